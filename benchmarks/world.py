@@ -1,0 +1,105 @@
+"""A scripted world for benchmarks: a lead that plans N calls of one tool and accepts what comes back, without a model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+from leadhand.dispatch.local import LocalDispatcher
+from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
+from leadhand.domain.events import RunStarted
+from leadhand.domain.evolve import start
+from leadhand.domain.limits import Limits, Usage
+from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.domain.state import RunState
+from leadhand.domain.tool import ToolReturn
+from leadhand.engine.controller import Controller
+from leadhand.engine.host import Host
+from leadhand.engine.log import RunLog
+from leadhand.engine.model_calls import ModelCalls
+from leadhand.engine.redaction import Redactor
+from leadhand.engine.tool_calls import ToolCalls
+from leadhand.flows.work_order import WorkOrderFlow
+from leadhand.ports import ContextStore
+from leadhand.project.clock import SystemClock, UlidSource
+from leadhand.tools.decorator import Tool, tool
+from leadhand.tools.toolbox import Toolbox
+
+
+class ScriptedLead:
+    """Plans ``count`` subtasks, accepts every completed one, answers in one line; costs nothing."""
+
+    def __init__(self, count: int) -> None:
+        self._plan: dict[str, Any] = {
+            "goal": "benchmark",
+            "subtasks": [{"name": f"piece_{n}", "tool": "piece", "args": {"n": n}} for n in range(count)],
+        }
+
+    def profile(self, model: str) -> ModelProfile:
+        return ModelProfile(name=model, free=True)
+
+    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        if request.output is None:
+            return ModelReply(message=AssistantMessage(text="All pieces are there."), usage=Usage(nanousd=0))
+        if request.output.name == "plan":
+            value = self._plan
+        else:
+            facts = json.loads(request.messages[1].text)  # type: ignore[union-attr]
+            verdicts = [{"subtask": piece["subtask"], "verdict": "accept"} for piece in facts["subtasks"]]
+            value = {"verdicts": verdicts, "complete": True}
+            if facts["compose"]:
+                value["answer"] = "All pieces are there."
+        return ModelReply(message=AssistantMessage(), value=value, usage=Usage(nanousd=0))
+
+    async def aclose(self) -> None:
+        """There is nothing to close."""
+
+
+def piece(seconds: float) -> Tool[..., Any]:
+    """A tool that takes ``seconds`` and says so."""
+
+    @tool(name="piece", timeout=60)
+    async def work(n: int) -> ToolReturn:
+        """Do one piece of the work."""
+        if seconds:
+            await asyncio.sleep(seconds)
+        return ToolReturn(raw={"n": n}, summary=f"piece {n} is done")
+
+    return work
+
+
+async def carry_out(store: ContextStore, count: int, seconds: float) -> RunState:
+    """A whole run of ``count`` subtasks of ``seconds`` each, all at once; raises if it did not succeed."""
+    clock = SystemClock()
+    toolbox = Toolbox([piece(seconds)])
+    redactor = Redactor()
+    host = Host(store, ModelCalls(ScriptedLead(count), clock), ToolCalls(toolbox, _no_web, clock), redactor)
+    dispatcher = LocalDispatcher(host, clock)
+    definition = RunDefinition(
+        request="benchmark",
+        flow="work-order",
+        models=ModelChoice(default="scripted"),
+        tools=toolbox.specs(),
+        limits=Limits(max_workers=count),
+    )
+    run_id = UlidSource().run_id()
+    entry = await store.create(run_id, RunStarted(definition=definition))
+    controller = Controller(
+        start(run_id, entry),
+        log=RunLog(store, run_id, redactor),
+        store=store,
+        flow=WorkOrderFlow(),
+        dispatcher=dispatcher,
+        clock=clock,
+    )
+    state = await controller.drive()
+    await dispatcher.aclose()
+    if state.status is not RunStatus.SUCCEEDED:
+        raise RuntimeError(f"the run ended as {state.status}")
+    return state
+
+
+def _no_web(_offline: bool) -> Any:
+    return None

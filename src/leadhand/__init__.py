@@ -1,0 +1,84 @@
+"""Leadhand: a durable multi-agent orchestrator. One lead, as many hands as the job needs.
+
+The names of the public door. Each is imported when it is first used, so that ``import leadhand`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from leadhand.api import Answer, Leadhand, Run
+    from leadhand.domain.errors import (
+        ConfigurationError,
+        FailureClass,
+        LeadhandError,
+        NoSuchRun,
+        RunOwned,
+        StoreError,
+        ToolError,
+        UsageError,
+    )
+    from leadhand.domain.events import Entry
+    from leadhand.domain.run import RunStatus
+    from leadhand.domain.tool import Effect, Source, ToolReturn
+    from leadhand.ports import ToolContext
+    from leadhand.tools.decorator import Tool, tool
+
+_WHERE = {
+    "leadhand.api": ("Answer", "Leadhand", "Run"),
+    "leadhand.domain.errors": (
+        "ConfigurationError",
+        "FailureClass",
+        "LeadhandError",
+        "NoSuchRun",
+        "RunOwned",
+        "StoreError",
+        "ToolError",
+        "UsageError",
+    ),
+    "leadhand.domain.events": ("Entry",),
+    "leadhand.domain.run": ("RunStatus",),
+    "leadhand.domain.tool": ("Effect", "Source", "ToolReturn"),
+    "leadhand.ports": ("ToolContext",),
+    "leadhand.tools.decorator": ("Tool", "tool"),
+}
+_MODULE = {name: module for module, names in _WHERE.items() for name in names}
+
+__all__ = [
+    "Answer",
+    "ConfigurationError",
+    "Effect",
+    "Entry",
+    "FailureClass",
+    "Leadhand",
+    "LeadhandError",
+    "NoSuchRun",
+    "Run",
+    "RunOwned",
+    "RunStatus",
+    "Source",
+    "StoreError",
+    "Tool",
+    "ToolContext",
+    "ToolError",
+    "ToolReturn",
+    "UsageError",
+    "__version__",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"module 'leadhand' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_MODULE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

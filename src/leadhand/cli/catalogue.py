@@ -1,0 +1,67 @@
+"""Which commands there are, what each does in one line, and where its code is. Nothing here imports a command."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+CommandFunction = Callable[..., Coroutine[Any, Any, int]]
+"""What a command is: a coroutine function that returns an exit code. Its parameters are its arguments and flags."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A command: the words that call it, its code (``module`` below ``leadhand.cli.commands``), and its help."""
+
+    words: tuple[str, ...]
+    module: str
+    summary: str
+    details: str = ""
+
+    def load(self) -> CommandFunction:
+        """Its function, which is called as the module is."""
+        return getattr(importlib.import_module(f"leadhand.cli.commands.{self.module}"), self.module)
+
+
+GROUPS = {
+    "runs": "Look at runs and steer them.",
+    "tools": "Look at tools, and try one by hand.",
+}
+
+
+def _command(words: str, summary: str, details: str = "") -> Command:
+    return Command(words=tuple(words.split()), module=words.replace(" ", "_"), summary=summary, details=details)
+
+
+COMMANDS = (
+    _command(
+        "run",
+        "Carry a request out and print the answer.",
+        "The request is planned as a work order, carried out by workers in parallel, reviewed, and answered. The answer"
+        " goes to stdout, progress to stderr. Ctrl-C parks the run and says how to resume it.\n\nExits with 0 answered,"
+        " 1 failed, 2 wrong usage, 3 answered in part, 4 waiting for a person's yes, 5 budget or time used up,"
+        " 6 configuration or credentials, 130 interrupted.",
+    ),
+    _command("runs list", "List runs, newest first."),
+    _command("runs show", "Show what became of a run."),
+    _command(
+        "runs watch",
+        "Follow a run until it ends.",
+        "Ctrl-C stops watching; the run goes on. Exits with the run's own code.",
+    ),
+    _command(
+        "runs resume",
+        "Go on with a run that was parked or left behind.",
+        "What is finished stays finished; only what is missing is carried out.",
+    ),
+    _command("runs pause", "Park a run: what is finished is kept."),
+    _command("runs cancel", "End a run for good."),
+    _command("runs export", "Write a run as lines of JSON, or as one page of HTML."),
+    _command("tools list", "List the tools a lead can plan with."),
+    _command("tools show", "Show one tool: what it does and takes."),
+    _command("tools call", "Call a tool by hand, as a worker would."),
+    _command("doctor", "Say what is wrong with this set-up and how to mend it."),
+)
+BY_WORDS = {command.words: command for command in COMMANDS}

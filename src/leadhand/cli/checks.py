@@ -1,0 +1,178 @@
+"""The checks of ``leadhand doctor``, in an order in which each may rest on those before it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import platform
+import shutil
+import sys
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from leadhand import __version__
+from leadhand.cli.finding import PAGE
+from leadhand.cli.options import Place
+from leadhand.cli.words import count, tilde
+from leadhand.domain.errors import LeadhandError
+from leadhand.domain.run import RunStatus
+from leadhand.project.settings import Settings, make_home, settings
+from leadhand.stores.file_systems import network_file_system
+from leadhand.stores.opening import open_store
+
+LEAST_FREE_BYTES = 500_000_000
+ANSWER_WITHIN_S = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one check found: ``level`` ok, warn or fail; ``how`` mends it."""
+
+    check: str
+    level: Literal["ok", "warn", "fail"] = "ok"
+    what: str
+    how: str = ""
+
+    def document(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+def failed(check: str, error: LeadhandError) -> Finding:
+    """A check that ended in an error."""
+    return Finding(check=check, level="fail", what=error.what, how=error.how)
+
+
+async def examine(place: Place) -> AsyncIterator[Finding]:
+    """Every finding, as it is made."""
+    yield _python()
+    yield Finding(check="leadhand", what=f"{__version__} in {tilde(Path(__file__).parents[1])}")
+    set_up = settings(home=place.home, database=place.database)
+    home = _home(set_up)
+    yield home
+    if home.level != "fail":
+        yield _disk(set_up)
+    for finding in [each async for each in _database(set_up)]:
+        yield finding
+    for finding in [each async for each in _model(set_up)]:
+        yield finding
+    for finding in _extras():
+        yield finding
+
+
+def _python() -> Finding:
+    what = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    if sys.platform == "win32":
+        return Finding(check="python", level="fail", what=what, how="Use Linux, macOS, or Windows through WSL.")
+    return Finding(check="python", what=what)
+
+
+def _home(set_up: Settings) -> Finding:
+    try:
+        return Finding(check="home", what=f"{tilde(make_home(set_up.home))} can be written")
+    except LeadhandError as error:
+        return failed("home", error)
+
+
+def _disk(set_up: Settings) -> Finding:
+    free = shutil.disk_usage(set_up.home).free
+    what = f"{free / 1e9:,.1f} GB free"
+    if free < LEAST_FREE_BYTES:
+        return Finding(check="disk", level="warn", what=what, how="Make room, or name another place with --home DIR.")
+    return Finding(check="disk", what=what)
+
+
+async def _database(set_up: Settings) -> AsyncIterator[Finding]:
+    try:
+        store = await open_store(set_up.database)
+    except LeadhandError as error:
+        yield failed("database", error)
+        return
+    try:
+        from leadhand.stores.schema import VERSION
+
+        path = set_up.database_path
+        type_ = network_file_system(path) if path is not None else None
+        if type_ is not None:
+            yield Finding(
+                check="database",
+                level="warn",
+                what=f"{store.name} is on a network file system ({type_})",
+                how="Keep it on a local disk, or use PostgreSQL.",
+            )
+        else:
+            yield Finding(check="database", what=f"{tilde(path) if path else store.name} opens, schema {VERSION}")
+        orphans = [each for each in await store.runs(status=RunStatus.RUNNING, limit=PAGE) if each.orphan]
+        if orphans:
+            what = f"{count(len(orphans), 'run')} left behind by a process that died"
+            yield Finding(check="runs", level="warn", what=what, how="Go on with: leadhand runs resume --all")
+        else:
+            yield Finding(check="runs", what="none was left behind")
+    except LeadhandError as error:
+        yield failed("database", error)
+    finally:
+        await store.aclose()
+
+
+async def _model(set_up: Settings) -> AsyncIterator[Finding]:
+    from leadhand.project.choosing import choose_models
+
+    try:
+        models, choice = await choose_models(set_up)
+    except LeadhandError as error:
+        yield failed("model", error)
+        return
+    await models.aclose()
+    name = choice.models.default
+    yield Finding(check="model", what=f"{name} ({choice.why})")
+    address = _address(name, set_up)
+    if address is None:
+        return
+    if await _answers(address):
+        yield Finding(check="reach", what=f"{address} answers")
+    else:
+        how = "Start the server there, or name another model with --model."
+        yield Finding(check="reach", level="fail", what=f"nothing answers at {address}", how=how)
+
+
+def _address(model: str, set_up: Settings) -> str | None:
+    """Where a model's server is, if it is on this machine or was named by the user; None for a provider's own."""
+    from leadhand.models.base_url import is_loopback
+    from leadhand.models.detection import ollama_url
+    from leadhand.models.providers import ALIASES, PROVIDERS
+
+    written = model.partition(":")[0].strip().casefold()
+    provider = PROVIDERS.get(ALIASES.get(written, written))
+    environment = set_up.environment
+    if written == "openai_compatible":
+        return environment.get("LEADHAND_BASE_URL") or environment.get("OPENAI_BASE_URL")
+    if provider is None:
+        return None
+    if provider.name == "ollama":
+        return ollama_url(environment)
+    named = environment.get(provider.url_variable)
+    return named or (provider.base_url if is_loopback(provider.base_url) else None)
+
+
+async def _answers(address: str) -> bool:
+    """Whether something takes connections there. Nothing is sent: no key, no request."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        _, writer = await asyncio.wait_for(asyncio.open_connection(parts.hostname or "", port), ANSWER_WITHIN_S)
+    except (OSError, ValueError, TimeoutError):
+        return False
+    writer.close()
+    return True
+
+
+def _extras() -> Iterator[Finding]:
+    """What can be installed beside, and is there or not."""
+    if importlib.util.find_spec("psycopg") is not None:
+        yield Finding(check="extras", what="postgres: postgresql:// databases can be used")
+    else:
+        what = 'postgres is not installed (only for postgresql:// databases: pip install "leadhand[postgres]")'
+        yield Finding(check="extras", what=what)

@@ -1,0 +1,148 @@
+"""``leadhand run``: carry a request out."""
+
+from __future__ import annotations
+
+import sys
+
+from leadhand.cli.console import err_is_terminal, say
+from leadhand.cli.driving import carry_through, new_view
+from leadhand.cli.options import ANSWER, ANY_MODEL, HERE, USUAL_LIMITS, LimitFlags, ModelFlags, Output, Place, open_lead
+from leadhand.cli.telling import kept_in, opening, say_table
+from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.domain.tool import ApprovalPolicy
+
+POLICIES = tuple(policy.value for policy in ApprovalPolicy)
+
+
+async def run(
+    request: str | None = None,
+    /,
+    *,
+    tools: tuple[str, ...] = (),
+    approve: str = "ask",
+    detach: bool = False,
+    models: ModelFlags = ANY_MODEL,
+    limits: LimitFlags = USUAL_LIMITS,
+    output: Output = ANSWER,
+    place: Place = HERE,
+    worker: str | None = None,
+    project: str | None = None,
+) -> int:
+    """Plan a request, carry it out with workers in parallel, review the evidence, and answer.
+
+    The answer goes to stdout, progress to stderr. Ctrl-C parks the run, and says how to resume it.
+
+    Parameters
+    ----------
+    request
+        What you want to know or have done; - or nothing reads it from stdin.
+    tools
+        Add the tools of this Python file or module (may be given again).
+    approve
+        What becomes of calls that need a person's yes: ask, auto or never.
+    detach
+        Go on in the background: print the run's id and return.
+    worker
+        Let this worker file lead (not in this release).
+    project
+        Use this project file (not in this release).
+    """
+    for flag, value in (("--project", project), ("--worker", worker)):
+        if value is not None:
+            raise ConfigurationError(
+                f"{flag} is not in this release",
+                "Leave it out, and give models, limits and --tools on the command line.",
+            )
+    output.check()
+    models.check()
+    limits.check()
+    if approve not in POLICIES:
+        raise UsageError(f"--approve is {approve!r}", f"It is one of: {', '.join(POLICIES)}.")
+    if detach and output.stream_json:
+        raise UsageError("--detach leaves nothing to stream", "Follow the run with leadhand runs watch --stream-json.")
+    from leadhand.api import check_request
+    from leadhand.cli.own_tools import all_tools
+
+    asked = check_request(_request(request))
+    shown = new_view(output)
+    lead = open_lead(
+        place,
+        tools=all_tools(tools),
+        model=models.model,
+        lead_model=models.lead_model,
+        worker_model=models.worker_model,
+        review_model=models.review_model,
+        offline=models.offline,
+        max_steps=limits.max_steps,
+        max_workers=limits.max_workers,
+        batch_size=limits.batch_size,
+        budget=limits.budget,
+        timeout=limits.timeout,
+        approve=approve,
+        on_text=shown.write_draft,
+    )
+    async with lead:
+        if detach:
+            from leadhand.cli.detaching import start_detached
+
+            return await start_detached(lead, asked, tools=tools, output=output, place=place)
+        if err_is_terminal():
+            from leadhand.cli.finding import mention_orphans
+
+            await mention_orphans(lead, place)
+        runtime = await lead.runtime()
+        started = await lead.start(asked)
+        say_table(
+            opening(
+                started.run_id,
+                started.state.definition,
+                why=runtime.choice.why,
+                kept=kept_in(runtime),
+                unpriced=runtime.choice.unpriced,
+            )
+        )
+        return await carry_through(
+            lead,
+            started,
+            shown,
+            output=output,
+            place=place,
+            resume=place.command("runs", "resume", started.run_id, tools=tools),
+        )
+
+
+LONGEST_INPUT = 1_000_000
+"""Bytes of stdin that are read: more than any request may have."""
+
+
+def _request(given: str | None) -> str:
+    """The request, from the command line or from stdin. Raises UsageError when there is none that can be read."""
+    if given is not None and given != "-":
+        return _unicode(given, "the request")
+    if sys.stdin is None or (given is None and sys.stdin.isatty()):
+        raise UsageError("there is no request", 'Say what you want: leadhand run "What is the weather in Paris?"')
+    if sys.stdin.isatty():
+        say("Reading the request from the terminal; Ctrl-D ends it.")
+    try:
+        text = sys.stdin.buffer.read(LONGEST_INPUT + 1)
+    except OSError as error:
+        raise UsageError(
+            f"stdin cannot be read: {error.strerror or error}", "Give the request as an argument, or pipe text in."
+        ) from error
+    if len(text) > LONGEST_INPUT:
+        raise UsageError(
+            f"the request has more than {LONGEST_INPUT:,} bytes",
+            "Put long material into files, and say in the request what to do with it.",
+        )
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        raise UsageError("stdin is no text in UTF-8", "Convert it, for example with iconv -t UTF-8.") from error
+
+
+def _unicode(text: str, what: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{what} is no text in UTF-8", "Give it in UTF-8.") from error
+    return text

@@ -1,0 +1,86 @@
+"""``leadhand runs resume``: go on with runs that were parked or left behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leadhand.api import Leadhand
+from leadhand.cli.console import say
+from leadhand.cli.driving import carry_through, new_view
+from leadhand.cli.exit_codes import Exit
+from leadhand.cli.finding import all_runs, definition_of, find_run
+from leadhand.cli.options import ANSWER, HERE, Output, Place, open_lead, open_reader
+from leadhand.cli.own_tools import all_tools
+from leadhand.cli.telling import kept_in, opening, say_table
+from leadhand.domain.errors import UsageError
+from leadhand.domain.listing import RunListing
+from leadhand.domain.run import RunDefinition, RunStatus
+
+
+async def runs_resume(
+    run_id: str | None = None,
+    /,
+    *,
+    all: bool = False,
+    tools: tuple[str, ...] = (),
+    output: Output = ANSWER,
+    place: Place = HERE,
+) -> int:
+    """Go on with a run that was parked or left behind.
+
+    Parameters
+    ----------
+    run_id
+        The run, or the beginning of its id.
+    all
+        Go on with every run that is parked or was left behind, one after the other, oldest first.
+    tools
+        Add the tools of this Python file or module (may be given again): those the run was started with.
+    """
+    output.check()
+    if (run_id is None) is not all:
+        raise UsageError("name one run, or --all of them", "leadhand runs list shows what there is.")
+    own = all_tools(tools)
+    wanted = await _wanted(place, run_id)
+    if not wanted:
+        say("No run is parked, and none was left behind.")
+    codes: list[int] = []
+    for each, definition in wanted:
+        shown = new_view(output)
+        async with _lead(place, definition, tools=own, on_text=shown.write_draft) as lead:
+            run = await lead.resume(each)
+            runtime = await lead.runtime()
+            say_table(opening(each, definition, why="as it was started", kept=kept_in(runtime)))
+            resume = place.command("runs", "resume", each, tools=tools)
+            codes.append(await carry_through(lead, run, shown, output=output, place=place, resume=resume))
+        if codes[-1] == Exit.INTERRUPTED:
+            break
+    return next((code for code in codes if code), Exit.ANSWERED)
+
+
+async def _wanted(place: Place, run_id: str | None) -> list[tuple[str, RunDefinition]]:
+    """The runs to go on with, oldest first, and what they are pinned to."""
+    async with open_reader(place) as reader:
+        runtime = await reader.runtime()
+        if run_id is not None:
+            found = [await find_run(runtime.store, run_id)]
+        else:
+            found = [listing async for listing in all_runs(runtime.store) if _is_left(listing)]
+        return [(each.run_id, (await definition_of(runtime.store, each.run_id))) for each in reversed(found)]
+
+
+def _is_left(listing: RunListing) -> bool:
+    return listing.orphan or (listing.status is RunStatus.PAUSED and listing.owner is None)
+
+
+def _lead(place: Place, definition: RunDefinition, **settings: Any) -> Leadhand:
+    """A Leadhand with the models that the run is pinned to: no other is looked for."""
+    roles = definition.models.roles
+    return open_lead(
+        place,
+        model=definition.models.default,
+        lead_model=roles.get("plan"),
+        worker_model=roles.get("work"),
+        review_model=roles.get("review"),
+        **settings,
+    )

@@ -1,0 +1,133 @@
+"""``leadhand tools call``: try a tool by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import json as jsonlib
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any
+
+from leadhand.cli.console import clean, complain, say, write, write_json
+from leadhand.cli.exit_codes import Exit
+from leadhand.cli.options import HERE, Place, open_lead
+from leadhand.cli.own_tools import all_tools
+from leadhand.domain.errors import Failure, UsageError
+from leadhand.domain.events import AnyEvent, Entry
+from leadhand.domain.tool import ToolReturn, ToolSpec
+from leadhand.domain.value import Json
+from leadhand.engine.gate import argument_faults, schema_faults
+from leadhand.engine.log import RunLog
+from leadhand.engine.redaction import Redactor
+from leadhand.engine.tool_calls import ToolCalls
+from leadhand.project.clock import SystemClock
+from leadhand.tools.toolbox import Toolbox
+
+
+async def tools_call(
+    name: str,
+    /,
+    *arguments: str,
+    tools: tuple[str, ...] = (),
+    offline: bool = False,
+    json: bool = False,
+    place: Place = HERE,
+) -> int:
+    """Call a tool by hand, as a worker would: checked against its schema, bounded in time, failures classed.
+
+    Parameters
+    ----------
+    name
+        The tool.
+    arguments
+        Its arguments, as name=value; what is not text is given as JSON: days='[1, 2]'.
+    tools
+        Add the tools of this Python file or module (may be given again).
+    offline
+        Let it talk to the built-in sample service instead of the network.
+    json
+        Print the result as a worker returns it, with its raw data.
+    """
+    toolbox = Toolbox(all_tools(tools))
+    spec = toolbox.get(name).spec
+    given = _arguments(spec, arguments)
+    faults = argument_faults(spec, given)
+    if faults:
+        raise UsageError(f"{name}: {'; '.join(faults)}", f"It takes: {_signature(spec)}")
+    async with open_lead(place, model="offline", offline=offline) as lead:
+        runtime = await lead.runtime()
+        log = _NoLog(runtime.store, "by-hand", Redactor())
+        calls = ToolCalls(toolbox, runtime.web, SystemClock())
+        outcome = await calls.call(log, "by-hand/a1", "by-hand/t0/c0", spec, given, offline=offline)
+    if outcome.failure is not None:
+        _tell_failure(name, outcome.failure, json=json)
+        return Exit.FAILED
+    _tell(name, outcome.returned or ToolReturn(), json=json)
+    return Exit.ANSWERED
+
+
+class _NoLog(RunLog):
+    """The log of a call that belongs to no run: nothing is written."""
+
+    def append(
+        self,
+        *events: AnyEvent,
+        epoch: int | None = None,
+        current: str | None = None,
+        blobs: Mapping[str, bytes] | None = None,
+    ) -> Awaitable[list[Entry]]:
+        nothing: asyncio.Future[list[Entry]] = asyncio.get_running_loop().create_future()
+        nothing.set_result([])
+        return nothing
+
+
+def _arguments(spec: ToolSpec, given: Sequence[str]) -> dict[str, Json]:
+    """Arguments from ``name=value``. Raises UsageError."""
+    arguments: dict[str, Json] = {}
+    for word in given:
+        name, equals, text = word.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{word!r} is no argument", f"Give name=value. {spec.name} takes: {_signature(spec)}")
+        if name in arguments:
+            raise UsageError(f"{name} is given twice", 'Give it once; a list is given as JSON: names=\'["a", "b"]\'.')
+        arguments[name] = _value(spec, name, text)
+    return arguments
+
+
+def _value(spec: ToolSpec, name: str, text: str) -> Json:
+    """The text itself where the schema takes text, else what it says as JSON."""
+    shape: Any = spec.parameters.get("properties", {}).get(name)
+    if shape is None or not schema_faults({**shape, "$defs": spec.parameters.get("$defs", {})}, text):
+        return text
+    try:
+        return jsonlib.loads(text)
+    except ValueError:
+        return text
+
+
+def _signature(spec: ToolSpec) -> str:
+    """A tool's arguments in one line: ``location=… day=…``, optional ones in brackets."""
+    properties: dict[str, Any] = spec.parameters.get("properties", {})
+    told = [f"{name}=…" if name in spec.required else f"[{name}=…]" for name in properties]
+    return " ".join(told) or "no arguments"
+
+
+def _tell(name: str, returned: ToolReturn, *, json: bool) -> None:
+    if json:
+        write_json({"task_name": name, "ok": True, "data": returned.model_dump(mode="json")})
+        return
+    if returned.summary is not None:
+        lines = [returned.summary]
+    elif isinstance(returned.raw, str):
+        lines = [returned.raw]
+    else:
+        lines = [jsonlib.dumps(returned.raw, ensure_ascii=False, indent=2)]
+    lines += [f"Source: {source.title}  {source.url}" for source in returned.sources]
+    write(clean("\n".join(lines)) + "\n")
+    if returned.summary is not None and returned.raw is not None:
+        say("The raw data: --json")
+
+
+def _tell_failure(name: str, failure: Failure, *, json: bool) -> None:
+    if json:
+        write_json({"task_name": name, "ok": False, "error": failure.model_dump(mode="json")})
+    complain(f"{name} failed: {failure.message} ({failure.class_.value}, {failure.type})", failure.next_action)

@@ -1,0 +1,101 @@
+"""Tools that users bring along: those of a Python file or module named by ``--tools``, beside the ones that ship."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Generator, Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
+from leadhand.tools.decorator import Tool
+
+
+def all_tools(named: Iterable[str]) -> list[Tool[..., Any]]:
+    """The tools that ship, and those of every file or module named.
+
+    Raises UsageError for a name that leads nowhere or to no tool, ConfigurationError for code that cannot be imported.
+    """
+    from leadhand.project.toolsets import shipped_tools
+
+    tools = shipped_tools()
+    for name in named:
+        tools += (tool for tool in tools_of(name) if tool not in tools)
+    return tools
+
+
+def tools_of(name: str) -> list[Tool[..., Any]]:
+    """Every tool of a file or module, in the order of its names. Raises as :func:`all_tools` does."""
+    module = _module_of_file(name) if is_file(name) else _module(name)
+    found = list(dict.fromkeys(_tools_in(module)))
+    if not found:
+        raise UsageError(
+            f"{name} holds no tools", "Decorate functions in it: from leadhand import tool, and @tool above each."
+        )
+    return found
+
+
+def _tools_in(module: ModuleType) -> Iterator[Tool[..., Any]]:
+    for value in vars(module).values():
+        if isinstance(value, Tool):
+            yield value
+
+
+def is_file(name: str) -> bool:
+    """Whether a name given to ``--tools`` is that of a file, not of a module."""
+    return name.endswith(".py") or os.sep in name
+
+
+def _module_of_file(name: str) -> ModuleType:
+    path = Path(name).expanduser().resolve()
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise UsageError(f"there is no Python file {name}", "Name a file that ends in .py, or a module.")
+    known = sys.modules.get(path.stem)
+    if known is not None:
+        if getattr(known, "__file__", None) == str(path):
+            return known
+        raise UsageError(f"{name} has the name of a module that is in use, {path.stem}", "Give the file another name.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # where the type hints of its functions are looked up
+    try:
+        with _importing(name, path.parent):
+            spec.loader.exec_module(module)
+        for found in _tools_in(module):
+            found.source = str(path)
+    except BaseException:
+        del sys.modules[path.stem]
+        raise
+    return module
+
+
+def _module(name: str) -> ModuleType:
+    with _importing(name, Path.cwd()):
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise  # the module is there; it is one that it imports which is not
+            raise UsageError(f"there is no module {name}", "Name a Python file (tools.py), or a module.") from error
+
+
+@contextlib.contextmanager
+def _importing(name: str, directory: Path) -> Generator[None]:
+    """Import what is in this directory, or can be reached from it. Raises ConfigurationError when it fails."""
+    if str(directory) not in sys.path:
+        sys.path.append(str(directory))  # at the end: a json.py there must not take the place of Python's own
+    try:
+        yield
+    except (LeadhandError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # whatever somebody else's code raises, SystemExit included
+        words = str(error).strip().splitlines()
+        raise ConfigurationError(
+            f"{name} cannot be imported: {type(error).__name__}{f': {words[0]}' if words else ''}",
+            "Mend it; --debug shows where it failed.",
+        ) from error

@@ -1,0 +1,299 @@
+"""What people are shown of a run while it runs: counts, and what is under way. Kept up to date event by event.
+
+One event costs a bounded number of steps, however many subtasks there are. ``take`` also says in a line what changed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from leadhand.cli.words import count, duration, label
+from leadhand.domain import events as ev
+from leadhand.domain.assignment import Role
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.ids import assignment_of, subtask_key
+from leadhand.domain.listing import is_subtask
+from leadhand.domain.review import Decision
+from leadhand.domain.run import RunDefinition
+
+RECENT = 12
+"""Finished subtasks that are remembered for showing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A change in a line. ``phase``: of the run as a whole, worth keeping on a screen that shows the subtasks."""
+
+    word: str
+    text: str
+    phase: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.word:<7} {self.text}"
+
+
+@dataclass(slots=True, kw_only=True)
+class Lane:
+    """One subtask on its way: ``status`` is running, retrying, waiting, done or failed."""
+
+    key: str
+    label: str
+    status: str
+    since: datetime
+    attempt: int = 1
+    note: str = ""
+    took_s: float = 0.0
+
+
+@dataclass(slots=True)
+class Progress:
+    """A run as it is shown: ``order`` is its latest work order, which ``total``, ``done`` and ``failed`` count.
+
+    ``phase`` is what the lead is doing, "" for nothing.
+    """
+
+    definition: RunDefinition | None = None
+    created_at: datetime | None = None
+    order: str = ""
+    phase: str = ""
+    phase_since: datetime | None = None
+    total: int = 0
+    done: int = 0
+    failed: int = 0
+    tokens: int = 0
+    nanousd: int = 0
+    lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
+    waiting: int = 0
+    retrying: int = 0
+    recent: deque[Lane] = field(default_factory=lambda: deque[Lane](maxlen=RECENT))
+    labels: dict[str, str] = field(default_factory=dict[str, str])
+    tries: dict[str, int] = field(default_factory=dict[str, int])
+    failures: dict[str, Failure] = field(default_factory=dict[str, Failure])
+    attempts: dict[str, str] = field(default_factory=dict[str, str])
+
+    def take(self, entry: ev.Entry) -> Step | None:
+        """Take note of what happened; the change in a line, None when it is not worth one."""
+        event = entry.event
+        match event:
+            case ev.RunStarted():
+                return self._started(entry, event)
+            case ev.RunClaimed():
+                return self._claimed(entry, event)
+            case ev.RunPaused():
+                return self._paused(entry, event)
+            case ev.RunWaiting():
+                return self._waits(entry, event)
+            case ev.RunResumed():
+                return self._resumed(entry, event)
+            case ev.RunFinished():
+                return self._finished(entry, event)
+            case ev.CancelRequested():
+                return self._cancel(entry, event)
+            case ev.WorkOrderIssued():
+                return self._ordered(entry, event)
+            case ev.PartsRefused():
+                return self._out_of_reach(entry, event)
+            case ev.OrderReviewed():
+                return self._reviewed(entry, event)
+            case ev.AttemptStarted():
+                return self._attempt_started(entry, event)
+            case ev.AttemptScheduled():
+                return self._attempt_again(entry, event)
+            case ev.AttemptSettled():
+                return self._settled(entry, event)
+            case ev.AttemptLost():
+                return self._lost(entry, event)
+            case ev.AttemptParked():
+                return self._parked(entry, event)
+            case ev.SubtaskBlocked():
+                return self._blocked(entry, event)
+            case ev.ModelCallReturned():
+                return self._model_returned(entry, event)
+            case _:
+                return None
+
+    @property
+    def running(self) -> int:
+        """Subtasks that are being carried out now."""
+        return len(self.lanes) - self.waiting - self.retrying
+
+    # --- the run -----------------------------------------------------------------------------------------------------
+
+    def _started(self, entry: ev.Entry, event: ev.RunStarted) -> None:
+        self.definition = event.definition
+        self.created_at = entry.at
+
+    def _claimed(self, entry: ev.Entry, event: ev.RunClaimed) -> Step:
+        self._clear()
+        return Step("owner", f"{event.owner} drives it now (epoch {entry.epoch})", phase=True)
+
+    def _paused(self, _entry: ev.Entry, event: ev.RunPaused) -> Step:
+        self._clear()
+        return Step("parked", event.reason or "on request", phase=True)
+
+    def _waits(self, _entry: ev.Entry, event: ev.RunWaiting) -> Step:
+        return Step("waits", event.reason or "for people", phase=True)
+
+    def _resumed(self, _entry: ev.Entry, _event: ev.RunResumed) -> Step:
+        return Step("resumed", "goes on where it was", phase=True)
+
+    def _finished(self, _entry: ev.Entry, _event: ev.RunFinished) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self.lanes.clear()
+        self.waiting = self.retrying = 0
+        self.phase = ""
+
+    def _cancel(self, _entry: ev.Entry, event: ev.CancelRequested) -> Step:
+        return Step("cancel", f"asked for by {event.by or 'somebody'}", phase=True)
+
+    # --- orders ------------------------------------------------------------------------------------------------------
+
+    def _ordered(self, entry: ev.Entry, event: ev.WorkOrderIssued) -> Step:
+        order = event.order
+        self.order = order.work_order_id
+        self.phase = ""
+        self.total, self.done, self.failed = len(order.subtasks), 0, 0
+        self.recent.clear()
+        retries = {tool.name: tool.retries for tool in self.definition.tools} if self.definition is not None else {}
+        for index, subtask in enumerate(order.subtasks):
+            key = subtask_key(order.work_order_id, index)
+            self.labels[key] = label(subtask.name, subtask.args)
+            if subtask.tool in retries:
+                self.tries[key] = 1 + retries[subtask.tool]
+        what = count(len(order.subtasks), "subtask")
+        if order.repairs:
+            return Step("repair", f"{order.work_order_id}: {what}, repairs {order.repairs}", phase=True)
+        return Step("plan", f"{order.work_order_id}: {what}{self._phase_took(entry)}", phase=True)
+
+    def _out_of_reach(self, _entry: ev.Entry, event: ev.PartsRefused) -> Step:
+        return Step("cannot", "; ".join(f"{part.what}: {part.reason}" for part in event.parts), phase=True)
+
+    def _reviewed(self, entry: ev.Entry, event: ev.OrderReviewed) -> Step:
+        self.phase = ""
+        verdicts = [verdict.verdict for verdict in event.review.verdicts]
+        accepted = verdicts.count(Decision.ACCEPT)
+        again = verdicts.count(Decision.RETRY) + verdicts.count(Decision.REPLAN)
+        found = [
+            f"{accepted:,} accepted",
+            f"{again:,} to do again" if again else "",
+            f"{verdicts.count(Decision.DROP):,} given up" if Decision.DROP in verdicts else "",
+            f"{len(event.review.missing):,} missing" if event.review.missing else "",
+        ]
+        text = ", ".join(part for part in found if part)
+        return Step("review", f"{event.work_order_id}: {text}{self._phase_took(entry)}", phase=True)
+
+    def _phase_took(self, entry: ev.Entry) -> str:
+        since, self.phase_since = self.phase_since, None
+        return f" in {duration((entry.at - since).total_seconds())}" if since is not None else ""
+
+    # --- attempts ----------------------------------------------------------------------------------------------------
+
+    def _attempt_started(self, entry: ev.Entry, event: ev.AttemptStarted) -> Step | None:
+        key = assignment_of(event.attempt)
+        number = int(event.attempt.rpartition("/a")[2])
+        if not is_subtask(key):
+            phase = _PHASES.get(key.partition("-")[0], key)
+            if phase != self.phase:
+                self.phase, self.phase_since = phase, entry.at
+            return None
+        self._drop(key)
+        self.lanes[key] = Lane(
+            key=key,
+            label=self.labels.get(key, key),
+            status="running",
+            since=entry.at,
+            attempt=number,
+            note=self.attempts.pop(key, ""),
+        )
+        return Step("start", f"{key} {self.lanes[key].label}") if number == 1 else None
+
+    def _attempt_again(self, entry: ev.Entry, event: ev.AttemptScheduled) -> Step | None:
+        key = assignment_of(event.attempt)
+        number = int(event.attempt.rpartition("/a")[2])
+        failure = self.failures.pop(key, None)
+        why = f" ({failure.type})" if failure is not None else ""
+        wait = max(0.0, (event.not_before - entry.at).total_seconds()) if event.not_before is not None else 0.0
+        when = f" in {duration(wait)}" if wait >= 0.05 else ""
+        self.attempts[key] = self._of_attempts(key, number, failure)
+        attempt = f"{self.attempts[key]}{when}{why}"
+        if not is_subtask(key):
+            return Step("retry", f"{self._name(key)}: {attempt}", phase=True)
+        if failure is None:
+            return None  # it goes on after a wait, which is no retry
+        self._drop(key)
+        self.retrying += 1
+        self.lanes[key] = Lane(
+            key=key, label=self._name(key), status="retrying", since=entry.at, attempt=number, note=attempt
+        )
+        return Step("retry", f"{key} {self._name(key)}: {attempt}")
+
+    def _settled(self, entry: ev.Entry, event: ev.AttemptSettled) -> Step | None:
+        key = assignment_of(event.attempt)
+        if event.failure is not None and not event.final:
+            self.failures[key] = event.failure
+        lane = self._drop(key) if is_subtask(key) else None
+        if not event.final:
+            return None
+        if not is_subtask(key):
+            if event.ok or event.failure is None:
+                return None
+            return Step("failed", f"{self._name(key)}: {_why(event.failure)}", phase=True)
+        took = (entry.at - lane.since).total_seconds() if lane is not None else 0.0
+        name = self._name(key)
+        self.recent.append(
+            Lane(key=key, label=name, status="done" if event.ok else "failed", since=entry.at, took_s=took)
+        )
+        if event.ok:
+            self.done += 1
+            return Step("done", f"{key} {name}  {duration(took)}")
+        self.failed += 1
+        why = _why(event.failure) if event.failure is not None else "no reason was given"
+        return Step("failed", f"{key} {name}: {why}", phase=True)
+
+    def _lost(self, _entry: ev.Entry, event: ev.AttemptLost) -> None:
+        self._drop(assignment_of(event.attempt))
+
+    def _parked(self, entry: ev.Entry, event: ev.AttemptParked) -> Step:
+        key = assignment_of(event.attempt)
+        self._drop(key)
+        asked = ", ".join(label(call.tool, call.args) for call in event.open_calls if call.tool)
+        if is_subtask(key):
+            self.waiting += 1
+            self.lanes[key] = Lane(key=key, label=self._name(key), status="waiting", since=entry.at, note="for a yes")
+        return Step("waits", f"{key} {self._name(key)}: for a person's yes to {asked}", phase=True)
+
+    def _blocked(self, _entry: ev.Entry, event: ev.SubtaskBlocked) -> Step:
+        self.failed += 1
+        return Step("blocked", f"{event.subtask} {self._name(event.subtask)}: it needs {event.cause}", phase=True)
+
+    def _model_returned(self, _entry: ev.Entry, event: ev.ModelCallReturned) -> None:
+        if event.usage is not None:
+            self.tokens += event.usage.input_tokens + event.usage.output_tokens
+            self.nanousd += event.usage.nanousd or 0
+
+    def _drop(self, key: str) -> Lane | None:
+        lane = self.lanes.pop(key, None)
+        if lane is not None:
+            self.waiting -= lane.status == "waiting"
+            self.retrying -= lane.status == "retrying"
+        return lane
+
+    def _name(self, key: str) -> str:
+        return self.labels.get(key) or _PHASES.get(key.partition("-")[0], key)
+
+    def _of_attempts(self, key: str, number: int, failure: Failure | None = None) -> str:
+        """``attempt 2 of 3``; without the end when it is not counted: 429s and lost processes have none."""
+        most = self.tries.get(key, 1 + (self.definition.limits.max_retries if self.definition is not None else 0))
+        counted = failure is None or failure.class_ is FailureClass.TRANSIENT
+        return f"attempt {number} of {most}" if counted and number <= most else f"attempt {number}"
+
+
+def _why(failure: Failure) -> str:
+    return f"{failure.message} ({failure.class_.value})"
+
+
+_PHASES = {Role.PLAN.value: "planning", Role.REVIEW.value: "reviewing", Role.COMPOSE.value: "composing"}

@@ -1,0 +1,1 @@
+"""Has attempts carried out: in this process."""

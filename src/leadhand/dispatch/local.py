@@ -1,0 +1,61 @@
+"""Carries attempts out in this process: as many at once as the run allows, and no more."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from leadhand.engine.host import Host
+from leadhand.engine.slots import Slots
+from leadhand.ports import Clock, Work
+
+
+class LocalDispatcher:
+    """A dispatcher that is this very process. The lead's thoughts need no slot: they are few, and all wait for them."""
+
+    def __init__(self, host: Host, clock: Clock) -> None:
+        self._host = host
+        self._clock = clock
+        self._tasks: dict[str, set[asyncio.Task[None]]] = {}
+        self._slots: dict[str, Slots] = {}
+        self._broken: dict[str, asyncio.Future[None]] = {}
+
+    def start(self, work: Work) -> None:
+        tasks = self._tasks.setdefault(work.run_id, set())
+        task = asyncio.get_running_loop().create_task(self._carry_out(work), name=work.attempt.attempt)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+        task.add_done_callback(partial(self._note, work.run_id))
+
+    def _note(self, run_id: str, task: asyncio.Task[None]) -> None:
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        broken = self._broken.get(run_id)
+        if broken is not None and not broken.done():
+            broken.set_exception(error)
+
+    def broken(self, run_id: str) -> asyncio.Future[None]:
+        if run_id not in self._broken or self._broken[run_id].done():
+            self._broken[run_id] = asyncio.get_running_loop().create_future()
+        return self._broken[run_id]
+
+    async def _carry_out(self, work: Work) -> None:
+        not_before = work.attempt.not_before
+        if not_before is not None:
+            await self._clock.sleep((not_before - self._clock.now()).total_seconds())
+        if work.subtask is None:
+            await self._host.carry_out(work)
+            return
+        slots = self._slots.setdefault(work.run_id, Slots(work.definition.limits.max_workers))
+        async with slots.taken():
+            await self._host.carry_out(work)
+
+    def cancel(self, run_id: str) -> None:
+        for task in self._tasks.get(run_id, ()):
+            task.cancel()
+
+    async def aclose(self) -> None:
+        tasks = [task for tasks in self._tasks.values() for task in tasks]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,1 @@
+"""The ground floor: values and pure functions. No clock, no disk, no await, no randomness."""

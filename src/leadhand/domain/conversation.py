@@ -1,0 +1,128 @@
+"""Messages between us and a model, in our own shapes: what the log keeps and every adapter translates."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from .limits import Usage
+from .tool import ToolSpec
+from .value import Json, Value
+
+
+class ToolCall(Value):
+    """A model's wish to call a tool. ``arguments`` is None when what it wrote, ``raw``, is no JSON object."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any] | None
+    raw: str = ""
+
+
+class SystemMessage(Value):
+    role: Literal["system"] = "system"
+    text: str
+
+
+class UserMessage(Value):
+    role: Literal["user"] = "user"
+    text: str
+
+
+class Opaque(Value):
+    """Provider data that must come back untouched (thinking signatures and the like), tagged by the adapter it is for.
+
+    It is dropped when the model changes.
+    """
+
+    adapter: str
+    model: str
+    data: dict[str, Any]
+
+
+class AssistantMessage(Value):
+    role: Literal["assistant"] = "assistant"
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    opaque: Opaque | None = None
+
+
+class ToolMessage(Value):
+    """What a tool call came to, told to the model: ``content`` is JSON or words."""
+
+    role: Literal["tool"] = "tool"
+    call_id: str
+    name: str
+    content: str
+    ok: bool = True
+
+
+Message = Annotated[SystemMessage | UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")]
+
+
+class OutputSpec(Value):
+    """The structured answer that is wanted: a short ``name`` (``plan``, ``review``) and its JSON schema."""
+
+    name: str
+    schema_: dict[str, Any] = Field(alias="schema")
+
+
+class ModelRequest(Value):
+    """One call of a model, complete: an adapter needs nothing else.
+
+    ``model`` is the full name (``offline``, ``openai_compatible:llama3.1``). ``max_tokens`` bounds the answer and is
+    always sent. ``deadline_s`` is the time for the whole call in seconds. ``key`` is the id of the call in the log.
+    """
+
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    output: OutputSpec | None = None
+    max_tokens: int = 2_000
+    deadline_s: float = 120.0
+    key: str = ""
+
+
+class ModelReply(Value):
+    """What a model answered.
+
+    ``value`` is the decoded structured answer when :attr:`ModelRequest.output` asked for one and the model gave JSON
+    (an object; not yet checked against the schema), else None. ``usage.requests`` counts what really went out.
+    """
+
+    message: AssistantMessage
+    value: Json = None
+    usage: Usage = Usage()
+    finish_reason: str = "stop"
+    model: str = ""
+
+
+class ModelProfile(Value):
+    """What is known of a model before calling it.
+
+    ``window`` is the context window in tokens, prices are in nano-dollars a token; None is unknown. ``free`` models
+    (offline, a server on this machine) cost nothing, which is not the same as an unknown price.
+    """
+
+    name: str
+    window: int | None = None
+    input_nanousd: int | None = None
+    output_nanousd: int | None = None
+    free: bool = False
+
+
+def input_bound(messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], output: OutputSpec | None) -> int:
+    """An upper bound of the input tokens of a call.
+
+    Byte-level tokenizers never make more tokens than bytes, so the bound is the UTF-8 length of everything sent, plus
+    16 a message for the frame around it.
+    """
+    size = 0
+    for message in messages:
+        size += 16 + len(message.model_dump_json(exclude_none=True).encode())
+    for tool in tools:
+        size += len(tool.name) + len(tool.description.encode()) + len(str(tool.parameters).encode())
+    if output is not None:
+        size += len(str(output.schema_).encode())
+    return size

@@ -1,0 +1,62 @@
+"""The gate's first stage: what code can find wrong with a result by holding it against the log."""
+
+from __future__ import annotations
+
+from .errors import Failure
+from .state import AssignmentState, RunState, ToolEvidence
+from .work_order import Subtask
+from .work_result import ResultData, WorkResult
+
+
+def unproven(state: RunState, assignment: AssignmentState, subtask: Subtask, result: WorkResult) -> Failure | None:
+    """Why a result that says it is ok does not count: a claim that the attempt's lineage does not show; or None.
+
+    The tool the subtask names must have been called with success, every call the result rests on must be there, and
+    every source must have come from one of those calls or from a result the subtask needs.
+    """
+    if not result.ok or result.data is None:
+        return None
+    done = {call.call_id: call for call in assignment.evidence if call.ok}
+    if subtask.tool is not None and all(call.tool != subtask.tool for call in done.values()):
+        tried = any(call.tool == subtask.tool for call in assignment.evidence)
+        how = "was called only without success" if tried else "was never called"
+        return _invalid(f"the result says ok, but {subtask.tool} {how}")
+    missing = [used for used in result.used if used not in done]
+    if missing:
+        return _invalid(f"the result rests on {missing[0]}, and the log has no such finished call")
+    known = {source.url for call in done.values() for source in call.sources}
+    for needed in subtask.needs:
+        data = state.subtasks[needed].data
+        known |= {source.url for source in data.sources} if data is not None else set()
+    foreign = [source.url for source in result.data.sources if source.url not in known]
+    if foreign:
+        return _invalid(f"the result cites {foreign[0]}, which no call of it returned")
+    return None
+
+
+def with_evidence(data: ResultData, used: tuple[str, ...], evidence: list[ToolEvidence]) -> ResultData:
+    """A result with its data as the log has it: ``raw`` is what the calls it rests on returned, not what is claimed.
+
+    One call's data is the result's; that of several is an object by call id. A result that rests on no call keeps its
+    own.
+    """
+    found = {call.call_id: call.raw for call in evidence if call.ok and call.call_id in used}
+    if not found:
+        return data
+    return data.model_copy(update={"raw": next(iter(found.values())) if len(found) == 1 else found})
+
+
+def indeterminate(tool: str) -> Failure:
+    """A ``once`` call began, and nobody saw how it ended: it is never made again without a person's word."""
+    return Failure.model_validate(
+        {
+            "message": f"{tool} had begun and its end was not seen: it may have happened, so it was not called again",
+            "type": "indeterminate",
+            "class": "unavailable",
+            "next_action": "find out whether it happened before you ask for it again",
+        }
+    )
+
+
+def _invalid(message: str) -> Failure:
+    return Failure.model_validate({"message": message, "type": "unproven", "class": "invalid"})

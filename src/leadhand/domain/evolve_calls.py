@@ -1,0 +1,104 @@
+"""What events do to the calls of an attempt: its conversation, its evidence, what it spent, what it waits for."""
+
+from __future__ import annotations
+
+from . import events as ev
+from .approval import ApprovalStatus, args_hash
+from .evolve_attempts import current
+from .state import Answered, BegunCall, ModelTurn, RunState, ToolEvidence
+
+
+def model_began(state: RunState, _entry: ev.Entry, event: ev.ModelCallBegan) -> None:
+    state.reserved[event.attempt] = {**state.reserved.get(event.attempt, {}), event.call_id: event.reserved}
+
+
+def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturned) -> None:
+    reserved = dict(state.reserved.get(event.attempt, {}))
+    held = reserved.pop(event.call_id, None)
+    if held is not None:
+        if reserved:
+            state.reserved[event.attempt] = reserved
+        else:
+            del state.reserved[event.attempt]
+        usage = event.usage
+        if usage is None:
+            state.spent = state.spent + held
+        else:
+            price = held.nanousd if usage.nanousd is None else usage.nanousd
+            state.spent = state.spent + usage.amount.evolve(nanousd=price)
+            state.unpriced = state.unpriced or usage.nanousd is None
+            state.input_tokens += usage.input_tokens
+            state.output_tokens += usage.output_tokens
+    assignment = current(state, event.attempt)
+    if assignment is not None and event.message is not None:
+        turn = ModelTurn(
+            call_id=event.call_id, message=event.message, value=event.value, finish_reason=event.finish_reason
+        )
+        key = assignment.assignment.assignment_id
+        state.assignments[key] = assignment._replace(calls=(*assignment.calls, turn))
+
+
+def tool_began(state: RunState, _entry: ev.Entry, event: ev.ToolCallBegan) -> None:
+    assignment = current(state, event.attempt)
+    if assignment is not None:
+        begun = BegunCall(call_id=event.call_id, tool=event.tool, args=event.args, effect=event.effect)
+        key = assignment.assignment.assignment_id
+        state.assignments[key] = assignment._replace(begun=(*assignment.begun, begun))
+    approval = state.approvals.get(event.call_id)
+    if approval is not None and approval.status is ApprovalStatus.APPROVED:
+        state.approvals[event.call_id] = approval.evolve(status=ApprovalStatus.CONSUMED)
+
+
+def tool_returned(state: RunState, _entry: ev.Entry, event: ev.ToolCallReturned) -> None:
+    assignment = current(state, event.attempt)
+    if assignment is None:
+        return
+    begun = next((call for call in assignment.begun if call.call_id == event.call_id), None)
+    if begun is None:
+        return
+    evidence = ToolEvidence(
+        call_id=event.call_id,
+        tool=event.tool,
+        args=begun.args,
+        effect=begun.effect,
+        ok=event.ok,
+        summary=event.summary,
+        raw=event.raw,
+        sources=event.sources,
+        sample=event.sample,
+        failure=event.failure,
+    )
+    state.assignments[assignment.assignment.assignment_id] = assignment._replace(
+        calls=(*assignment.calls, evidence),
+        begun=tuple(call for call in assignment.begun if call.call_id != event.call_id),
+    )
+
+
+def approval_requested(state: RunState, _entry: ev.Entry, event: ev.ApprovalRequested) -> None:
+    state.approvals[event.approval.approval_id] = event.approval
+
+
+def approval_answered(state: RunState, _entry: ev.Entry, event: ev.ApprovalAnswered) -> None:
+    approval = state.approvals.get(event.approval_id)
+    if approval is None or approval.status is not ApprovalStatus.PENDING:
+        return
+    if event.args_hash != args_hash(approval.args):
+        return  # an answer about something else than what was shown
+    status = ApprovalStatus.APPROVED if event.approve else ApprovalStatus.DENIED
+    args = approval.args if event.args is None else event.args
+    state.approvals[event.approval_id] = approval.evolve(status=status, args=args, by=event.by, reason=event.reason)
+    _answer(state, event.approval_id, Answered(ok=event.approve, content=event.reason, args=event.args))
+
+
+def child_answered(state: RunState, _entry: ev.Entry, event: ev.ChildAnswered) -> None:
+    _answer(state, event.call_id, Answered(ok=event.ok, content=event.content))
+
+
+def _answer(state: RunState, call_id: str, answer: Answered) -> None:
+    for key in state.parked:
+        assignment = state.assignments[key]
+        attempt = assignment.attempt
+        if attempt is not None and any(call.call_id == call_id for call in attempt.open_calls):
+            answers = {**attempt.answers, call_id: answer}
+            state.assignments[key] = assignment._replace(attempt=attempt._replace(answers=answers))
+            return

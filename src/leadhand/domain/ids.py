@@ -1,0 +1,51 @@
+"""The ids that are derived, and so are the same whoever derives them: orders, subtasks, attempts, calls.
+
+Only a run's id is made up; everything under it is counted. ``wo-001`` the first order of a run, ``wo-001.0`` its first
+subtask (and the assignment that carries it out), ``wo-001.0/a2`` the second attempt at it, ``wo-001.0/t1/c0`` the first
+call of the second turn: without the attempt, so that a retry bears the same key.
+"""
+
+from __future__ import annotations
+
+
+def order_id(number: int) -> str:
+    """The id of a run's ``number``-th order, counted from 1."""
+    return f"wo-{number:03d}"
+
+
+def subtask_key(order: str, index: int) -> str:
+    """The key of a subtask, valid everywhere in its run."""
+    return f"{order}.{index}"
+
+
+def split_key(key: str) -> tuple[str, int]:
+    """Order and index of a subtask's key. Raises ValueError for anything else."""
+    order, dot, index = key.rpartition(".")
+    if not dot or not (index.isascii() and index.isdigit()):
+        raise ValueError(f"{key!r} is no subtask key such as wo-001.0")
+    return order, int(index)
+
+
+def attempt_id(assignment: str, number: int) -> str:
+    """The id of the ``number``-th attempt at an assignment, counted from 1."""
+    return f"{assignment}/a{number}"
+
+
+def assignment_of(attempt: str) -> str:
+    """The assignment an attempt is of."""
+    return attempt.rpartition("/a")[0]
+
+
+def model_call_id(assignment: str, turn: int) -> str:
+    """The key of the model call of a turn, counted from 0."""
+    return f"{assignment}/t{turn}"
+
+
+def tool_call_id(assignment: str, turn: int, position: int) -> str:
+    """The key of a tool call: its assignment, turn and place in the reply. With the run's id it is the effect's key."""
+    return f"{assignment}/t{turn}/c{position}"
+
+
+def event_id(seq: int) -> str:
+    """How an event of the log is cited."""
+    return f"e-{seq}"

@@ -1,0 +1,106 @@
+"""What a run may use: its limits, what one call reserves, and what was spent.
+
+Money is counted in whole nano-dollars (1e-9 USD), so that sums are exact and fit a database's integer.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, Decimal
+
+from pydantic import Field
+
+from .value import Value
+
+NANO = 1_000_000_000
+
+
+def nanousd(usd: Decimal | float | str) -> int:
+    """Dollars as whole nano-dollars, rounded up: a reservation must never be too small."""
+    return int((Decimal(str(usd)) * NANO).to_integral_value(ROUND_CEILING))
+
+
+def usd(nano: int) -> float:
+    """Nano-dollars as dollars, for people and documents."""
+    return nano / NANO
+
+
+class Amount(Value):
+    """A sum of model requests, tokens (input and output together) and nano-dollars."""
+
+    requests: int = 0
+    tokens: int = 0
+    nanousd: int = 0
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(
+            requests=self.requests + other.requests,
+            tokens=self.tokens + other.tokens,
+            nanousd=self.nanousd + other.nanousd,
+        )
+
+    def __sub__(self, other: Amount) -> Amount:
+        return Amount(
+            requests=self.requests - other.requests,
+            tokens=self.tokens - other.tokens,
+            nanousd=self.nanousd - other.nanousd,
+        )
+
+    def fits(self, ceiling: Ceiling) -> bool:
+        """Whether this sum is within every ceiling that is set."""
+        return (
+            (ceiling.requests is None or self.requests <= ceiling.requests)
+            and (ceiling.tokens is None or self.tokens <= ceiling.tokens)
+            and (ceiling.nanousd is None or self.nanousd <= ceiling.nanousd)
+        )
+
+
+NOTHING = Amount()
+
+
+class Ceiling(Value):
+    """The most that may be spent of each kind; None is no limit of that kind."""
+
+    requests: int | None = None
+    tokens: int | None = None
+    nanousd: int | None = None
+
+
+class Usage(Value):
+    """What one or many model calls used, as the provider counted it. ``nanousd`` is None when the price is unknown."""
+
+    requests: int = 1
+    input_tokens: int = 0
+    output_tokens: int = 0
+    nanousd: int | None = None
+
+    @property
+    def amount(self) -> Amount:
+        return Amount(requests=self.requests, tokens=self.input_tokens + self.output_tokens, nanousd=self.nanousd or 0)
+
+
+class Limits(Value):
+    """The limits of a run. Every loop and every cost has one by default.
+
+    ``max_steps`` counts work orders, the first included. ``max_workers`` is how many assignments run at once,
+    ``batch_size`` makes subtasks go in groups of that size. ``budget_nanousd`` is in nano-dollars, ``timeout_s`` in
+    seconds from the start of the run, ``attempt_timeout_s`` in seconds for one attempt. ``max_turns`` caps the model
+    calls of one attempt, ``max_repairs`` how often a malformed thought or result is asked for again, ``max_retries``
+    how often a transient failure of a thought, or of a subtask without a tool, is tried again.
+    """
+
+    max_steps: int = Field(default=3, ge=1, le=100)
+    max_workers: int = Field(default=32, ge=1, le=10_000)
+    batch_size: int | None = Field(default=None, ge=1)
+    budget_nanousd: int | None = Field(default=1 * NANO, ge=0)
+    max_requests: int | None = Field(default=None, ge=0)
+    max_tokens: int | None = Field(default=None, ge=0)
+    max_output_tokens: int = Field(default=2_000, ge=1)
+    timeout_s: float | None = Field(default=1_800.0, gt=0)
+    attempt_timeout_s: float = Field(default=300.0, gt=0)
+    max_turns: int = Field(default=8, ge=1)
+    max_repairs: int = Field(default=2, ge=0)
+    max_retries: int = Field(default=2, ge=0)
+
+    @property
+    def ceiling(self) -> Ceiling:
+        return Ceiling(requests=self.max_requests, tokens=self.max_tokens, nanousd=self.budget_nanousd)

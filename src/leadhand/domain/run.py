@@ -1,0 +1,80 @@
+"""A run as a whole: its status, what it was started with, and the gaps its answer names."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import ConfigDict, Field
+
+from .errors import FailureClass
+from .limits import NOTHING, Amount, Limits
+from .tool import ApprovalPolicy, ToolSpec
+from .value import Value
+
+
+class RunStatus(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    SUCCEEDED = "succeeded"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+ENDED = frozenset({RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, RunStatus.CANCELLED})
+
+
+class ModelChoice(Value):
+    """Which model takes which role; a role that is not named takes ``default``."""
+
+    default: str
+    roles: dict[str, str] = {}
+
+    def of(self, role: str) -> str:
+        return self.roles.get(role, self.default)
+
+
+class RunDefinition(Value):
+    """Everything a run is pinned to when it starts: resuming it tomorrow, elsewhere, uses this and not what is newer.
+
+    ``held_back`` is the allowance kept for composing the answer, whatever the workers spend.
+    """
+
+    request: str
+    flow: str
+    flow_version: int = 1
+    models: ModelChoice
+    tools: tuple[ToolSpec, ...] = ()
+    limits: Limits = Limits()
+    approve: ApprovalPolicy = ApprovalPolicy.ASK
+    offline: bool = False
+    detached: bool = False
+    held_back: Amount = NOTHING
+    options: dict[str, Any] = {}
+
+
+class Gap(Value):
+    """Something the request asked for that the answer does not hold, and what a person can do about it.
+
+    ``work_order_id`` and ``subtask_index`` are None for a part that never became a subtask.
+    """
+
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
+
+    work_order_id: str | None = None
+    subtask_index: int | None = None
+    name: str
+    class_: FailureClass = Field(alias="class")
+    reason: str
+    next_action: str = ""
+
+
+class CitedSource(Value):
+    """A source as the answer lists it, with the event that holds the evidence."""
+
+    title: str
+    url: str
+    event_id: str

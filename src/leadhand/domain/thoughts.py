@@ -1,0 +1,106 @@
+"""What a lead's structured answers must hold before anything acts on them: plans, reviews, compositions."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from .assignment import Assignment, Role
+from .ids import order_id
+from .lifecycle import SubtaskStatus
+from .outcome import answer_sources
+from .review import Decision, Review
+from .state import RunState
+from .value import Json, Value
+from .work_order import Plan, ProposedSubtask, faults, issue
+
+CITATION = re.compile(r"\[(\d{1,4})\]")
+_V = TypeVar("_V", bound=Value)
+
+
+def thought_faults(state: RunState, assignment: Assignment, value: Json, text: str) -> list[str]:
+    """What is wrong with a lead's answer, one sentence each; empty when it can be acted on.
+
+    ``value`` is the structured answer of a plan or review, ``text`` the words of a composition.
+    """
+    match assignment.role:
+        case Role.PLAN:
+            return _plan_faults(state, value)
+        case Role.REVIEW:
+            return _review_faults(state, assignment, value)
+        case Role.COMPOSE:
+            return _answer_faults(state, text)
+        case _:
+            return []
+
+
+def parse(shape: type[_V], value: Json) -> tuple[_V | None, list[str]]:
+    """``value`` as ``shape``, or what does not fit, one sentence each."""
+    try:
+        return shape.model_validate(value), []
+    except ValidationError as error:
+        return None, [
+            f"{'.'.join(str(part) for part in found['loc']) or 'the answer'}: {found['msg']}"
+            for found in error.errors()[:8]
+        ]
+
+
+def _plan_faults(state: RunState, value: Json) -> list[str]:
+    plan, found = parse(Plan, value)
+    if plan is None:
+        return found
+    if not plan.subtasks:
+        return [] if plan.cannot else ["the plan has no subtasks, and names nothing that cannot be done"]
+    order = issue(plan.subtasks, order_id(len(state.orders) + 1), plan.goal)
+    return faults(order, state.tools, state.subtasks)
+
+
+def _review_faults(state: RunState, assignment: Assignment, value: Json) -> list[str]:
+    review, found = parse(Review, value)
+    if review is None:
+        return found
+    judged = [verdict.subtask for verdict in review.verdicts]
+    found = [f"no verdict for {key}" for key in assignment.covers if key not in judged]
+    found += [f"{key} is not among the subtasks to review" for key in judged if key not in assignment.covers]
+    found += [f"two verdicts for {key}" for key in sorted({key for key in judged if judged.count(key) > 1})]
+    for verdict in review.verdicts:
+        subtask = state.subtasks.get(verdict.subtask)
+        if subtask is None:
+            continue
+        if verdict.verdict is Decision.ACCEPT and subtask.status is not SubtaskStatus.COMPLETED:
+            found.append(f"{verdict.subtask} is {subtask.status} and cannot be accepted")
+        if verdict.verdict is Decision.REPLAN:
+            if verdict.replacement is None:
+                found.append(f"{verdict.subtask}: a replan needs a replacement")
+            elif verdict.subtask in verdict.replacement.needs:
+                found.append(f"{verdict.subtask}: its replacement cannot need what it replaces")
+            else:
+                found += _proposal_faults(state, verdict.replacement)
+    whole = assignment.options.get("whole", True)
+    accepts = all(verdict.verdict is Decision.ACCEPT for verdict in review.verdicts)
+    if whole and accepts and not review.complete and not review.missing and not review.cannot:
+        found.append("every verdict is accept, and yet it is not complete: say what is missing, or that it is complete")
+    for proposed in review.missing:
+        found += _proposal_faults(state, proposed)
+    if review.answer is not None:
+        found += _answer_faults(state, review.answer, assignment.covers)
+    return found
+
+
+def _proposal_faults(state: RunState, proposed: ProposedSubtask) -> list[str]:
+    """Faults of a subtask proposed by a review; it may need only what is already there."""
+    order = issue((proposed,), order_id(len(state.orders) + 1), "repair")
+    return faults(order, state.tools, state.subtasks)
+
+
+def _answer_faults(state: RunState, text: str, covers: tuple[str, ...] = ()) -> list[str]:
+    if not text.strip():
+        return ["the answer is empty"]
+    count = len(answer_sources(state, covers))
+    wrong = sorted({int(number) for number in CITATION.findall(text) if not 1 <= int(number) <= count})
+    if wrong:
+        listed = f"there are sources [1] to [{count}]" if count else "there are no sources to cite"
+        return [f"the answer cites [{wrong[0]}], but {listed}"]
+    return []

@@ -1,0 +1,72 @@
+"""What a tool is to the log: its name, schema and effect, what a call returns, and how a call is keyed."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from .value import Json, Value
+
+
+class Effect(StrEnum):
+    """What calling a tool twice does to the world."""
+
+    PURE = "pure"
+    """Nothing: it only reads."""
+    IDEMPOTENT = "idempotent"
+    """The same as once, given the same effect key."""
+    ONCE = "once"
+    """Something again: never run a second time without a person's word."""
+
+
+class ApprovalPolicy(StrEnum):
+    """Whether a person is asked before a call."""
+
+    ASK = "ask"
+    AUTO = "auto"
+    NEVER = "never"
+
+
+class ToolSpec(Value):
+    """A tool as a run pins it: enough to plan with, to check arguments against and to find its code again.
+
+    ``parameters`` is the JSON schema (draft 2020-12) of the arguments, an object. ``timeout_s`` bounds one call in
+    seconds; ``retries`` is how often a ``transient`` failure of it is tried again. ``approval`` is the tool's own wish;
+    None leaves it to the run's policy. ``import_path`` (``module:name``) and ``fingerprint`` say which code it was.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    effect: Effect = Effect.PURE
+    timeout_s: float = 30.0
+    retries: int = 2
+    approval: ApprovalPolicy | None = None
+    import_path: str = ""
+    fingerprint: str = ""
+
+    @property
+    def required(self) -> frozenset[str]:
+        """Names of the arguments that have no default."""
+        return frozenset(self.parameters.get("required", ()))
+
+
+class Source(Value):
+    """Where a statement comes from: shown with the answer."""
+
+    title: str
+    url: str
+
+
+class ToolReturn(Value):
+    """What a tool gives back when it has more to say than plain data.
+
+    A tool may return any JSON value; returning this adds a ``summary`` in words (then a subtask that asks for nothing
+    more needs no model call to be told), the ``sources`` to credit, and ``sample`` when the data is made up for trying
+    the product out.
+    """
+
+    raw: Json = None
+    summary: str | None = None
+    sources: tuple[Source, ...] = ()
+    sample: bool = False

@@ -1,0 +1,200 @@
+"""Work orders: immutable plans, what a lead proposes, and what is wrong with a proposal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from pydantic import Field, JsonValue
+
+from .ids import subtask_key
+from .tool import ToolSpec
+from .value import Value
+
+
+class Check(Value):
+    """A condition on a result that code can verify: the value at ``path`` (JSON pointer into the result's data).
+
+    Exactly one of: ``exists`` (there at all), ``equals``, ``contains`` (text or list), ``at_least``/``at_most``.
+    """
+
+    path: str
+    exists: bool | None = None
+    equals: JsonValue = None
+    contains: str | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+class Subtask(Value):
+    """One piece of an order.
+
+    ``tool`` names the tool that must be called (None: the worker chooses), ``args`` its arguments; an argument may be
+    ``{"$result": {"subtask": key, "path": "/raw/lat"}}``. ``needs`` are the keys of subtasks whose results it uses.
+    ``repairs_subtask`` is the key of the subtask it does again.
+    """
+
+    name: str = Field(min_length=1, max_length=200)
+    args: dict[str, JsonValue] = {}
+    tool: str | None = None
+    needs: tuple[str, ...] = ()
+    expected_output: str | None = None
+    checks: tuple[Check, ...] = ()
+    worker: str | None = None
+    repairs_subtask: str | None = None
+
+    @property
+    def agent(self) -> str:
+        """Who carries it out, as events name it: the worker file, else ``worker_`` and the tool without ``_tool``."""
+        if self.worker:
+            return self.worker
+        return "worker_" + (self.tool or self.name).removesuffix("_tool")
+
+
+class WorkOrder(Value):
+    """An immutable plan: nothing about it changes after it was issued. A repair order names the order it repairs."""
+
+    work_order_id: str
+    goal: str
+    subtasks: tuple[Subtask, ...] = Field(min_length=1)
+    repairs: str | None = None
+
+    def subtask_keys(self) -> list[str]:
+        """The key of each subtask, in order."""
+        return [subtask_key(self.work_order_id, index) for index in range(len(self.subtasks))]
+
+
+class ProposedSubtask(Value):
+    """A subtask as a lead writes it: it does not know the order's id, so ``needs`` may hold plain indexes."""
+
+    name: str = Field(min_length=1, max_length=200, description="short and unique, e.g. check_weather_paris")
+    tool: str | None = Field(default=None, description="the tool to call, by its exact name")
+    args: dict[str, JsonValue] = Field(default={}, description="arguments that fit the tool's schema")
+    needs: tuple[int | str, ...] = Field(
+        default=(), description="indexes of subtasks of this plan, or keys such as wo-001.0, whose results it uses"
+    )
+    expected_output: str | None = Field(
+        default=None, description="only if the tool's own answer is not enough: what the worker has to say"
+    )
+    checks: tuple[Check, ...] = ()
+    worker: str | None = None
+
+
+class OutOfReach(Value):
+    """A part of the request that no tool can do, and why."""
+
+    what: str = Field(min_length=1, max_length=500)
+    reason: str = Field(min_length=1, max_length=1_000)
+
+
+class Plan(Value):
+    """What a lead answers when it is asked to plan. It becomes an order once nothing is wrong with it."""
+
+    goal: str = Field(min_length=1, description="the request in one line")
+    subtasks: tuple[ProposedSubtask, ...] = ()
+    cannot: tuple[OutOfReach, ...] = Field(default=(), description="parts of the request that no tool covers")
+
+
+def issue(plan: Sequence[ProposedSubtask], order: str, goal: str, repairs: str | None = None) -> WorkOrder:
+    """The order that ``plan`` becomes under the id ``order``, indexes in ``needs`` and ``$result`` turned into keys."""
+
+    def key(reference: int | str) -> str:
+        text = str(reference)
+        return subtask_key(order, int(text)) if text.isascii() and text.isdigit() else text
+
+    return WorkOrder(
+        work_order_id=order,
+        goal=goal,
+        repairs=repairs,
+        subtasks=tuple(
+            Subtask(
+                name=proposed.name,
+                tool=proposed.tool,
+                args={name: _keyed(value, key) for name, value in proposed.args.items()},
+                needs=tuple(dict.fromkeys(key(needed) for needed in proposed.needs)),
+                expected_output=proposed.expected_output,
+                checks=proposed.checks,
+                worker=proposed.worker,
+            )
+            for proposed in plan
+        ),
+    )
+
+
+def _keyed(value: JsonValue, key: Callable[[str], str]) -> JsonValue:
+    reference = result_reference(value)
+    if reference is None:
+        return value
+    return {"$result": {"subtask": key(reference[0]), "path": reference[1]}}
+
+
+def result_reference(value: object) -> tuple[str, str] | None:
+    """Subtask and JSON pointer of an argument that is a reference to a result; None for any other argument."""
+    match value:
+        case {"$result": {"subtask": str() | int() as subtask, "path": str() as path}}:
+            return str(subtask), path
+        case {"$result": {"subtask": str() | int() as subtask}}:
+            return str(subtask), "/summary"
+        case _:
+            return None
+
+
+def faults(order: WorkOrder, tools: Mapping[str, ToolSpec], known: Collection[str] = ()) -> list[str]:
+    """What makes an order impossible to carry out, one sentence each; empty when it can be issued.
+
+    ``known`` are the keys of subtasks of earlier orders. Arguments are checked against the schema elsewhere (it takes
+    a JSON-schema library); here: unknown tools, missing arguments, needs that lead nowhere, cycles.
+    """
+    found: list[str] = []
+    own = set(order.subtask_keys())
+    for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
+        if subtask.tool is not None and subtask.tool not in tools:
+            names = ", ".join(sorted(tools)) or "none"
+            found.append(
+                f"{key} ({subtask.name}) names the tool {subtask.tool!r}, which does not exist; there are: {names}"
+            )
+        elif subtask.tool is not None and not subtask.needs:
+            missing = tools[subtask.tool].required - set(subtask.args)
+            if missing:
+                found.append(f"{key} ({subtask.name}) lacks {', '.join(sorted(missing))}, and no need supplies it")
+        found += [
+            f"{key} ({subtask.name}) needs {needed!r}, which is no subtask"
+            for needed in subtask.needs
+            if needed not in own and needed not in known
+        ]
+        for name, value in subtask.args.items():
+            reference = result_reference(value)
+            if reference is not None and reference[0] not in subtask.needs:
+                found.append(f"{key} ({subtask.name}): {name} refers to {reference[0]}, which is not among its needs")
+    cycle = circle(order)
+    if cycle:
+        found.append(f"the needs go in a circle: {' -> '.join(cycle)}")
+    return found
+
+
+def circle(order: WorkOrder) -> list[str]:
+    """A circle in the needs of an order's own subtasks, as keys, or nothing. Iterative: an order may hold thousands."""
+    needs = {key: [n for n in s.needs if n != key] for key, s in zip(order.subtask_keys(), order.subtasks, strict=True)}
+    for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
+        if key in subtask.needs:
+            return [key, key]
+    waiting = {key: sum(1 for n in wanted if n in needs) for key, wanted in needs.items()}
+    dependents: dict[str, list[str]] = {}
+    for key, wanted in needs.items():
+        for needed in wanted:
+            dependents.setdefault(needed, []).append(key)
+    free = [key for key, count in waiting.items() if count == 0]
+    while free:
+        for dependent in dependents.get(free.pop(), ()):
+            waiting[dependent] -= 1
+            if waiting[dependent] == 0:
+                free.append(dependent)
+    stuck = {key for key, count in waiting.items() if count > 0}
+    if not stuck:
+        return []
+    # Every stuck subtask needs another stuck one, so following needs must come back to where it was.
+    path = [min(stuck)]
+    while True:
+        following = next(n for n in needs[path[-1]] if n in stuck)
+        if following in path:
+            return [*path[path.index(following) :], following]
+        path.append(following)

@@ -1,0 +1,1 @@
+"""Makes it happen through the ports: controller, lead, worker, calls, gate, recovery."""

@@ -1,0 +1,268 @@
+"""The controller: one actor a run. It folds the log, decides, appends once, and acts after the commit.
+
+It and the workers never call each other; they meet in the log and the dispatcher.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable
+from datetime import timedelta
+from functools import partial
+
+from leadhand.domain import commands as do
+from leadhand.domain.approval import Approval
+from leadhand.domain.decisions import decide, due, standstill
+from leadhand.domain.errors import Failure, FailureClass, Fenced
+from leadhand.domain.events import AnyEvent, AssignmentIssued, AttemptScheduled, Entry, RunResumed
+from leadhand.domain.evolve import fold
+from leadhand.domain.ids import assignment_of
+from leadhand.domain.lifecycle import AttemptStatus
+from leadhand.domain.run import RunStatus
+from leadhand.domain.state import RunState
+from leadhand.domain.thoughts import thought_faults
+from leadhand.engine.log import RunLog
+from leadhand.engine.recovery import lost_attempts
+from leadhand.flows.flow import Flow
+from leadhand.ports import Clock, ContextStore, Dispatcher, Work
+
+MOST_ROUNDS = 10_000
+"""Rounds of decisions between two reads of the log; a flow that wants more is going in circles."""
+
+OnState = Callable[[RunState], None]
+"""Is told the state after every batch of committed events."""
+
+
+class Controller:
+    """Owns one run: its decisions, and nobody else's, change what is to be done."""
+
+    def __init__(
+        self,
+        state: RunState,
+        *,
+        log: RunLog,
+        store: ContextStore,
+        flow: Flow,
+        dispatcher: Dispatcher,
+        clock: Clock,
+        on_state: OnState | None = None,
+    ) -> None:
+        self._state = state
+        self._log = log
+        self._store = store
+        self._flow = flow
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self._on_state = on_state
+        self._epoch = state.epoch
+        self._started: dict[str, str] = {}
+
+    async def drive(self) -> RunState:
+        """Drive the run until it is over, paused, or only people can move it on; return its state then.
+
+        Raises :class:`~leadhand.domain.errors.Fenced` when another process has taken the run over.
+        """
+        committed = self._store.follow(self._state.run_id, self._state.seq)
+        async with contextlib.aclosing(committed):
+            batches = _Batches(committed, self._dispatcher.broken(self._state.run_id))
+            try:
+                await self._decide(lost_attempts(self._state), batches)
+                self._start(self._state.live)
+                while True:
+                    # What is read back after a decision may hold more than the decision: decide until nothing is left.
+                    if await self._decide((), batches):
+                        continue
+                    if self._at_rest():
+                        return self._state
+                    await self._take(await batches.next(self._seconds_left()))
+            finally:
+                await batches.aclose()
+                # Over, paused or lost to another owner: nothing of the run may go on here.
+                self._dispatcher.cancel(self._state.run_id)
+
+    def _at_rest(self) -> bool:
+        state = self._state
+        if state.finished is not None:
+            return True
+        if state.status is RunStatus.PAUSED:
+            return not state.unsettled and not state.resume_wanted
+        return state.status is RunStatus.WAITING and not state.live and not due(state)
+
+    # --- deciding ----------------------------------------------------------------------------------------------------
+
+    async def _decide(self, first: Iterable[do.Command], batches: _Batches) -> bool:
+        """Decide all that follows from the state, append it at once, and read it back; False: nothing to decide."""
+        events = self._decisions(first)
+        if not events:
+            return False
+        entries = await self._log.append(*events, epoch=self._epoch)
+        while self._state.seq < entries[-1].seq:
+            await self._take(await batches.next(None))
+        return True
+
+    def _decisions(self, first: Iterable[do.Command]) -> list[AnyEvent]:
+        """Everything that follows from the state as it is. Tries its own events on a copy, which is thrown away."""
+        now = self._clock.now()
+        state = self._state
+        made: list[AnyEvent] = []
+        commands: list[do.Command] = list(first)
+        refused: list[do.Command] = []
+        for _ in range(MOST_ROUNDS):
+            if not commands:
+                commands = self._commands(state)
+            if not commands:
+                return made
+            seq = state.seq
+            events: list[AnyEvent] = []
+            for command in commands:
+                try:
+                    events += decide(state, command, now)
+                except do.Refused:
+                    # Two commands of one round may exclude each other (the last of a batch ends the run); the state
+                    # after this round says what is left to want.
+                    continue
+            if not events:
+                # What is wanted is refused, all of it. While others work it may yet be allowed; else this is the end.
+                commands = standstill(state) if not made else []
+                if not commands or commands == refused:
+                    return made
+                refused = commands
+                continue
+            made += events
+            entries = [
+                Entry.model_construct(seq=seq + n, at=now, epoch=state.epoch, event=event)
+                for n, event in enumerate(events, start=1)
+            ]
+            state = fold(state, entries)
+            commands = []
+        raise RuntimeError(f"the flow {self._flow.name} did not come to rest after {MOST_ROUNDS} rounds")
+
+    def _commands(self, state: RunState) -> list[do.Command]:
+        deadline = state.deadline
+        ticking = state.finished is None and state.status is RunStatus.RUNNING
+        if ticking and deadline is not None and self._clock.now() >= deadline:
+            return [do.Finish(answer=None, failure=_out_of_time(state))]
+        wanted: list[do.Command] = [*due(state), *self._approvals(state)]
+        return wanted or list(self._flow.next(state)) or standstill(state)
+
+    def _approvals(self, state: RunState) -> Iterable[do.Command]:
+        """Questions to people that parked attempts wait for and nobody has put yet."""
+        for key in state.parked:
+            attempt = state.assignments[key].attempt
+            for call in attempt.open_calls if attempt is not None else ():
+                asked = state.approvals.get(call.call_id)
+                if attempt is None or call.kind != "approval" or (asked and asked.attempt == attempt.attempt):
+                    continue
+                if call.call_id not in attempt.answers:
+                    yield do.AskApproval(
+                        approval=Approval(
+                            approval_id=call.call_id,
+                            attempt=attempt.attempt,
+                            tool=call.tool,
+                            args=call.args,
+                            effect=state.tools[call.tool].effect,
+                        )
+                    )
+
+    # --- acting ------------------------------------------------------------------------------------------------------
+
+    async def _take(self, entries: list[Entry]) -> None:
+        """Fold what was committed, and act on it."""
+        if not entries:
+            return
+        self._state = fold(self._state, entries)
+        if self._state.epoch != self._epoch:
+            raise Fenced(
+                f"run {self._state.run_id} was taken over by {self._state.owner}",
+                f"Follow it there: leadhand runs watch {self._state.run_id}",
+            )
+        if any(isinstance(entry.event, RunResumed) for entry in entries):
+            self._start(self._state.live)  # what was scheduled while the run was paused
+        else:
+            self._start(
+                assignment_of(entry.event.attempt) if isinstance(entry.event, AttemptScheduled) else entry.event.subject
+                for entry in entries
+                if isinstance(entry.event, AttemptScheduled | AssignmentIssued)
+            )
+        if self._on_state is not None:
+            self._on_state(self._state)
+
+    def _start(self, assignments: Iterable[str]) -> None:
+        """Have every attempt that is scheduled and not yet begun carried out, once."""
+        if self._state.finished is not None or self._state.status is not RunStatus.RUNNING:
+            return
+        for key in assignments:
+            current = self._state.assignments[key].attempt
+            if current is None or current.status is not AttemptStatus.SCHEDULED:
+                continue
+            if self._started.get(key) != current.attempt:
+                self._started[key] = current.attempt
+                self._dispatcher.start(work_of(self._state, self._flow, key))
+
+    def _seconds_left(self) -> float | None:
+        deadline = self._state.deadline
+        if deadline is None or self._state.status is not RunStatus.RUNNING:
+            return None
+        return max(0.0, (deadline - self._clock.now()) / timedelta(seconds=1))
+
+
+def work_of(state: RunState, flow: Flow, key: str) -> Work:
+    """What the worker of an assignment is given: made from the state, without holding on to it for a subtask."""
+    assignment = state.assignments[key]
+    if assignment.attempt is None:
+        raise ValueError(f"{key} has no attempt to carry out")
+    subtask = state.subtasks.get(key)
+    needs = {
+        needed: data
+        for needed in (subtask.subtask.needs if subtask is not None else ())
+        if (data := state.subtasks[needed].data) is not None
+    }
+    return Work(
+        run_id=state.run_id,
+        definition=state.definition,
+        assignment=assignment.assignment,
+        attempt=assignment.attempt,
+        brief=flow.brief(state, assignment.assignment),
+        calls=assignment.calls,
+        subtask=subtask.subtask if subtask is not None else None,
+        needs=needs,
+        faults=None if subtask is not None else partial(thought_faults, state, assignment.assignment),
+        deadline=state.deadline,
+    )
+
+
+class _Batches:
+    """Reads a stream of committed entries with a time limit that does not break the stream.
+
+    ``broken`` ends the reading: attempts can no longer be carried out here at all.
+    """
+
+    def __init__(self, committed: AsyncIterator[list[Entry]], broken: asyncio.Future[None]) -> None:
+        self._committed = committed
+        self._broken = broken
+        self._reading: asyncio.Task[list[Entry]] | None = None
+
+    async def next(self, seconds: float | None) -> list[Entry]:
+        """The next batch, or nothing when the time is up first. Raises what broke the dispatcher."""
+        if self._reading is None:
+            self._reading = asyncio.ensure_future(anext(self._committed))
+        await asyncio.wait({self._reading, self._broken}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if self._broken.done():
+            self._broken.result()
+        if not self._reading.done():
+            return []
+        reading, self._reading = self._reading, None
+        return reading.result()
+
+    async def aclose(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+
+
+def _out_of_time(state: RunState) -> Failure:
+    seconds = state.definition.limits.timeout_s
+    return Failure.model_validate(
+        {"message": f"the time limit of {seconds:g} s is used up", "type": "time", "class": FailureClass.EXHAUSTED}
+    )

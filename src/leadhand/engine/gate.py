@@ -1,0 +1,144 @@
+"""The gate's checks that need more than the log: schemas, conditions on a result, references between results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import islice
+from typing import Any, TypeGuard, cast
+
+from leadhand.domain.tool import ToolSpec
+from leadhand.domain.value import Json
+from leadhand.domain.work_order import Check, result_reference
+from leadhand.domain.work_result import ResultData
+
+
+class Unresolved(ValueError):
+    """A reference to another subtask's result leads nowhere."""
+
+
+def schema_faults(schema: dict[str, Any], instance: Json) -> list[str]:
+    """What does not fit a JSON schema (draft 2020-12), one sentence each, at most eight."""
+    validator = _validator(_Frozen(schema))
+    return [
+        f"{'.'.join(str(part) for part in error.instance_path)}: {error.message}".removeprefix(": ")
+        for error in islice(validator.iter_errors(instance), 8)
+    ]
+
+
+class _Frozen:
+    """A schema as a cache key: schemas of a run are pinned, so identity of the object is identity of the schema."""
+
+    __slots__ = ("schema",)
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self.schema = schema
+
+    def __hash__(self) -> int:
+        return id(self.schema)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Frozen) and other.schema is self.schema
+
+
+@lru_cache(maxsize=512)
+def _validator(schema: _Frozen) -> Any:
+    import jsonschema_rs  # 16 ms of CPU: only a process that checks something pays for it
+
+    return jsonschema_rs.validator_for(schema.schema)
+
+
+def argument_faults(tool: ToolSpec, args: Mapping[str, Json], *, complete: bool = True) -> list[str]:
+    """What is wrong with a call's arguments. ``complete`` False forgives missing ones and unresolved references."""
+    if complete:
+        return schema_faults(tool.parameters, dict(args))
+    found: list[str] = []
+    properties: dict[str, Any] = tool.parameters.get("properties", {})
+    for name, value in args.items():
+        if name not in properties:
+            if tool.parameters.get("additionalProperties") is False:
+                found.append(f"{name} is no argument of {tool.name}; it takes {', '.join(properties) or 'none'}")
+        elif result_reference(value) is None:
+            inner = {**properties[name], "$defs": tool.parameters.get("$defs", {})}
+            found += [f"{name}: {fault}" for fault in schema_faults(inner, value)]
+    return found
+
+
+_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
+
+
+def pointed(document: Json, pointer: str) -> Json:
+    """The value a JSON pointer (RFC 6901) leads to. Raises :class:`Unresolved` where there is none."""
+    if pointer and not pointer.startswith("/"):
+        raise Unresolved(f"{pointer!r} is no JSON pointer: it begins with a slash")
+    here: Any = document
+    for part in pointer.split("/")[1:] if pointer else []:
+        step = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(here, dict) and step in here:
+            here = cast("dict[str, Any]", here)[step]
+        elif isinstance(here, list) and _INDEX.fullmatch(step) and int(step) < len(cast("list[Any]", here)):
+            here = cast("list[Any]", here)[int(step)]
+        else:
+            raise Unresolved(f"there is nothing at {pointer}")
+    return here
+
+
+def resolved(args: Mapping[str, Json], needs: Mapping[str, ResultData]) -> dict[str, Json]:
+    """Arguments with every reference to a result replaced by the value it points at.
+
+    Raises :class:`Unresolved` when a reference leads nowhere.
+    """
+    values: dict[str, Json] = {}
+    for name, value in args.items():
+        reference = result_reference(value)
+        if reference is None:
+            values[name] = value
+            continue
+        subtask, path = reference
+        if subtask not in needs:
+            raise Unresolved(f"{name} refers to the result of {subtask}, which is not there")
+        values[name] = pointed(needs[subtask].model_dump(mode="json"), path)
+    return values
+
+
+def unmet(checks: tuple[Check, ...], data: ResultData) -> list[str]:
+    """Which of a subtask's own conditions a result does not meet, one sentence each."""
+    found: list[str] = []
+    document = data.model_dump(mode="json")
+    for check in checks:
+        try:
+            value = pointed(document, check.path)
+        except Unresolved:
+            if check.exists is not False:
+                found.append(f"the result has nothing at {check.path}")
+            continue
+        if check.exists is False:
+            found.append(f"the result has something at {check.path}")
+        if check.equals is not None and not _same(value, check.equals):
+            found.append(f"{check.path} is {value!r}, not {check.equals!r}")
+        if check.contains is not None and check.contains not in (value if isinstance(value, list) else str(value)):
+            found.append(f"{check.path} does not contain {check.contains!r}")
+        if check.at_least is not None and not (_is_number(value) and value >= check.at_least):
+            found.append(f"{check.path} is {value!r}, less than {check.at_least}")
+        if check.at_most is not None and not (_is_number(value) and value <= check.at_most):
+            found.append(f"{check.path} is {value!r}, more than {check.at_most}")
+    return found
+
+
+def _is_number(value: Json) -> TypeGuard[int | float]:
+    """Whether JSON calls it a number: Python's booleans are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _same(one: Json, other: Json) -> bool:
+    """Equality as JSON has it: true is not 1."""
+    match one, other:
+        case dict(), dict():
+            left, right = cast("dict[str, Any]", one), cast("dict[str, Any]", other)
+            return left.keys() == right.keys() and all(_same(value, right[key]) for key, value in left.items())
+        case list(), list():
+            here, there = cast("list[Any]", one), cast("list[Any]", other)
+            return len(here) == len(there) and all(map(_same, here, there))
+        case _:
+            return isinstance(one, bool) == isinstance(other, bool) and one == other

@@ -1,0 +1,91 @@
+"""Carries attempts out on behalf of the log: everything an attempt does is observed here, and nothing is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from leadhand.domain.errors import Failure, LeadhandError
+from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarted
+from leadhand.domain.work_result import WorkResult
+from leadhand.engine.lead import Lead
+from leadhand.engine.log import RunLog
+from leadhand.engine.model_calls import ModelCalls
+from leadhand.engine.redaction import Redactor
+from leadhand.engine.slots import TimeIsUp, bounded
+from leadhand.engine.tool_calls import ToolCalls
+from leadhand.engine.turns import Conversation, Parked, Turns
+from leadhand.engine.worker import Worker
+from leadhand.ports import ContextStore, Work
+
+OnText = Callable[[str, str, str], None]
+"""Receives live text: run, attempt, and the piece that was just written."""
+
+
+class Host:
+    """Carries out one attempt after another, many at once. Workers see neither it nor the store."""
+
+    def __init__(
+        self,
+        store: ContextStore,
+        models: ModelCalls,
+        tools: ToolCalls,
+        redactor: Redactor,
+        on_text: OnText | None = None,
+    ) -> None:
+        self._store = store
+        self._models = models
+        self._tools = tools
+        self._redactor = redactor
+        self._on_text = on_text
+
+    async def carry_out(self, work: Work) -> None:
+        """Carry out an attempt; what comes of it is in the log when this returns.
+
+        Every failure becomes the attempt's result. Only cancellation, and a log that cannot be written to, get out.
+        """
+        log = RunLog(self._store, work.run_id, self._redactor)
+        attempt = work.attempt.attempt
+        log.append(AttemptStarted(attempt=attempt, host=self._store.host))
+        try:
+            async with bounded(work.definition.limits.attempt_timeout_s):
+                result = await self._result(work, log)
+        except Parked as parked:
+            await log.append(AttemptParked(attempt=attempt, open_calls=parked.open_calls))
+            return
+        except TimeIsUp:
+            message = f"no result within {work.definition.limits.attempt_timeout_s:g} s"
+            result = _failed(work, message, "timeout", "transient")
+        except LeadhandError:
+            raise
+        except Exception as error:  # A defect of ours must cost one attempt, be seen in the log, and not be repeated.
+            message = f"internal error: {type(error).__name__}: {error}"
+            result = _failed(work, message, "internal", "unavailable")
+        await log.append(AttemptReturned(attempt=attempt, result=result))
+
+    async def _result(self, work: Work, log: RunLog) -> WorkResult:
+        def on_text(piece: str) -> None:
+            if self._on_text is not None:
+                self._on_text(work.run_id, work.attempt.attempt, piece)
+
+        work = await _with_payloads(work, log)
+        turns = Turns(work, log, self._models, self._tools, on_text if self._on_text is not None else None)
+        conversation = await Conversation.rebuilt(work, log)
+        if work.subtask is None:
+            return await Lead(work, turns).think(conversation)
+        return await Worker(work, turns).carry_out(conversation)
+
+
+async def _with_payloads(work: Work, log: RunLog) -> Work:
+    """The work with the results it needs whole: what is kept beside the log is fetched."""
+    if not work.needs:
+        return work
+    needs = {key: data.model_copy(update={"raw": await log.unpack(data.raw)}) for key, data in work.needs.items()}
+    told = {key: {**work.brief.facts["needs"][key], "raw": data.raw} for key, data in needs.items()}
+    return replace(work, needs=needs, brief=replace(work.brief, facts={**work.brief.facts, "needs": told}))
+
+
+def _failed(work: Work, message: str, type_: str, class_: str) -> WorkResult:
+    name = work.subtask.name if work.subtask is not None else work.assignment.assignment_id
+    failure = Failure.model_validate({"message": message, "type": type_, "class": class_})
+    return WorkResult.failed(name, failure)

@@ -1,0 +1,147 @@
+"""Calls of models: reserved before, settled after, and in the log on both sides."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from leadhand.domain.conversation import AssistantMessage, Message, ModelReply, ModelRequest, OutputSpec, input_bound
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.events import ModelCallBegan, ModelCallReturned
+from leadhand.domain.limits import Amount, Usage
+from leadhand.domain.tool import ToolSpec
+from leadhand.engine.log import RunLog
+from leadhand.ports import AllowanceRefused, Clock, ModelError, Models
+
+SETTLING_S = 0.1
+"""How often, in seconds, a call that does not fit looks whether others have given something back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One turn's question to a model, as the turn loop poses it."""
+
+    call_id: str
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...]
+    output: OutputSpec | None
+    max_tokens: int
+    deadline_s: float
+    final: bool
+
+
+class ModelCalls:
+    """Makes the model calls of attempts, each within the run's allowance."""
+
+    def __init__(self, models: Models, clock: Clock) -> None:
+        self._models = models
+        self._clock = clock
+        self._under_way: dict[str, int] = {}
+
+    async def ask(
+        self, log: RunLog, attempt: str, question: Ask, on_text: Callable[[str], None] | None = None
+    ) -> ModelReply:
+        """Ask, and return once the reply is committed. Raises :class:`ModelError` with a classed failure.
+
+        The upper bound of what the call can cost is taken from the run's allowance first. While that does not fit,
+        the call waits for others of this process to give back; when none is left that could, it is ``exhausted``.
+        """
+        reserved = self.reservation(question)
+        began = ModelCallBegan(
+            attempt=attempt,
+            call_id=question.call_id,
+            model=question.model,
+            reserved=reserved,
+            final=question.final,
+        )
+        while True:
+            try:
+                await log.append(began)
+                break
+            except AllowanceRefused as refused:
+                if not self._under_way.get(log.run_id):
+                    raise ModelError(_exhausted(refused.what)) from refused
+                await self._clock.sleep(SETTLING_S)
+        self._under_way[log.run_id] = self._under_way.get(log.run_id, 0) + 1
+        try:
+            return await self._ask(log, attempt, question, on_text)
+        finally:
+            self._under_way[log.run_id] -= 1
+
+    async def _ask(self, log: RunLog, attempt: str, question: Ask, on_text: Callable[[str], None] | None) -> ModelReply:
+        request = ModelRequest(
+            model=question.model,
+            messages=question.messages,
+            tools=question.tools,
+            output=question.output,
+            max_tokens=question.max_tokens,
+            deadline_s=question.deadline_s,
+            key=f"{log.run_id}/{question.call_id}",
+        )
+        began_at = time.monotonic()
+        failure: Failure | None = None
+        reply: ModelReply | None = None
+        usage: Usage | None = None
+        try:
+            async with asyncio.timeout(question.deadline_s):
+                reply = await self._models.ask(request, on_text)
+            usage = self._priced(question.model, reply.usage)
+        except TimeoutError:
+            message = f"{question.model} gave no answer within {question.deadline_s:g} s"
+            failure = Failure.model_validate({"message": message, "type": "timeout", "class": "transient"})
+        except ModelError as error:
+            failure = error.failure
+            usage = error.usage
+        await log.append(
+            ModelCallReturned(
+                attempt=attempt,
+                call_id=question.call_id,
+                model=question.model,
+                message=_kept(reply) if reply is not None else None,
+                value=reply.value if reply is not None else None,
+                failure=failure,
+                usage=usage,
+                finish_reason=reply.finish_reason if reply is not None else "",
+                duration_ms=round((time.monotonic() - began_at) * 1_000),
+            )
+        )
+        if reply is None:
+            assert failure is not None
+            raise ModelError(failure, usage)
+        return reply
+
+    def reservation(self, question: Ask) -> Amount:
+        """The most a call can use: all its input, as tokens of one byte, and every token it may answer with."""
+        profile = self._models.profile(question.model)
+        inputs = input_bound(question.messages, question.tools, question.output)
+        cost = 0
+        if profile.input_nanousd is not None and profile.output_nanousd is not None:
+            cost = inputs * profile.input_nanousd + question.max_tokens * profile.output_nanousd
+        return Amount(requests=1, tokens=inputs + question.max_tokens, nanousd=cost)
+
+    def _priced(self, model: str, usage: Usage) -> Usage:
+        """The usage with its cost, where the model's price is known and the provider did not say it."""
+        profile = self._models.profile(model)
+        if usage.nanousd is not None:
+            return usage
+        if profile.free:
+            return usage.evolve(nanousd=0)
+        if profile.input_nanousd is None or profile.output_nanousd is None:
+            return usage
+        return usage.evolve(
+            nanousd=usage.input_tokens * profile.input_nanousd + usage.output_tokens * profile.output_nanousd
+        )
+
+
+def _kept(reply: ModelReply) -> AssistantMessage:
+    """The message as the log keeps it: a structured answer's text is its value, which is there already."""
+    if reply.value is None or reply.message.tool_calls:
+        return reply.message
+    return reply.message.model_copy(update={"text": ""})
+
+
+def _exhausted(what: str) -> Failure:
+    return Failure.model_validate({"message": what, "type": "allowance", "class": FailureClass.EXHAUSTED})

@@ -1,0 +1,35 @@
+"""What a process that takes a run over has to set right first: attempts whose process is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from leadhand.domain import commands as do
+from leadhand.domain.errors import Failure
+from leadhand.domain.evolve_attempts import INTERRUPTED
+from leadhand.domain.lifecycle import AttemptStatus
+from leadhand.domain.run import RunStatus
+from leadhand.domain.state import RunState
+
+
+def lost_attempts(state: RunState) -> Iterator[do.Command]:
+    """Give up every attempt that was running: in this set-up its process was the owner, and the owner is another now.
+
+    What follows is decided as ever: it is tried again, unless a ``once`` call had begun. Attempts that were only
+    scheduled are as good as new.
+    """
+    paused = state.status is RunStatus.PAUSED
+    for key in state.live:
+        assignment = state.assignments[key]
+        attempt = assignment.attempt
+        if attempt is None or attempt.status is not AttemptStatus.RUNNING:
+            continue
+        if paused:
+            failure = _lost("the run was paused while it was under way", INTERRUPTED)
+        else:
+            failure = _lost(f"the process that ran it ({attempt.host}) is gone", "process_died")
+        yield do.GiveUpAttempt(attempt=attempt.attempt, failure=failure)
+
+
+def _lost(message: str, type_: str) -> Failure:
+    return Failure.model_validate({"message": message, "type": type_, "class": "lost"})

@@ -1,0 +1,83 @@
+"""Secrets never reach the log: known values, tell-tale patterns and names are blotted out before an append."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, cast
+
+from leadhand.domain.value import Json, Value
+
+BLOT = "[redacted]"
+SECRET_NAME = re.compile(
+    r"(api[-_]?key|authorization|password|passwd|secret|access[-_]?token|refresh[-_]?token|private[-_]?key)$",
+    re.IGNORECASE,
+)
+_ENVIRONMENT_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)$")
+_PATTERNS = (
+    r"sk-[A-Za-z0-9_\-]{16,}",  # OpenAI, Anthropic, OpenRouter
+    r"gsk_[A-Za-z0-9]{20,}",  # Groq
+    r"AIza[0-9A-Za-z_\-]{30,}",  # Google
+    r"gh[pousr]_[A-Za-z0-9]{30,}",  # GitHub
+    r"AKIA[0-9A-Z]{16}",  # AWS
+    r"xox[abprs]-[A-Za-z0-9\-]{10,}",  # Slack
+    r"lh_[A-Za-z0-9_\-]{30,}",  # Leadhand's own
+    r"(?i:bearer)\s+[A-Za-z0-9._~+/\-]{16,}=*",
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----",
+)
+_MARKS = (
+    *("sk-", "gsk_", "aiza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "akia", "xox", "lh_", "bearer", "private key"),
+    *("apikey", "api_key", "api-key", "authorization", "passw", "secret", "_token", "-token", "accesstoken"),
+    *("refreshtoken", "privatekey", "private_key", "private-key"),
+)
+"""In lower case: what any text that the patterns or the names match must hold."""
+
+SHORTEST_SECRET = 8
+"""Known values shorter than this, in characters, are not searched for: they would blot out ordinary words."""
+
+_V = TypeVar("_V", bound=Value)
+
+
+class Redactor:
+    """Blots out secrets in values: those given (exact text), those that look like one, and fields named like one."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        known = sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True)
+        self._secret = re.compile("|".join([*(re.escape(secret) for secret in known), *_PATTERNS]))
+        # Looked for first, as plain text: on events without a secret this is all that redaction costs.
+        self._marks = (*_MARKS, *(json.dumps(secret, ensure_ascii=False)[1:-1].lower() for secret in known))
+
+    @classmethod
+    def of_environment(cls, environment: Mapping[str, str], more: Iterable[str] = ()) -> Redactor:
+        """A redactor that knows the values of every variable whose name ends like a secret's."""
+        named = [value for name, value in environment.items() if _ENVIRONMENT_NAME.search(name)]
+        return cls([*named, *more])
+
+    def text(self, text: str) -> str:
+        """``text`` with every secret in it blotted out."""
+        return self._secret.sub(BLOT, text)
+
+    def value(self, value: _V) -> _V:
+        """The same value without secrets; the very same object where there are none."""
+        written = value.model_dump_json().lower()
+        if not any(mark in written for mark in self._marks):
+            return value
+        return type(value).model_validate(self.payload(value.model_dump(mode="json", by_alias=True)))
+
+    def payload(self, payload: Json, name: str = "") -> Json:
+        """JSON without secrets, keys named like a secret included."""
+        match payload:
+            case dict():
+                entries = cast("dict[str, Any]", payload)
+                return {self.text(key): self.payload(inner, key) for key, inner in entries.items()}
+            case list():
+                return [self.payload(inner, name) for inner in cast("list[Any]", payload)]
+            case None | bool() | "":
+                return payload
+            case _ if SECRET_NAME.search(name):
+                return BLOT
+            case str():
+                return self.text(payload)
+            case _:
+                return payload

@@ -1,0 +1,171 @@
+"""Calls of tools: checked, allowed, bounded in time, and written down on both sides of the call."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from leadhand.domain.errors import Failure, FailureClass, ToolError
+from leadhand.domain.events import ToolCallBegan, ToolCallReturned
+from leadhand.domain.evidence import indeterminate
+from leadhand.domain.tool import ApprovalPolicy, Effect, ToolReturn, ToolSpec
+from leadhand.domain.value import Json
+from leadhand.engine.gate import argument_faults
+from leadhand.engine.log import RunLog
+from leadhand.engine.slots import TimeIsUp, bounded
+from leadhand.engine.threads import Threads
+from leadhand.ports import BoundTool, Clock, StaleAttempt, Toolbox, ToolContext, Web
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one call came to: a tool's return, or a failure. ``call_id`` names the evidence in the log."""
+
+    call_id: str
+    returned: ToolReturn | None = None
+    failure: Failure | None = None
+
+
+class ToolCalls:
+    """Makes the tool calls of attempts. One for a process."""
+
+    def __init__(self, toolbox: Toolbox, web: Callable[[bool], Web], clock: Clock) -> None:
+        self._toolbox = toolbox
+        self._web = web
+        self._clock = clock
+        self._threads = Threads()
+
+    async def call(
+        self, log: RunLog, attempt: str, call_id: str, tool: ToolSpec, args: dict[str, Json], *, offline: bool
+    ) -> Outcome:
+        """Call ``tool``, with both ends of the call in the log. Failures come back classed, never raised.
+
+        The call is committed before it begins when it has an effect (``idempotent``, ``once``); for ``once`` it is
+        refused when the attempt is no longer current.
+        """
+        faults = argument_faults(tool, args)
+        if faults:
+            return Outcome(call_id=call_id, failure=_failure("; ".join(faults), "bad_arguments", FailureClass.INVALID))
+        bound = self._toolbox.find(tool.name)
+        if bound is None:
+            where = f" (it came from {tool.import_path})" if tool.import_path else ""
+            message = f"the tool {tool.name} is not in this process{where}"
+            return Outcome(call_id=call_id, failure=_failure(message, "unknown_tool", FailureClass.UNAVAILABLE))
+        began = ToolCallBegan(attempt=attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
+        placed = log.append(began, current=attempt if tool.effect is Effect.ONCE else None)
+        if tool.effect is not Effect.PURE:
+            try:
+                await placed
+            except StaleAttempt as stale:
+                return Outcome(call_id=call_id, failure=_failure(stale.what, "stale_attempt", FailureClass.LOST))
+        context = ToolContext(
+            run_id=log.run_id,
+            call_id=f"{log.run_id}/{call_id}",
+            offline=offline,
+            web=self._web(offline),
+            now=self._clock.now,
+        )
+        began_at = time.monotonic()
+        returned, failure = await self._run(bound, tool, args, context)
+        told = returned or ToolReturn()
+        raw, blobs = log.pack(told.raw)
+        event = ToolCallReturned(
+            attempt=attempt,
+            call_id=call_id,
+            tool=tool.name,
+            ok=failure is None,
+            summary=told.summary,
+            raw=raw,
+            sources=told.sources,
+            sample=told.sample,
+            failure=failure,
+            duration_ms=round((time.monotonic() - began_at) * 1_000),
+        )
+        await log.append(event, blobs=blobs)
+        return Outcome(call_id=call_id, returned=returned, failure=failure)
+
+    async def _run(
+        self, bound: BoundTool, tool: ToolSpec, args: dict[str, Json], context: ToolContext
+    ) -> tuple[ToolReturn | None, Failure | None]:
+        try:
+            async with bounded(tool.timeout_s):
+                if bound.is_async:
+                    value = await _contained(bound.call(args, context))
+                else:
+                    value = await self._threads.run(partial(bound.call, args, context))
+            return returned_value(value), None
+        except ToolError as error:
+            return None, error.failure
+        except OSError as error:  # TimeoutError and ConnectionError are among them
+            if tool.effect is Effect.ONCE:
+                # The call may have happened, or happen yet on its abandoned thread: nobody may repeat it.
+                return None, indeterminate(tool.name)
+            if isinstance(error, TimeIsUp):
+                message = f"{tool.name} gave no answer within {tool.timeout_s:g} s"
+                return None, _failure(message, "timeout", FailureClass.TRANSIENT)
+            kind = "timeout" if isinstance(error, TimeoutError) else "connection"
+            return None, _failure(f"{tool.name}: {_words(error)}", kind, FailureClass.TRANSIENT)
+        except Exception as error:  # A tool is somebody else's code: whatever it raises is this call's failure.
+            return None, _failure(f"{tool.name} raised {_words(error)}", "exception", FailureClass.INVALID)
+
+
+async def _contained(call: Awaitable[Any]) -> Any:
+    """Await a tool, and let nothing out that would end more than this call."""
+    try:
+        return await call
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise  # it is we who are cancelled, not something inside the tool
+        raise RuntimeError("CancelledError: the tool was cancelled from within") from error
+    except SystemExit as error:
+        raise RuntimeError(f"SystemExit: {error}") from error
+
+
+def returned_value(value: object) -> ToolReturn:
+    """Whatever a tool gave back, as a ToolReturn with JSON in it.
+
+    ``{"isError": true, "message": …}`` (the seeds' primitive tools) is a failure. Raises ToolError for that, and for
+    a value that JSON cannot say.
+    """
+    returned = value if isinstance(value, ToolReturn) else ToolReturn(raw=value)
+    try:
+        raw: Any = to_jsonable_python(returned.raw)
+    except Exception as error:
+        raise ToolError(f"the tool's answer is no JSON: {_words(error)}", type="not_json") from error
+    returned = returned.model_copy(update={"raw": raw})
+    match raw:
+        case {"isError": True, **rest}:
+            raise ToolError(str(rest.get("message", "the tool reports an error")), type="tool_error")
+        case _:
+            return returned
+
+
+def denied(tool: ToolSpec, policy: ApprovalPolicy) -> bool | None:
+    """Whether a call is denied unasked (True), allowed unasked (False), or a person is to be asked (None).
+
+    A tool's own ``never`` or ``auto`` wins; a call with effect ``once`` asks unless told otherwise.
+    """
+    wish = tool.approval
+    if wish is ApprovalPolicy.NEVER:
+        return True
+    if wish is ApprovalPolicy.AUTO or (wish is None and tool.effect is not Effect.ONCE):
+        return False
+    if policy is ApprovalPolicy.ASK:
+        return None
+    return policy is ApprovalPolicy.NEVER
+
+
+def _failure(message: str, type_: str, class_: FailureClass, next_action: str = "") -> Failure:
+    return Failure.model_validate({"message": message, "type": type_, "class": class_, "next_action": next_action})
+
+
+def _words(error: BaseException) -> str:
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__

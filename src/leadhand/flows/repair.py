@@ -1,0 +1,116 @@
+"""The repair order: what a review leaves open, done again; what it accepted, pinned and passed in by reference."""
+
+from __future__ import annotations
+
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.ids import order_id, subtask_key
+from leadhand.domain.lifecycle import SubtaskStatus
+from leadhand.domain.review import Decision
+from leadhand.domain.state import OrderState, RunState, SubtaskState
+from leadhand.domain.work_order import Subtask, WorkOrder, circle, issue, result_reference
+
+NEW_REASON = frozenset({FailureClass.TRANSIENT, FailureClass.LOST, FailureClass.RATE_LIMITED})
+"""Failures that are themselves a reason to try the same thing again; after any other it would fail the same way."""
+
+
+def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
+    """The order that does again what ``order`` left open and adds what its review found missing; None: nothing to do.
+
+    A ``retry`` repeats the subtask, a ``replan`` does something else in its place, both name what they repair. No
+    subtask is repeated as it was after a failure that would only repeat itself. Needs of repaired subtasks follow
+    them to their new keys.
+    """
+    review = order.review
+    if review is None:
+        return None
+    new_id = order_id(len(state.orders) + 1)
+    again: list[tuple[SubtaskState, Subtask]] = []
+    for verdict in review.verdicts:
+        before = state.subtasks[verdict.subtask]
+        if verdict.verdict is Decision.REPLAN and verdict.replacement is not None:
+            proposed = issue((verdict.replacement,), new_id, order.order.goal).subtasks[0]
+            again.append((before, proposed))
+        elif verdict.verdict is Decision.RETRY:
+            again.append((before, before.subtask))
+    again = [pair for pair in again if _worth_it(pair[0], pair[1])]
+    subtasks = _repaired(state, again, new_id)
+    subtasks += (
+        [subtask for subtask in issue(review.missing, new_id, order.order.goal).subtasks if not _tried(state, subtask)]
+        if review.missing
+        else []
+    )
+    if not subtasks:
+        return None
+    return WorkOrder(
+        work_order_id=new_id, goal=order.order.goal, subtasks=tuple(subtasks), repairs=order.order.work_order_id
+    )
+
+
+def _repaired(state: RunState, again: list[tuple[SubtaskState, Subtask]], new_id: str) -> list[Subtask]:
+    """The subtasks that are done again, in the new order, needs followed to where they moved.
+
+    Left out is what needs a failed subtask that is not done again, and what replacements have tied into a circle.
+    """
+    while True:
+        again = _without_dead_ends(state, again)
+        moved = {before.key: subtask_key(new_id, index) for index, (before, _) in enumerate(again)}
+        subtasks = [_moved(subtask, moved).evolve(repairs_subtask=before.key) for before, subtask in again]
+        if not subtasks:
+            return []
+        tied = set(circle(WorkOrder(work_order_id=new_id, goal="repair", subtasks=tuple(subtasks))))
+        if not tied:
+            return subtasks
+        again = [pair for pair in again if moved[pair[0].key] not in tied]
+
+
+def _worth_it(before: SubtaskState, subtask: Subtask) -> bool:
+    """Whether doing it again can come out differently: another call, or a failure that is a new reason by itself."""
+    if (subtask.tool, subtask.args) != (before.subtask.tool, before.subtask.args):
+        return True
+    if before.acted:
+        return False  # never silently past what was done once
+    if before.failure is None or before.failure.class_ in NEW_REASON or before.failure.class_ is FailureClass.BLOCKED:
+        return True
+    # Found wanting by the review: its reason is new to the worker, once.
+    return before.failure.class_ is FailureClass.INSUFFICIENT and before.subtask.repairs_subtask is None
+
+
+def _without_dead_ends(
+    state: RunState, again: list[tuple[SubtaskState, Subtask]]
+) -> list[tuple[SubtaskState, Subtask]]:
+    """Leave out what needs a subtask that failed and is not done again; repeat, since that may doom others."""
+    while True:
+        moved = {before.key for before, _ in again}
+        kept = [
+            (before, subtask)
+            for before, subtask in again
+            if all(
+                needed in moved or state.subtasks[needed].status is SubtaskStatus.COMPLETED for needed in subtask.needs
+            )
+        ]
+        if len(kept) == len(again):
+            return kept
+        again = kept
+
+
+def _moved(subtask: Subtask, moved: dict[str, str]) -> Subtask:
+    def follow(value: object) -> object:
+        reference = result_reference(value)
+        if reference is None or reference[0] not in moved:
+            return value
+        return {"$result": {"subtask": moved[reference[0]], "path": reference[1]}}
+
+    return subtask.evolve(
+        needs=tuple(moved.get(needed, needed) for needed in subtask.needs),
+        args={name: follow(value) for name, value in subtask.args.items()},
+    )
+
+
+def _tried(state: RunState, subtask: Subtask) -> bool:
+    """Whether the same call was made before in this run, so that asking for it again brings nothing new."""
+    return any(
+        (earlier.subtask.tool, earlier.subtask.args) == (subtask.tool, subtask.args)
+        and subtask.tool is not None
+        and (earlier.accepted or (earlier.failure is not None and earlier.failure.class_ not in NEW_REASON))
+        for earlier in state.subtasks.values()
+    )

@@ -1,0 +1,1 @@
+"""Models behind the one port: the built-in one, any OpenAI-compatible server, and the router that picks."""

@@ -1,0 +1,137 @@
+"""Chooses a model when none was named: a key in the environment, else a local Ollama, else the built-in one.
+
+Nothing heavy is imported: this runs at every cold start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from leadhand.domain.errors import ConfigurationError
+
+from .base_url import checked_base_url
+from .json_values import object_of, objects_of, text_of
+from .providers import ABSENT, PROVIDERS
+
+PROBE_TIMEOUT_S = 0.4
+_LARGEST_LIST = 1_000_000
+_URL_VARIABLES = ("LEADHAND_BASE_URL", "OPENAI_BASE_URL")
+
+Probe = Callable[[str], Awaitable[str | None]]
+"""Asks the server at a base URL for its first model; None if there is no server or no model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The model taken and, in half a sentence for people, why."""
+
+    name: str
+    why: str
+
+
+async def detect_model(env: Mapping[str, str], probe: Probe | None = None) -> Choice:
+    """The model for a run that names none.
+
+    In this order: ``LEADHAND_MODEL``; the server at ``LEADHAND_BASE_URL`` or ``OPENAI_BASE_URL``, with the first model
+    it lists; the default model of the first provider whose key is set; the first model of a local Ollama; ``offline``.
+    What was found and passed over is said in ``why``.
+    """
+    probe = probe or first_model
+    if env.get("LEADHAND_MODEL"):
+        return Choice(env["LEADHAND_MODEL"], "LEADHAND_MODEL is set")
+    passed_over: list[str] = []
+    for variable in _URL_VARIABLES:
+        if not env.get(variable):
+            continue
+        model = await probe(env[variable])
+        if model is not None:
+            return Choice(f"openai_compatible:{model}", f"{variable} is set, and this is the first model there")
+        passed_over.append(
+            f"{variable} is set, but no model was listed there; name one with --model openai_compatible:NAME"
+        )
+    passed_over.extend(_unsupported_keys(env))
+    for provider in PROVIDERS.values():
+        if provider.key_needed and env.get(provider.key_variable):
+            if provider.url_variable in _URL_VARIABLES and env.get(provider.url_variable):
+                continue  # that server was just asked: the key is for it, and which model it has is not known
+            why = f"{provider.key_variable} is set; name another with --model"
+            return Choice(f"{provider.name}:{provider.default_model}", _with(passed_over, why))
+    url = ollama_url(env)
+    model = await probe(url)
+    if model is not None:
+        return Choice(f"ollama:{model}", _with(passed_over, f"Ollama runs at {url}, and this is its first model"))
+    return Choice(
+        "offline", _with(passed_over, "no provider key is set and no Ollama answers: the built-in rule-based model")
+    )
+
+
+def _with(passed_over: list[str], why: str) -> str:
+    return "; ".join([*passed_over, why])
+
+
+def _unsupported_keys(env: Mapping[str, str]) -> list[str]:
+    """What to say of keys for providers that this release does not speak with."""
+    return [
+        f"{variable} is set, but {absent.title} is not supported in this release (try --model {absent.instead})"
+        for absent in ABSENT.values()
+        for variable in absent.key_variables
+        if env.get(variable)
+    ]
+
+
+def ollama_url(env: Mapping[str, str]) -> str:
+    """Where Ollama is: ``OLLAMA_BASE_URL``, or ``OLLAMA_HOST`` as its own tools read it, or the usual place."""
+    if env.get("OLLAMA_BASE_URL"):
+        return env["OLLAMA_BASE_URL"]
+    host = env.get("OLLAMA_HOST", "").strip().rstrip("/")
+    if not host:
+        return PROVIDERS["ollama"].base_url
+    address = host if "://" in host else f"http://{host}"
+    parts = urlsplit(address)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80 if "://" in host else 11434)
+    except ValueError:
+        return PROVIDERS["ollama"].base_url
+    # What a server listens on everywhere is reached on this machine by its own name.
+    name = "127.0.0.1" if parts.hostname in (None, "0.0.0.0", "::") else parts.hostname  # noqa: S104
+    return f"{parts.scheme}://{f'[{name}]' if ':' in name else name}:{port}/v1"
+
+
+async def first_model(base_url: str) -> str | None:
+    """The first model that ``GET {base_url}/models`` lists, within 0.4 s; None for anything else.
+
+    Written on bare streams: no proxy stands between this machine and itself, and a cold start pays for no HTTP client.
+    """
+    try:
+        url = checked_base_url(base_url)
+        body = await asyncio.wait_for(_get(f"{url}/models"), PROBE_TIMEOUT_S)
+        listed = objects_of(object_of(json.loads(body)).get("data"))
+    except (ConfigurationError, OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
+        return None
+    return next((name for name in (text_of(model.get("id")) for model in listed) if name), None)
+
+
+async def _get(url: str) -> bytes:
+    """The body of a 200 answer. Raises OSError or ValueError for anything else."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    secure = parts.scheme == "https"
+    reader, writer = await asyncio.open_connection(host, parts.port or (443 if secure else 80), ssl=secure or None)
+    try:
+        # HTTP/1.0: the server closes when it is done, and sends no chunks.
+        request = f"GET {parts.path} HTTP/1.0\r\nHost: {parts.netloc}\r\nAccept: application/json\r\n\r\n"
+        writer.write(request.encode())
+        await writer.drain()
+        answer = await reader.read(_LARGEST_LIST)
+        while len(answer) < _LARGEST_LIST and (more := await reader.read(_LARGEST_LIST)):
+            answer += more
+    finally:
+        writer.close()
+    head, _, body = answer.partition(b"\r\n\r\n")
+    if head.split(b" ", 2)[1:2] != [b"200"]:
+        raise ValueError("no list of models")
+    return body

@@ -1,0 +1,112 @@
+"""What an OpenAI-compatible server can do with a model, learned from what it refuses.
+
+Servers that speak the protocol differ in its corners. Each ability is tried in its best form first; a refusal that
+names it moves to the next form, which is remembered for as long as the client lives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from leadhand.domain.conversation import ModelRequest
+
+
+class OutputMode(StrEnum):
+    """How a structured answer is asked for, best first."""
+
+    JSON_SCHEMA = "json_schema"
+    FUNCTION = "function"
+    PROMPT = "prompt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abilities:
+    """``tools``: calls are part of the protocol; else they are asked for in words. ``token_limit`` is the field that
+    bounds an answer. ``stream_usage``: a stream tells what it used if asked."""
+
+    output: OutputMode = OutputMode.JSON_SCHEMA
+    tools: bool = True
+    token_limit: str = "max_tokens"
+    stream_usage: bool = True
+
+
+_REFUSALS = frozenset({400, 404, 405, 415, 422, 500, 501})
+"""Statuses that may refuse a feature: 404 is OpenRouter's ("no endpoints found that support tool use"), 500 that of
+older llama.cpp servers."""
+
+_SCHEMA_WORDS = (
+    "response_format",
+    "response format",
+    "json_schema",
+    "json schema",
+    "structured output",
+    "grammar",
+    "guided",
+)
+_TOOL_CHOICE_WORDS = ("tool_choice", "tool choice")
+# Phrases, not words: a complaint about one tool call of the history must not cost the model its tools.
+_TOOL_PHRASES = (
+    "support tool",
+    "supports tool",
+    "support function",
+    "supports function",
+    "tool calling",
+    "tool use",
+    "function calling",
+    "enable-auto-tool-choice",
+    "tools is not",
+    "tools are not",
+    "tools: extra",
+    "parameter: tools",
+    "parameters: tools",
+    "argument: tools",
+    "supplied: tools",
+    "field: tools",
+    "unknown field tools",
+)
+_UNSUPPORTED_WORDS = (
+    "support",
+    "unknown",
+    "unrecognized",
+    "unrecognised",
+    "unexpected",
+    "not allowed",
+    "not permitted",
+    "extra inputs",
+    "invalid",
+    "unavailable",
+    "not available",
+    "not enabled",
+    "requires",
+    "must be",
+    "cannot",
+    "can't",
+    "failed",
+)
+
+
+def learn(
+    abilities: Abilities, request: ModelRequest, status: int, message: str, *, streamed: bool
+) -> Abilities | None:
+    """The abilities to try next after ``message`` refused a request made with ``abilities``; None if it refused nothing
+    that has another form."""
+    if status not in _REFUSALS:
+        return None
+    said = message.casefold().replace("`", "").replace("'", "").replace('"', "")
+    if not any(word in said for word in _UNSUPPORTED_WORDS):
+        return None
+    if "max_completion_tokens" in said and abilities.token_limit == "max_tokens":
+        return replace(abilities, token_limit="max_completion_tokens")
+    if streamed and abilities.stream_usage and ("stream_options" in said or "include_usage" in said):
+        return replace(abilities, stream_usage=False)
+    if request.output is not None:
+        if abilities.output is OutputMode.JSON_SCHEMA and any(word in said for word in _SCHEMA_WORDS):
+            return replace(abilities, output=OutputMode.FUNCTION)
+        if abilities.output is OutputMode.FUNCTION and any(
+            word in said for word in (*_TOOL_CHOICE_WORDS, *_TOOL_PHRASES)
+        ):
+            return replace(abilities, output=OutputMode.PROMPT)
+    if request.tools and abilities.tools and any(phrase in said for phrase in _TOOL_PHRASES):
+        return replace(abilities, tools=False)
+    return None

@@ -1,0 +1,193 @@
+"""Translates a chat-completions answer into our reply, however sloppily it was written: pure functions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from leadhand.domain.conversation import (
+    AssistantMessage,
+    ModelReply,
+    ModelRequest,
+    Opaque,
+    ToolCall,
+    ToolMessage,
+    input_bound,
+)
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.limits import Usage
+from leadhand.ports import ModelError
+
+from .json_values import is_object, list_of, object_of, objects_of, text_of
+from .openai_abilities import Abilities, OutputMode
+from .openai_wire import answer_function
+from .structured import decode_object
+
+_REASONING = ("reasoning_details", "reasoning_content", "reasoning")
+_CALL_FIELDS = frozenset({"id", "type", "function", "index"})
+
+
+def reply_of(
+    document: Mapping[str, Any], request: ModelRequest, abilities: Abilities, *, adapter: str, requests: int = 1
+) -> ModelReply:
+    """The reply in ``document``, a decoded chat completion. ``requests`` is how many HTTP requests it took.
+
+    Raises :class:`ModelError`: ``transient`` for an answer without a choice or without anything in it, ``invalid`` for
+    a structured answer that was cut off.
+    """
+    usage = usage_of(document, request, requests)
+    choice = _first_choice(document)
+    if choice is None:
+        raise failed("the model answered without any choice", "empty_answer", FailureClass.TRANSIENT, usage)
+    wire = object_of(choice.get("message"))
+    finish = text_of(choice.get("finish_reason")) or "stop"
+    text = _text(wire.get("content"))
+    refusal = text_of(wire.get("refusal"))
+    if not text and refusal:
+        text, finish = refusal, "refusal"
+    calls, extras = _calls(wire, request)
+    value: dict[str, Any] | None = None
+    if request.output is not None:
+        value, text, calls = _structured(request, abilities, text, calls)
+        if value is None and finish == "length":
+            raise _cut(request, usage)
+    elif not abilities.tools and request.tools and not calls:
+        text, calls = _call_in_words(text, request)
+    if not text and not calls:
+        if finish == "length":
+            raise _cut(request, usage)
+        if finish == "content_filter":
+            raise failed(
+                "the provider's content filter withheld the answer", "content_filter", FailureClass.INVALID, usage
+            )
+        raise failed("the model answered with nothing", "empty_answer", FailureClass.TRANSIENT, usage)
+    message = AssistantMessage(text=text, tool_calls=calls, opaque=_opaque(wire, extras, adapter, request.model))
+    return ModelReply(
+        message=message,
+        value=value,
+        usage=usage,
+        finish_reason="tool_calls" if calls and finish == "stop" else finish,
+        model=text_of(document.get("model")) or request.model,
+    )
+
+
+def failed(message: str, type: str, class_: FailureClass, usage: Usage | None, *, next_action: str = "") -> ModelError:
+    """A model error, from its parts."""
+    return ModelError(
+        Failure.model_validate({"message": message, "type": type, "class": class_, "next_action": next_action}), usage
+    )
+
+
+def _cut(request: ModelRequest, usage: Usage) -> ModelError:
+    return failed(
+        f"the answer did not fit into {request.max_tokens} tokens (thinking counts)",
+        "cut_answer",
+        FailureClass.INVALID,
+        usage,
+        next_action="raise max_output_tokens, ask for less at once, or use a model that thinks less",
+    )
+
+
+def usage_of(document: Mapping[str, Any], request: ModelRequest, requests: int) -> Usage:
+    """What the server counted. A server that does not count is taken at the upper bound, so that a budget holds."""
+    counted = object_of(document.get("usage"))
+    sent, written = _count(counted.get("prompt_tokens")), _count(counted.get("completion_tokens"))
+    total = _count(counted.get("total_tokens"))
+    if sent is None and written is not None and total is not None:
+        sent = max(0, total - written)
+    if written is None and sent is not None and total is not None:
+        written = max(0, total - sent)
+    if sent is not None and written is not None:
+        return Usage(requests=requests, input_tokens=sent, output_tokens=written)
+    bound = input_bound(request.messages, request.tools, request.output)
+    return Usage(requests=requests, input_tokens=bound, output_tokens=request.max_tokens)
+
+
+def _count(value: object) -> int | None:
+    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _first_choice(document: Mapping[str, Any]) -> dict[str, Any] | None:
+    choices = objects_of(document.get("choices"))
+    return choices[0] if choices else None
+
+
+def _text(content: object) -> str:
+    """The text of a message: a string, nothing, or a list of parts of which only text counts."""
+    if isinstance(content, str):
+        return content
+    parts: list[str] = []
+    for part in list_of(content):
+        described = object_of(part)
+        if described.get("type", "text") in ("text", "output_text"):
+            parts.append(text_of(part) or text_of(described.get("text")))
+    return "".join(parts)
+
+
+def _calls(wire: Mapping[str, Any], request: ModelRequest) -> tuple[tuple[ToolCall, ...], dict[str, Any]]:
+    """The tool calls, each with an id of its own, and by id what else the server said about them."""
+    entries = objects_of(wire.get("tool_calls"))
+    if not entries and object_of(wire.get("function_call")):
+        entries = [{"function": wire["function_call"]}]  # the protocol before there were tools
+    made = sum(isinstance(message, ToolMessage) for message in request.messages)
+    calls: dict[str, ToolCall] = {}
+    extras: dict[str, Any] = {}
+    for number, entry in enumerate(entries, start=made):
+        function = object_of(entry.get("function")) or entry
+        key = text_of(entry.get("id")) or f"call_{number}"
+        while key in calls:
+            key += "_"
+        arguments, raw = _arguments(function.get("arguments"))
+        calls[key] = ToolCall(id=key, name=text_of(function.get("name")), arguments=arguments, raw=raw)
+        extra = {field: value for field, value in entry.items() if field not in _CALL_FIELDS and entry is not function}
+        if extra:
+            extras[key] = extra
+    return tuple(calls.values()), extras
+
+
+def _arguments(written: object) -> tuple[dict[str, Any] | None, str]:
+    """Arguments as an object and as they were written; None for what is no JSON object."""
+    if is_object(written):
+        return written, json.dumps(written, ensure_ascii=False)
+    if written is None or (isinstance(written, str) and not written.strip()):
+        return {}, ""
+    if not isinstance(written, str):
+        return None, json.dumps(written, ensure_ascii=False)
+    try:
+        decoded = json.loads(written)
+    except (ValueError, RecursionError):
+        return None, written
+    return (decoded if is_object(decoded) else None), written
+
+
+def _structured(
+    request: ModelRequest, abilities: Abilities, text: str, calls: tuple[ToolCall, ...]
+) -> tuple[dict[str, Any] | None, str, tuple[ToolCall, ...]]:
+    """The structured answer, from the call that carries it or from the text; the answer as text; the other calls."""
+    assert request.output is not None, "asked for only when a structured answer is wanted"
+    if abilities.output is OutputMode.FUNCTION:
+        name = answer_function(request.output)
+        answers = [call for call in calls if call.name == name]
+        if answers:
+            others = tuple(call for call in calls if call.name != name)
+            return answers[0].arguments, answers[0].raw, others
+    return decode_object(text), text, calls
+
+
+def _call_in_words(text: str, request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
+    """The tool call that a model without tools wrote as JSON, if it did."""
+    wish = decode_object(text)
+    if wish is None or wish.get("tool") not in {tool.name for tool in request.tools}:
+        return text, ()
+    made = sum(isinstance(message, ToolMessage) for message in request.messages)
+    arguments, raw = _arguments(wish.get("arguments"))
+    return "", (ToolCall(id=f"call_{made}", name=wish["tool"], arguments=arguments, raw=raw),)
+
+
+def _opaque(wire: Mapping[str, Any], extras: dict[str, Any], adapter: str, model: str) -> Opaque | None:
+    """What must come back untouched with the tool calls of this turn: reasoning, signatures."""
+    data = {field: wire[field] for field in _REASONING if wire.get(field)}
+    if extras:
+        data["calls"] = extras
+    return Opaque(adapter=adapter, model=model, data=data) if data else None

@@ -1,0 +1,157 @@
+"""Translates our messages into a chat-completions request: pure functions, no network.
+
+The protocol: https://platform.openai.com/docs/api-reference/chat/create.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from leadhand.domain.conversation import (
+    AssistantMessage,
+    Message,
+    ModelRequest,
+    OutputSpec,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from leadhand.domain.tool import ToolSpec
+
+from .json_values import object_of
+from .openai_abilities import Abilities, OutputMode
+
+
+def chat_body(
+    request: ModelRequest, model: str, abilities: Abilities, *, adapter: str = "", stream: bool = False
+) -> dict[str, Any]:
+    """The body of ``POST /chat/completions``. ``model`` is the name the server knows, ``adapter`` whose opaque data to
+    send along."""
+    messages = list(request.messages)
+    tools: list[dict[str, Any]] = []
+    body: dict[str, Any] = {"model": model, abilities.token_limit: request.max_tokens}
+    if request.tools and abilities.tools:
+        tools = [_function(tool.name, tool.description, tool.parameters) for tool in request.tools]
+    elif request.tools or not abilities.tools:
+        messages = _tools_in_words(messages, request.tools)
+    if request.output is not None:
+        match abilities.output:
+            case OutputMode.JSON_SCHEMA:
+                body["response_format"] = {
+                    "type": "json_schema",
+                    # Strict mode wants every field required, which would make a model invent what it should leave out.
+                    "json_schema": {"name": request.output.name, "schema": request.output.schema_, "strict": False},
+                }
+            case OutputMode.FUNCTION:
+                name = answer_function(request.output)
+                tools.append(_function(name, "Gives the answer.", request.output.schema_))
+                body["tool_choice"] = {"type": "function", "function": {"name": name}}
+            case OutputMode.PROMPT:
+                messages = _asked_in_words(messages, request.output)
+    if tools:
+        body["tools"] = tools
+    body["messages"] = [_message(message, adapter, request.model) for message in messages]
+    if stream:
+        body["stream"] = True
+        if abilities.stream_usage:
+            body["stream_options"] = {"include_usage": True}
+    return body
+
+
+def encode(body: dict[str, Any]) -> bytes:
+    """The body as UTF-8. Half a surrogate pair, which UTF-8 cannot say, becomes a question mark."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def answer_function(output: OutputSpec) -> str:
+    """The name of the function that takes a structured answer where it must be a call."""
+    return f"give_{output.name}"
+
+
+def _function(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    nothing: dict[str, Any] = {"type": "object", "properties": {}}
+    schema = parameters if parameters.get("type") == "object" else {**nothing, **parameters}
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
+
+
+def _message(message: Message, adapter: str, model: str) -> dict[str, Any]:
+    match message:
+        case SystemMessage():
+            return {"role": "system", "content": message.text}
+        case UserMessage():
+            return {"role": "user", "content": message.text}
+        case ToolMessage():
+            return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
+        case AssistantMessage():
+            return _assistant(message, adapter, model)
+
+
+def _assistant(message: AssistantMessage, adapter: str, model: str) -> dict[str, Any]:
+    wire: dict[str, Any] = {"role": "assistant", "content": message.text or (None if message.tool_calls else "")}
+    if not message.tool_calls:
+        return wire
+    calls: list[dict[str, Any]] = [
+        {
+            "id": call.id,
+            "type": "function",
+            # Servers parse what stands in the history: arguments that are no JSON would fail the whole call. What was
+            # wrong with them is said by the tool message that follows.
+            "function": {"name": call.name, "arguments": json.dumps(call.arguments or {}, ensure_ascii=False)},
+        }
+        for call in message.tool_calls
+    ]
+    wire["tool_calls"] = calls
+    opaque = message.opaque
+    if opaque is not None and opaque.adapter == adapter and opaque.model == model:
+        # Reasoning belongs to the turn of its tool calls; sent with a finished answer some servers refuse it.
+        wire.update({key: value for key, value in opaque.data.items() if key != "calls"})
+        extras = object_of(opaque.data.get("calls"))
+        for call in calls:
+            extra = object_of(extras.get(call["id"]))
+            call.update({key: value for key, value in extra.items() if key not in call})
+    return wire
+
+
+def _asked_in_words(messages: list[Message], output: OutputSpec) -> list[Message]:
+    """The messages with the wish for JSON at their end, in the last user message so that roles still alternate."""
+    schema = json.dumps(output.schema_, ensure_ascii=False)
+    return _with_words(
+        messages,
+        f"Answer with one JSON object and nothing else: no prose, no code fence. It must fit this schema:\n{schema}",
+    )
+
+
+def _with_words(messages: list[Message], words: str) -> list[Message]:
+    if messages and isinstance(messages[-1], UserMessage):
+        return [*messages[:-1], UserMessage(text=f"{messages[-1].text}\n\n{words}")]
+    return [*messages, UserMessage(text=words)]
+
+
+def _tools_in_words(messages: list[Message], tools: tuple[ToolSpec, ...]) -> list[Message]:
+    """A conversation for a model that knows no tools: calls and results as text, and how to ask for a call."""
+    plain: list[Message] = []
+    for message in messages:
+        match message:
+            case AssistantMessage() if message.tool_calls:
+                calls = [
+                    json.dumps({"tool": call.name, "arguments": call.arguments or {}}, ensure_ascii=False)
+                    for call in message.tool_calls
+                ]
+                plain.append(AssistantMessage(text="\n".join(filter(None, [message.text, *calls]))))
+            case ToolMessage():
+                said = f"Result of {message.name}:" if message.ok else f"{message.name} failed:"
+                plain = _with_words(plain, f"{said}\n{message.content}")
+            case _:
+                plain.append(message)
+    if not tools:
+        return plain
+    offers = "\n".join(
+        json.dumps({"tool": t.name, "description": t.description, "arguments": t.parameters}, ensure_ascii=False)
+        for t in tools
+    )
+    return _with_words(
+        plain,
+        'To call one of these tools, answer with a JSON object {"tool": name, "arguments": {…}} and nothing else. To '
+        f"finish, answer in plain words.\n{offers}",
+    )

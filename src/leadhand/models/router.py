@@ -1,0 +1,175 @@
+"""Picks the adapter for a model by its name, ``provider:model``, and makes each adapter when it is first needed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
+from leadhand.domain.errors import ConfigurationError, Failure, FailureClass
+from leadhand.domain.limits import Usage
+from leadhand.ports import ModelError, Models
+
+from .base_url import is_loopback
+from .providers import ABSENT, ALIASES, PROVIDERS, RETIRED, Provider
+
+OFFLINE = "offline"
+ANY_SERVER = "openai_compatible"
+_URL_VARIABLES = ("LEADHAND_BASE_URL", "OPENAI_BASE_URL")
+
+
+class ModelRouter:
+    """All models behind one port.
+
+    ``env`` is where keys and base URLs are looked up, the process's environment unless given. ``ca_file`` holds
+    certificates to trust besides the system's. ``adapters`` are put in by name (``{"scripted": ScriptedModel(…)}``) and
+    come before everything else; they are not closed here. ``connections`` bounds those to one server.
+    """
+
+    def __init__(
+        self,
+        *,
+        env: Mapping[str, str] | None = None,
+        ca_file: str | None = None,
+        adapters: Mapping[str, Models] | None = None,
+        connections: int = 100,
+    ) -> None:
+        self._env = os.environ if env is None else env
+        self._ca_file = ca_file
+        self._given = dict(adapters or {})
+        self._connections = connections
+        self._made: dict[str, Models] = {}
+
+    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        """Passes the request on. A name that leads nowhere raises :class:`ModelError` (``unavailable``)."""
+        try:
+            adapter = self.adapter(request.model)
+        except ConfigurationError as error:
+            failure = Failure.model_validate(
+                {
+                    "message": error.what,
+                    "type": "configuration",
+                    "class": FailureClass.UNAVAILABLE,
+                    "next_action": error.how,
+                }
+            )
+            raise ModelError(failure, Usage(requests=0, nanousd=0)) from None
+        return await adapter.ask(request, on_text)
+
+    def profile(self, model: str) -> ModelProfile:
+        """See :class:`~leadhand.ports.Models`. Raises ConfigurationError for a name that leads nowhere."""
+        return self.adapter(model).profile(model)
+
+    async def aclose(self) -> None:
+        """Closes the adapters made here."""
+        made, self._made = self._made, {}
+        for adapter in made.values():
+            await adapter.aclose()
+
+    def check(self, model: str) -> None:
+        """Raises :class:`ConfigurationError` if ``model`` cannot be asked: unknown, shut down, no key, no address."""
+        self.adapter(model)
+
+    def adapter(self, model: str) -> Models:
+        """The adapter for ``model``, made if need be. Raises :class:`ConfigurationError` for one that leads nowhere."""
+        written, _, name = model.partition(":")
+        given = self._given.get(model) or self._given.get(written)
+        if given is not None:
+            return given
+        provider = ALIASES.get(written.strip().casefold(), written.strip().casefold())
+        if provider == OFFLINE and not name:
+            return self._make(OFFLINE, _offline)
+        if provider == ANY_SERVER:
+            _need_name(model, name, f"{ANY_SERVER}:llama3.1")
+            return self._make(ANY_SERVER, self._any_server)
+        self._refuse_retired(provider, name)
+        if provider in ABSENT:
+            absent = ABSENT[provider]
+            raise ConfigurationError(
+                f"{absent.title} ({written}:) is not supported in this release",
+                f"use an OpenAI-compatible way to its models, such as OpenRouter: --model {absent.instead}",
+            )
+        known = PROVIDERS.get(provider)
+        if known is None:
+            names = ", ".join([OFFLINE, *(f"{p}:" for p in PROVIDERS), f"{ANY_SERVER}:"])
+            raise ConfigurationError(
+                f"there is no model {model!r}" if model.strip() else "the model's name is empty",
+                f"name it provider:model; the providers are {names}",
+            )
+        _need_name(model, name, f"{provider}:{known.default_model or 'llama3.1'}")
+        return self._make(provider, lambda: self._provider(known))
+
+    def _make(self, name: str, build: Callable[[], Models]) -> Models:
+        if name not in self._made:
+            self._made[name] = build()
+        return self._made[name]
+
+    def _any_server(self) -> Models:
+        url, variable = next(
+            ((self._env[variable], variable) for variable in _URL_VARIABLES if self._env.get(variable)), ("", "")
+        )
+        if not url:
+            raise ConfigurationError(
+                f"{ANY_SERVER}: has no address to ask",
+                "set LEADHAND_BASE_URL, for example LEADHAND_BASE_URL=http://127.0.0.1:8000/v1",
+            )
+        from .openai_compatible import OpenAICompatible
+
+        return OpenAICompatible(
+            _named(url, variable),
+            self._env.get("OPENAI_API_KEY"),
+            ca_file=self._ca_file,
+            connections=self._connections,
+            first_byte_timeout_s=600.0 if is_loopback(url) else 60.0,
+        )
+
+    def _provider(self, provider: Provider) -> Models:
+        moved = self._env.get(provider.url_variable)
+        key = self._env.get(provider.key_variable) if provider.key_variable else None
+        if provider.key_needed and not key and not moved:
+            raise ConfigurationError(
+                f"there is no key for {provider.title}: {provider.key_variable} is not set",
+                f"set {provider.key_variable}, or choose another model (--model offline needs none)",
+            )
+        from .openai_compatible import OpenAICompatible
+        from .prices import known_cost, known_profile
+
+        priced = provider.key_needed
+        return OpenAICompatible(
+            _named(moved, provider.url_variable) if moved else provider.base_url,
+            key,
+            name=provider.name,
+            ca_file=self._ca_file,
+            connections=self._connections,
+            first_byte_timeout_s=provider.first_byte_timeout_s,
+            profiles=known_profile if priced else None,
+            costs=known_cost if priced else None,
+        )
+
+    def _refuse_retired(self, provider: str, name: str) -> None:
+        """A model that its provider has shut down; behind another address it may still live."""
+        instead = RETIRED.get(f"{provider}:{name}")
+        known = PROVIDERS.get(provider)
+        if instead is None or (known is not None and self._env.get(known.url_variable)):
+            return
+        raise ConfigurationError(f"{provider}:{name} has been shut down by its provider", f"use --model {instead}")
+
+
+def _offline() -> Models:
+    from .offline import OfflineModels
+
+    return OfflineModels()
+
+
+def _need_name(model: str, name: str, example: str) -> None:
+    if not name.strip():
+        raise ConfigurationError(
+            f"{model!r} names a provider but no model", f"name the model too, for example {example}"
+        )
+
+
+def _named(url: str, variable: str) -> str:
+    """``url``, checked under the name of the variable it came from."""
+    from .base_url import checked_base_url
+
+    return checked_base_url(url, setting=variable)

@@ -1,0 +1,44 @@
+"""Finds the JSON object in what a model wrote, however it wrapped it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .json_values import is_object, list_of
+
+_MOST_STARTS = 20
+
+
+def decode_object(text: str) -> dict[str, Any] | None:
+    """The JSON object that ``text`` is or contains: bare, in a code fence, or between words. None if there is none.
+
+    A list of one object counts as that object: small models like to wrap.
+    """
+    text = text.strip()
+    if not text:
+        return None
+    try:
+        return _object(json.loads(text))
+    except (ValueError, RecursionError):
+        pass
+    decoder = json.JSONDecoder()
+    position = -1
+    # Each failed start costs a scan of what follows, so only so many are tried: a megabyte of braces is no answer.
+    for _ in range(_MOST_STARTS):
+        position = text.find("{", position + 1)
+        if position < 0:
+            return None
+        try:
+            found, _end = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            continue
+        return _object(found)
+    return None
+
+
+def _object(found: object) -> dict[str, Any] | None:
+    wrapped = list_of(found)
+    if len(wrapped) == 1:
+        found = wrapped[0]
+    return found if is_object(found) else None

@@ -1,0 +1,277 @@
+"""The few things the engine needs of the world, each small enough to fake in a page.
+
+Time, ids, tools' services, models, the context store, the dispatcher. No port speaks of SQL, HTTP or processes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from leadhand.domain.assignment import Assignment
+from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
+from leadhand.domain.errors import Failure, LeadhandError
+from leadhand.domain.events import AnyEvent, Entry, RunStarted
+from leadhand.domain.limits import Usage
+from leadhand.domain.listing import RunListing
+from leadhand.domain.run import RunDefinition, RunStatus
+from leadhand.domain.state import AttemptState, ModelTurn, ToolEvidence
+from leadhand.domain.tool import ToolSpec
+from leadhand.domain.value import Json
+from leadhand.domain.work_order import Subtask
+from leadhand.domain.work_result import ResultData
+from leadhand.flows.flow import Brief
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """An attempt, complete with what its worker needs: made from the log by the controller.
+
+    ``calls`` is what its lineage did so far; finished calls are not made again. ``needs`` are the results the subtask
+    uses, by key. ``faults`` says what is wrong with a thought (its structured value, its text), None for a subtask.
+    """
+
+    run_id: str
+    definition: RunDefinition
+    assignment: Assignment
+    attempt: AttemptState
+    brief: Brief
+    calls: tuple[ModelTurn | ToolEvidence, ...] = ()
+    subtask: Subtask | None = None
+    needs: Mapping[str, ResultData] = field(default_factory=dict[str, ResultData])
+    faults: Callable[[Json, str], list[str]] | None = None
+    deadline: datetime | None = None
+
+
+class Clock(Protocol):
+    """Tells the time and waits; tests fix it."""
+
+    def now(self) -> datetime:
+        """The time, in UTC, with a zone."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class Dispatcher(Protocol):
+    """Has attempts carried out, here or elsewhere. What they come to is read in the log, never returned."""
+
+    def start(self, work: Work) -> None:
+        """See to it that an attempt is carried out; returns at once. ``work.attempt.not_before`` is honoured."""
+        ...
+
+    def cancel(self, run_id: str) -> None:
+        """Stop every attempt of a run, without waiting; requests in flight are closed."""
+        ...
+
+    def broken(self, run_id: str) -> asyncio.Future[None]:
+        """Gets the exception when attempts of a run cannot be carried out at all: the log cannot be written to."""
+        ...
+
+    async def aclose(self) -> None:
+        """Stop everything, and wait until it has stopped."""
+        ...
+
+
+class IdSource(Protocol):
+    """Makes the one kind of id that is not derived: a run's."""
+
+    def run_id(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebReply:
+    """What a service answered: HTTP ``status``, the decoded JSON ``body`` (None when it is no JSON), ``text`` then."""
+
+    status: int
+    body: Json = None
+    text: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class Web(Protocol):
+    """Asks public JSON services, within their usage policies.
+
+    ``service`` names the politeness gate and the cache the call falls under (``open-meteo``, ``valhalla``, ``osrm``,
+    ``nominatim``). Raises :class:`~leadhand.domain.errors.ToolError` (``transient``) when nothing comes back.
+    """
+
+    async def get(self, service: str, url: str, params: Mapping[str, str | int | float]) -> WebReply: ...
+
+    async def post(self, service: str, url: str, body: Json) -> WebReply: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """What a tool is told besides its arguments: declare a parameter ``context: ToolContext`` to receive it.
+
+    ``call_id`` is the key of the effect (``run/assignment/turn/position``): the same on every retry, so it can be
+    handed to a service as its idempotency key. ``offline`` is true when nothing may leave the machine.
+    """
+
+    run_id: str
+    call_id: str
+    offline: bool
+    web: Web
+    now: Callable[[], datetime]
+
+
+class BoundTool(Protocol):
+    """A tool with its code at hand."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_async(self) -> bool:
+        """False: the call blocks, and belongs on a thread."""
+        ...
+
+    def call(self, args: dict[str, Json], context: ToolContext) -> Any:
+        """Call the code with arguments that fit the schema; what comes back is awaited when the tool is async.
+
+        Raises whatever the tool raises, and ToolError (``invalid``) when the arguments cannot be converted.
+        """
+        ...
+
+
+class Toolbox(Protocol):
+    """The tools of this process."""
+
+    def specs(self) -> tuple[ToolSpec, ...]: ...
+
+    def find(self, name: str) -> BoundTool | None:
+        """The tool of that name, or None when this process has not got it."""
+        ...
+
+
+class ModelError(Exception):
+    """A model call failed; ``failure`` is classed, ``usage`` what it cost all the same (None: unknown)."""
+
+    def __init__(self, failure: Failure, usage: Usage | None = None) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+        self.usage = usage
+
+
+class Models(Protocol):
+    """Asks models. One adapter a protocol; a router over adapters is one too."""
+
+    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        """One call. ``on_text`` receives the answer's text as it is written, when the adapter streams.
+
+        Cancelling closes the request. Raises :class:`ModelError`, with a classed failure, for everything else.
+        """
+        ...
+
+    def profile(self, model: str) -> ModelProfile: ...
+
+    async def aclose(self) -> None: ...
+
+
+class AllowanceRefused(LeadhandError):
+    """A reservation does not fit what is left of the run's allowance; nothing of the append was written."""
+
+    code = "exhausted"
+    exit_code = 5
+
+
+class StaleAttempt(LeadhandError):
+    """The attempt is no longer current (settled or lost), so its ``once`` call must not begin; nothing was written."""
+
+    code = "stale_attempt"
+
+
+class ContextStore(Protocol):
+    """Where events live: one append-only sequence a run, the truth about it.
+
+    Every method may raise :class:`~leadhand.domain.errors.StoreError`; those that name a run,
+    :class:`~leadhand.domain.errors.NoSuchRun`.
+    """
+
+    @property
+    def host(self) -> str:
+        """The id of this process's hold on the store: the owner it names in the runs it drives."""
+        ...
+
+    async def create(self, run_id: str, started: RunStarted) -> Entry:
+        """Make a run, owned by this host under epoch 1; its first entry has sequence 1."""
+        ...
+
+    def append(
+        self,
+        run_id: str,
+        events: Sequence[AnyEvent],
+        *,
+        epoch: int | None = None,
+        current: str | None = None,
+        blobs: Mapping[str, bytes] | None = None,
+    ) -> Awaitable[list[Entry]]:
+        """Write events, all or none, and return their entries once they are committed.
+
+        The order of calls is the order in the log; the call takes its place at once, awaiting only waits for the
+        commit. ``epoch`` fences decisions: raises :class:`~leadhand.domain.errors.Fenced` when the run has another.
+        ``current`` fences a ``once`` call on its attempt: :class:`StaleAttempt`. Reservations in ``ModelCallBegan``
+        are taken from the budget in the same transaction: :class:`AllowanceRefused`. ``blobs`` (by digest) are kept
+        with them.
+        """
+        ...
+
+    async def read(self, run_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
+        """Entries with a sequence above ``after``, in order, at most ``limit``."""
+        ...
+
+    def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[list[Entry]]:
+        """Entries as they are committed, by any process, in order, without gap or repeat; never ends by itself.
+
+        What this process commits comes at once, what others commit within 100 ms.
+        """
+        ...
+
+    async def claim(self, run_id: str) -> int:
+        """Become the owner of a run that no living process owns, and return the new epoch.
+
+        Writes ``RunClaimed``. Raises :class:`~leadhand.domain.errors.RunOwned` while its owner lives.
+        """
+        ...
+
+    async def release(self, run_id: str, epoch: int) -> None:
+        """Stop owning a run (its epoch stays). Does nothing when it is no longer ours."""
+        ...
+
+    async def run(self, run_id: str) -> RunListing: ...
+
+    async def runs(
+        self, *, status: RunStatus | None = None, text: str = "", limit: int = 50, before: str | None = None
+    ) -> list[RunListing]:
+        """Runs, newest first; ``before`` is the last run id of the page before."""
+        ...
+
+    async def blob(self, digest: str) -> bytes:
+        """The bytes of a payload. Raises KeyError for a digest that is not there."""
+        ...
+
+    async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
+        """Keep a run's folded state; a cache that may be dropped at any time."""
+        ...
+
+    async def snapshot(self, run_id: str, schema: str) -> tuple[int, bytes] | None:
+        """The latest snapshot of this schema, with the sequence it stands at."""
+        ...
+
+    async def pass_gate(self, name: str, interval_s: float) -> float:
+        """Take the next free moment of a gate shared by every process; return the seconds to wait for it."""
+        ...
+
+    async def cached(self, key: str) -> Json | None:
+        """A kept answer that has not expired."""
+        ...
+
+    async def cache(self, key: str, value: Json, ttl_s: float) -> None: ...
+
+    async def aclose(self) -> None:
+        """Commit what is under way and let go of every run."""
+        ...

@@ -1,0 +1,95 @@
+"""Which models a run uses: what was asked for, else what the environment offers, else the offline model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
+from leadhand.domain.run import ModelChoice
+from leadhand.models.offline import OfflineModels
+from leadhand.ports import Models
+from leadhand.project.settings import Settings
+
+if TYPE_CHECKING:
+    from leadhand.models.router import ModelRouter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which model was taken, and why: said before a run starts. The money limit does not bind ``unpriced`` models."""
+
+    models: ModelChoice
+    why: str
+    unpriced: tuple[str, ...] = ()
+
+
+class NamedModels:
+    """Every model by its name; the router and its providers are imported only for a name other than ``offline``."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._offline = OfflineModels()
+        self._router: ModelRouter | None = None
+
+    def _port(self, model: str) -> Models:
+        if model == "offline":
+            return self._offline
+        if self._router is None:
+            from leadhand.models.router import ModelRouter
+
+            settings = self._settings
+            self._router = ModelRouter(env=settings.environment, connections=settings.limits.max_workers)
+        return self._router
+
+    def check(self, model: str) -> None:
+        """Raise ConfigurationError when this name leads nowhere, or its key is missing."""
+        if model != "offline":
+            self._port(model)
+            assert self._router is not None
+            self._router.check(model)
+
+    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        return await self._port(request.model).ask(request, on_text)
+
+    def profile(self, model: str) -> ModelProfile:
+        return self._port(model).profile(model)
+
+    async def aclose(self) -> None:
+        if self._router is not None:
+            await self._router.aclose()
+
+
+async def choose_models(settings: Settings, given: Models | None = None) -> tuple[Models, Choice]:
+    """The models port for these settings, and the names to pin. ``given`` is a port of the user's own.
+
+    Raises ConfigurationError for a name that no adapter knows or whose key is missing.
+    """
+    if given is not None:
+        return given, Choice(models=_pinned(settings, settings.model or "scripted"), why="given by the program")
+    if settings.model is None:
+        from leadhand.models.detection import detect_model
+
+        detected = await detect_model(settings.environment)
+        name, why = detected.name, detected.why
+    else:
+        name, why = settings.model, "asked for"
+    choice = Choice(models=_pinned(settings, name), why=why)
+    names = {choice.models.default, *choice.models.roles.values()}
+    models = NamedModels(settings)
+    unpriced: list[str] = []
+    for name in sorted(names):
+        models.check(name)
+        profile = models.profile(name)
+        if not profile.free and (profile.input_nanousd is None or profile.output_nanousd is None):
+            unpriced.append(name)
+    return models, replace(choice, unpriced=tuple(unpriced))
+
+
+def _pinned(settings: Settings, default: str) -> ModelChoice:
+    """The default and the models of single roles. The review's model takes both of the gate's readings."""
+    lead, worker, review = (settings.models.get(role) for role in ("lead", "worker", "review"))
+    wanted = {"plan": lead, "compose": lead, "review": review or lead, "work": worker}
+    roles = {role: name for role, name in wanted.items() if name is not None and name != default}
+    return ModelChoice(default=default, roles=roles)

@@ -1,0 +1,25 @@
+"""The real clock and the real source of run ids."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+
+
+class SystemClock:
+    """The time of this machine."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(max(0.0, seconds))
+
+
+class UlidSource:
+    """Run ids that sort by time: ``run_`` and a ULID in lower case."""
+
+    def run_id(self) -> str:
+        from ulid import ULID
+
+        return f"run_{str(ULID()).lower()}"

@@ -1,0 +1,250 @@
+"""The one place where concrete parts are joined: a process's store, models, tools and hosts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from leadhand.dispatch.local import LocalDispatcher
+from leadhand.domain.errors import ConfigurationError
+from leadhand.domain.events import PauseRequested, ResumeRequested, RunStarted
+from leadhand.domain.evolve import start
+from leadhand.domain.lifecycle import SETTLED_SUBTASK
+from leadhand.domain.limits import NOTHING, Amount
+from leadhand.domain.run import RunDefinition, RunStatus
+from leadhand.domain.state import RunState
+from leadhand.domain.tool import ToolSpec
+from leadhand.engine import snapshots
+from leadhand.engine.controller import Controller
+from leadhand.engine.host import Host, OnText
+from leadhand.engine.log import RunLog
+from leadhand.engine.model_calls import ModelCalls
+from leadhand.engine.redaction import Redactor
+from leadhand.engine.slots import outside
+from leadhand.engine.tool_calls import ToolCalls
+from leadhand.flows.flow import Flow
+from leadhand.flows.work_order import WorkOrderFlow
+from leadhand.ports import ContextStore, Models, Web
+from leadhand.project.choosing import Choice, choose_models
+from leadhand.project.clock import SystemClock, UlidSource
+from leadhand.project.settings import Settings, make_home
+from leadhand.stores.opening import open_store
+from leadhand.stores.work_order_file import WorkOrderFile
+from leadhand.tools.toolbox import Toolbox
+
+FLOWS: dict[str, Flow] = {flow.name: flow for flow in (WorkOrderFlow(),)}
+HELD_BACK_SHARE = 10
+"""One part in this many of the budget is kept for composing the answer."""
+
+
+class Runtime:
+    """Everything a process needs to drive runs. Opened by :func:`open_runtime`; belongs to one event loop."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        store: ContextStore,
+        models: Models,
+        choice: Choice,
+        toolbox: Toolbox,
+        on_text: OnText | None = None,
+    ) -> None:
+        self.settings = settings
+        self.store = store
+        self.models = models
+        self.choice = choice
+        self.toolbox = toolbox
+        self._clock = SystemClock()
+        self._ids = UlidSource()
+        self._redactor = Redactor.of_environment(settings.environment)
+        self._webs: dict[bool, Web] = {}
+        self._driving: set[asyncio.Task[RunState]] = set()
+        tool_calls = ToolCalls(toolbox, self.web, self._clock)
+        host = Host(store, ModelCalls(models, self._clock), tool_calls, self._redactor, on_text)
+        self.dispatcher = LocalDispatcher(host, self._clock)
+
+    async def start(self, request: str, *, flow: str = "work-order", detached: bool = False) -> RunState:
+        """Make a run; nothing of it is carried out until it is driven.
+
+        Raises ConfigurationError for an unknown flow.
+        """
+        if flow not in FLOWS:
+            raise ConfigurationError(f"there is no flow {flow!r}", f"There are: {', '.join(FLOWS)}.")
+        definition = RunDefinition(
+            request=request,
+            flow=flow,
+            flow_version=FLOWS[flow].version,
+            models=self.choice.models,
+            tools=self.toolbox.specs(),
+            limits=self.settings.limits,
+            approve=self.settings.approve,
+            offline=self.settings.offline,
+            detached=detached,
+            held_back=self._held_back(),
+        )
+        run_id = self._ids.run_id()
+        entry = await self.store.create(run_id, self._redactor.value(RunStarted(definition=definition)))
+        return start(run_id, entry)
+
+    def _held_back(self) -> Amount:
+        """What one compose call is kept: a request, and a share of the money and tokens there are."""
+        limits = self.settings.limits
+        held = NOTHING
+        if limits.max_requests is not None:
+            held = held + Amount(requests=min(1, limits.max_requests))
+        if limits.max_tokens is not None:
+            held = held + Amount(tokens=limits.max_tokens // HELD_BACK_SHARE)
+        if limits.budget_nanousd is not None:
+            held = held + Amount(nanousd=limits.budget_nanousd // HELD_BACK_SHARE)
+        return held
+
+    async def load(self, run_id: str) -> RunState:
+        """The state of a run, folded from its log."""
+        return await snapshots.load(self.store, run_id)
+
+    async def take_over(self, run_id: str) -> RunState:
+        """Become the owner of a run that nobody drives, and return its state.
+
+        Raises RunOwned while its owner lives, UsageError when it is over, ConfigurationError when a tool that it still
+        needs is not in this process: then it is left as it is.
+        """
+        self._can_go_on(await self.load(run_id))
+        await self.store.claim(run_id)
+        return await self.load(run_id)
+
+    def _can_go_on(self, state: RunState) -> None:
+        """Raise ConfigurationError when this process lacks a tool or model that the run still needs."""
+        check: Callable[[str], None] | None = getattr(self.models, "check", None)
+        if check is not None and state.finished is None:
+            for name in {state.definition.models.default, *state.definition.models.roles.values()}:
+                check(name)
+        for tool in needed_tools(state):
+            if self.toolbox.find(tool.name) is None:
+                raise ConfigurationError(
+                    f"the run needs the tool {tool.name}, which came from {tool.import_path} and is not here",
+                    "Resume it where that tool is: with --tools FILE, or with Leadhand(tools=[…]).",
+                )
+
+    def driving(self, state: RunState, on_state: Callable[[RunState], None] | None = None) -> asyncio.Task[RunState]:
+        """:meth:`drive` in the background of this loop; closing the runtime stops it and lets go of the run."""
+        task = asyncio.get_running_loop().create_task(self.drive(state, on_state), name=state.run_id)
+        self._driving.add(task)
+        task.add_done_callback(self._driving.discard)
+        return task
+
+    async def drive(self, state: RunState, on_state: Callable[[RunState], None] | None = None) -> RunState:
+        """Drive a run that this process owns until it is over, paused or waiting for people; then let go of it."""
+        flow = FLOWS.get(state.definition.flow)
+        if flow is None or flow.version != state.definition.flow_version:
+            raise ConfigurationError(
+                f"the run uses {state.definition.flow} version {state.definition.flow_version}",
+                "Resume it with the release of Leadhand that started it.",
+            )
+        file = WorkOrderFile(self.settings.home / "runs", state.run_id)
+
+        def note(now: RunState) -> None:
+            file.note(now)
+            if on_state is not None:
+                on_state(now)
+
+        controller = Controller(
+            state,
+            log=self.log(state.run_id),
+            store=self.store,
+            flow=flow,
+            dispatcher=self.dispatcher,
+            clock=self._clock,
+            on_state=note,
+        )
+        try:
+            state = await controller.drive()
+            file.note(state)
+            await snapshots.keep(self.store, state)
+            return state
+        finally:
+            await file.aclose()
+            await self.store.release(state.run_id, state.epoch)
+
+    def log(self, run_id: str) -> RunLog:
+        """A run's log, to append requests to."""
+        return RunLog(self.store, run_id, self._redactor)
+
+    async def pause(self, run_id: str, by: str, reason: str = "") -> None:
+        """Ask the owner of a run to park it. Raises as the store does."""
+        await self.log(run_id).append(PauseRequested(by=by, reason=reason))
+
+    async def resume(self, run_id: str, by: str) -> RunState:
+        """Take a paused, waiting or orphaned run over, asking that it goes on; return the state to drive."""
+        listing = await self.store.run(run_id)
+        self._can_go_on(await self.load(run_id))
+        await self.store.claim(run_id)
+        if listing.status in (RunStatus.PAUSED, RunStatus.WAITING):
+            await self.log(run_id).append(ResumeRequested(by=by))
+        return await self.load(run_id)
+
+    def web(self, offline: bool) -> Web:
+        """How tools reach services: for real, or the sample service of this process."""
+        if offline not in self._webs:
+            self._webs[offline] = self._make_web(offline)
+        return self._webs[offline]
+
+    def _make_web(self, offline: bool) -> Web:
+        if offline:
+            from leadhand.tools.sample_service import SampleWeb
+
+            return SampleWeb(now=self._clock.now)
+        from leadhand.tools.web_client import AiohttpWeb
+
+        return AiohttpWeb(gate=self._pass_gate, cache=StoreCache(self.store))
+
+    async def _pass_gate(self, service: str) -> None:
+        from leadhand.tools.services import SERVICES
+
+        await outside(await self.store.pass_gate(service, SERVICES[service].seconds_between))
+
+    async def aclose(self) -> None:
+        """Stop what runs, close connections, let go of every run."""
+        driving = list(self._driving)
+        for task in driving:
+            task.cancel()
+        await asyncio.gather(*driving, return_exceptions=True)
+        await self.dispatcher.aclose()
+        for web in self._webs.values():
+            close = getattr(web, "aclose", None)
+            if close is not None:
+                await close()
+        await self.models.aclose()
+        await self.store.aclose()
+
+
+def needed_tools(state: RunState) -> list[ToolSpec]:
+    """The pinned tools that the unfinished part of a run names: all of them before there is an order."""
+    if state.finished is not None:
+        return []
+    if not state.orders:
+        return list(state.definition.tools)
+    named = {subtask.subtask.tool for subtask in state.subtasks.values() if subtask.status not in SETTLED_SUBTASK}
+    return [tool for tool in state.definition.tools if tool.name in named]
+
+
+class StoreCache:
+    """Answers of services, kept in the context store for every process to share."""
+
+    def __init__(self, store: ContextStore) -> None:
+        self._store = store
+        self.get = store.cached
+        self.put = store.cache
+
+
+async def open_runtime(
+    settings: Settings, toolbox: Toolbox, *, models: Models | None = None, on_text: OnText | None = None
+) -> Runtime:
+    """A runtime on these settings. ``models`` replaces the models of the environment (tests, users' own adapters).
+
+    Raises ConfigurationError for a home, database or model that cannot be used.
+    """
+    make_home(settings.home)
+    chosen, choice = await choose_models(settings, models)
+    store = await open_store(settings.database)
+    return Runtime(settings, store=store, models=chosen, choice=choice, toolbox=toolbox, on_text=on_text)

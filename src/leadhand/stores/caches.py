@@ -1,0 +1,70 @@
+"""What may be forgotten: snapshots of folded runs, and answers of tools and services that are asked often."""
+
+# ruff: noqa: S608 - only words of our own are put into SQL; data are parameters
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+
+from leadhand.domain.value import Json
+
+from .codec import no_such_run
+from .connection import Connection, Dialect
+
+CLEANING_INTERVAL_S = 60.0
+LONGEST_S = 1e10
+"""Longer than any answer stays true; infinity included, so that it can be counted in microseconds."""
+
+
+def save_snapshot(connection: Connection, run_id: str, seq: int, schema: str, body: bytes) -> None:
+    """Keep a run's folded state, unless a later one of the same schema is kept. Raises NoSuchRun."""
+    if not connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run_id,)):
+        raise no_such_run(run_id)
+    connection.execute(
+        "INSERT INTO snapshots (run_id, seq, shape, body) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (run_id) DO UPDATE SET seq = excluded.seq, shape = excluded.shape, body = excluded.body"
+        " WHERE snapshots.shape <> excluded.shape OR snapshots.seq <= excluded.seq",
+        (run_id, seq, schema, body),
+    )
+
+
+def snapshot(connection: Connection, run_id: str, schema: str) -> tuple[int, bytes] | None:
+    """The kept state of a run, and the sequence it stands at; None when it has another schema. Raises NoSuchRun."""
+    rows = connection.execute(
+        "SELECT snapshots.seq, snapshots.body FROM runs LEFT JOIN snapshots"
+        " ON snapshots.run_id = runs.run_id AND snapshots.shape = ? WHERE runs.run_id = ?",
+        (schema, run_id),
+    )
+    if not rows:
+        raise no_such_run(run_id)
+    seq, body = rows[0]
+    return None if seq is None else (seq, bytes(body))
+
+
+def cached(connection: Connection, dialect: Dialect, key: str) -> Json | None:
+    """A kept answer that has not expired."""
+    rows = connection.execute(f"SELECT value FROM cache WHERE cache_key = ? AND expires_at > {dialect.now}", (key,))
+    return json.loads(rows[0][0]) if rows else None
+
+
+class Keeper:
+    """Writes answers to the cache, and now and then throws away those that have expired."""
+
+    def __init__(self, dialect: Dialect, clock: Callable[[], float] = time.monotonic) -> None:
+        self._dialect = dialect
+        self._clock = clock
+        self._clean_at = clock()
+
+    def keep(self, connection: Connection, key: str, value: str, ttl_s: float) -> None:
+        """Keep JSON text under ``key`` for ``ttl_s`` seconds."""
+        now = self._dialect.now
+        connection.execute(
+            f"INSERT INTO cache (cache_key, value, expires_at) VALUES (?, ?, {now} + ?)"
+            " ON CONFLICT (cache_key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at",
+            (key, value, int(min(ttl_s, LONGEST_S) * 1_000_000)),
+        )
+        if self._clock() >= self._clean_at:
+            self._clean_at = self._clock() + CLEANING_INTERVAL_S
+            connection.execute(f"DELETE FROM cache WHERE expires_at <= {now}")

@@ -1,0 +1,152 @@
+"""Following a log: what this process commits is handed on as it is, what others commit is read as soon as it shows.
+
+A follower keeps its position and believes nothing else: news that does not follow on from it means a gap, and a gap
+is filled by reading. So there is no gap, no repeat and no disorder, whoever commits and however slow the reader is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+
+from leadhand.domain.errors import StoreError
+from leadhand.domain.events import Entry
+
+from .polling import Poller
+from .threads import Wakeups, alike
+
+PAGE = 500
+"""Entries a follower is given at once when it catches up."""
+
+MOST_HELD = 2_000
+"""Entries held for a follower that is slow to take them; beyond that it reads them again."""
+
+Read = Callable[[str, int, int], Awaitable[list[Entry]]]
+
+
+class Followers:
+    """Everybody who follows a run through this store."""
+
+    def __init__(self, read: Read, poller: Poller) -> None:
+        self._read = read
+        self._poller = poller
+        self._lock = threading.Lock()
+        # Tuples, replaced and never changed: the writer looks at them without the lock.
+        self._of_run: dict[str, tuple[_Follower, ...]] = {}
+        self._closed: StoreError | None = None
+
+    async def follow(self, run_id: str, after: int) -> AsyncGenerator[list[Entry], None]:
+        """Entries above ``after`` as they are committed. Raises NoSuchRun, and StoreError once the store is closed."""
+        follower = _Follower()
+        position = after
+        self._add(run_id, follower)
+        try:
+            while True:
+                news, behind = follower.take()
+                following_on = [entry for entry in news if entry.seq > position]
+                if following_on and not _adjoins(position, following_on):
+                    following_on, behind = [], True
+                if following_on:
+                    position = following_on[-1].seq
+                    yield following_on
+                if behind:
+                    page = await self._read(run_id, position, PAGE)
+                    if len(page) == PAGE:
+                        follower.poke()
+                    if page:
+                        position = page[-1].seq
+                        yield page
+                await follower.woken()
+        finally:
+            self._remove(run_id, follower)
+
+    def publish(self, committed: Mapping[str, list[Entry]], wakeups: Wakeups) -> None:
+        """Hand what this process has committed to those who follow it. Called on the writer's thread."""
+        for run_id, entries in committed.items():
+            followers = self._of_run.get(run_id)
+            if followers:
+                self._poller.seen(run_id, entries[-1].seq)
+                for follower in followers:
+                    wakeups.call(follower.loop, follower.give, entries)
+
+    def poke(self, run_id: str, wakeups: Wakeups) -> None:
+        """Have the followers of a run look for themselves. Called on the poller's thread."""
+        for follower in self._of_run.get(run_id, ()):
+            wakeups.call(follower.loop, follower.poke)
+
+    def close(self, error: StoreError) -> None:
+        """End every follower with ``error``."""
+        wakeups = Wakeups()
+        with self._lock:
+            self._closed = error
+            for followers in self._of_run.values():
+                for follower in followers:
+                    wakeups.call(follower.loop, follower.end, error)
+        wakeups.send()
+
+    def abandon(self, error: StoreError) -> None:
+        """Refuse everything from now on with ``error``: this is a forked child."""
+        self._lock = threading.Lock()
+        self._closed = error
+        self._of_run = {}
+
+    def _add(self, run_id: str, follower: _Follower) -> None:
+        with self._lock:
+            if self._closed is not None:
+                raise alike(self._closed)
+            self._of_run[run_id] = (*self._of_run.get(run_id, ()), follower)
+        self._poller.watch(run_id)
+
+    def _remove(self, run_id: str, follower: _Follower) -> None:
+        with self._lock:
+            left = tuple(other for other in self._of_run.get(run_id, ()) if other is not follower)
+            if left:
+                self._of_run[run_id] = left
+            else:
+                self._of_run.pop(run_id, None)
+                self._poller.unwatch(run_id)
+
+
+class _Follower:
+    """One follower's letter box; all but making it happens on its loop."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._held: list[Entry] = []
+        self._behind = True  # whatever was committed before
+        self._bell = asyncio.Event()
+        self._error: StoreError | None = None
+
+    def give(self, entries: list[Entry]) -> None:
+        self._held += entries
+        if len(self._held) > MOST_HELD:
+            self._held = []
+            self._behind = True
+        self._bell.set()
+
+    def poke(self) -> None:
+        self._behind = True
+        self._bell.set()
+
+    def end(self, error: StoreError) -> None:
+        self._error = error
+        self._bell.set()
+
+    def take(self) -> tuple[list[Entry], bool]:
+        """What was given since, and whether there may be more to read."""
+        held, behind = self._held, self._behind
+        self._held, self._behind = [], False
+        self._bell.clear()
+        return held, behind
+
+    async def woken(self) -> None:
+        """Wait until there is something to take. Raises StoreError once the store is closed."""
+        await self._bell.wait()
+        if self._error is not None:
+            raise alike(self._error)
+
+
+def _adjoins(position: int, entries: list[Entry]) -> bool:
+    """Whether entries follow on from a position, and on each other."""
+    return entries[0].seq == position + 1 and entries[-1].seq == position + len(entries)

@@ -1,0 +1,31 @@
+"""What must not live on in a forked child: locks and sockets that it inherits, and the store itself."""
+
+from __future__ import annotations
+
+import os
+from typing import Protocol
+from weakref import WeakSet
+
+
+class Inherited(Protocol):
+    """Something a fork copies by accident. Its method runs in the child only, before anything else does."""
+
+    def after_fork_in_child(self) -> None: ...
+
+
+_inherited: WeakSet[Inherited] = WeakSet()
+
+
+def let_go_in_children(thing: Inherited) -> None:
+    """Have ``thing.after_fork_in_child()`` called in every process that is forked while the thing exists."""
+    _inherited.add(thing)
+
+
+def _let_go() -> None:
+    for thing in list(_inherited):
+        thing.after_fork_in_child()
+    _inherited.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)

@@ -1,0 +1,23 @@
+"""Gates: how often a service may be asked, counted for every process that shares the database."""
+
+# ruff: noqa: S608 - only words of our own are put into SQL; data are parameters
+
+from __future__ import annotations
+
+from .connection import Connection, Dialect
+
+
+def pass_gate(connection: Connection, dialect: Dialect, name: str, interval_s: float) -> float:
+    """Take the next free moment of a gate, and return the seconds to wait for it.
+
+    One statement by the database's own clock, so that neither processes nor clocks can disagree.
+    """
+    interval = int(interval_s * 1_000_000)
+    now = dialect.now
+    ((wait,),) = connection.execute(
+        f"INSERT INTO gates (name, free_at) VALUES (?, {now} + ?) ON CONFLICT (name) DO UPDATE"
+        f" SET free_at = CASE WHEN gates.free_at > {now} THEN gates.free_at ELSE {now} END + ?"
+        f" RETURNING free_at - ? - {now}",
+        (name, interval, interval, interval),
+    )
+    return max(wait, 0) / 1_000_000

@@ -1,0 +1,78 @@
+"""Opening the context store that a URL names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from leadhand.domain.errors import ConfigurationError, StoreError
+
+from .connection import Database
+from .file_systems import network_file_system
+from .sql_store import SqlContextStore, utc_now
+
+ALLOW_NETWORK = "LEADHAND_ALLOW_NETWORK_FILE_SYSTEM"
+"""Set to ``1`` in the environment, it opens SQLite even where locks may not work: at one's own risk."""
+
+
+async def open_store(url: str, *, now: Callable[[], datetime] = utc_now) -> SqlContextStore:
+    """The store at ``url``, opened, and brought to today's schema if need be; close it with ``aclose()``.
+
+    ``url`` is ``sqlite:///relative/path``, ``sqlite:////absolute/path``, a plain path or ``postgresql://…``. ``now``
+    is the clock entries are dated by. Raises ConfigurationError for a URL of another kind or a missing driver, and
+    StoreError when the database cannot be opened, belongs to something else or to a newer release.
+    """
+    store = SqlContextStore(database_at(url), now=now)
+    try:
+        await store.open()
+    except BaseException:
+        await store.aclose()
+        raise
+    return store
+
+
+def database_at(url: str) -> Database:
+    """The database that a URL names, not opened yet. Raises ConfigurationError, StoreError."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        return _sqlite(url)
+    match scheme:
+        case "sqlite":
+            return _sqlite(rest.removeprefix("/"))
+        case "postgresql" | "postgres":
+            return _postgres(url)
+        case _:
+            raise ConfigurationError(
+                f"the database URL begins with {scheme}://, which Leadhand does not know",
+                "use sqlite:///path/to/leadhand.db, a plain path, or postgresql://user@host/database",
+            )
+
+
+def _sqlite(path: str) -> Database:
+    from .sqlite import SqliteDatabase
+
+    if not path or path == ":memory:":
+        raise ConfigurationError(
+            "the database URL names no file, and a run that is only in memory cannot be resumed",
+            "name a file: sqlite:///path/to/leadhand.db",
+        )
+    type_ = network_file_system(path)
+    if type_ is not None and os.environ.get(ALLOW_NETWORK) != "1":
+        raise StoreError(
+            f"{path} is on a network file system ({type_}), where SQLite's locks cannot be relied on",
+            f"keep it on a local disk, or use PostgreSQL; {ALLOW_NETWORK}=1 opens it all the same",
+        )
+    return SqliteDatabase(Path(path))
+
+
+def _postgres(url: str) -> Database:
+    try:
+        from .postgres import PostgresDatabase
+    except ImportError as error:
+        raise ConfigurationError(
+            "a postgresql:// database needs the package psycopg, which is not here",
+            'run: pip install "leadhand[postgres]"',
+        ) from error
+    return PostgresDatabase(url)

@@ -1,0 +1,183 @@
+"""PostgreSQL behind the seam, through psycopg 3: the extra ``postgres``, so import this only for such a URL."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+from psycopg.types.numeric import Int8Dumper
+
+from leadhand.domain.errors import StoreError
+
+from .connection import Dialect, Row, TryAgain, Unstorable
+from .forking import let_go_in_children
+from .ownership import AdvisoryLockHold
+
+MIGRATING = 0x6C6561646861  # any number will do, as long as every release takes the same
+
+DIALECT = Dialect(
+    bytes_type="BYTEA",
+    now="CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)",
+    joined="string_agg({0}, '{1}')",
+    rows="CAST(json_agg(json_build_array({0})) AS TEXT)",
+    for_update=" FOR UPDATE",
+    migration_lock=f"SELECT pg_advisory_xact_lock({MIGRATING})",
+    tables="SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
+    alone=False,
+)
+
+# A host whose machine vanishes holds its lock until the server notices: with the usual settings after two hours,
+# with these after one minute.
+NOTICE_THE_DEAD = (
+    "SELECT set_config('tcp_keepalives_idle', '30', false),"
+    " set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false)"
+)
+
+# By the beginning of the SQLSTATE: what is wrong ({name} the database, {error} the server's own words), and how to
+# mend it.
+EXPLAINED: tuple[tuple[str, str, str], ...] = (
+    ("53100", "the disk of {name} is full", "free some space and resume; nothing that was committed is lost"),
+    ("53300", "{name} has no connection left", "close other programs, or raise max_connections"),
+    ("25006", "{name} is read-only", "name the primary server, not a replica"),
+    ("42501", "{name} refused: {error}", "grant this user what it needs, or name another user"),
+    ("3F", "{name}: {error}", "make the schema first, or correct search_path in the URL"),
+)
+
+# Serialisation failure, deadlock, and two who made the same row at once.
+TRY_AGAIN = frozenset({"40001", "40P01", "23505"})
+
+
+class PostgresDatabase:
+    """A database of a PostgreSQL server, named by its URL."""
+
+    dialect = DIALECT
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.name = without_password(url)
+
+    def connect(self, *, writes: bool = True) -> PostgresConnection:
+        """A new session. Raises StoreError."""
+        try:
+            raw = psycopg.connect(
+                self._url,
+                autocommit=True,
+                client_encoding="utf8",
+                fallback_application_name="leadhand",
+                connect_timeout=10,
+                keepalives_idle=30,
+                keepalives_interval=10,
+                keepalives_count=3,
+            )
+        except psycopg.Error as error:
+            raise StoreError(
+                f"cannot connect to {self.name}: {_first_line(error)}",
+                "check that the server runs, and the URL: user, password, host, database",
+            ) from error
+        # One size for all numbers, or every mixture of sizes would be another statement to prepare.
+        raw.adapters.register_dumper(int, Int8Dumper)
+        connection = PostgresConnection(raw, self.name)
+        try:
+            connection.execute(NOTICE_THE_DEAD)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def hold(self) -> AdvisoryLockHold:
+        """A new sign of life, not yet taken."""
+        return AdvisoryLockHold(self.connect)
+
+
+class PostgresConnection:
+    """A session with a PostgreSQL server, used by one thread at a time."""
+
+    def __init__(self, raw: psycopg.Connection[Row], name: str) -> None:
+        self._raw = raw
+        self._name = name
+        self._inherited = False
+        let_go_in_children(self)
+
+    @property
+    def broken(self) -> bool:
+        return self._raw.closed
+
+    def execute(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        """Run one statement and return all its rows. Raises StoreError."""
+        try:
+            cursor = self._raw.execute(_translated(sql), parameters)
+            return cursor.fetchall() if cursor.description else []
+        except psycopg.Error as error:
+            raise explained(error, self._name) from error
+        except UnicodeError as error:
+            raise unstorable(error, self._name) from error
+
+    def prepare(self) -> None:
+        """Nothing: the server is durable as it is."""
+
+    def begin(self) -> None:
+        self.execute("BEGIN")
+
+    def commit(self) -> None:
+        self.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Undo the transaction, if there is one and a server to tell."""
+        with suppress(psycopg.Error):
+            self._raw.rollback()
+
+    def commits(self) -> int | None:
+        return None
+
+    def close(self) -> None:
+        if not self._inherited:
+            self._raw.close()
+
+    def after_fork_in_child(self) -> None:
+        """Close our copy of the socket, without a word to the server: the session is our parent's.
+
+        While the copy were open, the server would not notice our parent's death, and keep its locks.
+        """
+        self._inherited = True
+        with suppress(psycopg.Error, OSError):
+            os.close(self._raw.fileno())
+
+
+def explained(error: psycopg.Error, name: str) -> StoreError:
+    """What an error of PostgreSQL or psycopg means to the person at the door."""
+    state = error.sqlstate or ""
+    if state in TRY_AGAIN:
+        return TryAgain(f"{name}: {_first_line(error)}", "try again")
+    if isinstance(error, psycopg.DataError):
+        return unstorable(error, name)
+    for prefix, what, how in EXPLAINED:
+        if state.startswith(prefix):
+            return StoreError(what.format(name=name, error=_first_line(error)), how)
+    return StoreError(f"{name}: {_first_line(error)}", "check that the server runs; `leadhand doctor` says more")
+
+
+def unstorable(error: Exception, name: str) -> Unstorable:
+    """What it means that a value does not fit its column."""
+    return Unstorable(
+        f"{name} cannot hold a value of this write: {_first_line(error)}",
+        "keep plain text without NUL characters, and numbers below 2^63",
+    )
+
+
+def without_password(url: str) -> str:
+    """A URL as messages may show it: user, host and database, nothing else."""
+    return re.sub(r"//([^:@/]*):.*@", r"//\1@", url.partition("?")[0])
+
+
+@lru_cache(maxsize=512)
+def _translated(sql: str) -> bytes:
+    return sql.replace("%", "%%").replace("?", "%s").encode()
+
+
+def _first_line(error: Any) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,191 @@
+"""The context store: what its port promises, put together from the parts beside this file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from leadhand.domain.errors import StoreError
+from leadhand.domain.events import AnyEvent, Entry, RunStarted
+from leadhand.domain.listing import RunListing
+from leadhand.domain.run import RunStatus
+from leadhand.domain.value import Json
+
+from . import caches
+from .budget import METERED
+from .codec import encode, read_entries
+from .connection import Connection, Database
+from .followers import Followers
+from .forking import let_go_in_children
+from .gates import pass_gate
+from .listings import run_listing, run_listings
+from .polling import Poller
+from .readers import Readers
+from .threads import closed_error, failed
+from .transaction import Append, Claim, Create, Release
+from .writer import Aside, Writer
+
+
+def utc_now() -> datetime:
+    """The time."""
+    return datetime.now(UTC)
+
+
+class SqlContextStore:
+    """A :class:`~leadhand.ports.ContextStore` in a database. :func:`~leadhand.stores.opening.open_store` opens one.
+
+    One thread writes, up to two read, and one looks for what other processes commit while somebody follows a run.
+    ``now`` is the clock entries are dated by. An instance belongs to one process; in a forked child it refuses
+    everything, and has let go of its locks.
+    """
+
+    def __init__(self, database: Database, *, now: Callable[[], datetime] = utc_now) -> None:
+        self._database = database
+        self._hold = database.hold()
+        self._readers = Readers(database)
+        self._poller = Poller(database, lambda run_id, wakeups: self._followers.poke(run_id, wakeups))
+        self._followers = Followers(self.read, self._poller)
+        self._writer = Writer(database, self._hold, now, self._followers.publish)
+        self._keeper = caches.Keeper(database.dialect)
+
+    @property
+    def host(self) -> str:
+        """The id of this store's hold on the database, never used again: ``<hostname>-<pid>-<random>``."""
+        return self._hold.host
+
+    @property
+    def name(self) -> str:
+        """What people call the database: a path, or a URL without its password."""
+        return self._database.name
+
+    async def open(self) -> None:
+        """Open the database: once, before anything else. Raises StoreError or ConfigurationError."""
+        await self._writer.open()
+        let_go_in_children(self)
+
+    async def create(self, run_id: str, started: RunStarted) -> Entry:
+        """Make a run, owned by this host under epoch 1. Raises UsageError when there is one of this id."""
+        return await self._writer.submit(Create(run_id=run_id, started=encode(started)))
+
+    def append(
+        self,
+        run_id: str,
+        events: Sequence[AnyEvent],
+        *,
+        epoch: int | None = None,
+        current: str | None = None,
+        blobs: Mapping[str, bytes] | None = None,
+    ) -> Awaitable[list[Entry]]:
+        """Write events, all or none: see :meth:`leadhand.ports.ContextStore.append`.
+
+        Giving up waiting does not take the events back. They are turned into JSON in the call itself, so that what
+        becomes of them later does not matter.
+        """
+        try:
+            encoded = [encode(event) for event in events]
+        except StoreError as error:
+            return failed(error)
+        metered = [event for event, _ in encoded if isinstance(event, METERED)]
+        return self._writer.submit(
+            Append(
+                run_id=run_id,
+                events=encoded,
+                epoch=epoch,
+                current=current,
+                blobs=blobs or {},
+                metered=metered,
+                attempts={event.attempt for event in metered},
+            )
+        )
+
+    async def read(self, run_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
+        """Entries with a sequence above ``after``, in order, at most ``limit``. Raises NoSuchRun."""
+        return await self._ask(read_entries, self._database.dialect, run_id, after, limit)
+
+    def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[list[Entry]]:
+        """Entries as they are committed, by any process, in order, without gap or repeat.
+
+        An async generator: closing it, or cancelling whoever waits for it, ends it at once. It ends by itself only
+        with an error: NoSuchRun, or StoreError when the store is closed.
+        """
+        return self._followers.follow(run_id, after)
+
+    async def claim(self, run_id: str) -> int:
+        """Become the owner of a run that no living process owns, and return the new epoch.
+
+        Raises NoSuchRun, RunOwned while its owner lives (this store included), UsageError when the run is finished.
+        """
+        return await self._writer.submit(Claim(run_id=run_id))
+
+    async def release(self, run_id: str, epoch: int) -> None:
+        """Stop owning a run. Does nothing when it is no longer ours. Raises NoSuchRun."""
+        await self._writer.submit(Release(run_id=run_id, epoch=epoch))
+
+    async def run(self, run_id: str) -> RunListing:
+        """A run's line in lists. Raises NoSuchRun."""
+        return await self._ask(run_listing, self._hold, run_id)
+
+    async def runs(
+        self, *, status: RunStatus | None = None, text: str = "", limit: int = 50, before: str | None = None
+    ) -> list[RunListing]:
+        """Runs, newest first; ``text`` is looked for in what lists show of the request, in any case.
+
+        Raises NoSuchRun when ``before``, the last run id of the page before, is no run.
+        """
+        return await self._ask(run_listings, self._hold, status, text, limit, before)
+
+    async def blob(self, digest: str) -> bytes:
+        """The bytes of a payload. Raises KeyError for a digest that is not there."""
+        return await self._ask(_blob, digest)
+
+    async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
+        """Keep a run's folded state, the latest only. Raises NoSuchRun."""
+        await self._aside(f"1 {run_id}", caches.save_snapshot, run_id, seq, schema, body)
+
+    async def snapshot(self, run_id: str, schema: str) -> tuple[int, bytes] | None:
+        """The latest snapshot, if it is of this schema, with the sequence it stands at. Raises NoSuchRun."""
+        return await self._ask(caches.snapshot, run_id, schema)
+
+    async def pass_gate(self, name: str, interval_s: float) -> float:
+        """Take the next free moment of a gate shared by every process; return the seconds to wait for it."""
+        return await self._aside(f"2 {name}", pass_gate, self._database.dialect, name, interval_s)
+
+    async def cached(self, key: str) -> Json | None:
+        """A kept answer that has not expired."""
+        return await self._ask(caches.cached, self._database.dialect, key)
+
+    async def cache(self, key: str, value: Json, ttl_s: float) -> None:
+        """Keep an answer for ``ttl_s`` seconds. Raises TypeError for what is no JSON."""
+        await self._aside(f"3 {key}", self._keeper.keep, key, json.dumps(value), ttl_s)
+
+    async def aclose(self) -> None:
+        """Commit what is under way and let go of every run; a second call does nothing."""
+        self._followers.close(closed_error())
+        await self._poller.aclose()
+        await self._readers.aclose()
+        await self._writer.aclose()
+
+    def after_fork_in_child(self) -> None:
+        """Refuse everything: threads and connections are our parent's."""
+        error = StoreError(
+            "this store was opened by the process that forked this one", "open another with open_store()"
+        )
+        self._writer.abandon(error)
+        self._readers.abandon(error)
+        self._followers.abandon(error)
+        self._poller.abandon()
+
+    async def _ask(self, question: Callable[..., Any], *arguments: Any) -> Any:
+        return await self._readers.ask(lambda connection: question(connection, *arguments))
+
+    async def _aside(self, key: str, write: Callable[..., Any], *arguments: Any) -> Any:
+        return await self._writer.submit(Aside(key=key, write=lambda connection: write(connection, *arguments)))
+
+
+def _blob(connection: Connection, digest: str) -> bytes:
+    rows = connection.execute("SELECT body FROM blobs WHERE digest = ?", (digest,))
+    if not rows:
+        raise KeyError(digest)
+    return bytes(rows[0][0])

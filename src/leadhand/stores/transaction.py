@@ -1,0 +1,291 @@
+"""One transaction of the log: what many asked for in a moment, judged in order and written together.
+
+Rows are read and locked once at the start, in one order everywhere, so that two processes never wait for each other
+in a circle. Each operation is then judged in memory; one that is refused leaves no trace, and those beside it do not
+notice. What remains is written with a handful of statements, however many operations there were.
+"""
+
+# ruff: noqa: S608 - only words of our own are put into SQL; data are parameters
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from leadhand.domain.errors import Fenced, RunOwned, UsageError
+from leadhand.domain.events import AnyEvent, Entry, RunClaimed, RunStarted
+from leadhand.domain.listing import listing_change
+from leadhand.domain.run import ENDED, RunStatus
+from leadhand.ports import StaleAttempt
+
+from .budget import Budget, ceilings, counted
+from .codec import Encoded, encode, microseconds, no_such_run
+from .connection import Connection, Dialect, Hold, Row, among, at_once, insert
+
+ENDING = frozenset({"attempt_settled", "attempt_lost"})
+"""The types of the events after which an attempt is no longer current."""
+
+REQUEST_SHOWN = 200
+"""Characters of a request that lists show."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Create:
+    """Make a run; answers with its first entry."""
+
+    run_id: str
+    started: Encoded
+
+
+@dataclass(slots=True, kw_only=True)
+class Append:
+    """Write events, all or none; answers with their entries.
+
+    ``metered`` are those that move the budget, ``attempts`` whose reservations they touch.
+    """
+
+    run_id: str
+    events: Sequence[Encoded]
+    epoch: int | None = None
+    current: str | None = None
+    blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    metered: Sequence[AnyEvent] = ()
+    attempts: Collection[str] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Claim:
+    """Become the owner of a run; answers with the new epoch."""
+
+    run_id: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Release:
+    """Stop owning a run, unless it is no longer ours."""
+
+    run_id: str
+    epoch: int
+
+
+Operation = Create | Append | Claim | Release
+
+RUN_COLUMNS = (
+    "run_id, flow, request, searched, model, created_at, detached,"
+    " ceiling_requests, ceiling_tokens, ceiling_nanousd,"
+    " held_back_requests, held_back_tokens, held_back_nanousd,"
+    " status, finished_at, head_seq, epoch, owner, subtasks, completed, failed,"
+    " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd"
+)
+EVENT_COLUMNS = "run_id, seq, at, epoch, kind, type, version, subject, body"
+RESERVATION_COLUMNS = "run_id, attempt, call_id, requests, tokens, nanousd"
+CHANGING = RUN_COLUMNS.split(", ")[13:]
+ON_CONFLICT = f" ON CONFLICT (run_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in CHANGING)}"
+
+
+class RunRow:
+    """A run's row, as it is while the transaction lasts. ``accepted`` are events the listing does not count yet."""
+
+    __slots__ = (
+        "accepted", "budget", "completed", "epoch", "failed", "finished_at", "fixed", "head_seq", "owner", "status",
+        "subtasks",
+    )  # fmt: skip
+
+    def __init__(self, row: Row) -> None:
+        self.fixed = row[:13]
+        (self.status, self.finished_at, self.head_seq, self.epoch) = row[13:17]
+        (self.owner, self.subtasks, self.completed, self.failed) = row[17:21]
+        self.budget = Budget(row[7:10], row[10:13], row[21:24], row[24:27])
+        self.accepted: list[AnyEvent] = []
+
+    @classmethod
+    def of(cls, run_id: str, started: RunStarted, owner: str, at: int) -> RunRow:
+        """The row of a run that begins now, at ``at`` in microseconds."""
+        definition = started.definition
+        shown = definition.request[:REQUEST_SHOWN].replace("\0", "�")  # a log may hold a NUL, a column may not
+        return cls(
+            (
+                run_id, definition.flow, shown, shown.lower(), definition.models.default, at, int(definition.detached),
+                *ceilings(definition.limits.ceiling), *counted(definition.held_back),
+                RunStatus.QUEUED.value, None, 0, 1, owner, 0, 0, 0,
+                0, 0, 0, 0, 0, 0,
+            )
+        )  # fmt: skip
+
+    def fold_listing(self, at: int) -> None:
+        """Bring status and counts up to date."""
+        change = listing_change(self.accepted)
+        self.accepted = []
+        self.subtasks += change.subtasks
+        self.completed += change.completed
+        self.failed += change.failed
+        if change.status is not None:
+            self.status = change.status.value
+            self.finished_at = at if change.status in ENDED else None
+
+    def values(self) -> Row:
+        """The row in the order of :data:`RUN_COLUMNS`."""
+        return (
+            *self.fixed, self.status, self.finished_at, self.head_seq, self.epoch, self.owner, self.subtasks,
+            self.completed, self.failed, *self.budget.spent, *self.budget.reserved,
+        )  # fmt: skip
+
+
+class LogTransaction:
+    """The judge of a batch: begun on ``connection`` by the writer, which commits it or undoes it.
+
+    ``committed`` holds the new entries of each run, to be shown to followers once the commit has succeeded.
+    """
+
+    def __init__(
+        self, connection: Connection, dialect: Dialect, hold: Hold, now: datetime, operations: Sequence[Operation]
+    ) -> None:
+        self.committed: dict[str, list[Entry]] = {}
+        self._connection = connection
+        self._hold = hold
+        self._now = now
+        self._at = microseconds(now)
+        self._rows: dict[str, RunRow] = {}
+        self._changed: dict[str, RunRow] = {}
+        self._over: set[tuple[str, str]] = set()
+        self._events: list[Row] = []
+        self._blobs: dict[str, bytes] = {}
+        self._load_rows(sorted({operation.run_id for operation in operations}), dialect)
+        appends = [operation for operation in operations if isinstance(operation, Append)]
+        self._load_reservations([(append.run_id, each) for append in appends for each in append.attempts], dialect)
+        self._load_over([(append.run_id, append.current) for append in appends if append.current is not None])
+
+    def carry_out(self, operation: Operation) -> object:
+        """Judge one operation and return its answer.
+
+        Raises NoSuchRun, UsageError, Fenced, StaleAttempt, AllowanceRefused or RunOwned; then it left no trace.
+        """
+        match operation:
+            case Append():
+                return self._append(operation)
+            case Create():
+                return self._create(operation)
+            case Claim():
+                return self._claim(operation)
+            case Release():
+                return self._release(operation)
+
+    def write(self) -> None:
+        """Write all that was accepted, for the writer to commit."""
+        closed: list[Row] = []
+        opened: list[Row] = []
+        for run_id, row in self._changed.items():
+            row.fold_listing(self._at)
+            closed += [(run_id, *key) for key in row.budget.closed()]
+            opened += [(run_id, *reservation) for reservation in row.budget.opened()]
+        insert(self._connection, f"events ({EVENT_COLUMNS})", 9, self._events)
+        runs = [row.values() for row in self._changed.values()]
+        insert(self._connection, f"runs ({RUN_COLUMNS})", 27, runs, ON_CONFLICT)
+        for values, parameters in among(closed):
+            these = f"WITH closed (run_id, attempt, call_id) AS ({values}) SELECT run_id, attempt, call_id FROM closed"
+            self._connection.execute(
+                f"DELETE FROM reservations WHERE (run_id, attempt, call_id) IN ({these})", parameters
+            )
+        insert(self._connection, f"reservations ({RESERVATION_COLUMNS})", 6, opened)
+        # In one order everywhere: two transactions that keep the same blobs must not wait for each other in a circle.
+        blobs = sorted(self._blobs.items())
+        insert(self._connection, "blobs (digest, body)", 2, blobs, " ON CONFLICT (digest) DO NOTHING")
+
+    def _append(self, append: Append) -> list[Entry]:
+        row = self._row(append.run_id)
+        if append.epoch is not None and append.epoch != row.epoch:
+            raise Fenced(
+                f"run {append.run_id} is at epoch {row.epoch}, so a decision of epoch {append.epoch} is refused",
+                "another process drives the run now; follow it there",
+            )
+        if append.current is not None and (append.run_id, append.current) in self._over:
+            raise StaleAttempt(f"attempt {append.current} of run {append.run_id} is over; its call must not begin")
+        if append.metered:
+            row.budget.apply(append.metered)
+        self._blobs.update(append.blobs)
+        return self._enter(append.run_id, row, append.events)
+
+    def _create(self, create: Create) -> Entry:
+        if create.run_id in self._rows:
+            raise UsageError(f"run {create.run_id} exists already", "start the run under a new id")
+        started = create.started.event
+        assert isinstance(started, RunStarted)
+        row = RunRow.of(create.run_id, started, self._hold.host, self._at)
+        self._rows[create.run_id] = row
+        (entry,) = self._enter(create.run_id, row, [create.started])
+        return entry
+
+    def _claim(self, claim: Claim) -> int:
+        row = self._row(claim.run_id)
+        row.fold_listing(self._at)
+        if row.status in ENDED:
+            raise UsageError(
+                f"run {claim.run_id} is finished ({row.status})",
+                f"read it with `leadhand runs show {claim.run_id}`, or start another",
+            )
+        if row.owner == self._hold.host:
+            raise RunOwned(f"run {claim.run_id} is already driven by this process ({row.owner})", "wait for its end")
+        if row.owner is not None and self._hold.living({row.owner}, self._connection):
+            raise RunOwned(
+                f"run {claim.run_id} is driven by another living process ({row.owner})",
+                f"follow it with `leadhand runs watch {claim.run_id}`, or end that process first",
+            )
+        row.epoch += 1
+        row.owner = self._hold.host
+        self._enter(claim.run_id, row, [encode(RunClaimed(owner=row.owner))])
+        return row.epoch
+
+    def _release(self, release: Release) -> None:
+        row = self._row(release.run_id)
+        if row.owner == self._hold.host and row.epoch == release.epoch:
+            row.owner = None
+            self._changed[release.run_id] = row
+
+    def _enter(self, run_id: str, row: RunRow, events: Sequence[Encoded]) -> list[Entry]:
+        """Give accepted events their places in the log."""
+        entries: list[Entry] = []
+        seq, epoch = row.head_seq, row.epoch
+        for event, columns in events:
+            seq += 1
+            entries.append(Entry(seq=seq, at=self._now, epoch=epoch, event=event))
+            self._events.append((run_id, seq, self._at, epoch, *columns))
+            row.accepted.append(event)
+            if columns[1] in ENDING:
+                self._over.add((run_id, columns[3]))
+        row.head_seq = seq
+        self._changed[run_id] = row
+        if entries:
+            self.committed.setdefault(run_id, []).extend(entries)
+        return entries
+
+    def _row(self, run_id: str) -> RunRow:
+        row = self._rows.get(run_id)
+        if row is None:
+            raise no_such_run(run_id)
+        return row
+
+    def _load_rows(self, run_ids: list[str], dialect: Dialect) -> None:
+        for values, parameters in among([(run_id,) for run_id in run_ids]):
+            these = f"FROM runs WHERE run_id IN ({values}) ORDER BY run_id{dialect.for_update}"
+            for row in at_once(self._connection, dialect, RUN_COLUMNS, these, parameters):
+                self._rows[row[0]] = RunRow(tuple(row))
+
+    def _load_reservations(self, attempts: list[Row], dialect: Dialect) -> None:
+        for values, parameters in among(attempts):
+            touched = f"WITH touched (run_id, attempt) AS ({values}) SELECT run_id, attempt FROM touched"
+            those = f"FROM reservations WHERE (run_id, attempt) IN ({touched})"
+            for row in at_once(self._connection, dialect, RESERVATION_COLUMNS, those, parameters):
+                run_id, attempt, call_id, requests, tokens, nanousd = row
+                if run_id in self._rows:
+                    self._rows[run_id].budget.load(attempt, call_id, (requests, tokens, nanousd))
+
+    def _load_over(self, attempts: list[Row]) -> None:
+        for values, parameters in among(attempts):
+            fenced = f"WITH fenced (run_id, attempt) AS ({values}) SELECT run_id, attempt FROM fenced"
+            over = self._connection.execute(
+                f"SELECT run_id, subject FROM events WHERE (run_id, subject) IN ({fenced})"
+                " AND type IN ('attempt_settled', 'attempt_lost')",  # the very words of the index
+                parameters,
+            )
+            self._over.update((run_id, attempt) for run_id, attempt in over)

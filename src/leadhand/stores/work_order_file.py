@@ -1,0 +1,62 @@
+"""``work_order.json``: the orders and states of a run beside the database, for people and scripts; never read back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+from pathlib import Path
+
+from leadhand.domain.document import work_order, work_state
+from leadhand.domain.state import RunState
+
+INTERVAL_S = 0.2
+"""The file is written at most this often, in seconds, and always at the end: a large order changes quickly."""
+
+
+class WorkOrderFile:
+    """Keeps ``<folder>/<run_id>/work_order.json`` up to date with the committed state of one run."""
+
+    def __init__(self, folder: Path, run_id: str) -> None:
+        self._path = folder / run_id / "work_order.json"
+        self._latest: RunState | None = None
+        self._written = -1
+        self._task: asyncio.Task[None] | None = None
+        self._writing = threading.Lock()
+
+    def note(self, state: RunState) -> None:
+        """Take note of a committed state; it will be written soon."""
+        self._latest = state
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._soon())
+
+    async def _soon(self) -> None:
+        while self._latest is not None and self._latest.seq != self._written:
+            await asyncio.to_thread(self._write, self._latest)
+            await asyncio.sleep(INTERVAL_S)
+
+    async def aclose(self) -> None:
+        """Write what was last noted, if it is not yet written."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self._latest is not None and self._latest.seq != self._written:
+            self._write(self._latest)
+
+    def _write(self, state: RunState) -> None:
+        document = {
+            "run_id": state.run_id,
+            "status": state.status.value,
+            "last_seq": state.seq,
+            "work_orders": [work_order(order) for order in state.orders.values()],
+            "work_states": [work_state(state, order) for order in state.orders.values()],
+        }
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        draft = self._path.with_suffix(".json.tmp")
+        with self._writing:  # the last write may come while an earlier one is still on its thread
+            if state.seq <= self._written:
+                return
+            draft.write_text(json.dumps(document, ensure_ascii=False, indent=1), encoding="utf-8")
+            os.replace(draft, self._path)
+            self._written = state.seq

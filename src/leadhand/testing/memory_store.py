@@ -1,0 +1,236 @@
+"""A context store in memory: the port without a disk, for tests and for runs nobody will want to resume."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from leadhand.domain.errors import Fenced, NoSuchRun, RunOwned, UsageError
+from leadhand.domain.events import (
+    AnyEvent,
+    AttemptLost,
+    AttemptParked,
+    AttemptReturned,
+    AttemptSettled,
+    Entry,
+    ModelCallBegan,
+    ModelCallReturned,
+    RunClaimed,
+    RunStarted,
+)
+from leadhand.domain.limits import NOTHING, Amount, Ceiling
+from leadhand.domain.listing import RunListing, listing_change
+from leadhand.domain.run import ENDED, RunStatus
+from leadhand.domain.value import Json
+from leadhand.ports import AllowanceRefused, Clock, StaleAttempt
+
+
+class _Budget:
+    def __init__(self, ceiling: Ceiling, held_back: Amount) -> None:
+        self.ceiling = ceiling
+        self.held_back = held_back
+        self.spent = NOTHING
+        self.reserved: dict[tuple[str, str], Amount] = {}
+
+    def fits(self, events: Sequence[AnyEvent]) -> bool:
+        total = self.spent
+        for amount in self.reserved.values():
+            total = total + amount
+        for event in events:
+            if isinstance(event, ModelCallBegan):
+                total = total + event.reserved
+                if not (total if event.final else total + self.held_back).fits(self.ceiling):
+                    return False
+        return True
+
+    def apply(self, event: AnyEvent) -> None:
+        match event:
+            case ModelCallBegan():
+                self.reserved[event.attempt, event.call_id] = event.reserved
+            case ModelCallReturned():
+                held = self.reserved.pop((event.attempt, event.call_id), None)
+                if held is None:
+                    return
+                usage = event.usage
+                if usage is None:
+                    self.spent = self.spent + held
+                else:
+                    price = held.nanousd if usage.nanousd is None else usage.nanousd
+                    self.spent = self.spent + usage.amount.evolve(nanousd=price)
+            case AttemptReturned() | AttemptParked() | AttemptLost():
+                for key in [key for key in self.reserved if key[0] == event.attempt]:
+                    self.spent = self.spent + self.reserved.pop(key)
+            case _:
+                pass
+
+
+class MemoryStore:
+    """Everything in dictionaries; one process, nothing survives it. ``clock`` stamps the entries."""
+
+    def __init__(self, clock: Clock, host: str = "memory") -> None:
+        self._clock = clock
+        self._host = host
+        self._logs: dict[str, list[Entry]] = {}
+        self._listings: dict[str, RunListing] = {}
+        self._budgets: dict[str, _Budget] = {}
+        self._blobs: dict[str, bytes] = {}
+        self._snapshots: dict[tuple[str, str], tuple[int, bytes]] = {}
+        self._gates: dict[str, datetime] = {}
+        self._cache: dict[str, tuple[datetime, Json]] = {}
+        self._changed: dict[str, asyncio.Event] = {}
+
+    @property
+    def host(self) -> str:
+        return self._host
+
+    async def create(self, run_id: str, started: RunStarted) -> Entry:
+        definition = started.definition
+        now = self._clock.now()
+        self._logs[run_id] = []
+        self._budgets[run_id] = _Budget(definition.limits.ceiling, definition.held_back)
+        self._listings[run_id] = RunListing(
+            run_id=run_id,
+            flow=definition.flow,
+            request=definition.request[:200],
+            status=RunStatus.RUNNING,
+            model=definition.models.default,
+            created_at=now,
+            head_seq=0,
+            epoch=1,
+            owner=self._host,
+            detached=definition.detached,
+        )
+        return self._write(run_id, [started])[0]
+
+    def append(
+        self,
+        run_id: str,
+        events: Sequence[AnyEvent],
+        *,
+        epoch: int | None = None,
+        current: str | None = None,
+        blobs: Mapping[str, bytes] | None = None,
+    ) -> asyncio.Future[list[Entry]]:
+        written: asyncio.Future[list[Entry]] = asyncio.get_running_loop().create_future()
+        try:
+            self._check(run_id, events, epoch, current)
+            self._blobs.update(blobs or {})
+            written.set_result(self._write(run_id, events))
+        except Exception as error:
+            written.set_exception(error)
+        return written
+
+    def _check(self, run_id: str, events: Sequence[AnyEvent], epoch: int | None, current: str | None) -> None:
+        if epoch is not None and epoch != self._listing(run_id).epoch:
+            raise Fenced(f"run {run_id} has another owner", "Follow it, or wait until that process has ended.")
+        over = (AttemptSettled, AttemptLost)
+        if current is not None and any(
+            isinstance(entry.event, over) and entry.event.attempt == current for entry in self._logs[run_id]
+        ):
+            raise StaleAttempt(f"{current} is over", "Its result no longer counts.")
+        if not self._budgets[run_id].fits(events):
+            raise AllowanceRefused("the call does not fit what is left of the allowance", "Raise the budget.")
+
+    def _write(self, run_id: str, events: Sequence[AnyEvent]) -> list[Entry]:
+        listing = self._listing(run_id)
+        now = self._clock.now()
+        entries = [
+            Entry(seq=listing.head_seq + n, at=now, epoch=listing.epoch, event=event)
+            for n, event in enumerate(events, start=1)
+        ]
+        self._logs[run_id] += entries
+        for event in events:
+            self._budgets[run_id].apply(event)
+        change = listing_change(list(events))
+        status = change.status or listing.status
+        self._listings[run_id] = listing.evolve(
+            head_seq=listing.head_seq + len(events),
+            status=status,
+            finished_at=now if status in ENDED else None,
+            subtasks=listing.subtasks + change.subtasks,
+            completed=listing.completed + change.completed,
+            failed=listing.failed + change.failed,
+        )
+        self._changed.setdefault(run_id, asyncio.Event()).set()
+        return entries
+
+    def _listing(self, run_id: str) -> RunListing:
+        if run_id not in self._listings:
+            raise NoSuchRun(f"there is no run {run_id}", "List the runs there are: leadhand runs list")
+        return self._listings[run_id]
+
+    async def read(self, run_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
+        self._listing(run_id)
+        found = self._logs[run_id][after:]
+        return found if limit is None else found[:limit]
+
+    async def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[list[Entry]]:
+        self._listing(run_id)
+        changed = self._changed.setdefault(run_id, asyncio.Event())
+        while True:
+            changed.clear()
+            entries = self._logs[run_id][after:]
+            if entries:
+                after = entries[-1].seq
+                yield entries
+            else:
+                await changed.wait()
+
+    async def claim(self, run_id: str) -> int:
+        listing = self._listing(run_id)
+        if listing.status in ENDED:
+            raise UsageError(f"run {run_id} is finished", f"See what came of it: leadhand runs show {run_id}")
+        if listing.owner is not None:
+            raise RunOwned(f"run {run_id} is driven by {listing.owner}", f"Follow it: leadhand runs watch {run_id}")
+        self._listings[run_id] = listing.evolve(epoch=listing.epoch + 1, owner=self._host)
+        self._write(run_id, [RunClaimed(owner=self._host)])
+        return listing.epoch + 1
+
+    async def release(self, run_id: str, epoch: int) -> None:
+        listing = self._listing(run_id)
+        if listing.epoch == epoch:
+            self._listings[run_id] = listing.evolve(owner=None)
+
+    async def run(self, run_id: str) -> RunListing:
+        listing = self._listing(run_id)
+        orphan = listing.owner is None and listing.status in (RunStatus.RUNNING, RunStatus.QUEUED)
+        return listing.evolve(orphan=orphan)
+
+    async def runs(
+        self, *, status: RunStatus | None = None, text: str = "", limit: int = 50, before: str | None = None
+    ) -> list[RunListing]:
+        found = [
+            await self.run(run_id)
+            for run_id in sorted(self._listings, reverse=True)
+            if before is None or run_id < before
+        ]
+        wanted = [run for run in found if status in (None, run.status) and text.lower() in run.request.lower()]
+        return wanted[:limit]
+
+    async def blob(self, digest: str) -> bytes:
+        return self._blobs[digest]
+
+    async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
+        self._snapshots[run_id, schema] = (seq, body)
+
+    async def snapshot(self, run_id: str, schema: str) -> tuple[int, bytes] | None:
+        return self._snapshots.get((run_id, schema))
+
+    async def pass_gate(self, name: str, interval_s: float) -> float:
+        now = self._clock.now()
+        free = max(now, self._gates.get(name, now))
+        self._gates[name] = free + timedelta(seconds=interval_s)
+        return (free - now).total_seconds()
+
+    async def cached(self, key: str) -> Json | None:
+        kept = self._cache.get(key)
+        return kept[1] if kept is not None and kept[0] > self._clock.now() else None
+
+    async def cache(self, key: str, value: Json, ttl_s: float) -> None:
+        self._cache[key] = (self._clock.now() + timedelta(seconds=ttl_s), value)
+
+    async def aclose(self) -> None:
+        for run_id, listing in self._listings.items():
+            if listing.owner == self._host:
+                self._listings[run_id] = listing.evolve(owner=None)

@@ -1,0 +1,251 @@
+"""A model that does what a test says: a call nobody expected fails, and so does a step nobody asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
+from leadhand.models.json_values import object_of, objects_of, text_of
+
+from .steps import (
+    Answer,
+    Scripted,
+    Step,
+    brief_of,
+    calls,
+    calls_all,
+    fails,
+    gives,
+    plans,
+    reviews,
+    role_of,
+    says,
+    step_of,
+    subtask,
+)
+
+__all__ = [
+    "ScriptError",
+    "ScriptedModel",
+    "Step",
+    "brief_of",
+    "calls",
+    "calls_all",
+    "fails",
+    "gives",
+    "plans",
+    "reviews",
+    "role_of",
+    "says",
+    "subtask",
+]
+
+Predicate = Callable[[ModelRequest], bool]
+Script = Iterable[Scripted] | Step | Callable[[ModelRequest], Answer | Awaitable[Answer]]
+"""Steps in turn, or one step or function for every call."""
+
+
+class ScriptError(AssertionError):
+    """A call came that the script does not know, or a step was left that nothing asked for."""
+
+
+@dataclass(slots=True)
+class _Rule:
+    """Answers for some requests. Without ``steps`` left, ``always`` answers; without that, nothing does."""
+
+    label: str
+    matches: Predicate
+    steps: deque[Scripted] = field(default_factory=deque[Scripted])
+    always: Scripted | None = None
+    used: int = 0
+
+    @property
+    def open(self) -> bool:
+        return bool(self.steps) or self.always is not None
+
+    def take(self) -> Scripted:
+        self.used += 1
+        if self.steps:
+            return self.steps.popleft()
+        assert self.always is not None, "an open rule has something to answer"
+        return self.always
+
+
+class ScriptedModel:
+    """The Models port, scripted.
+
+    Steps are taken in order: ``ScriptedModel([plans(...), calls("weather_tool", location="Paris"), says("…")])``; or by
+    what a request is for, where calls come in no fixed order: ``ScriptedModel(plan=[…], review=[…], work=[…],
+    compose=[…])``; or by a predicate, with :meth:`on`. Predicates are asked first, then the roles, then the plain
+    list. A single step or function instead of a list answers every call of its role.
+
+    ``lenient`` reviews and composes by itself where nothing is scripted: it accepts what completed, drops the rest and
+    joins the summaries. ``sleep`` is what a step's delay waits with. ``profile`` is what the model is said to be.
+
+    Used as a context manager, plain or asynchronous, it checks at the end that every step was taken. ``requests`` are
+    the calls in the order they came, ``most_at_once`` how many ran at the same time.
+    """
+
+    def __init__(
+        self,
+        script: Iterable[Scripted] = (),
+        *,
+        plan: Script = (),
+        review: Script = (),
+        work: Script = (),
+        compose: Script = (),
+        lenient: bool = False,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        profile: ModelProfile | None = None,
+    ) -> None:
+        self.requests: list[ModelRequest] = []
+        self.most_at_once = 0
+        self._running = 0
+        self._unexpected: list[str] = []
+        self._rules: list[_Rule] = []
+        self._script = _rule("the script", lambda _: True, script)
+        self._roles = [
+            _rule(role, _for_role(role), steps)
+            for role, steps in (("plan", plan), ("review", review), ("work", work), ("compose", compose))
+        ]
+        self._lenient = lenient
+        self._sleep = sleep
+        self._profile = profile
+
+    def on(self, matches: Predicate, *steps: Scripted, always: Scripted | None = None, label: str = "") -> Self:
+        """Answers requests that match with ``steps`` in turn, then with ``always`` if it is given."""
+        self._rules.append(_Rule(label or f"rule {len(self._rules) + 1}", matches, deque(steps), always))
+        return self
+
+    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        """The next step for this request. Raises :class:`ScriptError` where there is none."""
+        self.requests.append(request)
+        self._running += 1
+        self.most_at_once = max(self.most_at_once, self._running)
+        try:
+            step = await self._next(request)
+            if step.delay_s > 0:
+                await self._sleep(step.delay_s)
+            reply = step.reply(request)
+        finally:
+            self._running -= 1
+        if on_text is not None and request.output is None:
+            for word in _words(reply.message.text):
+                on_text(word)
+        return reply
+
+    def profile(self, model: str) -> ModelProfile:
+        """The profile given, else that of a free model with a large window."""
+        return self._profile or ModelProfile(name=model, window=1_000_000, input_nanousd=0, output_nanousd=0, free=True)
+
+    async def aclose(self) -> None:
+        """Nothing is held open."""
+
+    def asked(self, role: str) -> list[ModelRequest]:
+        """The requests of one role, in the order they came."""
+        return [request for request in self.requests if role_of(request) == role]
+
+    def assert_done(self) -> None:
+        """Raises :class:`ScriptError` if a call was unexpected, even if its error was swallowed, or a step is left."""
+        if self._unexpected:
+            raise ScriptError("\n".join(self._unexpected))
+        left = [
+            f"{len(rule.steps)} of {rule.label}" for rule in (*self._rules, *self._roles, self._script) if rule.steps
+        ]
+        left += [f"{rule.label}, never matched" for rule in self._rules if rule.always is not None and rule.used == 0]
+        if left:
+            raise ScriptError(f"steps that nothing asked for: {'; '.join(left)}")
+
+    async def _next(self, request: ModelRequest) -> Step:
+        for rule in (*self._rules, *self._roles, self._script):
+            if rule.open and rule.matches(request):
+                return await _resolved(rule.take(), request)
+        role = role_of(request)
+        if self._lenient and role == "review":
+            return _lenient_review(brief_of(request))
+        if self._lenient and role == "compose":
+            return _lenient_answer(brief_of(request))
+        message = f"call {len(self.requests)} was not expected: {_described(request, role)}"
+        self._unexpected.append(message)
+        raise ScriptError(message)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.assert_done()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+
+def _rule(label: str, matches: Predicate, steps: Script) -> _Rule:
+    if isinstance(steps, Step) or callable(steps):
+        return _Rule(label, matches, always=steps)
+    return _Rule(label, matches, deque(steps))
+
+
+def _for_role(role: str) -> Predicate:
+    return lambda request: role_of(request) == role
+
+
+async def _resolved(scripted: Scripted, request: ModelRequest) -> Step:
+    if not callable(scripted):
+        return step_of(scripted)
+    made = scripted(request)
+    answer: Answer = await made if inspect.isawaitable(made) else made
+    return step_of(answer)
+
+
+def _words(text: str) -> Iterator[str]:
+    """The text in pieces that join to it: what a stream would have brought."""
+    start = 0
+    while start < len(text):
+        space = text.find(" ", start)
+        end = len(text) if space < 0 else space + 1
+        yield text[start:end]
+        start = end
+
+
+def _described(request: ModelRequest, role: str) -> str:
+    last = request.messages[-1] if request.messages else None
+    said = "" if last is None else getattr(last, "text", "") or getattr(last, "content", "")
+    return f"{role} (key {request.key or 'none'}), last message: {said[:200]!r}"
+
+
+def _lenient_review(brief: dict[str, Any]) -> Step:
+    subtasks = objects_of(brief.get("subtasks"))
+    done = [text_of(subtask.get("subtask")) for subtask in subtasks if subtask.get("status") == "completed"]
+    dropped = {
+        text_of(subtask.get("subtask")): "it did not complete"
+        for subtask in subtasks
+        if subtask.get("status") != "completed"
+    }
+    answer = _joined([*objects_of(brief.get("accepted")), *map(_result_of, subtasks)]) if brief.get("compose") else None
+    return reviews(accept=done, drop=dropped, answer=answer)
+
+
+def _lenient_answer(brief: dict[str, Any]) -> Step:
+    return says(_joined(objects_of(brief.get("results"))))
+
+
+def _result_of(subtask: dict[str, Any]) -> dict[str, Any]:
+    return object_of(subtask.get("result"))
+
+
+def _joined(results: Iterable[dict[str, Any]]) -> str:
+    return "\n".join(filter(None, (text_of(result.get("summary")) for result in results))) or "nothing to say"

@@ -1,0 +1,269 @@
+"""What a scripted model server sends back, proper answers and faults, as plain values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from leadhand.domain.conversation import (
+    AssistantMessage,
+    Message,
+    ModelRequest,
+    OutputSpec,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.tool import ToolSpec
+from leadhand.models.json_values import object_of, objects_of, text_of
+from leadhand.ports import ModelError, Models
+
+from .steps import Answer, Step, says
+
+
+class Way(StrEnum):
+    """How a body reaches the client."""
+
+    WHOLE = "whole"
+    HANG = "hang"
+    """Never."""
+    DRIP = "drip"
+    """A piece at a time, with pauses."""
+    BREAK_OFF = "break_off"
+    """Half of it, then the connection is closed."""
+    CUT_STREAM = "cut_stream"
+    """As a stream of events that ends without saying why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """One HTTP answer: ``status``, ``headers`` and ``body``, and the way it goes.
+
+    ``step`` instead of a body is an answer in the form the request asked for. ``pause_s`` stands between two pieces of
+    a drip, in seconds.
+    """
+
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: str = ""
+    step: Step | None = None
+    way: Way = Way.WHOLE
+    pause_s: float = 0.0
+    content_type: str = "application/json"
+
+
+Serving = Answer | Served
+Servings = Serving | Callable[[dict[str, Any]], Serving | Awaitable[Serving]]
+"""An answer, or a function that makes one from the request's JSON; it may be asynchronous."""
+
+
+def status(code: int, message: str = "", *, kind: str = "", headers: Mapping[str, str] | None = None) -> Served:
+    """An error in the usual shape; ``kind`` is its ``code`` and ``type``."""
+    error = {"message": message or f"scripted {code}", "type": kind or "scripted_error", "code": kind or None}
+    return Served(status=code, headers=dict(headers or {}), body=json.dumps({"error": error}))
+
+
+def rate_limited(retry_after_s: float | None = None) -> Served:
+    """429, with Retry-After if it is given."""
+    headers = {} if retry_after_s is None else {"Retry-After": f"{retry_after_s:g}"}
+    return status(429, "Rate limit reached", kind="rate_limit_exceeded", headers=headers)
+
+
+def out_of_quota() -> Served:
+    """429 that no waiting mends."""
+    return status(429, "You exceeded your current quota, please check your plan", kind="insufficient_quota")
+
+
+def refuses(feature: str) -> Served:
+    """400: the server does not know ``feature`` (``response_format``, ``tools``, ``stream_options``, …)."""
+    return status(
+        400, f"Unsupported parameter: {feature} is not supported with this model", kind="unsupported_parameter"
+    )
+
+
+def truncated(answer: Answer = "an answer that is cut") -> Served:
+    """A complete HTTP answer whose JSON ends in the middle."""
+    return Served(body=json.dumps(completion(_step(answer), {}))[:-40])
+
+
+def broken_off(answer: Answer = "an answer that breaks off") -> Served:
+    """Half an HTTP answer, then the connection is closed."""
+    return Served(step=_step(answer), way=Way.BREAK_OFF)
+
+
+def cut_stream(text: str = "an answer that is cut in the middle") -> Served:
+    """A stream that ends before it says so."""
+    return Served(step=says(text), way=Way.CUT_STREAM)
+
+
+def drip(answer: Answer = "slowly", pause_s: float = 0.01) -> Served:
+    """A proper answer, a few bytes at a time."""
+    return Served(step=_step(answer), way=Way.DRIP, pause_s=pause_s)
+
+
+def hang() -> Served:
+    """No answer at all."""
+    return Served(way=Way.HANG)
+
+
+def empty() -> Served:
+    """An answer with nothing in it."""
+    return Served(
+        body=json.dumps({"choices": [{"message": {"role": "assistant", "content": ""}, "finish_reason": "stop"}]})
+    )
+
+
+def no_choices() -> Served:
+    """An answer without any choice."""
+    return Served(body='{"id": "x", "object": "chat.completion", "choices": []}')
+
+
+def bad_arguments(tool: str, written: str = '{"location": "Par') -> Step:
+    """A tool call whose arguments are no JSON."""
+    return Step(calls=((tool, written),))
+
+
+def web_page(code: int = 200) -> Served:
+    """A web page: the wrong address, or a proxy."""
+    return Served(status=code, body="<!DOCTYPE html><html><body>Welcome</body></html>", content_type="text/html")
+
+
+def huge(size: int = 10_500_000) -> Served:
+    """An answer of ``size`` characters."""
+    return Served(step=says("x" * size))
+
+
+def _step(answer: Answer) -> Step:
+    from .steps import step_of
+
+    return step_of(answer)
+
+
+def completion(step: Step, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The chat completion that ``step`` is to a request; its text goes into the function the request forces, if any."""
+    message: dict[str, Any] = {"role": "assistant", "content": step.text or None}
+    made = sum(len(objects_of(earlier.get("tool_calls"))) for earlier in objects_of(body.get("messages")))
+    wanted = list(step.calls)
+    forced = text_of(object_of(object_of(body.get("tool_choice")).get("function")).get("name"))
+    if forced and step.text and not wanted:
+        wanted, message["content"] = [(forced, step.text)], None
+    if wanted:
+        message["tool_calls"] = [
+            {
+                "id": f"call_{made + n}",
+                "type": "function",
+                "function": {"name": name, "arguments": args if isinstance(args, str) else json.dumps(args)},
+            }
+            for n, (name, args) in enumerate(wanted)
+        ]
+    document: dict[str, Any] = {
+        "id": "chatcmpl-scripted",
+        "object": "chat.completion",
+        "model": body.get("model"),
+        "choices": [
+            {
+                "index": 0,
+                "message": message,
+                "finish_reason": step.finish_reason or ("tool_calls" if wanted else "stop"),
+            }
+        ],
+    }
+    if step.usage is not None:
+        sent, written = step.usage.input_tokens, step.usage.output_tokens
+        document["usage"] = {"prompt_tokens": sent, "completion_tokens": written, "total_tokens": sent + written}
+    return document
+
+
+_STATUS_OF = {
+    FailureClass.TRANSIENT: 500,
+    FailureClass.RATE_LIMITED: 429,
+    FailureClass.UNAVAILABLE: 401,
+    FailureClass.TOO_LARGE: 413,
+}
+
+
+def refusal(failure: Failure) -> Served:
+    """The HTTP error that comes nearest to a scripted failure."""
+    headers = {} if failure.retry_after_s is None else {"Retry-After": f"{failure.retry_after_s:g}"}
+    return status(_STATUS_OF.get(failure.class_, 400), failure.message, kind=failure.type, headers=headers)
+
+
+def served_by(models: Models, model: str = "offline") -> Callable[[dict[str, Any]], Awaitable[Serving]]:
+    """A script that lets another model answer: a whole run over HTTP, led by the offline model."""
+
+    async def answer(body: dict[str, Any]) -> Serving:
+        try:
+            reply = await models.ask(request_of(body, model))
+        except ModelError as error:
+            return refusal(error.failure)
+        message = reply.message
+        wanted = tuple(
+            (call.name, call.raw if call.arguments is None else call.arguments) for call in message.tool_calls
+        )
+        return Step(text=message.text, calls=wanted, usage=reply.usage, finish_reason=reply.finish_reason)
+
+    return answer
+
+
+def request_of(body: Mapping[str, Any], model: str) -> ModelRequest:
+    """Our request, read back from the body of a chat-completions call."""
+    tools = [object_of(tool.get("function")) for tool in objects_of(body.get("tools"))]
+    forced = text_of(object_of(object_of(body.get("tool_choice")).get("function")).get("name"))
+    wanted = object_of(object_of(body.get("response_format")).get("json_schema"))
+    output: OutputSpec | None = None
+    if wanted:
+        output = OutputSpec(name=text_of(wanted.get("name")), schema=object_of(wanted.get("schema")))
+    elif forced:
+        schemas = [object_of(tool.get("parameters")) for tool in tools if tool.get("name") == forced]
+        output = OutputSpec(name=forced.removeprefix("give_"), schema=schemas[0] if schemas else {})
+    names: dict[str, str] = {}
+    return ModelRequest(
+        model=model,
+        messages=tuple(_message(message, names) for message in objects_of(body.get("messages"))),
+        tools=tuple(
+            ToolSpec(
+                name=text_of(tool.get("name")),
+                description=text_of(tool.get("description")),
+                parameters=object_of(tool.get("parameters")),
+            )
+            for tool in tools
+            if tool.get("name") != forced
+        ),
+        output=output,
+        max_tokens=int(body.get("max_tokens") or body.get("max_completion_tokens") or 2_000),
+    )
+
+
+def _message(wire: dict[str, Any], names: dict[str, str]) -> Message:
+    """One message; ``names`` gathers which tool each call was of."""
+    text = text_of(wire.get("content"))
+    match wire.get("role"):
+        case "system" | "developer":
+            return SystemMessage(text=text)
+        case "tool":
+            key = text_of(wire.get("tool_call_id"))
+            # The protocol does not say whether a call succeeded; our tool messages of failed calls are errors in JSON.
+            return ToolMessage(call_id=key, name=names.get(key, ""), content=text, ok=not text.startswith('{"error"'))
+        case "assistant":
+            return AssistantMessage(text=text, tool_calls=tuple(_calls(wire, names)))
+        case _:
+            return UserMessage(text=text)
+
+
+def _calls(wire: dict[str, Any], names: dict[str, str]) -> list[ToolCall]:
+    calls: list[ToolCall] = []
+    for call in objects_of(wire.get("tool_calls")):
+        function = object_of(call.get("function"))
+        key, name, raw = text_of(call.get("id")), text_of(function.get("name")), text_of(function.get("arguments"))
+        names[key] = name
+        try:
+            arguments = object_of(json.loads(raw or "{}"))
+        except ValueError:
+            arguments = None
+        calls.append(ToolCall(id=key, name=name, arguments=arguments, raw=raw))
+    return calls

@@ -1,0 +1,183 @@
+"""What a scripted model does at one call: says something, calls tools, plans, reviews or fails."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, ToolCall
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.limits import Usage
+from leadhand.models.json_values import object_of, text_of
+from leadhand.models.structured import decode_object
+from leadhand.ports import ModelError
+
+_FREE = Usage(requests=1, nanousd=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One answer of a model, or its failure.
+
+    ``calls`` are tool names and arguments (a text stands for arguments that are no JSON). ``delay_s`` passes before
+    the answer, in seconds of the model's clock. ``usage`` is what the call is said to have cost; None on a failure
+    leaves it unknown.
+    """
+
+    text: str = ""
+    calls: tuple[tuple[str, dict[str, Any] | str], ...] = ()
+    failure: Failure | None = None
+    usage: Usage | None = _FREE
+    finish_reason: str = ""
+    delay_s: float = 0.0
+
+    def after(self, seconds: float) -> Step:
+        """The same, ``seconds`` later."""
+        return replace(self, delay_s=seconds)
+
+    def costing(self, *, input_tokens: int = 0, output_tokens: int = 0, nanousd: int | None = None) -> Step:
+        """The same, having used so much."""
+        return replace(
+            self, usage=Usage(requests=1, input_tokens=input_tokens, output_tokens=output_tokens, nanousd=nanousd)
+        )
+
+    def reply(self, request: ModelRequest) -> ModelReply:
+        """The reply this step is to ``request``. Raises :class:`ModelError` if it is a failure."""
+        if self.failure is not None:
+            raise ModelError(self.failure, self.usage)
+        made = sum(len(message.tool_calls) for message in request.messages if isinstance(message, AssistantMessage))
+        calls = tuple(_call(f"call_{made + n}", name, args) for n, (name, args) in enumerate(self.calls))
+        return ModelReply(
+            message=AssistantMessage(text=self.text, tool_calls=calls),
+            value=decode_object(self.text) if request.output is not None else None,
+            usage=self.usage or Usage(requests=1),
+            finish_reason=self.finish_reason or ("tool_calls" if calls else "stop"),
+            model=request.model,
+        )
+
+
+def _call(key: str, name: str, args: dict[str, Any] | str) -> ToolCall:
+    if isinstance(args, str):
+        return ToolCall(id=key, name=name, arguments=None, raw=args)
+    return ToolCall(id=key, name=name, arguments=args, raw=json.dumps(args, ensure_ascii=False))
+
+
+Answer = Step | str | Mapping[str, Any]
+"""A step, or what can stand for one: a text that is said, a JSON object that is given."""
+
+Scripted = Answer | Callable[[ModelRequest], Answer | Awaitable[Answer]]
+"""An answer, or a function that makes one from the request; it may be asynchronous, to wait for something."""
+
+
+def step_of(answer: Answer) -> Step:
+    """The step that ``answer`` stands for."""
+    match answer:
+        case Step():
+            return answer
+        case str():
+            return says(answer)
+        case _:
+            return gives(answer)
+
+
+def says(text: str) -> Step:
+    """Plain text."""
+    return Step(text=text)
+
+
+def gives(value: Mapping[str, Any]) -> Step:
+    """A structured answer."""
+    return Step(text=json.dumps(value, ensure_ascii=False))
+
+
+def calls(tool: str, /, **args: Any) -> Step:
+    """One tool call: ``calls("weather_tool", location="Paris")``."""
+    return Step(calls=((tool, args),))
+
+
+def calls_all(*wanted: tuple[str, dict[str, Any] | str]) -> Step:
+    """Several tool calls in one answer: ``calls_all(("a", {}), ("b", {"x": 1}))``; a text is arguments gone wrong."""
+    return Step(calls=wanted)
+
+
+def subtask(name: str, tool: str | None = None, /, *, needs: Iterable[int | str] = (), **args: Any) -> dict[str, Any]:
+    """A subtask for :func:`plans`."""
+    proposed: dict[str, Any] = {"name": name, "args": args}
+    if tool is not None:
+        proposed["tool"] = tool
+    if needed := list(needs):
+        proposed["needs"] = needed
+    return proposed
+
+
+def plans(*subtasks: Mapping[str, Any], goal: str = "the goal", cannot: Mapping[str, str] | None = None) -> Step:
+    """A plan; ``cannot`` maps what is out of reach to the reason."""
+    return gives({"goal": goal, "subtasks": [dict(s) for s in subtasks], "cannot": _out_of_reach(cannot)})
+
+
+def reviews(
+    *,
+    accept: Iterable[str] = (),
+    retry: Iterable[str] = (),
+    drop: Mapping[str, str] | None = None,
+    replan: Mapping[str, Mapping[str, Any]] | None = None,
+    missing: Iterable[Mapping[str, Any]] = (),
+    cannot: Mapping[str, str] | None = None,
+    complete: bool | None = None,
+    answer: str | None = None,
+) -> Step:
+    """A review, by the keys of subtasks. ``drop`` maps keys to reasons, ``replan`` to replacements.
+
+    ``complete`` follows from the rest unless it is given: nothing to retry, to replan or missing.
+    """
+    verdicts: list[dict[str, Any]] = [{"subtask": key, "verdict": "accept", "reason": ""} for key in accept]
+    again = [{"subtask": key, "verdict": "retry", "reason": "once more"} for key in retry]
+    again += [
+        {"subtask": key, "verdict": "replan", "reason": "another way", "replacement": dict(instead)}
+        for key, instead in (replan or {}).items()
+    ]
+    dropped = [{"subtask": key, "verdict": "drop", "reason": reason} for key, reason in (drop or {}).items()]
+    lacking = [dict(part) for part in missing]
+    review: dict[str, Any] = {
+        "verdicts": [*verdicts, *again, *dropped],
+        "complete": (not again and not lacking) if complete is None else complete,
+        "missing": lacking,
+        "cannot": _out_of_reach(cannot),
+    }
+    if answer is not None:
+        review["answer"] = answer
+    return gives(review)
+
+
+def fails(class_: FailureClass | str, type: str = "", message: str = "", *, retry_after_s: float | None = None) -> Step:
+    """A failure: ``fails("transient", "timeout")``. What it used stays unknown; ``.costing()`` says it."""
+    failure = Failure.model_validate(
+        {
+            "message": message or f"scripted failure: {type or class_}",
+            "type": type or str(class_),
+            "class": class_,
+            "retry_after_s": retry_after_s,
+        }
+    )
+    return Step(failure=failure, usage=None)
+
+
+def _out_of_reach(cannot: Mapping[str, str] | None) -> list[dict[str, str]]:
+    return [{"what": what, "reason": reason} for what, reason in (cannot or {}).items()]
+
+
+def brief_of(request: ModelRequest) -> dict[str, Any]:
+    """The brief of a request: the JSON document of its first user message, {} if there is none."""
+    for message in request.messages:
+        if message.role == "user":
+            return decode_object(message.text) or {}
+    return {}
+
+
+def role_of(request: ModelRequest) -> str:
+    """What a request is for: ``plan``, ``review``, ``work``, ``compose``, or another name its output or brief has."""
+    if request.output is not None:
+        return request.output.name
+    return text_of(object_of(brief_of(request)).get("task")) or "other"

@@ -1,0 +1,1 @@
+"""The toolbox, and the tools we ship."""

@@ -1,0 +1,223 @@
+"""Turns a plain function into a tool: its schema from the signature, its words from the docstring."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Generic, ParamSpec, TypeVar, cast, get_type_hints, overload
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from leadhand.domain.errors import FailureClass, ToolError, UsageError
+from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
+from leadhand.domain.value import Json
+from leadhand.ports import ToolContext
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_E = TypeVar("_E", Effect, ApprovalPolicy)
+
+
+class Tool(Generic[_P, _R]):
+    """A function with what a lead must know of it. Calling it calls the function, as if it were not there."""
+
+    def __init__(
+        self,
+        function: Callable[_P, _R],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        effect: Effect | str = Effect.PURE,
+        timeout: float = 30.0,
+        retries: int = 2,
+        approval: ApprovalPolicy | str | None = None,
+    ) -> None:
+        self.function = function
+        self.source: str | None = None
+        """The file it was loaded from, where that is no module one could import."""
+        self._name = name or function.__name__
+        if not self.name.isidentifier():
+            raise UsageError(
+                f"{self.name!r} cannot be the name of a tool",
+                'Give it a name of letters, digits and underscores: @tool(name="hotel_tool").',
+            )
+        if timeout <= 0 or retries < 0:
+            raise UsageError(
+                f"the tool {self.name} has timeout={timeout:g} and retries={retries}",
+                "A time-out is above 0 seconds, and retries are 0 or more.",
+            )
+        self._description = description
+        self._effect = _member(Effect, effect, self.name, "effect")
+        self._approval = None if approval is None else _member(ApprovalPolicy, approval, self.name, "approval")
+        self._timeout_s = timeout
+        self._retries = retries
+        self.__doc__ = function.__doc__
+        self.__name__ = self.name
+
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<tool {self.name} ({self._effect})>"
+
+    @property
+    def name(self) -> str:
+        """What the lead calls it."""
+        return self._name
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
+
+    @cached_property
+    def spec(self) -> ToolSpec:
+        """The tool as a run pins it. Raises UsageError when the signature cannot be turned into a schema."""
+        summary, parameters = _docstring(self.function)
+        schema = self._arguments.model_json_schema()
+        schema.pop("title", None)
+        schema.pop("description", None)
+        properties: dict[str, dict[str, Any]] = schema.setdefault("properties", {})
+        for name, shape in properties.items():
+            shape.pop("title", None)
+            if name in parameters:
+                shape.setdefault("description", parameters[name])
+        return ToolSpec(
+            name=self.name,
+            description=self._description or summary or self.name.replace("_", " "),
+            parameters=schema,
+            effect=self._effect,
+            timeout_s=self._timeout_s,
+            retries=self._retries,
+            approval=self._approval,
+            import_path=f"{self.source or self.function.__module__}:{self.function.__qualname__}",
+            fingerprint=_fingerprint(self.function),
+        )
+
+    def call(self, args: dict[str, Json], context: ToolContext) -> Any:
+        """Call the function with JSON arguments, converted to the types it declares.
+
+        Raises ToolError (``invalid``, ``bad_arguments``) when they cannot be.
+        """
+        try:
+            given: BaseModel = self._arguments.model_validate(args)
+        except ValidationError as error:
+            faults = "; ".join(
+                f"{'.'.join(str(part) for part in found['loc'])}: {found['msg']}" for found in error.errors()[:8]
+            )
+            raise ToolError(faults, type="bad_arguments", class_=FailureClass.INVALID) from error
+        kwargs: dict[str, Any] = {name: getattr(given, name) for name in type(given).model_fields}
+        if self._context_name is not None:
+            kwargs[self._context_name] = context
+        return cast("Callable[..., Any]", self.function)(**kwargs)
+
+    @cached_property
+    def _context_name(self) -> str | None:
+        """The parameter that wants to be told about the call, if the function has one."""
+        return next((name for name, hint in self._hints.items() if hint is ToolContext), None)
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        try:
+            return get_type_hints(self.function, include_extras=True)
+        except NameError as error:
+            raise UsageError(
+                f"the type hints of the tool {self.name} cannot be read: {error}",
+                "Import the type at run time, not only under TYPE_CHECKING.",
+            ) from error
+
+    @cached_property
+    def _arguments(self) -> type[BaseModel]:
+        """A pydantic model of the arguments: the schema, and the conversion of a call's JSON."""
+        fields: dict[str, Any] = {}
+        for parameter in inspect.signature(self.function).parameters.values():
+            if parameter.name == self._context_name:
+                continue
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+                raise UsageError(
+                    f"the tool {self.name} takes {parameter}, which has no place in a schema",
+                    "Give every argument a name of its own.",
+                )
+            hint = self._hints.get(parameter.name, Any)
+            default: Any = ... if parameter.default is parameter.empty else parameter.default
+            fields[parameter.name] = (hint, default)
+        try:
+            model = create_model(self.name, __config__=ConfigDict(extra="forbid"), **fields)
+            model.model_json_schema()
+        except Exception as error:
+            raise UsageError(
+                f"the signature of the tool {self.name} cannot be turned into a schema: {str(error).splitlines()[0]}",
+                "Use types that JSON can say: str, int, float, bool, list, dict, Literal, Enum, date, pydantic models.",
+            ) from error
+        return model
+
+
+@overload
+def tool(function: Callable[_P, _R], /) -> Tool[_P, _R]: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    effect: Effect | str = Effect.PURE,
+    timeout: float = 30.0,
+    retries: int = 2,
+    approval: ApprovalPolicy | str | None = None,
+) -> Callable[[Callable[_P, _R]], Tool[_P, _R]]: ...
+def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
+    """Make a tool of a function, sync or async.
+
+    The schema comes from the signature, the description from the docstring's first line, the arguments' descriptions
+    from its ``Args`` section (Google, NumPy or Sphinx style). The keywords only add policy:
+
+    :param name: what the lead calls it; the function's name if not given.
+    :param effect: what calling it twice does: ``pure`` (nothing), ``idempotent`` (the same, given the call's key),
+        ``once`` (something again: a person is asked first, and it is never repeated in doubt).
+    :param timeout: seconds for one call.
+    :param retries: how often a transient failure is tried again.
+    :param approval: ``ask``, ``auto`` or ``never``; not given, the run's policy decides.
+
+    Raises :class:`~leadhand.domain.errors.UsageError` for a policy or name that cannot be.
+    """
+    if function is not None:
+        return Tool(function)
+
+    def decorate(decorated: Callable[..., Any]) -> Tool[..., Any]:
+        return Tool(decorated, **policy)
+
+    return decorate
+
+
+def _member(kind: type[_E], value: str, name: str, what: str) -> _E:
+    try:
+        return kind(value)
+    except ValueError as error:
+        listed = ", ".join(member.value for member in kind)
+        raise UsageError(f"the tool {name} has {what}={value!r}", f"It is one of: {listed}.") from error
+
+
+def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
+    """The description, and that of each parameter."""
+    text = inspect.getdoc(function)
+    if not text:
+        return "", {}
+    if "\n" not in text:
+        return text.strip(), {}
+    from docstring_parser import parse  # 13 ms of CPU; a one-line docstring does not need it
+
+    parsed = parse(text)
+    described = [parsed.short_description or "", parsed.long_description or ""]
+    return "\n".join(part for part in described if part).strip(), {
+        parameter.arg_name: (parameter.description or "").strip() for parameter in parsed.params
+    }
+
+
+def _fingerprint(function: Callable[..., Any]) -> str:
+    """A digest of the code, so that a resumed run can say that the tool is another one now."""
+    try:
+        source = inspect.getsource(function)
+    except (OSError, TypeError):
+        code = getattr(function, "__code__", None)
+        source = repr(code.co_code) if code is not None else repr(function)
+    return hashlib.sha256(source.encode()).hexdigest()[:16]

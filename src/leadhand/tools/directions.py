@@ -1,0 +1,145 @@
+"""The directions tool: how to get from one place to another, by OpenStreetMap's routers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from leadhand.domain.errors import ToolError
+from leadhand.domain.tool import Source, ToolReturn
+from leadhand.domain.value import Json
+from leadhand.ports import ToolContext
+
+from .geocoders import OPEN_STREET_MAP
+from .geography import distance_km, fold
+from .places import Found, resolve_ends
+from .routers import Mode, Route, Step, find_route
+from .services import ServiceUrls
+
+MAX_STEPS = 60
+"""Steps given in full: a route across a country has hundreds, and nobody reads them in an answer."""
+
+SAME_PLACE_KM = 0.02
+
+SAMPLE = Source(
+    title="Leadhand sample data: great-circle distance, no road route; places: GeoNames (CC BY 4.0)",
+    url="https://www.geonames.org/",
+)
+FIX_THE_MAP = Source(title="Report an error in the map", url="https://www.openstreetmap.org/fixthemap")
+"""Asked for by FOSSGIS, which runs the public routers."""
+
+_UNITS = {"distance_km": "km", "duration_min": "min", "latitude": "°", "longitude": "°"}
+_VERB: dict[Mode, str] = {"drive": "Drive", "walk": "Walk", "bicycle": "Cycle"}
+
+
+async def directions_tool(origin: str, destination: str, mode: Mode = "drive", *, context: ToolContext) -> ToolReturn:
+    """Route between two places: distance, duration and steps.
+
+    Args:
+        origin: Where from: a sight, station, address or town, or coordinates; add the city when you know it.
+            Examples: "Gare du Nord, Paris", "10 Downing Street, London", "48.8606,2.3376".
+        destination: Where to, in the same ways. Example: "Louvre, Paris".
+        mode: "drive", "walk" or "bicycle".
+    """
+    if fold(origin) == fold(destination):
+        raise _same_place(origin)
+    urls = ServiceUrls.from_environment()
+    start, end = await resolve_ends(context, urls, origin, destination)
+    if distance_km(start.place, end.place) < SAME_PLACE_KM:
+        raise _same_place(start.place.label)
+    route = await find_route(context, urls, start.place, end.place, mode)
+    sample = route.sample or start.place.sample or end.place.sample
+    steps, left_out = _shown(route.steps)
+    raw: dict[str, Json] = {
+        "origin": start.place.to_json(),
+        "destination": end.place.to_json(),
+        "mode": mode,
+        "distance_km": _km(route.distance_km),
+        "duration_min": _minutes(route.duration_min),
+        "steps": [_step(step) for step in steps],
+        "steps_left_out": left_out,
+        "toll": route.toll,
+        "ferry": route.ferry,
+        "units": _UNITS,
+    }
+    summary = _summary(start, end, mode, route, sample=sample)
+    return ToolReturn(raw=raw, summary=summary, sources=_sources(route, sample=sample), sample=sample)
+
+
+def _same_place(name: str) -> ToolError:
+    return ToolError(
+        f"origin and destination are the same place: {name}",
+        type="same_place",
+        next_action="name two different places",
+    )
+
+
+def _shown(steps: Sequence[Step]) -> tuple[Sequence[Step], int]:
+    """At most :data:`MAX_STEPS` of the steps, the arrival always among them, and how many were left out."""
+    if len(steps) <= MAX_STEPS:
+        return steps, 0
+    return [*steps[: MAX_STEPS - 1], steps[-1]], len(steps) - MAX_STEPS
+
+
+def _step(step: Step) -> dict[str, Json]:
+    return {
+        "instruction": step.instruction,
+        "distance_km": _km(step.distance_km),
+        "duration_min": _minutes(step.duration_min),
+    }
+
+
+def _km(distance: float) -> float:
+    return round(distance, 3 if distance < 1 else 1)
+
+
+def _minutes(duration: float) -> float:
+    return round(duration, 1)
+
+
+def _summary(start: Found, end: Found, mode: Mode, route: Route, *, sample: bool) -> str:
+    notes = [note for note in (start.note, end.note) if note]
+    if sample:
+        # The sample service says in its one step what the line is, and what it is not.
+        told = "; ".join(step.instruction for step in route.steps)
+        estimate = f"about {_clock(route.duration_min)}, an estimate along that line"
+        return " ".join([f"{told}. From {start.place.label} to {end.place.label} it would be {estimate}.", *notes])
+    facts = f"{_VERB[mode]} from {start.place.label} to {end.place.label}: {_km(route.distance_km):g} km"
+    facts += f", about {_clock(route.duration_min)}" + (" without traffic" if mode == "drive" else "")
+    roads = _main_roads(route)
+    facts += f", mainly along {_listed(roads)}." if roads else "."
+    extras = [word for word, there in (("toll roads", route.toll), ("a ferry", route.ferry)) if there]
+    if extras:
+        facts += f" It includes {_listed(extras)}."
+    if len(route.steps) > 1:
+        facts += f" First: {route.steps[0].instruction}, then {_lowered(route.steps[1].instruction)}."
+    return " ".join([facts, *notes])
+
+
+def _main_roads(route: Route, most: int = 3) -> list[str]:
+    """The roads that carry most of the way, at least a tenth each, in the order they are taken."""
+    lengths: dict[str, float] = {}
+    for step in route.steps:
+        if step.road:
+            lengths[step.road] = lengths.get(step.road, 0.0) + step.distance_km
+    longest = sorted(lengths, key=lambda road: -lengths[road])[:most]
+    return [road for road in lengths if road in longest and lengths[road] >= route.distance_km / 10]
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _lowered(instruction: str) -> str:
+    return instruction[:1].lower() + instruction[1:]
+
+
+def _clock(minutes: float) -> str:
+    """``35 min``, ``4 h 5 min``."""
+    hours, rest = divmod(max(1, round(minutes)), 60)
+    return f"{hours} h {rest} min" if hours else f"{rest} min"
+
+
+def _sources(route: Route, *, sample: bool) -> tuple[Source, ...]:
+    if sample:
+        return (SAMPLE,)
+    return OPEN_STREET_MAP, route.router, *((FIX_THE_MAP,) if "openstreetmap.de" in route.router.url else ())

@@ -1,0 +1,122 @@
+"""Asks what stands at a name or an address, in OpenStreetMap: Nominatim, and Photon where that is out of order.
+
+Protocols: nominatim.org/release-docs/latest/api/Search and github.com/komoot/photon/blob/master/docs/api-v1.md.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from pydantic import Field, TypeAdapter
+
+from leadhand.domain.tool import Source
+from leadhand.ports import ToolContext
+
+from .geography import Place
+from .replies import Lenient, failure, is_sample, text_of, typed
+from .services import ServiceUrls
+
+OPEN_STREET_MAP = Source(title="© OpenStreetMap contributors", url="https://www.openstreetmap.org/copyright")
+"""The credit that the Open Database License asks for wherever its data shows."""
+
+LIMIT = 5
+"""Results asked for: enough to see that a name is ambiguous."""
+
+_SETTLEMENTS = ("city", "town", "village", "hamlet", "municipality")
+
+
+class _NominatimHit(Lenient):
+    lat: float  # a string on the wire
+    lon: float
+    name: str | None = None
+    display_name: str = ""
+    type: str = ""
+    importance: float | None = None
+    address: dict[str, str] = {}
+
+
+class _PhotonProperties(Lenient):
+    name: str = ""
+    housenumber: str = ""
+    street: str = ""
+    city: str = ""
+    state: str = ""
+    country: str = ""
+    countrycode: str = ""
+    osm_value: str = ""
+
+
+class _PhotonGeometry(Lenient):
+    coordinates: tuple[float, float]  # longitude first
+
+
+class _PhotonFeature(Lenient):
+    geometry: _PhotonGeometry
+    properties: _PhotonProperties = Field(default_factory=_PhotonProperties)
+
+
+class _PhotonFeatures(Lenient):
+    features: tuple[_PhotonFeature, ...]
+
+
+async def ask_nominatim(context: ToolContext, urls: ServiceUrls, query: str) -> list[Place]:
+    """Places for a name or an address in free form, most important first; none: an empty list.
+
+    Raises ``ToolError``, classed by what went wrong.
+    """
+    params = {"q": query, "format": "jsonv2", "limit": LIMIT, "addressdetails": 1, "accept-language": "en"}
+    reply = await context.web.get("nominatim", f"{urls.nominatim}/search", params)
+    if not 200 <= reply.status < 300:
+        raise failure("nominatim", reply, context.now(), text_of(reply.body, "error"))
+    hits = typed(_nominatim_hits().validate_python, "nominatim", reply)
+    return [_from_nominatim(hit, sample=is_sample(reply)) for hit in hits]
+
+
+async def ask_photon(context: ToolContext, urls: ServiceUrls, query: str) -> list[Place]:
+    """The same by Photon, best first; it gives no importance. Raises ``ToolError``, classed by what went wrong."""
+    params = {"q": query, "lang": "en", "limit": LIMIT}
+    reply = await context.web.get("photon", f"{urls.photon}/api/", params)
+    if not 200 <= reply.status < 300:
+        raise failure("photon", reply, context.now(), text_of(reply.body, "message"))
+    found = typed(_PhotonFeatures.model_validate, "photon", reply)
+    return [_from_photon(feature) for feature in found.features]
+
+
+@cache
+def _nominatim_hits() -> TypeAdapter[list[_NominatimHit]]:
+    return TypeAdapter(list[_NominatimHit])
+
+
+def _from_nominatim(hit: _NominatimHit, *, sample: bool) -> Place:
+    address = hit.address
+    street = " ".join(part for part in (address.get("house_number"), address.get("road")) if part)
+    first_line = hit.display_name.partition(",")[0]
+    return Place(
+        name=hit.name or street or first_line,
+        latitude=hit.lat,
+        longitude=hit.lon,
+        city=next((address[kind] for kind in _SETTLEMENTS if kind in address), ""),
+        region=address.get("state", ""),
+        country=address.get("country", ""),
+        country_code=address.get("country_code", "").upper(),
+        importance=hit.importance,
+        kind=hit.type,
+        from_openstreetmap=True,
+        sample=sample,
+    )
+
+
+def _from_photon(feature: _PhotonFeature) -> Place:
+    said = feature.properties
+    longitude, latitude = feature.geometry.coordinates
+    return Place(
+        name=said.name or " ".join(part for part in (said.housenumber, said.street) if part) or said.city,
+        latitude=latitude,
+        longitude=longitude,
+        city=said.city,
+        region=said.state,
+        country=said.country,
+        country_code=said.countrycode.upper(),
+        kind=said.osm_value,
+        from_openstreetmap=True,
+    )

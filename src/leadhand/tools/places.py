@@ -1,0 +1,239 @@
+"""Turns what people call a place into the one place they mean, or says why it cannot.
+
+A name that several places bear is taken as the one that clearly stands out, and the choice is put into words; where
+none does, the error lists the candidates as they can be given back. Nothing is ever guessed in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from leadhand.domain.errors import ToolError
+from leadhand.ports import ToolContext
+
+from .geocoders import ask_nominatim, ask_photon
+from .geography import Place, distance_km, fold, place_at, without_article
+from .open_meteo import find_towns
+from .qualifiers import all_said_of
+from .replies import first_answer
+from .services import ServiceUrls
+
+DOMINANCE = 5
+"""How many times as populous as the next a town must be to be meant by its bare name. Whoever means the smaller of two
+says so when the other is that much better known: it takes Birmingham for England's (5.7 times Alabama's), and asks
+about San José (California's has 3 times as many people as Costa Rica's)."""
+
+NEAR_IMPORTANCE = 0.1
+"""Nominatim's importances closer than this say nothing about which place is meant."""
+
+FAR_APART_KM = 50.0
+"""Results within this distance are one place for a traveller: a city and its centre, an airport and its station."""
+
+SAME_TOWN_KM = 25.0
+"""Results within this distance have one weather: a town, its centre and its suburbs."""
+
+NEARER = 2
+"""How many times nearer to the other end of a journey a candidate must be to be meant."""
+
+WELL_KNOWN = 100_000
+"""Inhabitants of a town that is believed to be meant although it was found under another name (Munich for München).
+A smaller one may be a mere lookalike (Louvres for the Louvre): addresses and sights are looked at first."""
+
+CANDIDATES_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The place that is meant, and ``note``: a sentence on how it was chosen, empty if there was no choice."""
+
+    place: Place
+    note: str = ""
+
+
+async def resolve_town(context: ToolContext, urls: ServiceUrls, text: str) -> Found:
+    """The place whose weather is asked for: coordinates, a town (``Paris``, ``Paris, TX``), else any address.
+
+    Raises ``ToolError`` (``invalid``): ``unknown_place``, ``ambiguous_place`` or ``place_too_large``; and whatever the
+    geocoders raise.
+    """
+    asked = _asked(text)
+    if (place := place_at(asked)) is not None:
+        return Found(place=place)
+    readings = _readings(asked)
+    name, qualifiers = readings[0]
+    namesakes: list[Place] = []
+    lookalikes: list[Place] = []
+    for reading in readings:
+        towns = await find_towns(context, urls, reading[0], count=100 if reading[1] else 10)
+        kept = [town for town in towns if all_said_of(reading[1], town)]
+        if trusted := [town for town in kept if _is_trusted(town, reading[0])]:
+            return _town(asked, reading[0], trusted)
+        lookalikes = lookalikes or kept
+        if reading is readings[0] and qualifiers:
+            namesakes = [town for town in towns if fold(town.name) == fold(name)]
+    hits = await _find_addresses(context, urls, asked)
+    if namesakes:  # "Paris, Spain" is to be refused, and not to become some Calle de París
+        hits = [hit for hit in hits if fold(hit.name) == fold(name)]
+    if hits:
+        contenders = _contenders(hits)
+        if len(contenders) > 1:
+            raise _ambiguous(asked, contenders)
+        return Found(place=contenders[0])
+    if lookalikes:
+        return _town(asked, name, lookalikes)
+    raise _unknown(context, asked, _apart(_by_population(namesakes), SAME_TOWN_KM))
+
+
+async def resolve_ends(context: ToolContext, urls: ServiceUrls, origin: str, destination: str) -> tuple[Found, Found]:
+    """Both ends of a journey; where one name fits several places, the other end decides if it lies much nearer to one.
+
+    Raises as :func:`resolve_town` does.
+    """
+    asked = [_asked(origin), _asked(destination)]
+    ends: list[list[Place]] = []
+    for text in asked:  # one after the other: the geocoders want a second between requests anyway
+        place = place_at(text)
+        candidates = [place] if place else _contenders(await _find_addresses(context, urls, text))
+        if not candidates:
+            raise _unknown(context, text)
+        ends.append(candidates)
+    pairs = sorted(product(*ends), key=lambda pair: distance_km(*pair))
+    nearest = pairs[0]
+    if len(pairs) > 1 and distance_km(*pairs[1]) < NEARER * distance_km(*nearest):
+        undecided = next(number for number, candidates in enumerate(ends) if len(candidates) > 1)
+        raise _ambiguous(asked[undecided], ends[undecided])
+    return _beside(asked[0], nearest[0], ends[0]), _beside(asked[1], nearest[1], ends[1])
+
+
+def _asked(text: str) -> str:
+    asked = without_article(text)
+    if not fold(asked):
+        raise ToolError(
+            f"{text!r} names no place",
+            type="unknown_place",
+            next_action='name a place, e.g. "Lyon, France", or give coordinates, e.g. "45.7640,4.8357"',
+        )
+    return asked
+
+
+def _readings(asked: str) -> list[tuple[str, list[str]]]:
+    """Ways to tell the name from what qualifies it: by the comma, else by taking up to two last words for it."""
+    name, *qualifiers = [part.strip() for part in asked.split(",") if fold(part)]
+    readings = [(name, qualifiers)]
+    words = name.split()
+    if not qualifiers:
+        readings += [(" ".join(words[:-n]), [" ".join(words[-n:])]) for n in (1, 2) if len(words) > n]
+    return readings
+
+
+def _is_trusted(town: Place, name: str) -> bool:
+    return fold(town.name) == fold(name) or (town.population or 0) >= WELL_KNOWN
+
+
+def _town(asked: str, name: str, towns: list[Place]) -> Found:
+    """The town that is meant among those that fit, by population."""
+    ranked = _by_population(_smallest_kind(towns))
+    if not ranked:
+        raise ToolError(
+            f"{asked!r} is a whole country or region: its weather differs from place to place",
+            type="place_too_large",
+            next_action=f"name a town in {towns[0].label}",
+        )
+    exact = [town for town in ranked if fold(town.name) == fold(name)]
+    if exact:
+        # "Newport" is no "Newport News"; yet "Roma" is Rome, and not a small town in Texas.
+        ranked = [town for town in ranked if town in exact or _dominates(town, exact[0])]
+    ranked = _apart(ranked, SAME_TOWN_KM)
+    first, others = ranked[0], ranked[1:]
+    if others and not _dominates(first, others[0]):
+        raise _ambiguous(asked, ranked)
+    if others:
+        note = f"“{asked}” was taken as the place of that name with by far the most people"
+        return Found(place=first, note=f"{note} (next: {_labels(ranked)[1]}).")
+    if fold(first.name) != fold(name):
+        return Found(place=first, note=f"“{asked}” was taken as {first.name}.")
+    return Found(place=first)
+
+
+def _smallest_kind(towns: Sequence[Place]) -> list[Place]:
+    """Towns and sights if there are any, else counties and communes; never countries and states (GeoNames' codes)."""
+    small = [town for town in towns if not town.kind.startswith(("PCL", "ADM"))]
+    return small or [town for town in towns if not town.kind.startswith(("PCL", "ADM1"))]
+
+
+def _by_population(towns: Iterable[Place]) -> list[Place]:
+    return sorted(towns, key=lambda town: -(town.population or 0))
+
+
+def _dominates(town: Place, other: Place) -> bool:
+    return (town.population or 0) >= DOMINANCE * max(1, other.population or 0)
+
+
+def _apart(ranked: Iterable[Place], km: float) -> list[Place]:
+    """The places in their order, without those that lie within ``km`` of an earlier one."""
+    kept: list[Place] = []
+    for place in ranked:
+        if all(distance_km(place, other) > km for other in kept):
+            kept.append(place)
+    return kept
+
+
+async def _find_addresses(context: ToolContext, urls: ServiceUrls, asked: str) -> list[Place]:
+    return await first_answer(lambda: ask_nominatim(context, urls, asked), lambda: ask_photon(context, urls, asked))
+
+
+def _contenders(hits: Sequence[Place]) -> list[Place]:
+    """The hits that may be meant: far apart, and near in importance to the best of them.
+
+    Photon says nothing about importance and ranks well, so there only a namesake of the same kind contends.
+    """
+    if not hits:
+        return []
+    if any(hit.importance is None for hit in hits):
+        best = hits[0]
+        alike = [hit for hit in hits if fold(hit.name) == fold(best.name) and hit.kind == best.kind]
+        return _apart(alike, FAR_APART_KM)
+    ranked = sorted(hits, key=lambda hit: -(hit.importance or 0))
+    least = (ranked[0].importance or 0) - NEAR_IMPORTANCE
+    return _apart((hit for hit in ranked if (hit.importance or 0) > least), FAR_APART_KM)
+
+
+def _beside(asked: str, place: Place, candidates: Sequence[Place]) -> Found:
+    """``place``, with a note on why it was chosen if there were other candidates."""
+    if len(candidates) > 1:
+        note = f"“{asked}” was taken as the place of that name that is much nearer to the other end."
+        return Found(place=place, note=note)
+    return Found(place=place)
+
+
+def _unknown(context: ToolContext, asked: str, known: Sequence[Place] = ()) -> ToolError:
+    if known:
+        action = f"these are known: {_listed(known)}"
+    elif context.offline:
+        action = "offline only towns above 15,000 people and well-known sights are known; give coordinates instead"
+    else:
+        action = 'check the spelling, add the country ("Lyon, France"), or give coordinates ("45.7640,4.8357")'
+    return ToolError(f"no place called {asked!r} is known", type="unknown_place", next_action=action)
+
+
+def _ambiguous(asked: str, candidates: Sequence[Place]) -> ToolError:
+    return ToolError(
+        f"{asked!r} may be any of {len(candidates)} places: {_listed(candidates)}",
+        type="ambiguous_place",
+        next_action="ask again with one of these, written as it stands here",
+    )
+
+
+def _listed(candidates: Sequence[Place]) -> str:
+    return "; ".join(_labels(candidates)[:CANDIDATES_SHOWN])
+
+
+def _labels(candidates: Sequence[Place]) -> list[str]:
+    """The candidates, each written so that it can be given back and then means that one alone."""
+    parts = [frozenset(candidate.label.split(", ")) for candidate in candidates]
+    return [
+        candidate.exact_label if sum(own <= others for others in parts) > 1 else candidate.label
+        for candidate, own in zip(candidates, parts, strict=True)
+    ]

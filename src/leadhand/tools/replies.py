@@ -1,0 +1,135 @@
+"""Turns what a service answered into a typed value, or into an error of the right class.
+
+=====================  ============  ==========================================================
+answer                 class         type
+=====================  ============  ==========================================================
+401, 403, 404, 405     unavailable   ``http_403``: our User-Agent or the base URL is not welcome
+429                    rate_limited  ``http_429``, with what Retry-After says
+408, 5xx               transient     ``http_503``
+any other 4xx          invalid       ``http_400``, with the reason the service gave
+2xx, but no such JSON  transient     ``bad_body``
+=====================  ============  ==========================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from typing import TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.domain.value import Json
+from leadhand.ports import WebReply
+
+from .services import SERVICES
+
+T = TypeVar("T")
+
+SAMPLE_HEADER = "leadhand-sample"
+"""Present on every reply of the built-in sample service: what it says is made up and must be labelled so."""
+
+_ELSEWHERE = (FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.UNAVAILABLE)
+"""Failures of the service, not of the question, so that another service may know; the likeliest to pass first."""
+
+
+class Lenient(BaseModel):
+    """Base of every answer: fields we do not use may come, go and change."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
+
+
+def is_sample(reply: WebReply) -> bool:
+    """Whether the reply comes from the built-in sample service."""
+    return header(reply.headers, SAMPLE_HEADER) is not None
+
+
+def header(headers: Mapping[str, str], name: str) -> str | None:
+    """A header by its name in any case; None when it is not there."""
+    return next((value for key, value in headers.items() if key.lower() == name.lower()), None)
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds that ``Retry-After`` asks us to wait (RFC 9110 §10.2.3: seconds or a date); None if it says nothing."""
+    said = header(headers, "retry-after")
+    if said is None:
+        return None
+    if said.strip().isdigit():
+        return float(said)
+    from email.utils import parsedate_to_datetime  # pulls in half of `email`, for a rare answer
+
+    try:
+        when = parsedate_to_datetime(said)
+    except ValueError:
+        return None
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return max(0.0, (when - now).total_seconds())
+
+
+def failure(service: str, reply: WebReply, now: datetime, reason: str = "") -> ToolError:
+    """The error for an answer that is no success, as the table above says. ``reason`` is the service's own word."""
+    rules = SERVICES[service]
+    said = f"{rules.title} answered {reply.status}" + (f": {reason}" if reason else "")
+    kind = f"http_{reply.status}"
+    if reply.status in (401, 403, 404, 405):
+        return ToolError(
+            said,
+            type=kind,
+            class_=FailureClass.UNAVAILABLE,
+            next_action=f"see the usage policy of {rules.title}, or set {rules.setting} to another server",
+        )
+    if reply.status == 429:
+        return ToolError(
+            said, type=kind, class_=FailureClass.RATE_LIMITED, retry_after_s=retry_after(reply.headers, now)
+        )
+    if 400 <= reply.status < 500 and reply.status != 408:
+        return ToolError(said, type=kind, class_=FailureClass.INVALID)
+    return ToolError(said, type=kind, class_=FailureClass.TRANSIENT)
+
+
+def bad_body(service: str, reply: WebReply) -> ToolError:
+    """The error for a success whose body is not what the service documents."""
+    start = " ".join(reply.text.split())[:80] or "no text"
+    return ToolError(
+        f"{SERVICES[service].title} answered {reply.status} with a body we cannot read: {start}",
+        type="bad_body",
+        class_=FailureClass.TRANSIENT,
+    )
+
+
+def field_of(body: Json, name: str) -> Json:
+    """A field of an error body that may be anything at all; None when there is none."""
+    return cast("dict[str, Json]", body).get(name) if isinstance(body, dict) else None
+
+
+def text_of(body: Json, name: str) -> str:
+    """A text field of an error body, its first 300 characters; empty when there is none."""
+    said = field_of(body, name)
+    return said[:300] if isinstance(said, str) else ""
+
+
+def typed(read: Callable[[Json], T], service: str, reply: WebReply) -> T:
+    """The body as ``read`` validates it. Raises ``ToolError`` (``transient``, ``bad_body``) when it does not fit."""
+    try:
+        return read(reply.body)
+    except ValidationError:
+        raise bad_body(service, reply) from None
+
+
+async def first_answer(*asks: Callable[[], Awaitable[T]]) -> T:
+    """What the first service that is in order says; the next is asked only when the one before it is not.
+
+    Raises at once when a service says that the question is wrong; when none is in order, the failure that is the
+    likeliest to pass.
+    """
+    failures: list[ToolError] = []
+    for ask in asks:
+        try:
+            return await ask()
+        except ToolError as error:
+            if error.failure.class_ not in _ELSEWHERE:
+                raise
+            failures.append(error)
+    raise min(failures, key=lambda error: _ELSEWHERE.index(error.failure.class_))

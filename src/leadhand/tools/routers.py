@@ -1,0 +1,231 @@
+"""Asks for a route: Valhalla, which writes its own instructions, and where it is out of order OSRM.
+
+Protocols: valhalla.github.io/valhalla/api/turn-by-turn/api-reference and project-osrm.org/docs/v5.24.0/api.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from leadhand.domain.errors import ToolError
+from leadhand.domain.tool import Source
+from leadhand.domain.value import Json
+from leadhand.ports import ToolContext, WebReply
+
+from .geography import Place
+from .maneuvers import phrase
+from .replies import Lenient, bad_body, failure, field_of, first_answer, is_sample, text_of, typed
+from .services import ServiceUrls
+
+Mode = Literal["drive", "walk", "bicycle"]
+
+_COSTING: dict[Mode, str] = {"drive": "auto", "walk": "pedestrian", "bicycle": "bicycle"}
+
+_VALHALLA_TOO_FAR = frozenset({154})
+_VALHALLA_NO_ROUTE = frozenset({170, 171, 441, 442})
+_OSRM_NO_ROUTE = frozenset({"NoRoute", "NoSegment"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One instruction, how long it holds (kilometres, minutes), and the road it leads along (empty: it has no name)."""
+
+    instruction: str
+    distance_km: float
+    duration_min: float
+    road: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """A way from here to there; the duration is typical and knows nothing of the traffic of the day."""
+
+    distance_km: float
+    duration_min: float
+    steps: tuple[Step, ...]
+    toll: bool = False
+    ferry: bool = False
+    router: Source
+    sample: bool = False
+
+
+class _Maneuver(Lenient):
+    instruction: str
+    length: float = 0.0
+    time: float = 0.0
+    street_names: tuple[str, ...] = ()
+
+
+class _Leg(Lenient):
+    maneuvers: tuple[_Maneuver, ...]
+
+
+class _Summary(Lenient):
+    length: float
+    time: float
+    has_toll: bool = False
+    has_ferry: bool = False
+
+
+class _Trip(Lenient):
+    summary: _Summary
+    legs: tuple[_Leg, ...]
+
+
+class _ValhallaReply(Lenient):
+    trip: _Trip
+
+
+class _OsrmManeuver(Lenient):
+    type: str = "turn"
+    modifier: str = ""
+    exit: int | None = None
+
+
+class _OsrmStep(Lenient):
+    distance: float
+    duration: float
+    name: str = ""
+    ref: str = ""
+    mode: str = ""
+    maneuver: _OsrmManeuver
+
+
+class _OsrmLeg(Lenient):
+    steps: tuple[_OsrmStep, ...]
+
+
+class _OsrmRoute(Lenient):
+    distance: float
+    duration: float
+    legs: tuple[_OsrmLeg, ...]
+
+
+class _OsrmReply(Lenient):
+    code: str
+    routes: tuple[_OsrmRoute, ...] = ()
+
+
+async def find_route(context: ToolContext, urls: ServiceUrls, origin: Place, destination: Place, mode: Mode) -> Route:
+    """The route by the first router that is in order.
+
+    Raises ``ToolError``: ``invalid`` (``no_route``, ``too_far``), else classed by what went wrong.
+    """
+    return await first_answer(
+        lambda: ask_valhalla(context, urls, origin, destination, mode),
+        lambda: ask_osrm(context, urls, origin, destination, mode),
+    )
+
+
+async def ask_valhalla(context: ToolContext, urls: ServiceUrls, origin: Place, destination: Place, mode: Mode) -> Route:
+    """The route by Valhalla. Raises as :func:`find_route` does."""
+    body: Json = {
+        "locations": [{"lat": end.latitude, "lon": end.longitude} for end in (origin, destination)],
+        "costing": _COSTING[mode],
+        "units": "kilometers",
+        "language": "en-US",
+        "directions_type": "instructions",
+    }
+    reply = await context.web.post("valhalla", f"{urls.valhalla}/route", body)
+    if not 200 <= reply.status < 300:
+        raise _valhalla_error(context, reply, mode)
+    trip = typed(_ValhallaReply.model_validate, "valhalla", reply).trip
+    return Route(
+        distance_km=trip.summary.length,
+        duration_min=trip.summary.time / 60,
+        steps=tuple(
+            Step(
+                instruction=maneuver.instruction.rstrip("."),
+                distance_km=maneuver.length,
+                duration_min=maneuver.time / 60,
+                road=maneuver.street_names[0] if maneuver.street_names else "",
+            )
+            for leg in trip.legs
+            for maneuver in leg.maneuvers
+        ),
+        toll=trip.summary.has_toll,
+        ferry=trip.summary.has_ferry,
+        router=_credit("Valhalla", urls.valhalla, public="https://valhalla1.openstreetmap.de"),
+        sample=is_sample(reply),
+    )
+
+
+async def ask_osrm(context: ToolContext, urls: ServiceUrls, origin: Place, destination: Place, mode: Mode) -> Route:
+    """The route by OSRM. Raises as :func:`find_route` does."""
+    base = {"drive": urls.osrm, "walk": urls.osrm_foot, "bicycle": urls.osrm_bicycle}[mode]
+    ends = ";".join(f"{end.longitude:.6f},{end.latitude:.6f}" for end in (origin, destination))
+    # The profile is the server's own; the word in the path is not looked at.
+    params = {"overview": "false", "steps": "true", "alternatives": "false"}
+    reply = await context.web.get("osrm", f"{base}/route/v1/driving/{ends}", params)
+    code = text_of(reply.body, "code")
+    if not 200 <= reply.status < 300 or code not in ("Ok", ""):
+        raise _osrm_error(context, reply, code, mode)
+    found = typed(_OsrmReply.model_validate, "osrm", reply)
+    if not found.routes:
+        raise bad_body("osrm", reply)
+    route = found.routes[0]
+    return Route(
+        distance_km=route.distance / 1000,
+        duration_min=route.duration / 60,
+        steps=tuple(_osrm_step(step) for leg in route.legs for step in leg.steps),
+        ferry=any(step.mode == "ferry" for leg in route.legs for step in leg.steps),
+        router=_credit("OSRM", base, public="https://routing.openstreetmap.de"),
+        sample=is_sample(reply),
+    )
+
+
+def _osrm_step(step: _OsrmStep) -> Step:
+    road = " / ".join(part for part in (step.name, step.ref) if part)
+    return Step(
+        instruction=phrase(step.maneuver.type, step.maneuver.modifier, road=road, leave_by=step.maneuver.exit),
+        distance_km=step.distance / 1000,
+        duration_min=step.duration / 60,
+        road=step.name or step.ref,
+    )
+
+
+def _valhalla_error(context: ToolContext, reply: WebReply, mode: Mode) -> ToolError:
+    code = field_of(reply.body, "error_code")
+    reason = text_of(reply.body, "error")
+    if code in _VALHALLA_TOO_FAR:
+        return _too_far(reason, mode)
+    if code in _VALHALLA_NO_ROUTE:
+        return _no_route(reason, mode)
+    return failure("valhalla", reply, context.now(), reason)
+
+
+def _osrm_error(context: ToolContext, reply: WebReply, code: str, mode: Mode) -> ToolError:
+    reason = text_of(reply.body, "message") or code
+    if code == "TooBig":
+        return _too_far(reason, mode)
+    if code in _OSRM_NO_ROUTE:
+        return _no_route(reason, mode)
+    return failure("osrm", reply, context.now(), reason)
+
+
+def _too_far(reason: str, mode: Mode) -> ToolError:
+    return ToolError(
+        f"that is too far to {_to(mode)}: {reason}",
+        type="too_far",
+        next_action="ask for places nearer to each other, or for another mode",
+    )
+
+
+def _no_route(reason: str, mode: Mode) -> ToolError:
+    return ToolError(
+        f"there is no way to {_to(mode)} from one to the other: {reason}",
+        type="no_route",
+        next_action="ask for another mode, or check that both places are the ones you mean",
+    )
+
+
+def _to(mode: Mode) -> str:
+    return "cycle" if mode == "bicycle" else mode
+
+
+def _credit(router: str, base: str, *, public: str) -> Source:
+    """Who computed the route, so that a server of one's own is not passed off as the public one."""
+    host = base.partition("://")[2].partition("/")[0]
+    by = " by FOSSGIS" if base.startswith(public) else f" at {host}"
+    return Source(title=f"Route by {router}{by}", url=base)

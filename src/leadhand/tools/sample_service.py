@@ -1,0 +1,270 @@
+"""A stand-in for the public services, in this process: the same paths and shapes, data that is honest about itself.
+
+Towns and sights are real (GeoNames and a list of our own); the weather is made up by formula; a route is the straight
+line, and says so. Every reply bears the header :data:`~leadhand.tools.replies.SAMPLE_HEADER`, by which the tools know
+to label what they say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from urllib.parse import urlsplit
+
+from leadhand.domain.value import Json
+from leadhand.ports import WebReply
+
+from .gazetteer import sights_named, timezone_at, towns_beginning, towns_named
+from .geography import Place, bearing, compass_point, distance_km
+from .qualifiers import is_said_of
+from .replies import SAMPLE_HEADER
+from .sample_weather import SampleDay, sample_day
+
+_SPEEDS = {"auto": ("driving", 50), "bicycle": ("cycling", 15), "pedestrian": ("walking", 5)}
+"""km/h assumed along the straight line, by Valhalla's costing."""
+
+_KINDS = {
+    "airport": "aerodrome",
+    "museum": "museum",
+    "railway station": "station",
+    "station": "station",
+    "train station": "station",
+}
+"""Words that people add to the name of a sight, and the kind they say it is of."""
+
+_FAHRENHEIT, _MPH, _INCH = "fahrenheit", "mph", "inch"
+
+Params = Mapping[str, str | int | float]
+
+
+class SampleWeb:
+    """:class:`~leadhand.ports.Web` without a network: same question, same answer, for the day that ``now`` says."""
+
+    def __init__(self, now: Callable[[], datetime]) -> None:
+        """``now`` tells the time in UTC, with a zone; weather and its dates start there."""
+        self._now = now
+
+    async def get(self, service: str, url: str, params: Params) -> WebReply:
+        """Answers Open-Meteo's geocoding and forecast and Nominatim's search; anything else with 404."""
+        path = urlsplit(url).path
+        match service, path.rsplit("/", 2)[1:]:
+            case "open-meteo-geocoding", ["v1", "search"]:
+                return _reply(_geocoding(str(params["name"]), int(params.get("count", 10))))
+            case "open-meteo", ["v1", "forecast"]:
+                return self._forecast(params)
+            case "nominatim", [*_, "search"]:
+                return _reply(_nominatim(str(params["q"]), int(params.get("limit", 10))))
+            case _:
+                return _reply({"error": f"the sample service has nothing at {path}"}, status=404)
+
+    async def post(self, service: str, url: str, body: Json) -> WebReply:
+        """Answers Valhalla's route; anything else with 404."""
+        path = urlsplit(url).path
+        if service == "valhalla" and path.endswith("/route"):
+            return _reply(_valhalla(body))
+        return _reply({"error": f"the sample service has nothing at {path}"}, status=404)
+
+    def _forecast(self, params: Params) -> WebReply:
+        latitude, longitude = float(params["latitude"]), float(params["longitude"])
+        count = int(params.get("forecast_days", 7))
+        if abs(latitude) > 90 or abs(longitude) > 180 or not 0 < count <= 16:
+            return _reply({"error": True, "reason": "latitude, longitude or forecast_days is out of range"}, status=400)
+        zone_name, zone = _zone(latitude, longitude)
+        local = self._now().astimezone(zone)
+        days = [local.date() + timedelta(days=ahead) for ahead in range(count)]
+        weather = [sample_day(latitude, longitude, day) for day in days]
+        degrees, speed, depth = _measures(params)
+        # What the sun says in solar time, the clock says so much later.
+        lag = ((local.utcoffset() or timedelta()).total_seconds() / 3600) - longitude / 15
+
+        def clock(day_number: int, hour: float) -> str:
+            minutes = round(max(0.0, min(24 - 1 / 60, hour + lag)) * 60)
+            return f"{days[day_number].isoformat()}T{minutes // 60:02}:{minutes % 60:02}"
+
+        units = _units(params)
+        return _reply(
+            {
+                "latitude": latitude,
+                "longitude": longitude,
+                "generationtime_ms": 0.0,
+                "utc_offset_seconds": int((local.utcoffset() or timedelta()).total_seconds()),
+                "timezone": zone_name,
+                "timezone_abbreviation": local.tzname() or zone_name,
+                "elevation": 0.0,
+                "current_units": units["current"],
+                "current": _current(weather[0], local, degrees, speed, depth),
+                "daily_units": units["daily"],
+                "daily": {
+                    "time": [day.isoformat() for day in days],
+                    "weather_code": [day.weather_code for day in weather],
+                    "temperature_2m_max": [degrees(day.temperature_max) for day in weather],
+                    "temperature_2m_min": [degrees(day.temperature_min) for day in weather],
+                    "precipitation_sum": [depth(day.precipitation) for day in weather],
+                    "precipitation_probability_max": [day.precipitation_probability for day in weather],
+                    "wind_speed_10m_max": [speed(day.wind_speed_max) for day in weather],
+                    "sunrise": [clock(number, day.sunrise) for number, day in enumerate(weather)],
+                    "sunset": [clock(number, day.sunset) for number, day in enumerate(weather)],
+                },
+            }
+        )
+
+
+def _reply(body: Json, status: int = 200) -> WebReply:
+    return WebReply(status=status, body=body, headers={SAMPLE_HEADER: "true"})
+
+
+def _geocoding(name: str, count: int) -> Json:
+    towns = towns_named(name)
+    if not towns and len(name) >= 3:  # as the service does: two letters must match, three may be a beginning
+        towns = towns_beginning(name)
+    results = [
+        {
+            "id": number,
+            "name": town.name,
+            "latitude": town.latitude,
+            "longitude": town.longitude,
+            "elevation": 0.0,
+            "feature_code": town.kind,
+            "country_code": town.country_code,
+            "timezone": town.timezone,
+            "population": town.population,
+            "country": town.country,
+            **({"admin1": town.region} if town.region else {}),
+        }
+        for number, town in enumerate(towns[:count], 1)
+    ]
+    return {"results": results, "generationtime_ms": 0.0} if results else {"generationtime_ms": 0.0}
+
+
+def _nominatim(query: str, limit: int) -> Json:
+    hits = sorted(_free_form(query), key=lambda place: -_importance(place))[:limit]
+    return [
+        {
+            "place_id": number,
+            "licence": "Leadhand sample data; towns: GeoNames (CC BY 4.0)",
+            "lat": f"{place.latitude:.4f}",
+            "lon": f"{place.longitude:.4f}",
+            "category": "place" if place.kind == "PPL" else "tourism",
+            "type": "city" if place.kind == "PPL" else place.kind,
+            "importance": _importance(place),
+            "name": place.name,
+            "display_name": place.label,
+            "address": {
+                "city": place.city or place.name,
+                **({"state": place.region} if place.region else {}),
+                "country": place.country,
+                "country_code": place.country_code.lower(),
+            },
+        }
+        for number, place in enumerate(hits, 1)
+    ]
+
+
+def _importance(place: Place) -> float:
+    """Nominatim's scale, set so that five times the people make a tenth of a point: Paris 0.9, Paris in Texas 0.63."""
+    if place.importance is not None:
+        return place.importance
+    return round(min(1.0, 0.1 / math.log10(5) * math.log10(max(1, place.population or 0))), 4)
+
+
+def _free_form(query: str) -> list[Place]:
+    """Towns and sights for ``Louvre``, ``Louvre, Paris`` or ``Louvre Paris``."""
+    name, *qualifiers = [part.strip() for part in query.split(",")]
+    hits = _said(name, qualifiers)
+    words = name.split()
+    for split in range(len(words) - 1, 0, -1):
+        if hits:
+            break
+        hits = _said(" ".join(words[:split]), [" ".join(words[split:]), *qualifiers])
+    return hits
+
+
+def _said(name: str, qualifiers: list[str]) -> list[Place]:
+    return [
+        place
+        for place in (*towns_named(name), *sights_named(name))
+        if all(is_said_of(word, place) or _KINDS.get(word.lower()) == place.kind for word in qualifiers)
+    ]
+
+
+def _valhalla(body: Json) -> Json:
+    start, end = (Place(name="", latitude=at["lat"], longitude=at["lon"]) for at in body["locations"])
+    doing, speed = _SPEEDS[body["costing"]]
+    distance, towards = distance_km(start, end), bearing(start, end)
+    told = (
+        f"Sample data: straight line of {distance:.1f} km towards the {compass_point(towards)} "
+        f"(bearing {towards:.0f}°); this is no road route, and its time assumes {doing} at {speed} km/h"
+    )
+    summary = {"length": round(distance, 3), "time": round(distance / speed * 3600, 1)}
+    maneuver = {"type": 1, "instruction": told, **summary}
+    return {
+        "trip": {
+            "status": 0,
+            "status_message": "Sample data, no road route",
+            "units": "kilometers",
+            "language": "en-US",
+            "summary": {**summary, "has_toll": False, "has_ferry": False},
+            "legs": [{"summary": summary, "maneuvers": [maneuver]}],
+        }
+    }
+
+
+def _zone(latitude: float, longitude: float) -> tuple[str, tzinfo]:
+    """The zone of a town we know; elsewhere, or on a machine without zone data, the nearest whole hour by the sun."""
+    if name := timezone_at(latitude, longitude):
+        from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+        try:
+            return name, ZoneInfo(name)
+        except ZoneInfoNotFoundError:
+            pass
+    hours = round(longitude / 15)
+    # Etc/GMT-1 is an hour *ahead* of Greenwich: POSIX counts westwards.
+    return ("Etc/GMT" if not hours else f"Etc/GMT{-hours:+d}"), timezone(timedelta(hours=hours)) if hours else UTC
+
+
+def _measures(params: Params) -> tuple[Callable[[float], float], Callable[[float], float], Callable[[float], float]]:
+    """How °C, km/h and mm are written in the units asked for."""
+    fahrenheit = params.get("temperature_unit") == _FAHRENHEIT
+    miles, inches = params.get("wind_speed_unit") == _MPH, params.get("precipitation_unit") == _INCH
+    return (
+        lambda celsius: round(celsius * 9 / 5 + 32 if fahrenheit else celsius, 1),
+        lambda kmh: round(kmh / 1.609344 if miles else kmh, 1),
+        lambda mm: round(mm / 25.4, 3) if inches else mm,
+    )
+
+
+def _units(params: Params) -> dict[str, dict[str, str]]:
+    degree = "°F" if params.get("temperature_unit") == _FAHRENHEIT else "°C"
+    speed = "mp/h" if params.get("wind_speed_unit") == _MPH else "km/h"
+    depth = "inch" if params.get("precipitation_unit") == _INCH else "mm"
+    current = {"time": "iso8601", "interval": "seconds", "temperature_2m": degree, "apparent_temperature": degree}
+    current |= {"relative_humidity_2m": "%", "precipitation": depth, "weather_code": "wmo code"}
+    daily = {"time": "iso8601", "weather_code": "wmo code", "temperature_2m_max": degree, "temperature_2m_min": degree}
+    daily |= {"precipitation_sum": depth, "precipitation_probability_max": "%", "wind_speed_10m_max": speed}
+    return {
+        "current": current | {"wind_speed_10m": speed},
+        "daily": daily | {"sunrise": "iso8601", "sunset": "iso8601"},
+    }
+
+
+def _current(
+    day: SampleDay,
+    local: datetime,
+    degrees: Callable[[float], float],
+    speed: Callable[[float], float],
+    depth: Callable[[float], float],
+) -> dict[str, Json]:
+    temperature = day.temperature_at(local.hour + local.minute / 60)
+    wind = day.wind_speed_max * 0.6
+    return {
+        "time": local.replace(minute=local.minute // 15 * 15).strftime("%Y-%m-%dT%H:%M"),
+        "interval": 900,
+        "temperature_2m": degrees(temperature),
+        "apparent_temperature": degrees(temperature - wind / 10),
+        "relative_humidity_2m": 45 + day.precipitation_probability // 2,
+        "precipitation": depth(round(day.precipitation / 12, 1)),
+        "weather_code": day.weather_code,
+        "wind_speed_10m": speed(wind),
+    }

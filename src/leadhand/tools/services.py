@@ -1,0 +1,69 @@
+"""Which public services the tools ask, where each one lives, how often it may be asked and how long an answer keeps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+_MINUTE = 60.0
+_DAY = 24 * 60 * _MINUTE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """The rules of one service.
+
+    ``seconds_between`` is the least time between two requests of everybody who shares this store (0: no limit that
+    binds us). ``kept_s`` is how long, in seconds, a good answer may be given again without asking. ``setting`` is the
+    environment variable that points to another server.
+    """
+
+    title: str
+    setting: str
+    seconds_between: float
+    kept_s: float
+
+
+SERVICES: Mapping[str, Service] = {
+    # open-meteo.com/en/terms: free for non-commercial use; 600 a minute, 5,000 an hour, 10,000 a day.
+    "open-meteo": Service(
+        title="Open-Meteo", setting="LEADHAND_OPEN_METEO_URL", seconds_between=0, kept_s=15 * _MINUTE
+    ),
+    "open-meteo-geocoding": Service(
+        title="Open-Meteo geocoding", setting="LEADHAND_OPEN_METEO_GEOCODING_URL", seconds_between=0, kept_s=30 * _DAY
+    ),
+    # operations.osmfoundation.org/policies/nominatim: at most 1 a second for the whole application, results cached.
+    "nominatim": Service(title="Nominatim", setting="LEADHAND_NOMINATIM_URL", seconds_between=1, kept_s=30 * _DAY),
+    # photon.komoot.io: "be fair", without a number: kept like Nominatim.
+    "photon": Service(title="Photon", setting="LEADHAND_PHOTON_URL", seconds_between=1, kept_s=30 * _DAY),
+    # routing.openstreetmap.de (FOSSGIS): 1 a second, an identifying User-Agent.
+    "valhalla": Service(title="Valhalla", setting="LEADHAND_VALHALLA_URL", seconds_between=1, kept_s=_DAY),
+    "osrm": Service(title="OSRM", setting="LEADHAND_OSRM_URL", seconds_between=1, kept_s=_DAY),
+}
+"""By the name that :class:`~leadhand.ports.Web` is called with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceUrls:
+    """Base URLs without a slash at the end; each can be pointed to a server of your own.
+
+    The public OSRM demo holds the car profile alone and answers a request for a walk with a drive, so walking and
+    cycling have servers of their own (FOSSGIS).
+    """
+
+    open_meteo: str = "https://api.open-meteo.com"
+    open_meteo_geocoding: str = "https://geocoding-api.open-meteo.com"
+    valhalla: str = "https://valhalla1.openstreetmap.de"
+    osrm: str = "https://router.project-osrm.org"
+    osrm_foot: str = "https://routing.openstreetmap.de/routed-foot"
+    osrm_bicycle: str = "https://routing.openstreetmap.de/routed-bike"
+    nominatim: str = "https://nominatim.openstreetmap.org"
+    photon: str = "https://photon.komoot.io"
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> ServiceUrls:
+        """The defaults, less what ``LEADHAND_<FIELD>_URL`` says otherwise (``LEADHAND_OSRM_FOOT_URL``)."""
+        said = os.environ if environment is None else environment
+        names = {field.name: f"LEADHAND_{field.name.upper()}_URL" for field in fields(cls)}
+        return cls(**{name: said[key].rstrip("/") for name, key in names.items() if said.get(key, "").strip()})

@@ -1,0 +1,193 @@
+"""The weather tool: what the weather is or will be at a place, by Open-Meteo."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import TypeVar
+
+from leadhand.domain.errors import ToolError
+from leadhand.domain.tool import Source, ToolReturn
+from leadhand.domain.value import Json
+from leadhand.ports import ToolContext
+
+from .days import WEEKDAYS, in_words, read_day
+from .geocoders import OPEN_STREET_MAP
+from .geography import Place
+from .open_meteo import FORECAST_DAYS, Current, Daily, Forecast, Units, forecast
+from .places import resolve_town
+from .services import ServiceUrls
+from .weather_codes import condition
+
+T = TypeVar("T")
+
+OPEN_METEO = Source(title="Weather data by Open-Meteo.com (CC BY 4.0)", url="https://open-meteo.com/")
+SAMPLE = Source(
+    title="Leadhand sample data (not a forecast); places: GeoNames (CC BY 4.0)", url="https://www.geonames.org/"
+)
+
+_CURRENT = {
+    "temperature": "temperature_2m",
+    "apparent_temperature": "apparent_temperature",
+    "relative_humidity": "relative_humidity_2m",
+    "precipitation": "precipitation",
+    "wind_speed": "wind_speed_10m",
+}
+_DAILY = {
+    "temperature_max": "temperature_2m_max",
+    "temperature_min": "temperature_2m_min",
+    "precipitation": "precipitation_sum",
+    "precipitation_probability": "precipitation_probability_max",
+    "wind_speed_max": "wind_speed_10m_max",
+}
+"""Our names for the numbers, and Open-Meteo's."""
+
+_TEMPERATURE, _WATER, _SPEED = ("°C", "°F"), ("mm", "inch"), ("km/h", "mph")
+_UNITS = {
+    "temperature": _TEMPERATURE,
+    "apparent_temperature": _TEMPERATURE,
+    "temperature_max": _TEMPERATURE,
+    "temperature_min": _TEMPERATURE,
+    "relative_humidity": ("%", "%"),
+    "precipitation": _WATER,
+    "precipitation_probability": ("%", "%"),
+    "wind_speed": _SPEED,
+    "wind_speed_max": _SPEED,
+}
+"""Metric and imperial: what was asked for, should the reply not name its units."""
+
+
+async def weather_tool(
+    location: str,
+    day: str = "today",
+    units: Units = "metric",
+    days: int = 1,
+    *,
+    context: ToolContext,
+) -> ToolReturn:
+    """Current weather or the forecast for a place, up to 15 days ahead.
+
+    Args:
+        location: A town, sight or address, or coordinates; name the country or state when you know it.
+            Examples: "Paris, France", "Springfield, IL", "48.8606,2.3376".
+        day: First day, by the place's own calendar: "now", "today", "tomorrow", a weekday such as "saturday",
+            "weekend", or a date such as "2026-11-24".
+        units: "metric" (°C, mm, km/h) or "imperial" (°F, inch, mph).
+        days: How many days from that day on, 1 to 16. Example: day "monday" with days 7 for a week.
+    """
+    if not 1 <= days <= FORECAST_DAYS:
+        raise ToolError(f"days is {days}: a forecast covers 1 to {FORECAST_DAYS} days", type="bad_arguments")
+    read_day(day, context.now().date())  # a day nobody can read costs no request
+    urls = ServiceUrls.from_environment()
+    found = await resolve_town(context, urls, location)
+    report = await forecast(context, urls, found.place, units)
+    wanted = _wanted(day, days, report.daily.time, found.place)
+    rows = _rows(report.daily, wanted)
+    named = _units(report, units)
+    now = _current(report.current) if report.current and wanted.start == 0 else None
+    place = found.place.to_json() | {"timezone": report.timezone or found.place.timezone}
+    raw: dict[str, Json] = {"location": place, "days": rows, "units": named}
+    if now is not None:
+        raw["current"] = now
+    said = _say_now(now, named) if now and day.strip().lower() == "now" else _say_days(rows, named)
+    sample = report.sample or found.place.sample
+    start = "Sample data, not a forecast: " if sample else ""
+    summary = f"{start}{found.place.label}, {said}." + (f" {found.note}" if found.note else "")
+    return ToolReturn(raw=raw, summary=summary, sources=_sources(found.place, sample=sample), sample=sample)
+
+
+def _wanted(day: str, days: int, dates: Sequence[date], place: Place) -> range:
+    """Which rows of the forecast are asked for. Raises ``ToolError`` (``invalid``) when they lie outside of it."""
+    first, covered = read_day(day, dates[0]) if dates else (None, 0)
+    count = days if days > 1 else covered
+    if first is None or first < dates[0] or (first - dates[0]).days + count > len(dates):
+        reach = f"from {dates[0]} to {dates[-1]}" if dates else "over no day at all"
+        raise ToolError(
+            f"the forecast for {place.label} reaches {reach}; {day!r} for {count} day(s) lies outside",
+            type="day_out_of_range",
+            next_action="ask for days within that range",
+        )
+    start = (first - dates[0]).days
+    return range(start, start + count)
+
+
+def _rows(daily: Daily, wanted: range) -> list[dict[str, Json]]:
+    columns: dict[str, Sequence[Json]] = {ours: getattr(daily, theirs) for ours, theirs in _DAILY.items()}
+    return [
+        {
+            "date": daily.time[row].isoformat(),
+            "condition": condition(_at(daily.weather_code, row)),
+            **{name: _at(column, row) for name, column in columns.items()},
+            "sunrise": _at(daily.sunrise, row),
+            "sunset": _at(daily.sunset, row),
+        }
+        for row in wanted
+    ]
+
+
+def _at(column: Sequence[T | None], row: int) -> T | None:
+    return column[row] if row < len(column) else None
+
+
+def _current(current: Current) -> dict[str, Json]:
+    numbers = {ours: getattr(current, theirs) for ours, theirs in _CURRENT.items()}
+    return {"time": current.time, "condition": condition(current.weather_code), **numbers}
+
+
+def _units(report: Forecast, units: Units) -> dict[str, str]:
+    """The unit of every number in the answer, as the reply names it."""
+    said = {ours: report.daily_units.get(theirs, "") for ours, theirs in _DAILY.items()}
+    said |= {ours: unit for ours, theirs in _CURRENT.items() if (unit := report.current_units.get(theirs))}
+    asked = {ours: pair[units == "imperial"] for ours, pair in _UNITS.items()}
+    named = {ours: said.get(ours, "").replace("mp/h", "mph") or unit for ours, unit in asked.items()}
+    return named | {"latitude": "°", "longitude": "°", "sunrise": "local time", "sunset": "local time"}
+
+
+def _say_now(now: Mapping[str, Json], units: Mapping[str, str]) -> str:
+    clock = str(now["time"]).partition("T")[2]
+    parts = [
+        now["condition"],
+        _amount(now["temperature"], units["temperature"]),
+        _amount(now["apparent_temperature"], units["apparent_temperature"], "feels like {}"),
+        _amount(now["precipitation"], units["precipitation"], "{} of precipitation"),
+        _amount(now["wind_speed"], units["wind_speed"], "wind {}"),
+        _amount(now["relative_humidity"], units["relative_humidity"], "humidity {}"),
+    ]
+    return f"now ({clock} local time): " + _joined(parts)
+
+
+def _say_days(rows: Sequence[Mapping[str, Json]], units: Mapping[str, str]) -> str:
+    first = date.fromisoformat(rows[0]["date"])
+    if len(rows) == 1:
+        return f"{in_words(first)}: {_say_day(rows[0], units)}"
+    told = [f"{_weekday(row)} {int(row['date'][-2:])}: {_say_day(row, units)}" for row in rows]
+    return f"{len(rows)} days from {in_words(first)}. " + "; ".join(told)
+
+
+def _weekday(row: Mapping[str, Json]) -> str:
+    return WEEKDAYS[date.fromisoformat(row["date"]).weekday()][:3]
+
+
+def _say_day(row: Mapping[str, Json], units: Mapping[str, str]) -> str:
+    low, high = row["temperature_min"], row["temperature_max"]
+    unit = units["temperature_max"]
+    span = f"{low:g} to {high:g} {unit}" if low is not None and high is not None else _amount(high, unit, "up to {}")
+    rain = _amount(row["precipitation"], units["precipitation"], "{} of precipitation")
+    chance = _amount(row["precipitation_probability"], units["precipitation_probability"], "(chance {})")
+    wet = " ".join(part for part in (rain, chance) if part)
+    wind = _amount(row["wind_speed_max"], units["wind_speed_max"], "wind up to {}")
+    return _joined([row["condition"], span, wet, wind])
+
+
+def _amount(value: float | None, unit: str, phrase: str = "{}") -> str:
+    return "" if value is None else phrase.format(f"{value:g} {unit}")
+
+
+def _joined(parts: Sequence[str | None]) -> str:
+    return ", ".join(part for part in parts if part) or "nothing is known"
+
+
+def _sources(place: Place, *, sample: bool) -> tuple[Source, ...]:
+    if sample:
+        return (SAMPLE,)
+    return (OPEN_METEO, OPEN_STREET_MAP) if place.from_openstreetmap else (OPEN_METEO,)

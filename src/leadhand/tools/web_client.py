@@ -1,0 +1,238 @@
+"""Asks public services over HTTP: one session, an honest User-Agent, politely, and never twice what it still knows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, Self
+
+from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.domain.value import Json
+from leadhand.ports import WebReply
+
+from .services import SERVICES
+
+if TYPE_CHECKING:
+    import aiohttp
+
+HOME = "https://github.com/leadhand/leadhand"
+MAX_BODY_BYTES = 10 * 1024 * 1024
+
+Gate = Callable[[str], Awaitable[None]]
+"""Waits until the named service may be asked again, counting the requests of every process that shares the store."""
+
+
+class AnswerCache(Protocol):
+    """Keeps answers for a while; shared by processes, it spares a service the same question from each of them."""
+
+    async def get(self, key: str) -> Json | None:
+        """The value kept under ``key``; None when there is none or its time is over."""
+        ...
+
+    async def put(self, key: str, value: Json, ttl_s: float) -> None:
+        """Keeps ``value`` for ``ttl_s`` seconds."""
+        ...
+
+
+@dataclass(slots=True)
+class _Flight:
+    """A request under way, and how many calls wait for what it brings."""
+
+    task: asyncio.Task[WebReply]
+    waiting: int = 0
+
+
+class AiohttpWeb:
+    """:class:`~leadhand.ports.Web` on aiohttp, for the services in :data:`~leadhand.tools.services.SERVICES`.
+
+    Proxies are taken from the environment (``trust_env``), certificates from OpenSSL's defaults (``SSL_CERT_FILE``).
+    Calls that ask the same at the same time share one request; good answers are kept as long as the service's rules
+    say. An async context manager; else call :meth:`aclose`.
+    """
+
+    def __init__(
+        self,
+        *,
+        gate: Gate,
+        cache: AnswerCache | None = None,
+        connect_timeout: float = 5.0,
+        total_timeout: float = 20.0,
+        max_body_bytes: int = MAX_BODY_BYTES,
+    ) -> None:
+        """``gate`` is awaited before every request to a service that wants a pause between two.
+
+        ``connect_timeout`` and ``total_timeout`` are seconds: for a socket to open, and for one request as a whole,
+        without the wait at the gate.
+        """
+        self._gate = gate
+        self._cache = cache
+        self._connect_timeout = connect_timeout
+        self._total_timeout = total_timeout
+        self._max_body_bytes = max_body_bytes
+        self._session: aiohttp.ClientSession | None = None
+        self._flights: dict[str, _Flight] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Gives up what is under way and closes the connections."""
+        tasks = [flight.task for flight in self._flights.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def get(self, service: str, url: str, params: Mapping[str, str | int | float]) -> WebReply:
+        """One GET, redirects followed; any status is a reply.
+
+        Raises ``ToolError``: ``timeout`` and ``connection`` (``transient``), ``bad_url`` and ``body_too_large``
+        (``unavailable``).
+        """
+        return await self._ask(service, "GET", url, params=params)
+
+    async def post(self, service: str, url: str, body: Json) -> WebReply:
+        """One POST of JSON. Raises as :meth:`get` does."""
+        return await self._ask(service, "POST", url, body=body)
+
+    async def _ask(
+        self,
+        service: str,
+        method: str,
+        url: str,
+        *,
+        params: Mapping[str, str | int | float] | None = None,
+        body: Json = None,
+    ) -> WebReply:
+        rules = SERVICES.get(service)
+        if rules is None:
+            return await self._request(service, method, url, params, body)
+        key = json.dumps([service, method, url, params, body], sort_keys=True, ensure_ascii=False)
+        if self._cache is not None and (kept := await self._cache.get(key)) is not None:
+            return WebReply(status=200, body=kept)
+
+        async def fetch() -> WebReply:
+            if rules.seconds_between > 0:
+                await self._gate(service)
+            reply = await self._request(service, method, url, params, body)
+            if self._cache is not None and reply.status == 200 and reply.body is not None:
+                await self._cache.put(key, reply.body, rules.kept_s)
+            return reply
+
+        return await self._share(key, fetch)
+
+    async def _share(self, key: str, fetch: Callable[[], Awaitable[WebReply]]) -> WebReply:
+        """What ``fetch`` brings, shared with everybody who asks the same meanwhile.
+
+        One caller's cancellation does not take the answer from the others; the last one's ends the request.
+        """
+        flight = self._flights.get(key)
+        if flight is None:
+            flight = self._flights[key] = _Flight(asyncio.ensure_future(fetch()))
+        flight.waiting += 1
+        try:
+            return await asyncio.shield(flight.task)
+        finally:
+            flight.waiting -= 1
+            if not flight.waiting:
+                flight.task.cancel()
+                self._flights.pop(key, None)
+
+    async def _request(
+        self,
+        service: str,
+        method: str,
+        url: str,
+        params: Mapping[str, str | int | float] | None,
+        body: Json,
+    ) -> WebReply:
+        import aiohttp
+
+        title, setting = _known_as(service)
+        try:
+            session = self._open_session()
+            async with session.request(method, url, params=params, json=body) as response:
+                received = await self._read(response.content, response.content_length, title)
+                headers = {name.lower(): value for name, value in response.headers.items()}
+                return _reply(response.status, received, headers, response.charset or "utf-8")
+        except TimeoutError:
+            raise ToolError(
+                f"{title} did not connect in {self._connect_timeout:g} s or answer in {self._total_timeout:g} s",
+                type="timeout",
+                class_=FailureClass.TRANSIENT,
+            ) from None
+        except aiohttp.InvalidURL:
+            raise ToolError(
+                f"{url!r} is no address of {title}",
+                type="bad_url",
+                class_=FailureClass.UNAVAILABLE,
+                next_action=f"correct {setting}",
+            ) from None
+        except aiohttp.ClientError as error:
+            raise ToolError(
+                f"the connection to {title} failed: {error or type(error).__name__}",
+                type="connection",
+                class_=FailureClass.TRANSIENT,
+            ) from error
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        import aiohttp
+
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                trust_env=True,
+                timeout=aiohttp.ClientTimeout(total=self._total_timeout, sock_connect=self._connect_timeout),
+                headers={"User-Agent": user_agent(), "Accept": "application/json"},
+            )
+        return self._session
+
+    async def _read(self, content: aiohttp.StreamReader, announced: int | None, title: str) -> bytes:
+        """The body, or ``ToolError`` as soon as it is known to be too large to hold."""
+        received = bytearray()
+        if (announced or 0) <= self._max_body_bytes:
+            async for chunk in content.iter_any():
+                received += chunk
+                if len(received) > self._max_body_bytes:
+                    break
+            else:
+                return bytes(received)
+        raise ToolError(
+            f"{title} answered with more than {self._max_body_bytes:,} bytes",
+            type="body_too_large",
+            class_=FailureClass.UNAVAILABLE,
+            next_action="ask for less at once",
+        )
+
+
+def user_agent() -> str:
+    """``leadhand/<version> (+https://…)``: the OSM services refuse the agents of stock libraries."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"leadhand/{version('leadhand')} (+{HOME})"
+    except PackageNotFoundError:  # a source tree that was never installed
+        return f"leadhand/0 (+{HOME})"
+
+
+def _known_as(service: str) -> tuple[str, str]:
+    rules = SERVICES.get(service)
+    return (rules.title, rules.setting) if rules else (service, "its URL")
+
+
+def _reply(status: int, received: bytes, headers: Mapping[str, str], charset: str) -> WebReply:
+    try:
+        return WebReply(status=status, body=json.loads(received), headers=headers)
+    except (ValueError, RecursionError):  # no JSON, no Unicode, or brackets nested without end
+        pass
+    try:
+        text = received.decode(charset, "replace")
+    except LookupError:  # a charset nobody has heard of
+        text = received.decode("utf-8", "replace")
+    return WebReply(status=status, text=text, headers=headers)

@@ -1,0 +1,160 @@
+"""What the command line's tests share: a home of their own, no provider's key, and tools that leave a trace."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand.cli.__main__ import main
+
+PROVIDERS = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "GROQ", "MISTRAL", "OPENROUTER", "DEEPSEEK", "XAI", "COHERE")
+TOOLS = '''
+"""Tools for tests: each call is a line in a file."""
+import os
+import time
+
+from leadhand import FailureClass, ToolError, tool
+
+
+def trace(what: str) -> None:
+    with open(os.environ["CALLS"], "a") as file:
+        file.write(what + "\\\\n")
+
+
+@tool(timeout=60)
+async def measure_tool(place: str) -> str:
+    """Measure the noise at a place.
+
+    Args:
+        place: where to measure
+    """
+    import asyncio
+
+    trace(place)
+    print(f"this goes to stderr, not between the lines of an answer: {place}")
+    if place == "Rome" and not os.path.exists(os.environ["GATE"]):
+        while not os.path.exists(os.environ["GATE"]):
+            await asyncio.sleep(0.02)
+    if place == "Oslo":
+        raise ToolError("the microphone is broken", type="broken", class_=FailureClass.UNAVAILABLE)
+    return f"{place}: 40 dB \\\\x1b[31m"
+
+
+@tool(effect="once")
+def pay_tool(amount: float, to: str) -> str:
+    """Pay an amount of money to somebody."""
+    trace(f"paid {to}")
+    return f"paid {amount:g} to {to}"
+'''.replace("\\\\", "\\")
+
+
+@dataclass
+class Result:
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass
+class CommandLine:
+    """Runs commands, here or in a process of their own, in a home that nobody else has."""
+
+    folder: Path
+    capsys: pytest.CaptureFixture[str]
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
+    def tools(self) -> str:
+        """A file of tools: measure_tool waits in Rome until the gate is open, and fails in Oslo."""
+        path = self.folder / "noise_tools.py"
+        if not path.exists():
+            path.write_text(TOOLS)
+        return str(path)
+
+    @property
+    def calls(self) -> Counter[str]:
+        """The calls that the tools saw."""
+        path = self.folder / "calls.txt"
+        return Counter(path.read_text().splitlines()) if path.exists() else Counter()
+
+    def open_gate(self) -> None:
+        (self.folder / "gate").touch()
+
+    def __call__(self, *arguments: str) -> Result:
+        """Carry a command out in this process."""
+        self.capsys.readouterr()
+        code = main(arguments)
+        out, err = self.capsys.readouterr()
+        return Result(int(code), out, err)
+
+    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+        """Start a command in a process of its own; it is ended after the test."""
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "leadhand", *arguments],
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options},
+        )
+        self.started.append(process)
+        return process
+
+    def process(self, *arguments: str, **options: Any) -> Result:
+        """Carry a command out in a process of its own."""
+        given = options.pop("input", None)
+        process = self.start(*arguments, stdin=subprocess.PIPE if given is not None else subprocess.DEVNULL, **options)
+        out, err = process.communicate(given, timeout=60)
+        return Result(process.returncode, out, err)
+
+    def wait(self, condition: Callable[[], object], what: str) -> None:
+        """Wait for a state, not for a time."""
+        end = time.monotonic() + 30
+        while not condition():
+            assert time.monotonic() < end, f"waited in vain: {what}"
+            time.sleep(0.02)
+
+    def listing(self) -> dict[str, Any]:
+        """The newest run's line."""
+        return self("runs", "list", "--json").json[0]
+
+
+@pytest.fixture
+def leadhand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[CommandLine]:
+    for name in list(os.environ):
+        if name.startswith((*PROVIDERS, "LEADHAND_", "OLLAMA_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")  # nobody listens there
+    monkeypatch.setenv("LEADHAND_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls.txt"))
+    monkeypatch.setenv("GATE", str(tmp_path / "gate"))
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+    line = CommandLine(tmp_path, capsys)
+    yield line
+    sys.modules.pop("noise_tools", None)
+    for process in line.started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+    line.open_gate()
+    if list(line.home.glob("runs/*/log.txt")):  # what went to the background ends now, too
+        line.wait(lambda: not [run for run in line("runs", "list", "--json").json if run["owner"]], "the background")

@@ -1,0 +1,80 @@
+"""``leadhand doctor``: what is wrong, and how to mend it."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+from typing import Any
+
+import pytest
+
+from leadhand.cli import checks
+
+
+def levels(leadhand: Any, *flags: str) -> dict[str, str]:
+    return {finding["check"]: finding["level"] for finding in leadhand("doctor", "--json", *flags).json}
+
+
+def test_a_set_up_in_order_ends_with_0(leadhand: Any) -> None:
+    result = leadhand("doctor")
+
+    assert result.code == 0
+    checks_made = [line.split()[1] for line in result.out.splitlines()]
+    assert checks_made == ["python", "leadhand", "home", "disk", "database", "runs", "model", "extras"]
+    assert "model     offline (no provider key is set and no Ollama answers" in result.out
+
+
+@pytest.mark.parametrize("flags", [("--home", "/dev/null/x"), ("--database", "mysql://x")])
+def test_a_set_up_that_cannot_work_ends_with_6_and_says_how_to_mend_it(leadhand: Any, flags: tuple[str, str]) -> None:
+    result = leadhand("doctor", *flags)
+
+    assert result.code == 6
+    failed = next(number for number, line in enumerate(result.out.splitlines()) if line.startswith("FAIL"))
+    assert result.out.splitlines()[failed + 1].startswith(" " * 16)
+
+
+def test_a_newer_database_fails_and_the_rest_is_checked_all_the_same(leadhand: Any) -> None:
+    leadhand("runs", "list")
+    with sqlite3.connect(leadhand.home / "leadhand.db") as connection:
+        connection.execute("UPDATE meta SET version = 99")
+    connection.close()
+
+    found = levels(leadhand)
+
+    assert (found["database"], found["model"]) == ("fail", "ok")
+
+
+def test_a_model_without_its_key_fails(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEADHAND_MODEL", "openai:gpt-9")
+
+    assert levels(leadhand)["model"] == "fail"
+
+
+def test_a_local_model_is_looked_for(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEADHAND_MODEL", "ollama:llama3.1")
+
+    result = leadhand("doctor")
+
+    assert result.code == 6
+    assert "FAIL  reach     nothing answers at http://127.0.0.1:9/v1" in result.out
+
+
+def test_little_room_on_the_disk_is_a_warning(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "LEAST_FREE_BYTES", 10**18)
+
+    result = leadhand("doctor")
+
+    assert result.code == 0
+    assert "warn  disk" in result.out
+
+
+def test_a_run_left_behind_is_a_warning(leadhand: Any) -> None:
+    process = leadhand.start("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Rome")
+    leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
+    process.send_signal(signal.SIGKILL)
+    process.wait(timeout=30)
+
+    result = leadhand("doctor")
+
+    assert "warn  runs      1 run left behind by a process that died" in result.out
+    assert "Go on with: leadhand runs resume --all" in result.out

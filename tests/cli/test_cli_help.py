@@ -1,0 +1,57 @@
+"""The names of commands and flags are promises: scripts depend on them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from leadhand.cli.catalogue import COMMANDS
+
+COMMON = {"--home", "--database", "--debug"}
+OUTPUT = {"--json", "--stream-json"}
+FLAGS: dict[str, set[str]] = {
+    "run": COMMON
+    | OUTPUT
+    | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
+    | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout"}
+    | {"--approve", "--detach", "--tools", "--project", "--worker"},
+    "runs list": COMMON | {"--status", "--text", "--limit", "--json"},
+    "runs show": COMMON | {"--json", "--seq", "--order"},
+    "runs watch": COMMON | OUTPUT,
+    "runs resume": COMMON | OUTPUT | {"--all", "--tools"},
+    "runs pause": COMMON,
+    "runs cancel": COMMON,
+    "runs export": COMMON | {"--jsonl", "--html", "--output"},
+    "tools list": {"--tools", "--json", "--debug"},
+    "tools show": {"--tools", "--json", "--debug"},
+    "tools call": COMMON | {"--tools", "--offline", "--json"},
+    "doctor": COMMON | {"--json"},
+}
+
+
+def test_every_command_is_pinned() -> None:
+    assert {" ".join(command.words) for command in COMMANDS} == FLAGS.keys()
+
+
+@pytest.mark.parametrize("command", FLAGS)
+def test_every_flag_is_pinned_and_explained(leadhand: Any, command: str) -> None:
+    result = leadhand(*command.split(), "--help")
+
+    assert result.code == 0
+    told = dict(re.findall(r"^  (--[a-z-]+)(.*(?:\n    .*)*)", result.out, re.MULTILINE))
+    assert told.keys() == FLAGS[command]
+    assert all(len(words.split()) > 2 for words in told.values())
+    assert max(map(len, result.out.splitlines())) <= 100
+    assert not re.search(r"[│╭╰\x1b]", result.out)
+
+
+@pytest.mark.parametrize("line", [[], ["--help"], ["-h"]])
+def test_help_names_every_command(leadhand: Any, line: list[str]) -> None:
+    result = leadhand(*line)
+
+    assert result.code == 0
+    for word in ("run ", "runs ", "tools ", "doctor "):
+        assert f"\n  {word}" in result.out
+    assert "\n  resume  Go on with a run that was parked or left behind.\n" in leadhand("runs").out

@@ -1,0 +1,220 @@
+"""``leadhand run``: what is on stdout, what is on stderr, and which code it ends with."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from leadhand import __version__
+
+WEATHER = ("run", "--offline", "Weather in Paris?")
+
+
+def test_the_answer_and_its_sources_are_on_stdout_and_progress_on_stderr(leadhand: Any) -> None:
+    result = leadhand(*WEATHER)
+
+    assert result.code == 0
+    assert result.out.startswith("Sample data, not a forecast: Paris")
+    assert "\nSources:\n[1] Leadhand sample data" in result.out
+    lines = result.err.splitlines()
+    run_id = lines[0].split()[1]
+    assert lines[0] == f"run     {run_id}"
+    assert lines[1] == "model   offline (asked for)"
+    assert lines[2] == "limits  $1.00 · 30 min · 3 work orders · 32 workers at once"
+    assert lines[3].startswith("kept    ")
+    assert [line.split()[0] for line in lines[4:-1]] == ["plan", "start", "done", "review"]
+    assert lines[-1].startswith("succeeded in ")
+    assert lines[-1].endswith(f"leadhand runs show {run_id}")
+
+
+def test_json_is_the_run_document_and_nothing_else(leadhand: Any) -> None:
+    result = leadhand(*WEATHER, "--json")
+
+    document = result.json
+    assert document["status"] == "succeeded"
+    assert document["request"] == "Weather in Paris?"
+    assert leadhand("runs", "show", document["run_id"], "--json").json == document
+
+
+def test_stream_json_is_every_event_in_order_and_the_document_last(leadhand: Any) -> None:
+    result = leadhand(*WEATHER, "--stream-json")
+
+    *events, last = [json.loads(line) for line in result.out.splitlines()]
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert all(event.keys() >= {"seq", "at", "epoch", "type"} for event in events)
+    assert (events[0]["type"], events[-1]["type"]) == ("run_started", "run_finished")
+    assert last["type"] == "run"
+    assert last["document"]["last_seq"] == events[-1]["seq"]
+
+
+def test_what_tools_print_does_not_get_into_the_answer(leadhand: Any) -> None:
+    result = leadhand("run", "--offline", "--tools", leadhand.tools, "--json", "Measure the noise in Paris")
+
+    assert "40 dB" in result.json["answer"]
+    assert "this goes to stderr" in result.err
+
+
+def test_an_answer_does_not_steer_the_terminal(leadhand: Any) -> None:
+    result = leadhand("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Paris")
+
+    assert "Paris: 40 dB" in result.out
+    assert "\x1b" not in result.out + result.err
+
+
+def test_no_model_named_and_none_found_takes_the_built_in_one_and_says_why(leadhand: Any) -> None:
+    result = leadhand("run", "Weather in Paris?", "--max-steps", "1", "--timeout", "60", "--budget", "0.5")
+
+    assert "model   offline (no provider key is set" in result.err
+    assert "limits  $0.50 · 1 min · 1 work order · " in result.err
+
+
+def test_what_could_not_be_answered_is_told_and_ends_with_3(leadhand: Any) -> None:
+    result = leadhand("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Paris and Oslo")
+
+    assert result.code == 3
+    assert "the microphone is broken" in result.out
+    assert "failed  wo-001.1 measure_oslo · Oslo: the microphone is broken (unavailable)" in result.err
+
+
+def test_nothing_answered_ends_with_1(leadhand: Any) -> None:
+    assert leadhand("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Oslo").code == 1
+
+
+def test_used_up_time_ends_with_5_although_there_is_a_partial_answer(leadhand: Any) -> None:
+    request = "Measure the noise in Rome, and the weather in Paris"
+    result = leadhand("run", "--offline", "--tools", leadhand.tools, "--timeout", "1.5", request)
+
+    assert result.code == 5
+    assert "the time limit of 1.5 s is used up (exhausted, time)" in result.err
+    assert "partial in " in result.err
+
+
+def test_waiting_for_a_yes_without_a_terminal_ends_with_4(leadhand: Any) -> None:
+    result = leadhand("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
+
+    assert result.code == 4
+    assert result.out == ""
+    assert "waits   wo-001.0 pay · 30.0, Bob: for a person's yes to pay_tool · 30.0, Bob" in result.err
+    assert "Waiting for a person's yes." in result.err
+    assert not leadhand.calls
+
+
+def test_with_approve_auto_nobody_is_asked(leadhand: Any) -> None:
+    result = leadhand("run", "--offline", "--tools", leadhand.tools, "--approve", "auto", "Pay 30 to Bob")
+
+    assert (result.code, leadhand.calls) == (0, {"paid Bob": 1})
+
+
+def test_the_request_comes_from_stdin(leadhand: Any) -> None:
+    piped = leadhand.process("run", "--offline", "--json", input="Weather in Paris?\n")
+    dashed = leadhand.process("run", "--offline", "--json", "-", input="Weather in Paris?\n")
+
+    assert piped.json["request"] == dashed.json["request"] == "Weather in Paris?"
+
+
+def test_a_closed_pipe_parks_the_run_and_ends_quietly(leadhand: Any) -> None:
+    line = [sys.executable, "-P", "-m", "leadhand", "run", "--offline", "--tools", leadhand.tools, "--stream-json"]
+    process = leadhand.start(*line[4:], "Measure the noise in Rome", bufsize=1)
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["type"] == "run_started"
+    process.stdout.close()
+    process.stdout = None
+
+    _, err = process.communicate(timeout=30)
+
+    assert process.returncode == 141
+    assert "Traceback" not in err
+    assert "Parked. Resume with: leadhand runs resume run_" in err
+    assert leadhand.listing()["status"] == "paused"
+
+
+def test_a_full_disk_under_stdout_is_two_lines(leadhand: Any) -> None:
+    with open("/dev/full", "w") as full:
+        result = leadhand.process(*WEATHER, stdout=full)
+
+    assert result.code == 1
+    assert "leadhand: stdout cannot be written: No space left on device\n  What was found is kept" in result.err
+
+
+def test_a_closed_stdout_is_no_crash(leadhand: Any) -> None:
+    script = f'exec {sys.executable} -P -m leadhand run --offline "Weather in Paris?" >&-'
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60)
+
+    assert done.returncode == 141
+    assert "Traceback" not in done.stderr
+
+
+def test_version_imports_nothing_of_weight(leadhand: Any) -> None:
+    code = "import sys; from leadhand.cli.__main__ import main; main(['--version']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=True)
+
+    version, modules = done.stdout.splitlines()
+    assert version == f"leadhand {__version__}"
+    assert not {"cyclopts", "pydantic", "rich", "asyncio", "dataclasses"} & set(modules.split())
+
+
+def test_a_plain_run_imports_neither_the_parser_nor_what_draws(leadhand: Any) -> None:
+    code = (
+        f"import sys; from leadhand.cli.__main__ import main; code = main({list(WEATHER)!r}); print(code, *sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=True)
+
+    code, *modules = done.stdout.splitlines()[-1].split()
+    assert code == "0"
+    assert not {"cyclopts", "rich", "aiohttp", "leadhand.models.router"} & set(modules)
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        (b"", "the request is empty"),
+        (b" \n", "the request is empty"),
+        (b"\xff\xfe", "stdin is no text in UTF-8"),
+        (b"a" * 100_001, "the request has 100,001 characters, and 100,000 are the most"),
+        (b"a" * 1_100_000, "the request has more than 1,000,000 bytes"),
+    ],
+)
+def test_stdin_that_is_no_request_is_refused(
+    leadhand: Any, monkeypatch: pytest.MonkeyPatch, given: bytes, what: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+    result = leadhand("run", "--offline", "-")
+
+    assert result.code == 2
+    assert result.err.startswith(f"leadhand: {what}\n  ")
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """A model server that knows no key."""
+
+    def do_POST(self) -> None:
+        body = json.dumps({"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}}).encode()
+        self.send_response(401)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def test_a_key_that_is_refused_ends_with_6(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("LEADHAND_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
+        result = leadhand("run", "--model", "openai_compatible:some-model", "Weather in Paris?")
+        server.shutdown()
+
+    assert result.code == 6
+    assert "why     the model server answered 401: Incorrect API key provided (unavailable, bad_key)" in result.err
+    assert "set the provider's key in the environment, or correct it" in result.err
+    assert "sk-wrong" not in result.err + result.out

@@ -1,0 +1,236 @@
+"""``leadhand runs``: the history of runs, and steering those that go on."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def detached(leadhand: Any, request: str = "Measure the noise in Paris and Rome") -> str:
+    """The id of a run in the background, which waits in Rome."""
+    result = leadhand("run", "--offline", "--tools", leadhand.tools, "--detach", request)
+    assert result.code == 0, result.err
+    return result.out.strip()
+
+
+def parked(leadhand: Any) -> str:
+    """The id of a parked run that is half done."""
+    run_id = detached(leadhand)
+    leadhand.wait(lambda: leadhand.listing()["completed"] == 1, "Paris")
+    assert leadhand("runs", "pause", run_id).code == 0
+    return run_id
+
+
+def test_an_empty_list_says_how_to_start_a_run(leadhand: Any) -> None:
+    result = leadhand("runs", "list")
+
+    assert (result.code, result.out) == (0, "")
+    assert result.err == 'No runs yet. Start one: leadhand run "What is the weather in Paris?"\n'
+    assert leadhand("runs", "list", "--json").json == []
+
+
+def test_the_list_is_aligned_newest_first_and_can_be_narrowed(leadhand: Any) -> None:
+    first = leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"]
+    second = leadhand("run", "--offline", "--json", "Weather in\nRome and a poem").json["run_id"]
+
+    head, *lines = leadhand("runs", "list").out.splitlines()
+    assert head.split() == ["RUN", "STATUS", "AGE", "DONE", "REQUEST"]
+    assert [line.split()[0] for line in lines] == [second, first]
+    assert [line.index("Weather") for line in lines] == [head.index("REQUEST")] * 2
+    assert lines[0].endswith("1/1   Weather in Rome and a poem")
+    assert leadhand("runs", "list", "--status", "succeeded").out.count("\n") == 2
+    assert [run["run_id"] for run in leadhand("runs", "list", "--text", "PARIS", "--json").json] == [first]
+    limited = leadhand("runs", "list", "--limit", "1")
+    assert limited.out.count("\n") == 2
+    assert "--limit shows more" in limited.err
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id(leadhand: Any) -> None:
+    first, second = (leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"] for _ in range(2))
+
+    for given in (first, first.removeprefix("run_"), first[:-1], first.upper()):
+        assert leadhand("runs", "show", given, "--json").json["run_id"] == first
+    several = leadhand("runs", "show", first[:8])
+    assert several.code == 2
+    assert f"leadhand: {first[:8]} is the beginning of {second}, {first}\n  Give more of the id.\n" == several.err
+
+
+def test_show_is_a_page_of_what_became_of_the_run(leadhand: Any) -> None:
+    request = "Measure the noise in Paris and Oslo"
+    run_id = leadhand("run", "--offline", "--tools", leadhand.tools, "--json", request).json["run_id"]
+
+    lines = leadhand("runs", "show", run_id).out.splitlines()
+
+    assert lines[:2] == [f"{run_id}  partial", request]
+    assert "model    offline" in lines
+    assert "wo-001  2 subtasks" in lines
+    assert "  ✓ wo-001.0  measure_paris · Paris" in lines
+    assert any(line.startswith("  – wo-001.1  measure_oslo · Oslo · dropped") for line in lines)
+    assert any("the microphone is broken (unavailable)" in line for line in lines)
+    assert "Answer:" in lines
+    assert "\x1b" not in "".join(lines)
+
+
+def test_show_prints_one_event_or_the_orders(leadhand: Any) -> None:
+    run_id = leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"]
+
+    assert leadhand("runs", "show", run_id, "--seq", "1").json["type"] == "run_started"
+    beyond = leadhand("runs", "show", run_id, "--seq", "999")
+    assert (beyond.code, beyond.err.splitlines()[0]) == (2, "leadhand: there is no event 999")
+    (order,) = leadhand("runs", "show", run_id, "--order", "--json").json
+    assert order["work_order"]["work_order_id"] == order["work_state"]["work_order_id"] == "wo-001"
+    assert leadhand("runs", "show", run_id, "--order").out.startswith("wo-001  1 subtask\n  ✓ wo-001.0  check_weather")
+
+
+def test_watching_from_another_process_ends_with_the_run_and_its_code(leadhand: Any) -> None:
+    run_id = detached(leadhand)
+    watching = leadhand.start("runs", "watch", run_id, "--json")
+    leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
+    leadhand.open_gate()
+
+    out, err = watching.communicate(timeout=30)
+
+    assert watching.returncode == 0
+    assert json.loads(out)["status"] == "succeeded"
+    assert leadhand.listing()["detached"] is True
+    assert leadhand("runs", "show", run_id, "--seq", "1").json["definition"]["detached"] is True
+    assert "done    wo-001.1 measure_rome · Rome" in err
+    log = (leadhand.home / "runs" / run_id / "log.txt").read_text()
+    assert "Rome: 40 dB" in log
+    assert leadhand("runs", "watch", run_id).code == 0
+
+
+def test_watching_streams_every_event_from_the_first(leadhand: Any) -> None:
+    run_id = leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"]
+
+    *events, last = leadhand("runs", "watch", run_id, "--stream-json").out.splitlines()
+
+    assert [json.loads(line)["seq"] for line in events] == list(range(1, len(events) + 1))
+    assert json.loads(last)["document"]["last_seq"] == len(events)
+
+
+def test_a_background_run_is_parked_and_resumed_without_doing_finished_work_again(leadhand: Any) -> None:
+    run_id = parked(leadhand)
+    assert leadhand.listing()["status"] == "paused"
+    assert leadhand("runs", "watch", run_id).code == 130
+    assert leadhand("runs", "pause", run_id).code == 0
+
+    leadhand.open_gate()
+    result = leadhand("runs", "resume", run_id, "--tools", leadhand.tools, "--json")
+
+    assert (result.code, result.json["status"]) == (0, "succeeded")
+    assert leadhand.calls == {"Paris": 1, "Rome": 2}
+    assert leadhand("runs", "pause", run_id).err.startswith(f"leadhand: run {run_id} is finished (succeeded)")
+
+
+def test_a_run_under_way_is_cancelled_by_its_owner(leadhand: Any) -> None:
+    run_id = detached(leadhand)
+    leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
+
+    result = leadhand("runs", "cancel", run_id)
+
+    assert result.code == 0
+    assert f"{run_id} is cancelled." in result.err
+    assert leadhand("runs", "watch", run_id).code == 1
+    assert "is cancelled already" in leadhand("runs", "cancel", run_id).err
+
+
+def test_a_parked_run_is_cancelled_although_nobody_drives_it(leadhand: Any) -> None:
+    run_id = parked(leadhand)
+
+    assert leadhand("runs", "cancel", run_id).code == 0
+    assert leadhand("runs", "show", run_id, "--json").json["status"] == "cancelled"
+
+
+def test_a_finished_run_cannot_be_cancelled(leadhand: Any) -> None:
+    run_id = leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"]
+
+    result = leadhand("runs", "cancel", run_id)
+
+    assert result.code == 2
+    assert result.err.startswith(f"leadhand: run {run_id} is finished (succeeded)\n")
+
+
+def test_all_that_is_left_is_resumed_oldest_first(leadhand: Any) -> None:
+    first, second = parked(leadhand), None
+    leadhand.open_gate()
+    second = leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"]
+
+    result = leadhand("runs", "resume", "--all", "--tools", leadhand.tools)
+
+    assert result.code == 0
+    assert first in result.err
+    assert second not in result.err
+    assert "No run is parked, and none was left behind." in leadhand("runs", "resume", "--all").err
+
+
+def test_the_same_settings_are_in_the_line_that_resumes(leadhand: Any, tmp_path: Path) -> None:
+    elsewhere = str(tmp_path / "some where.db")
+    result = leadhand("run", "--offline", "--tools", leadhand.tools, "--database", elsewhere, "Pay 30 to Bob")
+
+    assert f"--tools {leadhand.tools} --database '{elsewhere}'" in result.err.splitlines()[-1]
+
+
+def test_lines_of_json_hold_the_whole_log(leadhand: Any, tmp_path: Path) -> None:
+    run_id = leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"]
+    target = tmp_path / "run.jsonl"
+
+    printed = leadhand("runs", "export", run_id).out
+    saved = leadhand("runs", "export", run_id, "--jsonl", "--output", str(target))
+
+    assert (saved.code, saved.out) == (0, "")
+    assert target.read_text() == printed
+    assert printed == leadhand("runs", "watch", run_id, "--stream-json").out
+
+
+@pytest.mark.parametrize("target", ["nowhere/run.html", "."])
+def test_a_file_that_cannot_be_written_is_refused(leadhand: Any, tmp_path: Path, target: str) -> None:
+    run_id = leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"]
+
+    result = leadhand("runs", "export", run_id, "--html", "--output", str(tmp_path / target))
+
+    assert result.code == 2
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith(".tmp")]
+
+
+class Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_page_needs_nothing_else_and_escapes_everything(leadhand: Any, tmp_path: Path) -> None:
+    (tmp_path / "evil.py").write_text(
+        "from leadhand import Source, ToolReturn, tool\n"
+        "@tool\n"
+        "def measure_tool(place: str) -> ToolReturn:\n"
+        "    '''Measure the noise at a place.'''\n"
+        "    return ToolReturn(summary='<script>alert(1)</script><img src=x onerror=alert(2)>',\n"
+        "        sources=(Source(title='<b>good</b>', url='https://example.com/?a=\"b'),\n"
+        "                 Source(title='bad', url='javascript:alert(3)')))\n"
+    )
+    request = "Measure the noise in Paris"
+    run_id = leadhand("run", "--offline", "--tools", str(tmp_path / "evil.py"), "--json", request).json["run_id"]
+
+    page = Page()
+    page.feed(leadhand("runs", "export", run_id, "--html").out)
+
+    names = {tag for tag, _ in page.tags}
+    assert not names & {"script", "img", "link", "iframe", "form", "b", "object"}
+    assert not [attrs for _, attrs in page.tags if any(name.startswith("on") for name in attrs)]
+    assert [attrs["href"] for tag, attrs in page.tags if tag == "a"] == ['https://example.com/?a="b']
+    assert "<script>alert(1)</script>" in page.text
+    assert "bad (javascript:alert(3))" in page.text
+    for words in (request, run_id, "succeeded", "wo-001.0", "measure · Paris", "run_finished"):
+        assert words in page.text

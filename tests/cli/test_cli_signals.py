@@ -1,0 +1,109 @@
+"""Interrupted, terminated, killed: nothing finished is lost, nothing finished is done again."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+REQUEST = "Measure the noise in Paris, London and Rome"
+"""Paris and London are measured at once; Rome waits until the gate is open."""
+NEVER_PARKS = """
+import asyncio, sys
+from leadhand.api import Run
+from leadhand.cli.__main__ import main
+
+async def never(self, reason=""):
+    print("parking", file=sys.stderr, flush=True)
+    await asyncio.Event().wait()
+
+Run.pause = never
+sys.exit(main())
+"""
+
+
+def interrupted(leadhand: Any, number: signal.Signals) -> tuple[int, str, str]:
+    """A run that got this signal once two of its three subtasks were finished."""
+    process = leadhand.start("run", "--offline", "--tools", leadhand.tools, REQUEST)
+    leadhand.wait(lambda: leadhand.calls["Rome"] == 1, "the call in Rome")
+    leadhand.wait(lambda: leadhand.listing()["completed"] == 2, "Paris and London")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_parks_the_run_and_resuming_does_only_what_is_missing(leadhand: Any, number: signal.Signals) -> None:
+    code, out, err = interrupted(leadhand, number)
+
+    run = leadhand.listing()
+    resume = f"leadhand runs resume {run['run_id']} --tools {leadhand.tools}"
+    assert (code, out) == (130, "")
+    assert "Parking the run. Once more leaves at once." in err
+    assert err.splitlines()[-1] == f"Parked. Resume with: {resume}"
+    assert (run["status"], run["owner"], run["orphan"]) == ("paused", None, False)
+
+    leadhand.open_gate()
+    result = leadhand(*resume.split()[1:])
+    assert result.code == 0
+    assert all(f"{place}: 40 dB" in result.out for place in ("Paris", "London", "Rome"))
+    assert leadhand.calls == {"Paris": 1, "London": 1, "Rome": 2}
+
+
+def test_after_kill_9_the_run_is_an_orphan_and_resuming_does_only_what_is_missing(leadhand: Any) -> None:
+    code, _, _ = interrupted(leadhand, signal.SIGKILL)
+
+    run_id = leadhand.listing()["run_id"]
+    assert code == -signal.SIGKILL
+    assert "running, orphaned" in leadhand("runs", "list").out
+    shown = leadhand("runs", "show", run_id).out
+    assert "the process that drove it is gone; go on with: leadhand runs resume" in shown
+    assert "wo-001.2  measure_rome · Rome · interrupted" in shown
+    watched = leadhand("runs", "watch", run_id)
+    assert watched.code == 1
+    assert "The process that drove it is gone. Go on with it: leadhand runs resume" in watched.err
+
+    leadhand.open_gate()
+    result = leadhand("runs", "resume", "--all", "--tools", leadhand.tools)
+    assert result.code == 0
+    assert "Rome: 40 dB" in result.out
+    assert leadhand.calls == {"Paris": 1, "London": 1, "Rome": 2}
+
+
+def test_a_second_interrupt_leaves_at_once(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parking is made impossible, so that only leaving is left."""
+    script = leadhand.folder / "script.py"
+    script.write_text(NEVER_PARKS)
+    process = subprocess.Popen(
+        [sys.executable, "-P", str(script), "run", "--offline", "--tools", leadhand.tools, REQUEST],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    leadhand.started.append(process)
+    leadhand.wait(lambda: leadhand.calls["Rome"] == 1, "the call in Rome")
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    seen = ""
+    while "parking" not in seen:
+        seen = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+
+    assert (process.returncode, out) == (130, "")
+    assert err.startswith("Left at once. Resume with: leadhand runs resume run_")
+    assert leadhand.listing()["orphan"] is True
+
+
+def test_a_tool_that_the_run_needs_has_to_be_brought_along(leadhand: Any) -> None:
+    interrupted(leadhand, signal.SIGINT)
+    run_id = leadhand.listing()["run_id"]
+
+    result = leadhand("runs", "resume", run_id)
+
+    assert result.code == 6
+    assert "leadhand: the run needs the tool measure_tool" in result.err
+    assert leadhand.listing()["status"] == "paused"

@@ -1,0 +1,248 @@
+"""On a terminal: lanes that move, questions that are asked, and everything put back afterwards."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import pexpect
+import pytest
+from rich.console import Console
+
+from leadhand.cli.lanes import MOST_LANES, Lanes
+from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.events import (
+    AnyEvent,
+    AssignmentIssued,
+    AttemptScheduled,
+    AttemptSettled,
+    AttemptStarted,
+    Entry,
+    ModelCallReturned,
+    RunStarted,
+    WorkOrderIssued,
+)
+from leadhand.domain.limits import Usage
+from leadhand.domain.run import ModelChoice, RunDefinition
+from leadhand.domain.work_order import Subtask, WorkOrder
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]")
+Terminal = Callable[..., Any]
+
+
+@pytest.fixture
+def terminal(leadhand: Any) -> Iterator[Terminal]:
+    """Starts commands on a terminal of their own."""
+    started: list[Any] = []
+
+    def start(*arguments: str, **environment: str) -> Any:
+        child = pexpect.spawn(
+            sys.executable,
+            ["-P", "-m", "leadhand", *arguments],
+            env={**os.environ, "TERM": "xterm-256color", **environment},
+            dimensions=(40, 120),
+            encoding="utf-8",
+            timeout=30,
+        )
+        started.append(child)
+        return child
+
+    yield start
+    for child in started:
+        child.close(force=True)
+
+
+def rest_of(child: Any) -> str:
+    """What else it wrote until it ended."""
+    child.expect(pexpect.EOF)
+    child.close()
+    return child.before
+
+
+def test_lanes_move_and_are_gone_when_the_answer_comes(leadhand: Any, terminal: Terminal) -> None:
+    child = terminal("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Paris and Rome")
+    child.expect("◐ .*measure_rome · Rome.*running")
+    child.expect("1/2 done · 1 running")
+    leadhand.open_gate()
+
+    after = rest_of(child)
+
+    assert child.exitstatus == 0
+    assert "review" in after
+    assert after.count("\x1b[?25h") == 1, "the cursor is shown again"
+    answer = ESCAPES.sub("", after.partition("\x1b[?25h")[2])
+    assert "running" not in answer
+    assert re.search(r"Paris: 40 dB.*Rome: 40 dB.*succeeded in", answer, re.DOTALL)
+
+
+def test_the_person_is_asked_and_the_run_goes_on(leadhand: Any, terminal: Terminal) -> None:
+    child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
+    child.expect(r"May pay_tool be called\? \(once: it does something that cannot be taken back\)")
+    child.expect("amount = 30.0")
+    child.expect("yes, no, or later?")
+    child.sendline("perhaps")
+    child.expect("yes, no, or later?")
+    child.sendline("yes")
+
+    assert "paid 30 to Bob" in rest_of(child)
+    assert child.exitstatus == 0
+    assert leadhand.calls == {"paid Bob": 1}
+
+
+@pytest.mark.parametrize("key", ["later\n", "\x03", "\x04"])
+def test_a_question_can_be_put_off_and_answered_when_the_run_is_resumed(
+    leadhand: Any, terminal: Terminal, key: str
+) -> None:
+    child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
+    child.expect("yes, no, or later?")
+    child.send(key)
+    assert "Waiting for a person's yes" in rest_of(child)
+    assert child.exitstatus == 4
+
+    run_id = leadhand.listing()["run_id"]
+    child = terminal("runs", "resume", run_id, "--tools", leadhand.tools)
+    child.expect("yes, no, or later?")
+    child.sendline("no")
+    assert "denied" in rest_of(child)
+    assert child.exitstatus == 1
+    assert not leadhand.calls
+
+
+def test_ctrl_c_parks_the_run_and_puts_the_terminal_back(leadhand: Any, terminal: Terminal) -> None:
+    child = terminal("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Rome")
+    child.expect("measure · Rome.*running")
+    child.sendintr()
+
+    after = rest_of(child)
+
+    assert child.exitstatus == 130
+    assert "\x1b[?25h" in after
+    assert "Parked. Resume with: leadhand runs resume run_" in after
+    assert leadhand.listing()["status"] == "paused"
+
+
+def test_ctrl_c_ends_the_watching_and_not_the_run(leadhand: Any, terminal: Terminal) -> None:
+    run_id = leadhand("run", "--offline", "--tools", leadhand.tools, "--detach", "Measure the noise in Rome").out
+    child = terminal("runs", "watch", run_id.strip())
+    child.expect("measure · Rome.*running")
+    child.sendintr()
+
+    assert "No longer watched; the run goes on." in rest_of(child)
+    assert child.exitstatus == 130
+    assert leadhand.listing()["owner"] is not None
+
+
+def test_a_dumb_terminal_gets_lines(leadhand: Any, terminal: Terminal) -> None:
+    written = rest_of(terminal("run", "--offline", "Weather in Paris?", TERM="dumb"))
+
+    assert "done    wo-001.0 check_weather" in written
+    assert "\x1b" not in written
+
+
+def test_no_color_is_kept(leadhand: Any, terminal: Terminal) -> None:
+    written = rest_of(terminal("run", "--offline", "Weather in Paris?", NO_COLOR="1"))
+
+    assert "review" in written
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", written)
+
+
+def test_runs_left_behind_are_mentioned(leadhand: Any, terminal: Terminal) -> None:
+    process = leadhand.start("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Rome")
+    leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
+    process.kill()
+    process.wait(timeout=30)
+
+    for command in (["runs", "list"], ["run", "--offline", "Weather in Paris?"]):
+        written = rest_of(terminal(*command))
+        assert "1 run was left behind by a process that died: leadhand runs resume run_" in written
+
+
+# --- the picture -------------------------------------------------------------------------------------------------
+
+
+def drawn(lanes: Lanes, seconds: float = 3.0) -> str:
+    """What the lanes look like so many seconds after noon."""
+    console = Console(width=100, height=40, file=StringIO(), color_system=None)
+    with console.capture() as captured:
+        console.print(lanes.picture(NOON + timedelta(seconds=seconds)))
+    return captured.get()
+
+
+def lanes_of(*events: AnyEvent, subtasks: int) -> Lanes:
+    """Lanes that saw an order of so many subtasks, and then these events, all at noon."""
+    definition = RunDefinition(request="x", flow="work-order", models=ModelChoice(default="offline"))
+    order = WorkOrder(
+        work_order_id="wo-001",
+        goal="x",
+        subtasks=tuple(Subtask(name=f"piece_{n}", args={"place": f"town {n}"}) for n in range(subtasks)),
+    )
+    lanes = Lanes(Console(width=100, height=40, file=StringIO()))
+    seen = [RunStarted(definition=definition), WorkOrderIssued(order=order), *events]
+    for seq, event in enumerate(seen, start=1):
+        lanes.take(Entry(seq=seq, at=NOON, epoch=1, event=event), new=False)
+    return lanes
+
+
+def begun(number: int) -> list[AnyEvent]:
+    key = f"wo-001.{number}"
+    return [
+        AssignmentIssued(assignment=Assignment(assignment_id=key, role=Role.WORK)),
+        AttemptStarted(attempt=f"{key}/a1", host="here"),
+    ]
+
+
+def failing(number: int) -> list[AnyEvent]:
+    key = f"wo-001.{number}"
+    failure = {"message": "too slow", "type": "timeout", "class": "transient"}
+    later = NOON + timedelta(seconds=1.5)
+    return [
+        AttemptSettled.model_validate({"attempt": f"{key}/a1", "ok": False, "final": False, "failure": failure}),
+        AttemptScheduled(attempt=f"{key}/a2", continues=f"{key}/a1", not_before=later),
+    ]
+
+
+def test_a_thousand_workers_are_a_dozen_lanes_and_a_number() -> None:
+    events = [event for number in range(1_000) for event in begun(number)]
+    picture = drawn(lanes_of(*events, subtasks=1_200)).splitlines()
+
+    assert len(picture) == MOST_LANES + 2
+    assert picture[0].split() == ["◐", "piece_0", "·", "town", "0", "running", "3.0", "s"]
+    assert picture[MOST_LANES] == "  +988 more"
+    assert "0/1,200 done · 1,000 running · 200 to come" in picture[-1]
+
+
+def test_what_is_tried_again_comes_first_with_its_attempt_and_reason() -> None:
+    events = [event for number in range(20) for event in begun(number)]
+    picture = drawn(lanes_of(*events, *failing(19), subtasks=20)).splitlines()
+
+    assert picture[0].split()[:5] == ["↻", "piece_19", "·", "town", "19"]
+    assert "retrying" in picture[0]
+    assert "attempt 2 of 3 in 1.5 s (timeout)" in picture[0]
+    assert "19 running · 1 retrying" in picture[-1]
+
+
+def test_what_was_spent_is_held_against_the_budget() -> None:
+    usage = Usage(input_tokens=3_000, output_tokens=412, nanousd=4_200_000)
+    returned = ModelCallReturned(attempt="plan/a1", call_id="plan/t1", model="m", usage=usage)
+
+    assert "3,412 tokens · $0.0042 of $1.00" in drawn(lanes_of(returned, subtasks=1))
+
+
+def test_the_end_of_the_draft_is_shown_while_it_is_written() -> None:
+    compose = AttemptStarted(attempt="compose/a1", host="here")
+    lanes = lanes_of(compose, subtasks=1)
+    for number in range(10_000):
+        lanes.write_draft("run", "compose/a1", f"word{number} ")
+
+    picture = drawn(lanes)
+
+    assert "composing" in picture
+    assert "word9999" in picture
+    assert "word0 " not in picture
+    assert len(picture.splitlines()) <= 6

@@ -1,0 +1,64 @@
+"""``leadhand tools``: what a lead can plan with, and trying it by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+CALL = ("tools", "call")
+
+
+def test_the_tools_that_ship_are_listed_and_ones_own_beside_them(leadhand: Any) -> None:
+    assert [line.split()[0] for line in leadhand("tools", "list").out.splitlines()] == [
+        "weather_tool",
+        "directions_tool",
+    ]
+    own = leadhand("tools", "list", "--tools", leadhand.tools, "--json").json
+    assert [(spec["name"], spec["effect"]) for spec in own[2:]] == [("measure_tool", "pure"), ("pay_tool", "once")]
+
+
+def test_a_tool_is_shown_with_its_arguments(leadhand: Any) -> None:
+    out = leadhand("tools", "show", "measure_tool", "--tools", leadhand.tools).out
+
+    assert out.startswith("measure_tool\nMeasure the noise at a place.\n\neffect   pure: it only reads\n")
+    assert "\n  place  string · required · where to measure\n" in out
+    assert leadhand("tools", "show", "weather_tool", "--json").json["parameters"]["required"] == ["location"]
+
+
+def test_a_call_prints_what_the_tool_says_and_where_that_comes_from(leadhand: Any) -> None:
+    result = leadhand(*CALL, "weather_tool", "location=Paris", "days=2", "--offline")
+
+    assert result.code == 0
+    assert result.out.startswith("Sample data, not a forecast: Paris")
+    assert "\nSource: Leadhand sample data" in result.out
+
+
+def test_values_are_text_where_the_schema_wants_text_and_json_elsewhere(leadhand: Any) -> None:
+    paid = leadhand(*CALL, "pay_tool", "amount=30", "to=7", "--tools", leadhand.tools, "--json")
+
+    assert paid.json["task_name"] == "pay_tool"
+    assert (paid.json["ok"], paid.json["data"]["raw"]) == (True, "paid 30 to 7")
+    assert leadhand.calls == {"paid 7": 1}
+
+
+def test_a_tool_that_fails_ends_with_1_and_says_what_to_do(leadhand: Any) -> None:
+    plain = leadhand(*CALL, "measure_tool", "place=Oslo", "--tools", leadhand.tools)
+    as_json = leadhand(*CALL, "measure_tool", "place=Oslo", "--tools", leadhand.tools, "--json")
+
+    assert (plain.code, plain.out) == (1, "")
+    assert "leadhand: measure_tool failed: the microphone is broken (unavailable, broken)\n  Register" in plain.err
+    assert as_json.code == 1
+    assert (as_json.json["ok"], as_json.json["error"]["class"]) == (False, "unavailable")
+
+
+def test_arguments_that_do_not_fit_end_with_2_and_name_those_that_would(leadhand: Any) -> None:
+    for given in ([], ["locaton=Paris"], ["location=Paris", "days=many"], ["Paris"], ["location=a", "location=b"]):
+        result = leadhand(*CALL, "weather_tool", *given, "--offline")
+
+        assert (result.code, result.out) == (2, "")
+        assert len(result.err.splitlines()) == 2
+    missing = leadhand(*CALL, "weather_tool", "--offline").err
+    assert missing.endswith("  It takes: location=… [day=…] [units=…] [days=…]\n")
+
+
+def test_an_unknown_tool_is_not_called(leadhand: Any) -> None:
+    assert leadhand(*CALL, "wether_tool").code == 2

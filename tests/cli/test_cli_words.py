@@ -1,0 +1,113 @@
+"""Exit codes, and how things are put into words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from leadhand.cli.console import clean, sentence, shortened
+from leadhand.cli.exit_codes import exit_code
+from leadhand.cli.options import Place
+from leadhand.cli.words import age, duration, label, money, spent
+from leadhand.domain.run import RunStatus
+
+S = RunStatus
+
+
+def failure(class_: str, type_: str = "x") -> dict[str, Any]:
+    return {"class": class_, "type": type_, "message": "", "next_action": ""}
+
+
+def gaps(*classes: str) -> list[dict[str, Any]]:
+    return [{"class": class_, "name": "x", "reason": "", "next_action": ""} for class_ in classes]
+
+
+@pytest.mark.parametrize(
+    ("status", "why", "missing", "code"),
+    [
+        (S.SUCCEEDED, None, [], 0),
+        (S.FAILED, None, [], 1),
+        (S.FAILED, None, gaps("unavailable"), 1),
+        (S.CANCELLED, None, gaps("exhausted"), 1),
+        (S.PARTIAL, None, gaps("transient"), 3),
+        (S.WAITING, None, [], 4),
+        (S.PARTIAL, None, gaps("transient", "exhausted"), 5),
+        (S.PARTIAL, failure("exhausted", "time"), gaps("insufficient"), 5),
+        (S.FAILED, None, gaps("exhausted"), 5),
+        (S.FAILED, failure("exhausted", "allowance"), [], 5),
+        (S.FAILED, failure("unavailable", "bad_key"), [], 6),
+        (S.FAILED, failure("unavailable", "unknown_model"), [], 6),
+        (S.FAILED, failure("unavailable", "not_an_api"), [], 6),
+        (S.FAILED, failure("unavailable", "quota"), [], 6),
+        (S.FAILED, failure("unavailable", "bad_key"), gaps("exhausted"), 6),
+        (S.FAILED, failure("unavailable", "unknown_tool"), [], 1),
+        (S.FAILED, failure("transient", "timeout"), gaps("exhausted"), 1),
+        (S.PARTIAL, failure("unavailable", "bad_key"), gaps("transient"), 3),
+        (S.PAUSED, None, [], 130),
+        (S.RUNNING, None, [], 1),
+    ],
+)
+def test_every_end_has_its_exit_code(
+    status: RunStatus, why: dict[str, Any] | None, missing: list[dict[str, Any]], code: int
+) -> None:
+    assert exit_code(status, why, missing) == code
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.04, "0.0 s"),
+        (9.94, "9.9 s"),
+        (9.96, "10 s"),
+        (59.6, "1 min"),
+        (200, "3 min 20 s"),
+        (3_600, "1 h"),
+        (7_500, "2 h 5 min"),
+        (-1, "0.0 s"),
+    ],
+)
+def test_durations(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("usd", "words"),
+    [(None, "cost unknown"), (0, "$0"), (0.0042, "$0.0042"), (0.05, "$0.05"), (1.5, "$1.50"), (1e-9, "$0.000000001")],
+)
+def test_money(usd: float | None, words: str) -> None:
+    assert money(usd) == words
+
+
+def test_spending() -> None:
+    assert spent(0, 0, 0.0) == "no model requests"
+    assert spent(1, 0, 0.0) == "1 model request, $0"
+    assert spent(3, 3_412, None) == "3 model requests, 3,412 tokens, cost unknown"
+
+
+def test_ages() -> None:
+    now = datetime(2026, 11, 21, tzinfo=UTC)
+    ages = [age(now - timedelta(seconds=seconds), now) for seconds in (5, 61, 7_300, 200_000)]
+    assert ages == ["5 s", "1 min", "2 h", "2 d"]
+
+
+def test_a_subtask_is_named_with_its_arguments() -> None:
+    assert label("check_weather", {"location": "Paris", "days": 2}) == "check_weather · Paris, 2"
+    assert label("route", {"origin": {"$result": {"subtask": "wo-001.0", "path": "/raw"}}}) == "route · from wo-001.0"
+    assert label("plan", {"dry": True, "notes": None, "stops": ["Rome", "Oslo"]}) == "plan · yes, Rome, Oslo"
+    assert len(label("x" * 100, {"a": "b" * 100})) == 60
+
+
+def test_text_is_kept_from_steering_a_terminal() -> None:
+    assert clean("a\x1b[31mb\x07\x9bc\td\ne") == "a[31mbc\td\ne"
+    assert shortened("one\ntwo  three", 9) == "one two…"
+    assert (sentence("use this"), sentence("leadhand runs list")) == ("Use this", "leadhand runs list")
+
+
+def test_a_line_to_paste_never_shows_a_password() -> None:
+    place = Place(home="/tmp/a b", database="postgresql://me:secret@host/db")
+
+    line = place.command("runs", "resume", "run_1", tools=["t.py"])
+
+    assert line == ("leadhand runs resume run_1 --tools t.py --home '/tmp/a b' --database 'postgresql://me:…@host/db'")

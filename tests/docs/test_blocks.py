@@ -1,0 +1,118 @@
+"""What the documentation shows works: Python blocks run, command lines are understood, outputs are what comes out."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from documents import PAGES, ROOT, Block, blocks, named
+
+from leadhand.cli import plain
+from leadhand.cli.parser import parse
+from leadhand.domain.errors import UsageError
+
+PYTHON = [pytest.param(block, id=f"{named(page)}:{block.line}") for page in PAGES for block in blocks(page, "python")]
+SHELL = [pytest.param(block, id=f"{named(page)}:{block.line}") for page in PAGES for block in blocks(page, "shell")]
+FIRST = 'leadhand run --offline "'
+
+
+@pytest.fixture
+def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home and a directory of its own, and nothing in the environment that would choose another model."""
+    for name in [name for name in os.environ if name.startswith("LEADHAND_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("LEADHAND_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("own_place")
+@pytest.mark.parametrize("block", PYTHON)
+def test_python_blocks_run_and_print_what_the_page_shows(
+    block: Block, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "shown.py"  # tools look their own source up
+    path.write_text(block.text, encoding="utf-8")
+    names: dict[str, object] = {"__name__": "shown"}
+    exec(compile(block.text, str(path), "exec"), names)
+    for name, value in names.items():
+        if name.startswith("test_") and callable(value):
+            value()
+    if block.output is not None:
+        assert capsys.readouterr().out.strip() == block.output.strip()
+
+
+@pytest.mark.parametrize("block", SHELL)
+def test_command_lines_are_understood(block: Block) -> None:
+    for command in commands(block.text):
+        match command:
+            case ["uv", "run", "leadhand", *arguments] | ["leadhand", *arguments]:
+                try:
+                    assert plain.read(arguments) or parse(arguments)
+                except UsageError as error:
+                    pytest.fail(f"{shlex.join(command)}: {error}")
+            case ["uv", "run", script, *_] if "/" in script:
+                assert (ROOT / script).exists()
+            case _:
+                pass
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The simple commands of a few lines of shell, without assignments, redirections and background marks."""
+    for line in text.replace("\\\n", " ").splitlines():
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        command: list[str] = []
+        redirected = False
+        for word in lexer:
+            if set(word) <= set("&|;"):
+                yield from [command] if command else []
+                command = []
+            elif set(word) <= set("<>"):
+                redirected = True
+            elif redirected:
+                redirected = False
+            elif command or not re.fullmatch(r"\w+=.*", word):
+                command.append(word)
+        yield from [command] if command else []
+
+
+def test_the_readme_names_its_two_commands_in_so_many_words() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert (
+        "pip install uv && uv run leadhand run --offline \"What's the weather in Paris tomorrow, and how do I get from "
+        'the Louvre to Orly airport?"\n'
+    ) in text
+    assert "\nuv run pytest\n" in text
+
+
+def test_the_readme_shows_what_its_first_command_prints(tmp_path: Path) -> None:
+    """But for the weather, which is that of the day."""
+    block = next(block for block in blocks(ROOT / "README.md", "shell") if FIRST in block.text)
+    assert block.output is not None
+    words = next(command for command in commands(block.text) if "leadhand" in command)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("LEADHAND_")}
+    ran = subprocess.run(
+        [sys.executable, "-m", *words[words.index("leadhand") :]],
+        env={**environment, "LEADHAND_HOME": str(tmp_path), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=True,
+    )
+    printed, shown = ran.stdout.strip().splitlines(), block.output.strip().splitlines()
+    assert printed[1:] == shown[1:]
+    assert printed[0].split("France, ")[0] == shown[0].split("France, ")[0]
+
+
+def test_the_pictures_fetch_nothing() -> None:
+    pictures = list((ROOT / "docs" / "pictures").glob("*.svg"))
+    assert pictures
+    for picture in pictures:
+        text = picture.read_text(encoding="utf-8")
+        assert not re.search(r"url\(['\"]?https?:|@import|<image|<script", text), picture.name

@@ -1,0 +1,315 @@
+"""Histories of runs, made up step by step: what a controller, hosts, models, tools and people may do, in any order.
+
+Every choice is made by ``pick``, which takes one of a sequence: Hypothesis when it explores, a seeded random source
+when a whole history is wanted at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from domain.invariants import check_budget, check_state, check_step, total
+from leadhand.domain import commands as do
+from leadhand.domain import events as ev
+from leadhand.domain.approval import Approval, args_hash
+from leadhand.domain.assignment import OpenCall, Role
+from leadhand.domain.conversation import AssistantMessage
+from leadhand.domain.decisions import decide, due, standstill
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.evolve import evolve, start
+from leadhand.domain.ids import model_call_id, tool_call_id
+from leadhand.domain.lifecycle import AttemptStatus
+from leadhand.domain.limits import Amount, Limits, Usage
+from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.domain.state import AttemptState, ModelTurn, RunState
+from leadhand.domain.tool import Effect, Source, ToolSpec
+from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.flows.flow import Flow
+from leadhand.flows.work_order import WorkOrderFlow
+
+NOON = datetime(2025, 12, 16, 10, tzinfo=UTC)
+ROUNDS = 300
+"""Rounds of decisions after which a controller is going in circles."""
+
+_T = TypeVar("_T")
+Pick = Callable[[Sequence[Any]], Any]
+
+_NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
+TOOLS = (
+    ToolSpec(name="look", description="Look.", parameters=_NUMBER, retries=1),
+    ToolSpec(name="write", description="Write.", parameters={"type": "object"}, effect=Effect.IDEMPOTENT),
+    ToolSpec(name="send", description="Send.", parameters={"type": "object"}, effect=Effect.ONCE),
+)
+
+
+def failure(class_: FailureClass | str, type_: str = "made_up", message: str = "it did not work") -> Failure:
+    return Failure.model_validate({"message": message, "type": type_, "class": class_})
+
+
+def definition(**limits: Any) -> RunDefinition:
+    """A run of the work-order flow with three tools, and limits that a few calls can reach."""
+    return RunDefinition(
+        request="look, write and send",
+        flow="work-order",
+        models=ModelChoice(default="fake"),
+        tools=TOOLS,
+        limits=Limits.model_validate({"max_requests": 40, "max_tokens": 40_000, "budget_nanousd": 4_000, **limits}),
+        held_back=Amount(requests=1, tokens=1_000, nanousd=100),
+    )
+
+
+class History:
+    """A log as it comes into being, its state, and everything that may happen next. Every step is checked."""
+
+    def __init__(self, what: RunDefinition | None = None, flow: Flow | None = None) -> None:
+        self.flow: Flow = flow or WorkOrderFlow()
+        self.now = NOON
+        self.honest = True
+        self.stuck = ""
+        self.late: list[str] = []
+        first = ev.Entry(seq=1, at=NOON, epoch=1, event=ev.RunStarted(definition=what or definition()))
+        self.log: list[ev.Entry] = [first]
+        self.state: RunState = start("run_1", first)
+
+    # --- writing -----------------------------------------------------------------------------------------------------
+
+    def write(self, *events: ev.AnyEvent, epoch: int | None = None) -> None:
+        """Commit events, one after another; whatever may not be, fails here."""
+        for event in events:
+            if epoch is None:
+                epoch = self.state.epoch
+            entry = ev.Entry(seq=self.state.seq + 1, at=self.now, epoch=epoch, event=event)
+            self.log.append(entry)
+            after = evolve(self.state, entry)
+            check_step(self.state, after)
+            check_state(after, self.log)
+            check_budget(after, honest=self.honest)
+            self._remember(self.state, after)
+            self.state = after
+
+    def _remember(self, before: RunState, after: RunState) -> None:
+        for key, assignment in before.assignments.items():
+            was, now = assignment.attempt, after.assignments[key].attempt
+            if was is not None and (now is None or now.attempt != was.attempt):
+                self.late.append(was.attempt)
+
+    def command(self, command: do.Command) -> bool:
+        """Have a command decided and what follows committed; False when it was refused."""
+        try:
+            events = decide(self.state, command, self.now)
+        except do.Refused:
+            return False
+        self.write(*events)
+        return bool(events)
+
+    def decide_all(self) -> None:
+        """What a controller does after every batch: all that follows, until nothing is left to decide."""
+        for _ in range(ROUNDS):
+            wanted = [*due(self.state), *self._questions()] or [*self.flow.next(self.state)] or standstill(self.state)
+            happened = [self.command(command) for command in wanted]
+            if not any(happened):
+                break
+        else:
+            raise AssertionError(f"nothing came to rest after {ROUNDS} rounds; the last wish was {wanted}")
+        state = self.state
+        if not (state.finished or state.live or state.status in (RunStatus.PAUSED, RunStatus.WAITING)):
+            self.stuck = f"nothing is under way, and all that is wanted was refused: {wanted}"
+        if state.status is RunStatus.WAITING and not state.parked:
+            self.stuck = "the run waits, and for nobody"
+
+    def _questions(self) -> list[do.Command]:
+        return [
+            do.AskApproval(
+                approval=Approval(
+                    approval_id=call.call_id,
+                    attempt=attempt.attempt,
+                    tool=call.tool,
+                    args=call.args,
+                    effect=Effect.ONCE,
+                )
+            )
+            for attempt in self.attempts(AttemptStatus.PARKED)
+            for call in attempt.open_calls
+            if call.kind == "approval" and call.call_id not in self.state.approvals
+        ]
+
+    # --- looking -----------------------------------------------------------------------------------------------------
+
+    def attempts(self, *statuses: AttemptStatus) -> list[AttemptState]:
+        """Current attempts in one of the given statuses."""
+        found = (assignment.attempt for assignment in self.state.assignments.values())
+        return [attempt for attempt in found if attempt is not None and attempt.status in statuses]
+
+    @property
+    def live(self) -> list[AttemptState]:
+        return self.attempts(AttemptStatus.SCHEDULED, AttemptStatus.RUNNING)
+
+    def role(self, attempt: AttemptState) -> str:
+        return self.state.assignments[_assignment(attempt)].assignment.role
+
+    # --- what hosts see ----------------------------------------------------------------------------------------------
+
+    def starts(self, attempt: AttemptState) -> None:
+        self.write(ev.AttemptStarted(attempt=attempt.attempt, host="host-1"))
+
+    def asks_model(self, attempt: AttemptState, reserved: Amount) -> str | None:
+        """Reserve and begin a model call, if the budget allows it; the call's id."""
+        key = _assignment(attempt)
+        turn = 1 + sum(isinstance(call, ModelTurn) for call in self.state.assignments[key].calls)
+        final = self.role(attempt) == Role.COMPOSE
+        held_back = Amount() if final else self.state.definition.held_back
+        if not total(self.state.spent, self.state.held, reserved, held_back).fits(self.state.definition.limits.ceiling):
+            return None
+        call_id = model_call_id(key, turn)
+        self.write(
+            ev.ModelCallBegan(attempt=attempt.attempt, call_id=call_id, model="fake", reserved=reserved, final=final)
+        )
+        return call_id
+
+    def model_answers(
+        self, attempt: str, call_id: str, usage: Usage | None, *, value: Any = None, text: str = "", fails: bool = False
+    ) -> None:
+        held = self.state.reserved.get(attempt, {}).get(call_id)
+        if usage is not None and held is not None and not _within(usage, held):
+            self.honest = False
+        self.write(
+            ev.ModelCallReturned(
+                attempt=attempt,
+                call_id=call_id,
+                model="fake",
+                message=None if fails else AssistantMessage(text=text),
+                value=None if fails else value,
+                failure=failure("transient") if fails else None,
+                usage=usage,
+            )
+        )
+
+    def calls_tool(self, attempt: AttemptState, tool: ToolSpec, *, ok: bool | None, position: int = 0) -> str:
+        """Begin a tool call, and end it too unless ``ok`` is None; the call's id."""
+        call_id = tool_call_id(_assignment(attempt), 0, position)
+        self.write(
+            ev.ToolCallBegan(
+                attempt=attempt.attempt, call_id=call_id, tool=tool.name, args={"n": 1}, effect=tool.effect
+            )
+        )
+        if ok is not None:
+            self.write(
+                ev.ToolCallReturned(
+                    attempt=attempt.attempt,
+                    call_id=call_id,
+                    tool=tool.name,
+                    ok=ok,
+                    summary="seen" if ok else None,
+                    raw={"n": 1} if ok else None,
+                    sources=(Source(title="A page", url="https://example.org/a"),) if ok else (),
+                    failure=None if ok else failure("transient"),
+                )
+            )
+        return call_id
+
+    def returns(self, attempt: AttemptState, result: WorkResult) -> None:
+        self.write(ev.AttemptReturned(attempt=attempt.attempt, result=result))
+
+    def fails(self, attempt: AttemptState, class_: FailureClass, type_: str = "made_up") -> None:
+        self.returns(attempt, WorkResult.failed("task", failure(class_, type_)))
+
+    def parks(self, attempt: AttemptState, kinds: Sequence[str]) -> None:
+        key = _assignment(attempt)
+        self.write(
+            ev.AttemptParked(
+                attempt=attempt.attempt,
+                open_calls=tuple(
+                    OpenCall.model_validate(
+                        {"call_id": f"{attempt.attempt}/{key}/c{n}", "kind": kind, "tool": "send", "args": {"n": n}}
+                    )
+                    for n, kind in enumerate(kinds)
+                ),
+            )
+        )
+
+    def answers_all(self, attempt: AttemptState, *, ok: bool = True) -> None:
+        """Answer what a parked attempt waits for, each call by whoever it concerns."""
+        for call in attempt.open_calls:
+            if call.call_id in attempt.answers:
+                continue
+            if call.kind == "approval":
+                self.write(
+                    ev.ApprovalAnswered(approval_id=call.call_id, approve=ok, args_hash=args_hash(call.args), by="me")
+                )
+            else:
+                self.write(ev.ChildAnswered(call_id=call.call_id, ok=ok, content="an answer"))
+
+    # --- whole attempts ----------------------------------------------------------------------------------------------
+
+    def works(self, attempt: AttemptState) -> None:
+        """Carry a subtask out as it should be: start, call the tool it names, return what it said."""
+        key = _assignment(attempt)
+        if attempt.status is AttemptStatus.SCHEDULED:
+            self.starts(attempt)
+        tool = self.state.tools.get(self.state.subtasks[key].subtask.tool or "")
+        done = [call.call_id for call in self.state.assignments[key].evidence if call.ok]
+        sources: tuple[Source, ...] = ()
+        if tool is not None and not done:
+            done = [self.calls_tool(attempt, tool, ok=True)]
+            sources = (Source(title="A page", url="https://example.org/a"),)
+        data = ResultData(summary=f"{key} is done", sources=sources)
+        self.returns(attempt, WorkResult(task_name="task", ok=True, data=data, used=tuple(done)))
+
+    def thinks(self, attempt: AttemptState, value: Any = None, text: str = "an answer") -> None:
+        """Carry a thought out: ask the model (or fail for want of allowance), and return what it said."""
+        if attempt.status is AttemptStatus.SCHEDULED:
+            self.starts(attempt)
+        call_id = self.asks_model(attempt, Amount(requests=1, tokens=100, nanousd=10))
+        if call_id is None:
+            self.fails(attempt, FailureClass.EXHAUSTED)
+            return
+        self.model_answers(attempt.attempt, call_id, Usage(input_tokens=50, output_tokens=50, nanousd=10), value=value)
+        self.returns(attempt, WorkResult(task_name="thought", ok=True, data=ResultData(summary=text)))
+
+    def taken_over(self) -> None:
+        """The owner died; another process claims the run and gives up what was running."""
+        running = self.attempts(AttemptStatus.RUNNING)
+        self.write(ev.RunClaimed(owner="host-2"), epoch=self.state.epoch + 1)
+        for attempt in running:
+            self.command(do.GiveUpAttempt(attempt=attempt.attempt, failure=failure("lost", "process_died")))
+
+    def finish(self) -> None:
+        """From here on all goes well; and then every run comes to its end."""
+        for _ in range(ROUNDS):
+            self.decide_all()
+            if self.state.finished is not None or self.stuck:
+                return
+            if self.state.status is RunStatus.PAUSED:
+                self.write(ev.ResumeRequested(by="me"))
+            for attempt in self.attempts(AttemptStatus.PARKED):
+                self.answers_all(attempt)
+            for attempt in self.live:
+                if _assignment(attempt) in self.state.subtasks:
+                    self.works(attempt)
+                else:
+                    self.thinks(attempt, self.thought(attempt))
+        raise AssertionError("the run never ended")
+
+    def thought(self, attempt: AttemptState) -> Any:
+        """A sound thought of the role: a plan of one subtask, or a review that accepts what was completed."""
+        assignment = self.state.assignments[_assignment(attempt)].assignment
+        if assignment.role == Role.PLAN:
+            return {"goal": "it", "subtasks": [{"name": "look", "tool": "look", "args": {"n": 1}}]}
+        if assignment.role == Role.REVIEW:
+            verdicts = [
+                {"subtask": key, "verdict": "accept" if self.state.subtasks[key].status == "completed" else "drop"}
+                for key in assignment.covers
+            ]
+            return {"verdicts": verdicts, "complete": all(verdict["verdict"] == "accept" for verdict in verdicts)}
+        return None
+
+
+def _assignment(attempt: AttemptState) -> str:
+    return attempt.attempt.rpartition("/a")[0]
+
+
+def _within(usage: Usage, held: Amount) -> bool:
+    used = usage.amount
+    return used.requests <= held.requests and used.tokens <= held.tokens and used.nanousd <= held.nanousd

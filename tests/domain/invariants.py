@@ -1,0 +1,224 @@
+"""What holds of every run at every moment, whatever happened: checked after each step of every history made here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from leadhand.domain import commands as do
+from leadhand.domain import events as ev
+from leadhand.domain.decisions import decide, due
+from leadhand.domain.evolve import evolve, fold, start
+from leadhand.domain.ids import assignment_of, event_id
+from leadhand.domain.lifecycle import ATTEMPT, RUN, SETTLED_SUBTASK, SUBTASK, AttemptStatus, SubtaskStatus
+from leadhand.domain.limits import Amount
+from leadhand.domain.outcome import gaps
+from leadhand.domain.run import ENDED, RunStatus
+from leadhand.domain.state import AssignmentState, RunState
+
+LONG_LOG = 400
+"""Entries above which a log is checked in steps of a twentieth, so that a check costs what a test can pay."""
+
+
+def check_log(run_id: str, entries: Sequence[ev.Entry]) -> RunState:
+    """Fold a log entry by entry, and hold every state and every step against the invariants."""
+    assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
+    state = start(run_id, entries[0])
+    if len(entries) > LONG_LOG:
+        stride = len(entries) // 20
+        for first in range(1, len(entries), stride):
+            state = fold(state, entries[first : first + stride])
+            check_state(state, entries)
+        return state
+    for entry in entries[1:]:
+        after = evolve(state, entry)
+        check_step(state, after)
+        check_state(after, entries)
+        state = after
+    return state
+
+
+def check_step(before: RunState, after: RunState) -> None:
+    """One entry: what was issued stays as it was, and every status moves along its table."""
+    if after.status is not before.status:
+        assert after.status in RUN[before.status], f"a run went from {before.status} to {after.status}"
+    for key, order in before.orders.items():
+        assert after.orders[key].order is order.order, f"{key} changed after it was issued"
+    for key, subtask in before.subtasks.items():
+        now = after.subtasks[key]
+        assert now.subtask is subtask.subtask, f"{key} changed after it was issued"
+        if now.status is not subtask.status:
+            assert now.status in SUBTASK[subtask.status], f"{key} went from {subtask.status} to {now.status}"
+        assert now.event_ids[: len(subtask.event_ids)] == subtask.event_ids, f"{key} lost evidence"
+    for key, assignment in before.assignments.items():
+        was, now = assignment.attempt, after.assignments[key].attempt
+        if was is None:
+            assert now is None, f"{key} was closed and is tried again"
+        elif now is not None and now.attempt == was.attempt and now.status is not was.status:
+            assert now.status in ATTEMPT[was.status], f"{now.attempt} went from {was.status} to {now.status}"
+        elif now is not None and now.attempt != was.attempt:
+            assert AttemptStatus.SETTLED in ATTEMPT[was.status] | {was.status}, f"{now.attempt} came too soon"
+            assert now.number == was.number + 1
+    for kind in ("requests", "tokens", "nanousd"):
+        assert getattr(after.spent, kind) >= getattr(before.spent, kind), f"{kind} were given back after being spent"
+
+
+def check_state(state: RunState, entries: Sequence[ev.Entry]) -> None:
+    """One state: its parts say the same, its evidence is its own, and nothing is owed or hidden."""
+    _check_attempts(state)
+    _check_readiness(state)
+    _check_orders(state)
+    _check_evidence(state, entries)
+    _check_money(state)
+    if state.finished is not None:
+        _check_end(state)
+
+
+def _check_attempts(state: RunState) -> None:
+    expected: dict[AttemptStatus, set[str]] = {status: set() for status in AttemptStatus}
+    for key, assignment in state.assignments.items():
+        if assignment.attempt is not None:
+            assert assignment_of(assignment.attempt.attempt) == key
+            expected[assignment.attempt.status].add(key)
+    assert set(state.live) == expected[AttemptStatus.SCHEDULED] | expected[AttemptStatus.RUNNING]
+    assert set(state.parked) == expected[AttemptStatus.PARKED]
+    assert set(state.unsettled) == expected[AttemptStatus.RETURNED]
+    assert set(state.retrying) == expected[AttemptStatus.SETTLED]
+    for key in state.parked:
+        attempt = state.assignments[key].attempt
+        assert attempt is not None
+        assert attempt.open_calls
+        assert attempt.attempt not in state.reserved, f"{attempt.attempt} is parked and holds a reservation"
+
+
+def _check_readiness(state: RunState) -> None:
+    for key, subtask in state.subtasks.items():
+        assignment: AssignmentState | None = state.assignments.get(key)
+        waits = [needed for needed in subtask.subtask.needs if state.subtasks[needed].status not in SETTLED_SUBTASK]
+        match subtask.status:
+            case SubtaskStatus.PENDING:
+                assert assignment is None
+                assert (key in state.ready) + (key in state.doomed or key in state.awaited) == 1, f"{key} is nowhere"
+            case SubtaskStatus.RUNNING:
+                assert assignment is not None
+                assert assignment.attempt is not None
+                assert key not in state.parked
+            case SubtaskStatus.WAITING:
+                assert key in state.parked
+            case SubtaskStatus.COMPLETED:
+                assert assignment is not None
+                assert assignment.closed
+                assert assignment.ok
+                assert subtask.data is not None
+                assert subtask.failure is None
+            case SubtaskStatus.FAILED | SubtaskStatus.DROPPED:
+                assert assignment is None or assignment.closed
+                assert subtask.failure is not None
+        if key in state.ready:
+            assert all(state.subtasks[needed].status is SubtaskStatus.COMPLETED for needed in subtask.subtask.needs)
+        if key in state.awaited and key not in state.doomed:
+            assert state.awaited[key] == len(waits) > 0
+        if key in state.doomed:
+            cause = state.doomed[key]
+            assert cause in subtask.subtask.needs
+            assert state.subtasks[cause].status in (SubtaskStatus.FAILED, SubtaskStatus.DROPPED)
+    pending = {key for key, subtask in state.subtasks.items() if subtask.status is SubtaskStatus.PENDING}
+    assert pending >= set(state.ready) | set(state.doomed) | set(state.awaited)
+
+
+def _check_orders(state: RunState) -> None:
+    for number, (key, order) in enumerate(state.orders.items(), start=1):
+        assert key == f"wo-{number:03d}"
+        subtasks = [state.subtasks[subtask] for subtask in order.order.subtask_keys()]
+        assert order.open == sum(subtask.status not in SETTLED_SUBTASK for subtask in subtasks)
+        under_way = (SubtaskStatus.RUNNING, SubtaskStatus.WAITING)
+        assert order.running == sum(subtask.status in under_way for subtask in subtasks)
+        assert order.review is None or not order.open
+    for subtask in state.subtasks.values():
+        if subtask.superseded_by is not None:
+            assert state.subtasks[subtask.superseded_by].subtask.repairs_subtask == subtask.key
+            assert not subtask.accepted, f"{subtask.key} was accepted and is done again"
+
+
+def _check_evidence(state: RunState, entries: Sequence[ev.Entry]) -> None:
+    seen: dict[str, str] = {}
+    for subtask in state.subtasks.values():
+        for cited in subtask.event_ids:
+            assert cited not in seen, f"{cited} is evidence of {seen.get(cited)} and of {subtask.key}"
+            seen[cited] = subtask.key
+            entry = entries[int(cited.removeprefix("e-")) - 1]
+            assert event_id(entry.seq) == cited
+            match entry.event:
+                case ev.AttemptSettled():
+                    assert assignment_of(entry.event.attempt) == subtask.key
+                case ev.SubtaskBlocked():
+                    assert entry.event.subtask == subtask.key
+                case _:
+                    raise AssertionError(f"{cited} is {entry.event.type}, which says nothing about {subtask.key}")
+        assert (subtask.status in SETTLED_SUBTASK) <= bool(subtask.event_ids), f"{subtask.key} has no evidence"
+
+
+def _check_money(state: RunState) -> None:
+    for amount in (state.spent, state.held):
+        assert amount.requests >= 0
+        assert amount.tokens >= 0
+        assert amount.nanousd >= 0
+
+
+def check_budget(state: RunState, *, honest: bool) -> None:
+    """What is spent and held is within the limits, as long as nobody reported more than was reserved."""
+    if honest:
+        assert (state.spent + state.held).fits(state.definition.limits.ceiling)
+
+
+def _check_end(state: RunState) -> None:
+    finished = state.finished
+    assert finished is not None
+    assert state.status is finished.status
+    assert state.status in ENDED
+    assert due(state) == []
+    assert not [*state.live, *state.parked, *state.unsettled, *state.retrying], "something outlived its run"
+    assert state.held == Amount(), "a finished run holds a reservation"
+    for command in ANY_COMMAND:
+        try:
+            decide(state, command, state.created_at)
+        except do.Refused:
+            continue
+        raise AssertionError(f"a finished run accepted {command}")
+    if state.status is RunStatus.SUCCEEDED:
+        standing = [subtask for subtask in state.subtasks.values() if subtask.superseded_by is None]
+        assert standing
+        assert all(subtask.accepted for subtask in standing)
+        assert not gaps(state)
+        assert not finished.gaps
+
+
+ANY_COMMAND: list[do.Command] = [
+    do.RefuseParts(parts=()),
+    do.Settle(assignment="plan"),
+    do.TryAgain(assignment="plan"),
+    do.Continue(assignment="plan"),
+    do.Pause(),
+    do.Wait(),
+    do.Resume(),
+    do.Finish(answer="again"),
+    do.Finish(answer="again", status=RunStatus.CANCELLED),
+]
+
+
+def differences(one: RunState, other: RunState) -> dict[str, tuple[Any, Any]]:
+    """The fields in which two states differ."""
+    return {
+        field.name: (getattr(one, field.name), getattr(other, field.name))
+        for field in fields(RunState)
+        if getattr(one, field.name) != getattr(other, field.name)
+    }
+
+
+def total(*amounts: Amount) -> Amount:
+    """The sum of amounts."""
+    summed = Amount()
+    for amount in amounts:
+        summed = summed + amount
+    return summed

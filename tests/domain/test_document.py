@@ -1,0 +1,149 @@
+"""The run document and the line in the list of runs: projections of the log, in the shapes that others rely on."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from domain.histories import History
+from domain.moves import histories
+from leadhand.domain import events as ev
+from leadhand.domain.document import iso, run_document
+from leadhand.domain.lifecycle import SETTLED_SUBTASK
+from leadhand.domain.listing import is_subtask, listing_change
+from leadhand.domain.run import ENDED
+
+_SETTINGS = settings(max_examples=80, deadline=None)
+
+KEYS = {
+    *("run_id", "flow", "request", "status", "answer", "sources", "gaps", "work_orders", "work_states", "work_state"),
+    *("context_store", "artifacts", "approvals", "usage", "limits", "model", "created_at", "finished_at", "last_seq"),
+}
+"""What ``wire.md`` promises of every run of the work-order flow."""
+
+
+def document(history: History) -> dict[str, Any]:
+    """The document of a history, as JSON has it."""
+    made = run_document(history.state, history.log, owner="host-1")
+    return json.loads(json.dumps(made))
+
+
+@_SETTINGS
+@given(histories(most_steps=60))
+def test_the_document_has_the_promised_keys_and_is_json(history: History):
+    made = document(history)
+
+    assert set(made) >= KEYS
+    assert made["status"] == history.state.status
+    assert made["last_seq"] == len(history.log)
+    assert set(made["usage"]) >= {"requests", "input_tokens", "output_tokens", "cost_usd"}
+    assert (made["owner"] is None) == (history.state.status in ENDED)
+    assert (made["answer"] is None) == (history.state.finished is None)
+
+
+@_SETTINGS
+@given(histories(most_steps=60))
+def test_there_is_one_state_for_each_order_and_the_latest_stands_alone_too(history: History):
+    made = document(history)
+
+    assert [order["work_order_id"] for order in made["work_orders"]] == list(history.state.orders)
+    assert [state["work_order_id"] for state in made["work_states"]] == list(history.state.orders)
+    assert made["work_state"] == (made["work_states"][-1] if made["work_states"] else None)
+    for order, state in zip(made["work_orders"], made["work_states"], strict=True):
+        assert list(state["subtask_state"]) == [str(index) for index in range(len(order["subtasks"]))]
+        assert [shown["name"] for shown in state["subtask_state"].values()] == [s["name"] for s in order["subtasks"]]
+        assert state["completed"] == all(s["status"] == "completed" for s in state["subtask_state"].values())
+        assert all({"name", "args", "tool"} <= set(subtask) for subtask in order["subtasks"])
+
+
+@_SETTINGS
+@given(histories(most_steps=60))
+def test_the_evidence_of_a_subtask_is_in_the_context_store_and_is_about_it(history: History):
+    made = document(history)
+    kept = {event["event_id"]: event for event in made["context_store"]["events"]}
+
+    cited: list[str] = []
+    for state in made["work_states"]:
+        for index, subtask in state["subtask_state"].items():
+            for event_id in subtask["event_ids"]:
+                event = kept[event_id]
+                assert event["refs"] == {"work_order_id": state["work_order_id"], "subtask_index": int(index)}
+                assert event["task_name"] == subtask["name"]
+                cited.append(event_id)
+            last = kept[subtask["event_ids"][-1]] if subtask["event_ids"] else None
+            if subtask["status"] == "completed":
+                assert last is not None
+                assert last["result"] == "success"
+                assert last["content"]["summary"]
+    assert sorted(cited) == sorted(kept), "an event belongs to nobody, or to two"
+
+
+@_SETTINGS
+@given(histories(most_steps=60))
+def test_an_event_in_the_context_store_holds_the_arguments_and_the_outcome(history: History):
+    for event in document(history)["context_store"]["events"]:
+        assert set(event) >= {"event_id", "timestamp", "task_name", "result", "agent", "content", "refs"}
+        assert event["result"] in ("success", "failure")
+        if event["result"] == "failure":
+            assert set(event["content"]["error"]) >= {"message", "type", "class"}
+        assert event["timestamp"].endswith("Z")
+
+
+@_SETTINGS
+@given(histories(most_steps=60))
+def test_the_document_made_twice_is_the_same(history: History):
+    assert document(history) == document(history)
+
+
+@_SETTINGS
+@given(histories(most_steps=60), st.data())
+def test_the_counts_of_a_listing_are_the_same_however_the_log_was_appended(history: History, data: st.DataObject):
+    events = [entry.event for entry in history.log]
+    cut = data.draw(st.integers(0, len(events)))
+    whole, first, second = (listing_change(part) for part in (events, events[:cut], events[cut:]))
+
+    for kind in ("subtasks", "completed", "failed"):
+        assert getattr(whole, kind) == getattr(first, kind) + getattr(second, kind)
+    assert whole.status == (second.status or first.status)
+
+
+@_SETTINGS
+@given(histories(most_steps=60))
+def test_a_listing_counts_what_the_state_shows(history: History):
+    change = listing_change([entry.event for entry in history.log])
+    subtasks = history.state.subtasks.values()
+
+    assert change.status is history.state.status
+    assert change.subtasks == len(subtasks)
+    assert change.completed + change.failed == sum(subtask.status in SETTLED_SUBTASK for subtask in subtasks)
+    assert change.completed == sum(subtask.data is not None for subtask in subtasks)
+
+
+def test_the_thoughts_of_a_lead_are_no_subtasks():
+    assert is_subtask("wo-001.0")
+    assert not any(map(is_subtask, ("plan", "compose", "review-wo-001-0", "wo-001.0/a1")))
+
+
+def test_times_are_written_in_utc_to_the_millisecond():
+    there = timezone(timedelta(hours=2))
+
+    assert iso(datetime(2025, 12, 16, 12, 0, 0, 123_999, tzinfo=there)) == "2025-12-16T10:00:00.123Z"
+    assert iso(datetime(2025, 12, 16, 10, tzinfo=UTC)) == "2025-12-16T10:00:00.000Z"
+    assert iso(None) is None
+
+
+def test_the_evidence_of_an_event_is_counted_from_the_log_itself():
+    history = History()
+    history.finish()
+    made = document(history)
+
+    (event,) = made["context_store"]["events"]
+    entry = history.log[int(event["event_id"].removeprefix("e-")) - 1]
+    assert isinstance(entry.event, ev.AttemptSettled)
+    assert event["content"]["n"] == 1
+    assert event["content"]["raw"] == {"n": 1}
+    assert event["agent"] == "worker_look"

@@ -1,0 +1,181 @@
+"""What a run comes to: the answer's sources, its gaps, and a summary that needs no model and hides nothing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from domain.histories import History, definition
+from domain.moves import histories
+from leadhand.domain import commands as do
+from leadhand.domain import events as ev
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.lifecycle import SubtaskStatus
+from leadhand.domain.outcome import answer_sources, gaps, plain_summary, presentable, status_of, unverified
+from leadhand.domain.review import Review
+from leadhand.domain.run import RunStatus
+from leadhand.domain.thoughts import CITATION
+from leadhand.domain.work_order import OutOfReach, Subtask, WorkOrder
+
+_SETTINGS = settings(max_examples=100, deadline=None)
+
+
+@_SETTINGS
+@given(histories(most_steps=60))
+def test_the_plain_summary_names_every_gap_and_every_result(history: History):
+    state = history.state
+    summary = plain_summary(state)
+
+    assert summary.strip()
+    for gap in gaps(state):
+        assert gap.name in summary
+        assert gap.reason in summary
+        assert gap.next_action
+    for subtask in presentable(state):
+        assert subtask.data is not None
+        assert subtask.data.summary in summary
+
+
+@_SETTINGS
+@given(histories(most_steps=60))
+def test_the_plain_summary_cites_only_sources_the_answer_has(history: History):
+    count = len(answer_sources(history.state))
+
+    assert {int(number) for number in CITATION.findall(plain_summary(history.state))} <= set(range(1, count + 1))
+
+
+@_SETTINGS
+@given(histories(most_steps=60))
+def test_everything_asked_for_is_either_in_the_answer_or_a_gap(history: History):
+    state = history.state
+    shown = {subtask.key for subtask in presentable(state) if subtask.accepted}
+    missing = {f"{gap.work_order_id}.{gap.subtask_index}" for gap in gaps(state) if gap.work_order_id is not None}
+
+    for key, subtask in state.subtasks.items():
+        if subtask.superseded_by is None:
+            assert (key in shown) != (key in missing), f"{key} is {subtask.status}"
+        else:
+            assert key not in shown | missing
+    assert {part.what for part in state.cannot} <= {gap.name for gap in gaps(state)}
+
+
+@_SETTINGS
+@given(histories(most_steps=60))
+def test_what_was_not_reviewed_is_shown_and_is_a_gap(history: History):
+    state = history.state
+    named = {(gap.work_order_id, gap.subtask_index) for gap in gaps(state)}
+
+    for subtask in state.subtasks.values():
+        if unverified(subtask) and subtask.superseded_by is None:
+            assert (subtask.order, subtask.position) in named
+            assert "(unverified)" in plain_summary(state)
+
+
+@_SETTINGS
+@given(histories(most_steps=60))
+def test_every_source_is_backed_by_an_event_of_the_subtask_it_came_from(history: History):
+    for source in answer_sources(history.state):
+        entry = history.log[int(source.event_id.removeprefix("e-")) - 1]
+        assert isinstance(entry.event, ev.AttemptSettled)
+        assert entry.event.ok
+
+
+@_SETTINGS
+@given(histories(to_the_end=True))
+def test_the_status_is_what_the_evidence_makes_of_it(history: History):
+    finished = history.state.finished
+    if finished is None or finished.status is RunStatus.CANCELLED:
+        return
+    assert finished.gaps == tuple(gaps(history.state))
+    if finished.status is RunStatus.SUCCEEDED:
+        assert not finished.gaps
+    elif finished.status is RunStatus.PARTIAL:
+        assert finished.gaps
+        assert any(presentable(history.state))
+
+
+def judged(verdicts: list[str], *, missing: int = 0, complete: bool = True, cannot: tuple[str, ...] = ()) -> History:
+    """A history of one order, whose subtasks all came back and were judged as said."""
+    history = History(definition(max_steps=1))
+    subtasks = tuple(Subtask(name=f"s{number}") for number in range(len(verdicts)))
+    history.command(do.IssueOrder(order=WorkOrder(work_order_id="wo-001", goal="it", subtasks=subtasks)))
+    history.decide_all()
+    for attempt in history.live:
+        history.works(attempt)
+    for key in list(history.state.unsettled):
+        history.command(do.Settle(assignment=key))
+    review = {
+        "verdicts": [
+            {"subtask": f"wo-001.{number}", "verdict": verdict, "reason": "so it seems"}
+            for number, verdict in enumerate(verdicts)
+            if verdict != "none"
+        ],
+        "complete": complete,
+        "missing": [{"name": f"m{number}"} for number in range(missing)],
+    }
+    history.command(do.JudgeOrder(work_order_id="wo-001", review=Review.model_validate(review)))
+    history.command(do.RefuseParts(parts=tuple(OutOfReach(what=what, reason="too far") for what in cannot)))
+    return history
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status", "class_", "reason"),
+    [
+        ("retry", SubtaskStatus.FAILED, "insufficient", "so it seems"),
+        ("replan", SubtaskStatus.FAILED, "insufficient", "so it seems"),
+        ("drop", SubtaskStatus.DROPPED, "insufficient", "so it seems"),
+        ("none", SubtaskStatus.COMPLETED, "insufficient", "could not be reviewed: unverified"),
+    ],
+)
+def test_a_result_that_is_not_accepted_is_a_gap_with_its_reason(
+    verdict: str, status: SubtaskStatus, class_: str, reason: str
+):
+    history = judged(["accept", verdict])
+
+    assert history.state.subtasks["wo-001.1"].status is status
+    (gap,) = gaps(history.state)
+    assert (gap.subtask_index, gap.class_, gap.name) == (1, FailureClass(class_), "s1")
+    assert reason in gap.reason
+    assert status_of(history.state) is RunStatus.PARTIAL
+
+
+def test_parts_that_are_missing_or_out_of_reach_are_gaps_without_a_subtask():
+    history = judged(["accept"], missing=1, complete=False, cannot=("the moon",))
+
+    assert [(gap.name, gap.work_order_id) for gap in gaps(history.state)] == [("m0", None), ("the moon", None)]
+
+
+def test_all_accepted_and_nothing_missing_is_success():
+    assert status_of(judged(["accept", "accept"]).state) is RunStatus.SUCCEEDED
+
+
+def test_a_run_that_its_review_calls_incomplete_does_not_succeed():
+    history = judged(["accept"], complete=False)
+
+    assert status_of(history.state) is not RunStatus.SUCCEEDED, (
+        "the lead said that something lacks, and nobody says what"
+    )
+
+
+def test_nothing_done_is_failure_and_says_so():
+    history = History()
+    assert status_of(history.state) is RunStatus.FAILED
+    assert plain_summary(history.state) == "Nothing of the request could be answered."
+
+
+@given(st.sampled_from(list(FailureClass)))
+def test_a_failed_subtask_is_a_gap_of_its_class_with_a_next_action(class_: FailureClass):
+    history = History(definition(max_steps=1))
+    order = WorkOrder(work_order_id="wo-001", goal="it", subtasks=(Subtask(name="a"),))
+    history.command(do.IssueOrder(order=order))
+    history.decide_all()
+    while history.live and len(history.log) < 60:
+        history.fails(history.live[0], class_)
+        history.command(do.Settle(assignment="wo-001.0"))
+    (gap,) = gaps(history.state)
+
+    if history.live:  # rate limits alone do not end before the deadline
+        assert class_ is FailureClass.RATE_LIMITED
+    assert gap.class_ is class_
+    assert gap.next_action

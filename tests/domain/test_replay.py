@@ -1,0 +1,111 @@
+"""The log is the truth: however it is read, the state is the same; whatever it holds, it is read as it was written."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from domain.histories import History
+from domain.invariants import check_log, differences
+from domain.moves import histories
+from leadhand.domain.events import EVENT, EVENT_TYPES, UPCASTERS, Entry, upcast
+from leadhand.domain.evolve import evolve, fold, replay, start
+
+_SETTINGS = settings(max_examples=60, deadline=None)
+
+
+@_SETTINGS
+@given(histories())
+def test_a_log_folded_again_is_the_same_state(history: History):
+    again = replay("run_1", history.log)
+
+    assert differences(again, history.state) == {}
+    assert again == replay("run_1", history.log)
+
+
+@_SETTINGS
+@given(histories(), st.data())
+def test_a_log_folded_in_two_parts_is_the_same_state_wherever_it_is_cut(history: History, data: st.DataObject):
+    cut = data.draw(st.integers(1, len(history.log)))
+    first = replay("run_1", history.log[:cut])
+    unchanged = replay("run_1", history.log[:cut])
+
+    assert differences(fold(first, history.log[cut:]), history.state) == {}
+    assert differences(first, unchanged) == {}, "the fold changed the state it began from"
+
+
+@_SETTINGS
+@given(histories(), st.data())
+def test_entries_that_come_twice_change_nothing(history: History, data: st.DataObject):
+    log = history.log
+    cuts = sorted(data.draw(st.lists(st.integers(1, len(log)), min_size=1, max_size=4)))
+    state = start("run_1", log[0])
+    for cut in cuts:
+        resent = data.draw(st.integers(0, state.seq))
+        state = fold(state, log[resent:cut])
+        state = fold(state, log[:cut])
+    assert differences(fold(state, log), history.state) == {}
+
+
+@_SETTINGS
+@given(histories())
+def test_a_log_folded_entry_by_entry_is_sound_at_every_step(history: History):
+    assert differences(check_log("run_1", history.log), history.state) == {}
+
+
+@_SETTINGS
+@given(histories())
+def test_every_event_is_read_from_json_as_it_was_written(history: History):
+    for entry in history.log:
+        body = json.loads(json.dumps(EVENT.dump_python(entry.event, mode="json", by_alias=True)))
+        assert EVENT.validate_python(body) == entry.event
+        assert EVENT.validate_json(EVENT.dump_json(entry.event, by_alias=True)) == entry.event
+        assert Entry.model_validate_json(entry.model_dump_json(by_alias=True)) == entry
+
+
+@_SETTINGS
+@given(histories())
+def test_a_log_read_back_from_json_is_the_same_state(history: History):
+    written = [Entry.model_validate_json(entry.model_dump_json(by_alias=True)) for entry in history.log]
+
+    assert differences(replay("run_1", written), history.state) == {}
+
+
+def test_a_log_must_begin_with_the_start_of_its_run():
+    history = History()
+    history.decide_all()
+
+    with pytest.raises(ValueError, match="begins with assignment_issued"):
+        replay("run_1", history.log[1:])
+    with pytest.raises(ValueError, match="empty"):
+        replay("run_1", [])
+
+
+def test_one_event_leaves_the_state_before_it_as_it_was():
+    history = History()
+    history.decide_all()
+    before = replay("run_1", history.log)
+    history.starts(history.live[0])
+    evolve(before, history.log[-1])
+
+    assert differences(before, replay("run_1", history.log[:-1])) == {}
+
+
+def test_every_event_has_a_name_of_its_own_in_the_past_tense_and_a_kind():
+    assert len(EVENT_TYPES) == len(set(EVENT_TYPES.values()))
+    for name, event in EVENT_TYPES.items():
+        assert name == "".join(f"_{c.lower()}" if c.isupper() else c for c in event.__name__).removeprefix("_")
+        assert event.kind in ("decision", "observation", "request")
+        assert event.version >= 1
+
+
+def test_an_old_event_is_brought_up_to_date_step_by_step(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(UPCASTERS, ("thing_happened", 1), lambda body: {**body, "two": True})
+    monkeypatch.setitem(UPCASTERS, ("thing_happened", 2), lambda body: {**body, "three": True})
+
+    assert upcast("thing_happened", 1, {}) == {"two": True, "three": True}
+    assert upcast("thing_happened", 2, {}) == {"three": True}
+    assert upcast("thing_happened", 3, {}) == {}

@@ -1,0 +1,190 @@
+"""Any sequence of things that may happen keeps the promises: explored by Hypothesis, checked after every event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from domain import moves
+from domain.histories import History, Pick, definition
+from domain.moves import MOVES, walk
+from leadhand.domain import commands as do
+from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.review import Review
+from leadhand.domain.run import RunStatus
+from leadhand.domain.work_order import ProposedSubtask, issue
+
+
+class Explored(RuleBasedStateMachine):
+    """What both machines share: observations by hosts, and requests by people."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.history = History()
+
+    @initialize(
+        max_steps=st.integers(1, 3),
+        batch_size=st.sampled_from([None, None, 1, 2]),
+        budget_nanousd=st.sampled_from([4_000, 300, None]),
+    )
+    def begin(self, **limits: Any) -> None:
+        self.history = History(definition(**limits))
+
+    def _happens(self, move: Callable[[History, Pick], None], data: st.DataObject) -> None:
+        move(self.history, lambda options: data.draw(st.sampled_from(options)))
+
+    @precondition(lambda self: self.history.live)
+    @rule(data=st.data(), move=st.sampled_from([moves.start, moves.work, moves.fail, moves.claim, moves.lose]))
+    def an_attempt_comes_to_something(self, data: st.DataObject, move: Any) -> None:
+        self._happens(move, data)
+
+    @precondition(lambda self: self.history.live)
+    @rule(data=st.data(), move=st.sampled_from([moves.ask_model, moves.call_tool, moves.park]))
+    def an_attempt_goes_on(self, data: st.DataObject, move: Any) -> None:
+        self._happens(move, data)
+
+    @precondition(lambda self: self.history.state.reserved)
+    @rule(data=st.data(), move=st.sampled_from([moves.model_answers, moves.model_answers, moves.model_overspends]))
+    def a_model_answers(self, data: st.DataObject, move: Any) -> None:
+        self._happens(move, data)
+
+    @precondition(lambda self: self.history.state.parked)
+    @rule(data=st.data())
+    def somebody_answers(self, data: st.DataObject) -> None:
+        self._happens(moves.answer, data)
+
+    @precondition(lambda self: self.history.late)
+    @rule(data=st.data())
+    def the_dead_speak(self, data: st.DataObject) -> None:
+        self._happens(moves.late, data)
+
+    @precondition(lambda self: len(self.history.log) > 5)
+    @rule(data=st.data(), move=st.sampled_from([moves.person, moves.cancel, moves.take_over, moves.time_passes]))
+    def something_happens_outside(self, data: st.DataObject, move: Any) -> None:
+        self._happens(move, data)
+
+
+class DrivenByItsFlow(Explored):
+    """The controller decides by the real flow; a run that is not over is never stuck, and always can end."""
+
+    @rule()
+    def the_controller_decides(self) -> None:
+        self.history.decide_all()
+
+    @precondition(lambda self: self.history.live)
+    @rule(data=st.data(), move=st.sampled_from([moves.think, moves.think_well]))
+    def the_lead_thinks(self, data: st.DataObject, move: Any) -> None:
+        self._happens(move, data)
+
+    def teardown(self) -> None:
+        self.history.finish()
+        assert not self.history.stuck
+        finished = self.history.state.finished
+        assert finished is not None
+        assert finished.failure is None or finished.failure.type != "no_progress", "the flow knew no way on"
+
+
+class CommandedAtWill(Explored):
+    """Any command at any time, sensible or not: it is refused, or it keeps the promises."""
+
+    @rule(data=st.data())
+    def an_order_is_issued(self, data: st.DataObject) -> None:
+        state = self.history.state
+        known = list(state.subtasks)
+        proposals = [
+            ProposedSubtask.model_validate(moves.proposal(lambda options: data.draw(st.sampled_from(options)), known))
+            for _ in range(data.draw(st.integers(1, 4)))
+        ]
+        order = issue(proposals, f"wo-{len(state.orders) + data.draw(st.sampled_from([1, 1, 1, 0, 2])):03d}", "it")
+        repaired = data.draw(st.sampled_from([None, None, *known]))
+        first, *others = order.subtasks
+        order = order.evolve(subtasks=(first.evolve(repairs_subtask=repaired), *others))
+        self.history.command(do.IssueOrder(order=order))
+
+    @precondition(lambda self: self.history.state.subtasks)
+    @rule(data=st.data())
+    def a_subtask_is_handed_out(self, data: st.DataObject) -> None:
+        key = data.draw(st.sampled_from([*self.history.state.ready, *self.history.state.subtasks]))
+        self.history.command(do.Assign(assignment=Assignment(assignment_id=key, role=Role.WORK, covers=(key,))))
+
+    @rule(name=st.sampled_from(["plan", "compose", "think-1", "think-2"]))
+    def a_thought_is_handed_out(self, name: str) -> None:
+        self.history.command(do.Assign(assignment=Assignment(assignment_id=name, role="think")))
+
+    @rule(data=st.data())
+    def what_is_due_is_done(self, data: st.DataObject) -> None:
+        from leadhand.domain.decisions import due
+
+        wanted = due(self.history.state)
+        if wanted:
+            assert self.history.command(data.draw(st.sampled_from(wanted))), "what is due was refused"
+
+    @precondition(lambda self: self.history.state.subtasks)
+    @rule(data=st.data())
+    def something_is_given_up_settled_or_continued(self, data: st.DataObject) -> None:
+        key = data.draw(st.sampled_from([*self.history.state.assignments, *self.history.state.subtasks]))
+        cause = data.draw(st.sampled_from(list(self.history.state.subtasks)))
+        self.history.command(
+            data.draw(
+                st.sampled_from(
+                    [do.Block(subtask=key, cause=cause), do.Continue(assignment=key)]
+                    + ([do.Settle(assignment=key)] if key in self.history.state.assignments else [])
+                )
+            )
+        )
+
+    @precondition(lambda self: self.history.state.orders)
+    @rule(data=st.data())
+    def an_order_is_judged(self, data: st.DataObject) -> None:
+        order = data.draw(st.sampled_from(list(self.history.state.orders)))
+        covers = tuple(self.history.state.orders[order].order.subtask_keys())
+        review = moves.proposed_review(lambda options: data.draw(st.sampled_from(options)), self.history, covers)
+        self.history.command(do.JudgeOrder(work_order_id=order, review=Review.model_validate(review)))
+
+    @rule(command=st.sampled_from([do.Pause(), do.Resume(), do.RefuseParts(parts=())]))
+    def it_is_paused_or_resumed(self, command: do.Command) -> None:
+        self.history.command(command)
+
+    @precondition(lambda self: len(self.history.log) > 25 and self.history.state.status is RunStatus.RUNNING)
+    @rule(status=st.sampled_from([None, RunStatus.SUCCEEDED, RunStatus.FAILED, RunStatus.CANCELLED, RunStatus.PAUSED]))
+    def it_is_ended(self, status: RunStatus | None) -> None:
+        self.history.command(do.Finish(answer="that is all", status=status))
+
+
+_SETTINGS = settings(
+    max_examples=150, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
+)
+TestDrivenByItsFlow = DrivenByItsFlow.TestCase
+TestDrivenByItsFlow.settings = _SETTINGS
+TestCommandedAtWill = CommandedAtWill.TestCase
+TestCommandedAtWill.settings = _SETTINGS
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 10_000_000), st.integers(0, 80), st.sampled_from([None, 1, 2]))
+def test_whatever_happened_a_run_comes_to_its_end_once_all_goes_well(seed: int, steps: int, batch_size: int | None):
+    history = walk(seed, steps, to_the_end=True, batch_size=batch_size)
+
+    assert not history.stuck
+    finished = history.state.finished
+    assert finished is not None
+    assert finished.answer.strip()
+    assert finished.failure is None or finished.failure.type != "no_progress"
+
+
+@pytest.mark.parametrize(
+    "move", [move for move in MOVES if move is not moves.decide_all], ids=lambda move: move.__name__
+)
+def test_every_move_is_made_in_some_history(move: Callable[[History, Pick], None]):
+    def made(seed: int) -> bool:
+        history = walk(seed, seed % 40)
+        before = len(history.log), history.now
+        move(history, lambda options: options[-1])
+        return (len(history.log), history.now) != before
+
+    assert any(made(seed) for seed in range(200))

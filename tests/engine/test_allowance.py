@@ -1,0 +1,222 @@
+"""Nothing is overspent: what a call may cost is reserved before it, and no number of workers gets past the limit."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels, down
+from engine.tools import Bench
+from engine.worlds import World, ask, plan
+from leadhand.domain.conversation import ModelProfile
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.events import ModelCallBegan, ModelCallReturned
+from leadhand.domain.evolve import replay
+from leadhand.domain.limits import Amount, Limits, Usage
+from leadhand.domain.run import RunStatus
+from leadhand.project.clock import SystemClock
+
+PRICED = ModelProfile(name="fake", input_nanousd=1, output_nanousd=10)
+FREE = ModelProfile(name="fake", free=True)
+WORKERS = 20
+
+
+def many(count: int = WORKERS) -> dict[str, Any]:
+    """A plan whose every subtask needs a model."""
+    return plan(*(ask(f"s{number}", "measure", n=number) for number in range(count)))
+
+
+async def a_moment(_request: Any) -> None:
+    await asyncio.sleep(0.002)
+
+
+async def most_spent(world: World, run_id: str = "run_1") -> Amount:
+    """The most that was spent and held at any moment, kind by kind."""
+    entries = await world.entries(run_id)
+    peaks: dict[str, int] = {"requests": 0, "tokens": 0, "nanousd": 0}
+    for upto in range(1, len(entries) + 1):
+        state = replay(run_id, entries[:upto])
+        sum_ = state.spent + state.held
+        peaks = {kind: max(peak, getattr(sum_, kind)) for kind, peak in peaks.items()}
+    return Amount.model_validate(peaks)
+
+
+@pytest.mark.parametrize(
+    ("limits", "held_back", "profile"),
+    [
+        ({"max_requests": 12}, Amount(requests=1), FREE),
+        ({"max_tokens": 40_000}, Amount(tokens=8_000), PRICED),
+        ({"budget_nanousd": 200_000}, Amount(nanousd=40_000), PRICED),
+        (
+            {"max_requests": 14, "max_tokens": 90_000, "budget_nanousd": 400_000},
+            Amount(requests=1, tokens=8_000, nanousd=40_000),
+            PRICED,
+        ),
+    ],
+    ids=["requests", "tokens", "money", "all three"],
+)
+async def test_twenty_workers_at_once_never_get_past_a_limit_and_the_run_still_answers(
+    open_world: Any, limits: dict[str, int], held_back: Amount, profile: ModelProfile
+):
+    bench = Bench()
+    # A provider that writes as much as it may.
+    models = FakeModels(many(), profile=profile, usage=Usage(input_tokens=500, output_tokens=2_000), hold=a_moment)
+    world = open_world(models, [bench.measure], limits=Limits(**limits), held_back=held_back, clock=SystemClock())
+    state = await world.run()
+
+    peak = await most_spent(world)
+    assert peak.fits(state.definition.limits.ceiling), f"{peak} of {limits}"
+    assert state.finished.answer.strip()
+    assert state.status is RunStatus.PARTIAL
+    done = [subtask for subtask in state.subtasks.values() if subtask.data is not None]
+    assert 0 < len(done) < WORKERS, "the limit bound nobody, or everybody"
+    exhausted = [gap for gap in state.finished.gaps if gap.class_ is FailureClass.EXHAUSTED]
+    assert len(exhausted) == WORKERS - len(done)
+    assert all(gap.next_action for gap in exhausted)
+
+
+async def test_a_limit_of_tokens_binds_a_model_that_costs_nothing_too(open_world: Any):
+    models = FakeModels(
+        many(), profile=FREE, usage=Usage(input_tokens=2_000, output_tokens=500, nanousd=0), hold=a_moment
+    )
+    world = open_world(models, [Bench().measure], limits=Limits(max_tokens=20_000), clock=SystemClock())
+    await world.run()
+
+    assert (await most_spent(world)).tokens <= 20_000
+
+
+async def test_a_call_that_does_not_fit_waits_while_others_may_still_give_back(open_world: Any):
+    # Each call reserves some 2,500 tokens and uses ten: all of them fit, but not at once.
+    models = FakeModels(many(), profile=PRICED, usage=Usage(input_tokens=5, output_tokens=5), hold=a_moment)
+    world = open_world(models, [Bench().measure], limits=Limits(max_tokens=40_000), clock=SystemClock())
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert models.most_at_once < WORKERS
+    assert (await most_spent(world)).tokens <= 40_000
+
+
+async def test_what_is_held_back_for_the_answer_is_there_whatever_the_workers_spend(open_world: Any):
+    models = FakeModels(many(4), review=down(), hold=a_moment)
+    world = open_world(models, [Bench().measure], limits=Limits(max_requests=4), held_back=Amount(requests=1))
+    state = await world.run()
+
+    assert len(models.requests("compose")) == 1, "the workers spent what was held back"
+    assert len(models.asked) == 4
+    assert state.finished.failure is None
+
+
+async def test_a_plan_that_cannot_be_afforded_fails_the_run_with_what_to_do(open_world: Any):
+    models = FakeModels(many())
+    world = open_world(models, [Bench().measure], limits=Limits(max_requests=0))
+    state = await world.run()
+
+    assert models.asked == []
+    assert state.status is RunStatus.FAILED
+    assert state.finished.failure.class_ is FailureClass.EXHAUSTED
+    assert "--budget" in state.finished.failure.next_action
+
+
+async def test_a_subtask_that_needs_no_model_costs_nothing_and_is_done_however_little_is_left(open_world: Any):
+    models = FakeModels(plan(*(ask(f"s{number}", "look", n=number) for number in range(30))))
+    world = open_world(models, [Bench().look], limits=Limits(max_requests=1))
+    state = await world.run()
+
+    assert all(subtask.data is not None for subtask in state.subtasks.values())
+    assert state.status is RunStatus.PARTIAL
+    assert len(models.asked) == 1
+
+
+async def test_unknown_usage_is_settled_at_what_was_reserved(open_world: Any):
+    models = FakeModels(down("cut off", "transient"), profile=PRICED)
+    for answer in models._answers.values():
+        answer[0] = down("cut off", "unavailable")
+    models._answers["plan"][0].usage = None
+    world = open_world(models, [Bench().measure])
+    state = await world.run()
+
+    (began,) = await world.events(ModelCallBegan)
+    (returned,) = await world.events(ModelCallReturned)
+    assert returned.usage is None
+    assert state.spent == began.reserved
+    assert state.held == Amount()
+
+
+async def test_a_reservation_covers_all_that_is_sent_and_all_that_may_be_answered(open_world: Any):
+    models = FakeModels(many(1), profile=PRICED)
+    world = open_world(models, [Bench().measure], limits=Limits(max_output_tokens=1_234))
+    await world.run()
+
+    for request, began in zip(models.asked, await world.events(ModelCallBegan), strict=True):
+        sent = sum(len(message.model_dump_json().encode()) for message in request.messages)
+        assert request.max_tokens == 1_234
+        assert began.reserved.tokens >= 1_234 + sum(len(getattr(m, "text", "").encode()) for m in request.messages)
+        assert began.reserved.tokens <= 1_234 + 3 * sent + 20_000
+        assert began.reserved.nanousd >= 10 * 1_234
+
+
+async def test_what_calls_cost_is_counted_by_the_price_that_is_known(open_world: Any):
+    models = FakeModels(plan(ask("a", "look", n=1)), profile=PRICED, usage=Usage(input_tokens=100, output_tokens=20))
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+    document = await world.document()
+
+    assert state.spent == Amount(requests=2, tokens=240, nanousd=2 * (100 * 1 + 20 * 10))
+    assert document["usage"] == {"requests": 2, "input_tokens": 200, "output_tokens": 40, "cost_usd": 600 / 1e9}
+
+
+async def test_a_price_nobody_knows_makes_the_cost_unknown_and_not_nothing(open_world: Any):
+    models = FakeModels(
+        plan(ask("a", "look", n=1)), profile=ModelProfile(name="fake"), usage=Usage(input_tokens=100, output_tokens=20)
+    )
+    world = open_world(models, [Bench().look])
+    await world.run()
+
+    assert (await world.document())["usage"]["cost_usd"] is None
+
+
+async def test_limits_hold_across_a_take_over(open_world: Any):
+    all_asked = asyncio.Event()
+
+    async def answers_six(request: Any) -> None:
+        number = [asked is request for asked in models.asked].index(True)
+        if number == WORKERS:
+            all_asked.set()
+        if number > 6:
+            await asyncio.Event().wait()
+
+    models = FakeModels(many(), hold=answers_six)
+    world = open_world(models, [Bench().measure], limits=Limits(max_requests=24), held_back=Amount(requests=1))
+    run_id = await world.start()
+    driving = world.driving(run_id)
+    await asyncio.wait_for(all_asked.wait(), 5)
+    driving.cancel()
+    models._hold = None
+    state = await world.take_over(run_id)
+
+    assert len(models.asked) <= 24
+    assert (await most_spent(world)).requests <= 24
+    assert state.status is RunStatus.PARTIAL
+    done = [subtask for subtask in state.subtasks.values() if subtask.data is not None]
+    assert len(done) == 6 + 2, "what was left was not used, or what was lost was given back"
+
+
+async def test_a_finished_run_holds_no_reservation_and_says_what_its_calls_may_have_cost(open_world: Any):
+    from leadhand.domain.events import CancelRequested
+
+    async def never(request: Any) -> None:
+        if request.output is None:
+            await asyncio.Event().wait()
+
+    models = FakeModels(many(3), profile=PRICED, hold=never)
+    world = open_world(models, [Bench().measure])
+    run_id = await world.start()
+    driving = world.driving(run_id)
+    await world.until(lambda state: len(state.reserved) == 3)
+    await world.append(run_id, CancelRequested(by="me"))
+    state = await driving
+
+    assert state.held == Amount(), "money is held for calls nobody will make"
+    assert state.spent.requests == 4, "calls that went out are not counted"

@@ -1,0 +1,282 @@
+"""Calls that need a person: asked before, made exactly as answered and once, and nobody waits for nobody."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels, calls
+from engine.tools import Bench, refusal
+from engine.worlds import World, ask, plan
+from leadhand.domain.approval import args_hash
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.events import (
+    ApprovalAnswered,
+    ApprovalRequested,
+    AttemptParked,
+    CancelRequested,
+    ToolCallBegan,
+    ToolCallReturned,
+)
+from leadhand.domain.limits import Limits
+from leadhand.domain.run import RunStatus
+from leadhand.domain.tool import ApprovalPolicy, ToolReturn
+from leadhand.tools.decorator import tool
+
+GIVE_UP = calls(("give_up", {"reason": "it is not to be"}))
+
+
+def sending(*more: dict[str, Any]) -> FakeModels:
+    return FakeModels(plan(ask("pay", "send", amount=5), *more), work=GIVE_UP)
+
+
+async def asked(world: World, run_id: str = "run_1") -> str:
+    """The id of the one open question of a run."""
+    state = await world.state(run_id)
+    (question,) = [approval for approval in state.approvals.values() if approval.status == "pending"]
+    return question.approval_id
+
+
+async def test_a_call_with_an_effect_waits_for_a_person_and_is_then_made_exactly_once(open_world: Any):
+    bench = Bench()
+    world = open_world(sending(ask("a", "look", n=1)), [bench.send(), bench.look])
+    waiting = await world.run()
+    assert waiting.status is RunStatus.WAITING
+    assert bench.made == [("look", 1)], "the others were kept waiting, or it was called unasked"
+    assert (await world.document())["work_state"]["subtask_state"]["0"]["status"] == "waiting"
+    (request,) = await world.events(ApprovalRequested)
+    assert (request.approval.tool, request.approval.args, request.approval.effect) == ("send", {"amount": 5}, "once")
+
+    await world.answer("run_1")
+    state = await world.take_over("run_1")
+    assert state.status is RunStatus.SUCCEEDED
+    assert bench.counts == {"look": 1, "send": 1}
+    assert state.approvals[request.approval.approval_id].status == "consumed"
+
+
+async def test_a_run_that_waits_goes_on_by_itself_when_the_answer_comes_while_others_work(open_world: Any):
+    gate = asyncio.Event()
+    bench = Bench()
+
+    @tool
+    async def slow() -> ToolReturn:
+        """Take long."""
+        await gate.wait()
+        return ToolReturn(raw=1, summary="slow but sure")
+
+    world = open_world(sending(ask("a", "slow")), [bench.send(), slow])
+    run_id = await world.start()
+    driving = world.driving(run_id)
+    await world.until(lambda state: state.approvals)
+    await world.answer(run_id)
+    await world.until(lambda state: state.subtasks["wo-001.0"].data is not None)
+    gate.set()
+
+    assert (await driving).status is RunStatus.SUCCEEDED
+    assert bench.counts["send"] == 1
+
+
+async def test_a_denied_call_is_not_made_and_the_gap_says_who_would_not(open_world: Any):
+    bench = Bench()
+    world = open_world(sending(), [bench.send()])
+    await world.run()
+    await world.answer("run_1", approve=False, reason="too dear")
+    state = await world.take_over("run_1")
+
+    assert bench.made == []
+    (gap,) = state.finished.gaps
+    assert gap.class_ is FailureClass.REJECTED
+    assert "a person denied it: too dear" in gap.reason
+
+
+async def test_a_person_may_change_the_arguments_and_the_call_is_made_with_theirs(open_world: Any):
+    bench = Bench()
+    world = open_world(sending(), [bench.send()])
+    await world.run()
+    await world.answer("run_1", args={"amount": 3})
+    state = await world.take_over("run_1")
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert bench.made == [("send", 3)]
+    (began,) = await world.events(ToolCallBegan)
+    assert began.args == {"amount": 3}
+
+
+async def test_a_yes_to_other_arguments_than_those_shown_is_no_yes(open_world: Any):
+    bench = Bench()
+    world = open_world(sending(), [bench.send()])
+    await world.run()
+    wrong = ApprovalAnswered(approval_id=await asked(world), approve=True, args_hash=args_hash({"amount": 500}))
+    await world.append("run_1", wrong)
+    state = await world.take_over("run_1")
+
+    assert state.status is RunStatus.WAITING
+    assert bench.made == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "wish", "outcome"),
+    [
+        (ApprovalPolicy.NEVER, None, "denied"),
+        (ApprovalPolicy.AUTO, None, "called"),
+        (ApprovalPolicy.ASK, "auto", "called"),
+        (ApprovalPolicy.NEVER, "auto", "called"),
+        (ApprovalPolicy.AUTO, "never", "denied"),
+        (ApprovalPolicy.ASK, "ask", "waits"),
+        (ApprovalPolicy.AUTO, "ask", "called"),
+    ],
+)
+async def test_the_runs_policy_and_the_tools_own_wish_say_whether_a_person_is_asked(
+    open_world: Any, policy: ApprovalPolicy, wish: str | None, outcome: str
+):
+    bench = Bench()
+    world = open_world(sending(), [bench.send(approval=wish)], approve=policy)
+    state = await world.run()
+
+    assert bench.counts["send"] == (outcome == "called")
+    assert (state.status is RunStatus.WAITING) == (outcome == "waits")
+    if outcome == "denied":
+        assert state.finished.gaps[0].class_ is FailureClass.REJECTED
+        assert not await world.events(ApprovalRequested)
+
+
+async def test_a_call_that_was_denied_once_does_not_leave_the_run_waiting_for_nobody(open_world: Any):
+    bench = Bench()
+    pay = calls(("send", {"amount": 5}))
+    models = FakeModels(
+        plan({**ask("a", None), "checks": [{"path": "/summary", "contains": "receipt"}]}),
+        work=[pay, "no way", pay, "no"],
+    )
+    world = open_world(models, [bench.send()])
+    state = await world.run()
+    for _ in range(4):
+        if state.status is not RunStatus.WAITING:
+            break
+        assert [a for a in state.approvals.values() if a.status == "pending"], "it waits, and nobody is asked"
+        await world.answer("run_1", approve=False)
+        state = await world.take_over("run_1")
+
+    assert state.finished is not None
+    assert bench.made == []
+
+
+async def test_a_call_begun_before_the_crash_keeps_its_approval_used_up(open_world: Any):
+    bench = Bench()
+    world = open_world(sending(), [bench.send()])
+    await world.run()
+    await world.answer("run_1")
+    await world.take_over("run_1")
+    (began,) = await world.events(ToolCallBegan)
+    (returned,) = await world.events(ToolCallReturned)
+
+    assert began.attempt == "wo-001.0/a2", "an attempt waited for a person instead of parking"
+    assert returned.ok
+
+
+async def test_the_calls_beside_one_that_waits_are_made_first_and_only_once(open_world: Any):
+    bench = Bench()
+    models = FakeModels(
+        plan(ask("a", None)), work=[calls(("look", {"n": 1}), ("send", {"amount": 5}), ("look", {"n": 2})), "all done"]
+    )
+    world = open_world(models, [bench.look, bench.send()])
+    state = await world.run()
+    assert state.status is RunStatus.WAITING
+    assert sorted(bench.made) == [("look", 1), ("look", 2)]
+    (parked,) = await world.events(AttemptParked)
+    assert [call.call_id for call in parked.open_calls] == ["wo-001.0/t1/c1"]
+
+    await world.answer("run_1")
+    state = await world.take_over("run_1")
+    assert state.status is RunStatus.SUCCEEDED
+    assert bench.counts == {"look": 2, "send": 1}
+    assert len(models.requests("work")) == 2, "the model was asked again for what it had said"
+
+
+async def test_calls_with_effects_after_one_that_waits_wait_with_it(open_world: Any):
+    bench = Bench()
+
+    @tool(effect="idempotent")
+    async def note(text: str) -> ToolReturn:
+        """Note something down."""
+        bench.made.append(("note", text))
+        return ToolReturn(raw=text, summary="noted")
+
+    models = FakeModels(
+        plan(ask("a", None)),
+        work=[calls(("note", {"text": "before"}), ("send", {"amount": 5}), ("note", {"text": "after"})), "all done"],
+    )
+    world = open_world(models, [note, bench.send()])
+    await world.run()
+    assert bench.made == [("note", "before")], "what follows a call that may be denied was done all the same"
+
+    await world.answer("run_1")
+    await world.take_over("run_1")
+    assert bench.made[1:] == [("send", 5), ("note", "after")]
+
+
+async def test_two_questions_of_one_reply_are_put_at_once_and_answered_one_by_one(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", None)), work=[calls(("send", {"amount": 1}), ("send", {"amount": 2})), "done"])
+    world = open_world(models, [bench.send()])
+    await world.run()
+    first, second = (await world.state()).approvals.values()
+    await world.append(
+        "run_1",
+        ApprovalAnswered(approval_id=first.approval_id, approve=True, args_hash=args_hash(first.args)),
+    )
+    assert (await world.take_over("run_1")).status is RunStatus.WAITING
+    assert bench.made == [], "one yes was taken for two"
+
+    await world.append(
+        "run_1", ApprovalAnswered(approval_id=second.approval_id, approve=False, args_hash=args_hash(second.args))
+    )
+    state = await world.take_over("run_1")
+    assert bench.made == [("send", 1)]
+    assert state.finished is not None
+
+
+async def test_waiting_for_a_person_does_not_use_up_the_time_of_the_run(open_world: Any):
+    bench = Bench()
+    world = open_world(sending(), [bench.send()], limits=Limits(timeout_s=60))
+    await world.run()
+    world.clock.advance(3_600)
+    await world.answer("run_1")
+    state = await world.take_over("run_1")
+
+    assert state.status is RunStatus.SUCCEEDED
+
+
+async def test_waiting_for_a_person_counts_as_no_failed_attempt(open_world: Any):
+    bench = Bench()
+    world = open_world(sending(), [bench.send(retries=0)])
+    await world.run()
+    await world.answer("run_1")
+    state = await world.take_over("run_1")
+
+    assert state.assignments["wo-001.0"].failures == ()
+
+
+async def test_a_run_that_waits_can_be_cancelled(open_world: Any):
+    bench = Bench()
+    world = open_world(sending(), [bench.send()])
+    await world.run()
+    await world.append("run_1", CancelRequested(by="me"))
+    state = await world.take_over("run_1")
+
+    assert state.status is RunStatus.CANCELLED
+    assert bench.made == []
+
+
+async def test_a_refusal_by_the_tool_itself_is_told_to_the_model_which_must_ask_again(open_world: Any):
+    bench = Bench()
+    refused = bench.broken(refusal("not on a Sunday"), name="send", effect="once")
+    models = FakeModels(plan(ask("pay", "send", n=5)), work=[calls(("send", {"n": 4})), GIVE_UP])
+    world = open_world(models, [refused])
+    await world.run()
+    await world.answer("run_1")
+    state = await world.take_over("run_1")
+
+    assert state.status is RunStatus.WAITING, "another call was made without another yes"
+    assert bench.made == [("send", 5)]

@@ -1,0 +1,88 @@
+"""The gate's own checks: pointers lead where their standard says, conditions are met or not, schemas fit or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from leadhand.domain.work_order import Check
+from leadhand.domain.work_result import ResultData
+from leadhand.engine.gate import Unresolved, pointed, resolved, schema_faults, unmet
+
+DOCUMENT = {"a": [{"b/c": 1, "d~e": 2}, 3], "": 4, "01": 5, "n": None}
+
+
+@pytest.mark.parametrize(
+    ("pointer", "value"),
+    [
+        ("", DOCUMENT),
+        ("/a/0/b~1c", 1),
+        ("/a/0/d~0e", 2),
+        ("/a/1", 3),
+        ("/", 4),
+        ("/01", 5),
+        ("/n", None),
+    ],
+)
+def test_a_pointer_leads_where_its_standard_says(pointer: str, value: Any):
+    assert pointed(DOCUMENT, pointer) == value
+
+
+@pytest.mark.parametrize(
+    "pointer", ["/b", "/a/2", "/a/-1", "/a/x", "/a/01", "/a/²", "a", "a/1", "summary", "/n/x", "/a/1/x"]
+)
+def test_a_pointer_to_nothing_and_what_is_no_pointer_lead_nowhere(pointer: str):
+    with pytest.raises(Unresolved):
+        pointed(DOCUMENT, pointer)
+
+
+def met(check: dict[str, Any], raw: Any) -> bool:
+    return not unmet((Check.model_validate(check),), ResultData(summary="It is 20 degrees.", raw=raw))
+
+
+@pytest.mark.parametrize(
+    ("check", "raw", "is_met"),
+    [
+        ({"path": "/raw"}, None, True),
+        ({"path": "/raw/x", "exists": True}, {"x": None}, True),
+        ({"path": "/raw/x", "exists": False}, {"x": None}, False),
+        ({"path": "/raw/x", "exists": False}, {}, True),
+        ({"path": "/raw/x", "equals": [1, {"y": 2}]}, {"x": [1, {"y": 2}]}, True),
+        ({"path": "/raw/x", "equals": 1}, {"x": "1"}, False),
+        ({"path": "/raw/x", "equals": 1}, {"x": True}, False),
+        ({"path": "/raw/x", "equals": False}, {"x": 0}, False),
+        ({"path": "/raw/x", "contains": "b"}, {"x": ["a", "b"]}, True),
+        ({"path": "/raw/x", "contains": "b"}, {"x": ["abc"]}, False),
+        ({"path": "/raw/x", "contains": "b"}, {"x": "abc"}, True),
+        ({"path": "/raw/x", "at_least": 1.5}, {"x": 1.5}, True),
+        ({"path": "/raw/x", "at_least": 1.5}, {"x": "2"}, False),
+        ({"path": "/raw/x", "at_least": 0}, {"x": True}, False),
+        ({"path": "/raw/x", "at_most": 1}, {"x": None}, False),
+        ({"path": "/raw/x", "at_least": 1, "at_most": 3}, {"x": 4}, False),
+        ({"path": "summary"}, None, False),
+        ({"path": "raw/x", "exists": True}, {"y": 1}, False),
+    ],
+)
+def test_a_condition_is_met_or_it_is_not(check: dict[str, Any], raw: Any, is_met: bool):
+    assert met(check, raw) == is_met
+
+
+def test_what_does_not_fit_a_schema_is_said_in_one_sentence_each_and_at_most_eight():
+    schema = {"type": "array", "items": {"type": "integer"}}
+
+    assert schema_faults(schema, [1, 2]) == []
+    assert schema_faults(schema, [1, "two"]) == ['1: "two" is not of type "integer"']
+    assert len(schema_faults(schema, ["x"] * 99)) == 8
+
+
+def test_a_reference_inside_an_argument_is_taken_as_it_is():
+    """Only a whole argument can be a reference."""
+    inner = {"$result": {"subtask": "wo-001.0", "path": "/raw"}}
+
+    assert resolved({"n": [inner]}, {}) == {"n": [inner]}
+
+
+def test_a_reference_to_what_is_not_needed_leads_nowhere():
+    with pytest.raises(Unresolved, match=r"the result of wo-001\.0, which is not there"):
+        resolved({"n": {"$result": {"subtask": "wo-001.0", "path": "/raw"}}}, {})

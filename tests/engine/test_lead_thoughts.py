@@ -1,0 +1,300 @@
+"""The lead proposes; what cannot be acted on is asked for again with the reason, a fixed number of times."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels, calls, down, judged
+from engine.tools import Bench
+from engine.worlds import ask, plan
+from leadhand.domain.conversation import UserMessage
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.events import AttemptSettled, ModelCallReturned
+from leadhand.domain.limits import Amount, Limits
+from leadhand.domain.run import RunStatus
+from leadhand.flows.work_order import WorkOrderFlow
+
+GOOD = plan(ask("a", "look", n=1))
+BAD_PLANS = {
+    "words": ("I would look at number one.", "answer with one JSON object"),
+    "a list": ([], "is not of type"),
+    "no goal": ({"subtasks": [ask("a", "look", n=1)]}, "goal"),
+    "one thing too many": ({**GOOD, "comment": "so"}, "comment"),
+    "unknown tool": (plan(ask("a", "fly", n=1)), "names the tool 'fly', which does not exist; there are: look"),
+    "wrong type of argument": (plan(ask("a", "look", n="one")), "arguments of look: n: "),
+    "missing argument": (plan(ask("a", "look")), "lacks n"),
+    "unknown argument": (plan(ask("a", "look", n=1, m=2)), "arguments of look"),
+    "wrong type beside a need": (
+        plan(ask("a", "look", n=1), {**ask("b", "look", n="one"), "needs": [0]}),
+        "arguments of look: n: ",
+    ),
+    "circle": (plan({**ask("a"), "needs": [1]}, {**ask("b"), "needs": [0]}), "the needs go in a circle"),
+    "unknown need": (plan({**ask("a"), "needs": [5]}), "needs 'wo-001.5', which is no subtask"),
+    "nothing": (plan(), "the plan has no subtasks, and names nothing that cannot be done"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_PLANS)
+async def test_a_plan_that_cannot_be_carried_out_is_asked_for_again_with_the_reason(open_world: Any, name: str):
+    bad, reason = BAD_PLANS[name]
+    bench = Bench()
+    models = FakeModels([bad, GOOD])
+    world = open_world(models, [bench.look])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert bench.made == [("look", 1)], "something ran before the plan was sound"
+    objection = models.requests("plan")[1].messages[-1]
+    assert isinstance(objection, UserMessage)
+    assert reason in objection.text
+    assert objection.text.startswith("That cannot be used: ")
+
+
+@pytest.mark.parametrize("name", BAD_PLANS)
+async def test_after_two_more_bad_plans_the_run_fails_with_the_reason(open_world: Any, name: str):
+    bad, reason = BAD_PLANS[name]
+    bench = Bench()
+    models = FakeModels([bad])
+    world = open_world(models, [bench.look])
+    state = await world.run()
+
+    assert state.status is RunStatus.FAILED
+    assert reason in state.finished.answer
+    assert state.finished.failure.class_ is FailureClass.INVALID
+    assert len(models.requests("plan")) == 3
+    assert len(models.asked) == 3
+    assert bench.made == []
+
+
+async def test_a_plan_that_calls_a_tool_instead_is_told_that_this_is_no_plan(open_world: Any):
+    models = FakeModels([calls(("look", {"n": 1})), GOOD])
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert "answer with one JSON object" in str(models.requests("plan")[1].messages[2:])
+
+
+async def test_a_lead_without_a_model_fails_the_run_at_once_with_what_to_do(open_world: Any):
+    models = FakeModels(down("the key was refused"))
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.status is RunStatus.FAILED
+    assert len(models.asked) == 1, "it was tried again"
+    assert "the key was refused" in state.finished.answer
+    assert state.finished.failure.class_ is FailureClass.UNAVAILABLE
+    assert state.finished.failure.next_action in state.finished.answer
+
+
+async def test_a_lead_that_is_down_in_passing_is_asked_again(open_world: Any):
+    models = FakeModels([down(class_="transient", type_="http_500"), down(class_="rate_limited"), GOOD])
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert len(models.requests("plan")) == 3
+    assert len(world.clock.slept) == 2, "it did not wait between the tries"
+
+
+async def test_a_lead_that_stays_down_is_given_up_after_so_many_tries(open_world: Any):
+    models = FakeModels(down("the line is dead", "transient", "timeout"))
+    world = open_world(models, [Bench().look], limits=Limits(max_retries=2))
+    state = await world.run()
+
+    assert state.status is RunStatus.FAILED
+    assert len(models.asked) == 3
+    assert "the line is dead" in state.finished.answer
+
+
+async def test_what_a_failed_call_cost_is_in_the_log(open_world: Any):
+    models = FakeModels(down())
+    world = open_world(models, [Bench().look])
+    await world.run()
+
+    (returned,) = await world.events(ModelCallReturned)
+    assert returned.failure.class_ is FailureClass.UNAVAILABLE
+    assert returned.message is None
+
+
+async def test_a_review_with_a_verdict_missing_is_asked_for_again(open_world: Any):
+    def too_few(request: Any, facts: dict[str, Any]) -> dict[str, Any]:
+        review = judged(request, facts)
+        return {**review, "verdicts": review["verdicts"][:1]}
+
+    models = FakeModels(plan(ask("a", "look", n=1), ask("b", "look", n=2)), review=[too_few, judged])
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert "no verdict for wo-001.1" in models.requests("review")[1].messages[-1].text
+
+
+async def test_a_review_that_stays_bad_leaves_the_results_unverified(open_world: Any):
+    models = FakeModels(plan(ask("a", "look", n=1)), review={"verdicts": [], "complete": True})
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.status is RunStatus.PARTIAL
+    assert "saw 1" in state.finished.answer
+    assert "unverified" in state.finished.gaps[0].reason
+    assert len(models.requests("review")) == 3
+
+
+async def test_a_review_that_accepts_what_failed_is_asked_for_again(open_world: Any):
+    def accept_all(request: Any, facts: dict[str, Any]) -> dict[str, Any]:
+        verdicts = [{"subtask": shown["subtask"], "verdict": "accept"} for shown in facts["subtasks"]]
+        return {"verdicts": verdicts, "complete": True}
+
+    bench = Bench()
+    broken = bench.broken(ValueError("no"), retries=0)
+    models = FakeModels(
+        plan(ask("a", "broken"), ask("b", "look", n=1)), review=accept_all, work=calls(("give_up", {"reason": "no"}))
+    )
+    world = open_world(models, [broken, bench.look])
+    state = await world.run()
+
+    assert state.status is RunStatus.PARTIAL
+    assert "wo-001.0 is failed and cannot be accepted" in models.requests("review")[1].messages[-1].text
+    assert not state.subtasks["wo-001.0"].accepted
+
+
+async def test_a_review_can_replace_a_subtask_and_add_one(open_world: Any):
+    def once_more(request: Any, facts: dict[str, Any]) -> dict[str, Any]:
+        replacement = ask("a2", "look", n=7)
+        verdicts = [
+            {"subtask": "wo-001.0", "verdict": "replan", "replacement": replacement},
+            {"subtask": "wo-001.1", "verdict": "accept"},
+        ]
+        return {"verdicts": verdicts, "complete": False, "missing": [ask("c", "look", n=8)]}
+
+    bench = Bench()
+    models = FakeModels(plan(ask("a", "look", n=1), ask("b", "look", n=2)), review=[once_more, judged])
+    world = open_world(models, [bench.look])
+    state = await world.run()
+
+    assert sorted(bench.made) == [("look", 1), ("look", 2), ("look", 7), ("look", 8)]
+    assert state.status is RunStatus.SUCCEEDED
+    assert state.finished.answer == "saw 2; saw 7; saw 8"
+
+
+async def test_a_replacement_whose_arguments_do_not_fit_is_asked_for_again(open_world: Any):
+    def badly(request: Any, facts: dict[str, Any]) -> dict[str, Any]:
+        replacement = ask("a2", "look", n="seven")
+        return {
+            "verdicts": [{"subtask": "wo-001.0", "verdict": "replan", "replacement": replacement}],
+            "complete": False,
+        }
+
+    models = FakeModels(plan(ask("a", "look", n=1)), review=[badly, judged])
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert "arguments of look: n: " in models.requests("review")[1].messages[-1].text
+
+
+async def test_a_composer_that_cannot_be_had_is_replaced_by_code(open_world: Any):
+    models = FakeModels(
+        plan(ask("a", "look", n=1), cannot=[{"what": "fly", "reason": "no tool flies"}]),
+        review=lambda request, facts: {**judged(request, facts), "answer": None},
+        compose=down(),
+    )
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.status is RunStatus.PARTIAL
+    assert "- saw 1 [1]" in state.finished.answer
+    assert "fly: no tool flies" in state.finished.answer
+
+
+async def test_an_empty_composition_is_asked_for_again(open_world: Any):
+    models = FakeModels(
+        plan(ask("a", "look", n=1)),
+        review=lambda request, facts: {**judged(request, facts), "answer": None},
+        compose=["  ", "I saw one."],
+    )
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.finished.answer == "I saw one."
+
+
+async def test_a_lead_that_asks_for_the_impossible_says_so_in_its_answer(open_world: Any):
+    models = FakeModels(plan(cannot=[{"what": "fly", "reason": "no tool flies"}]))
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.finished.answer == "no fly: no tool flies"
+    assert [gap.name for gap in state.finished.gaps] == ["fly"]
+
+
+async def test_every_thought_has_its_evidence_like_any_other_work(open_world: Any):
+    world = open_world(FakeModels(GOOD), [Bench().look])
+    await world.run()
+
+    settled = [event.attempt for event in await world.events(AttemptSettled)]
+    assert settled == ["plan/a1", "wo-001.0/a1", "review-wo-001-0/a1"]
+
+
+async def test_a_model_that_hangs_is_given_up_and_asked_again(open_world: Any):
+    async def hangs_once(_request: Any) -> None:
+        if len(models.asked) == 1:
+            await asyncio.Event().wait()
+
+    models = FakeModels(GOOD, hold=hangs_once)
+    world = open_world(models, [Bench().look], limits=Limits(attempt_timeout_s=0.05))
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert len(models.requests("plan")) == 2
+    assert state.held == Amount()
+    assert state.spent.requests == 3, "a call that went out was not counted"
+
+
+async def test_a_defect_of_an_adapter_costs_its_attempt_and_not_the_process(open_world: Any):
+    models = FakeModels(plan(ask("a", "measure", n=1), ask("b", "look", n=2)), work=ZeroDivisionError("a bug"))
+    bench = Bench()
+    world = open_world(models, [bench.look, bench.measure])
+    state = await world.run()
+
+    assert state.status is RunStatus.PARTIAL
+    assert "internal error: ZeroDivisionError: a bug" in state.finished.gaps[0].reason
+    assert state.held == Amount()
+
+
+async def test_the_answer_is_broadcast_as_it_is_written_and_only_the_finished_one_is_logged(open_world: Any):
+    models = FakeModels(
+        plan(ask("a", "measure", n=1)),
+        work="It measures 10.",
+        review=lambda request, facts: {**judged(request, facts), "answer": None},
+        compose=["A draft that cites [9].", "The answer."],
+    )
+    world = open_world(models, [Bench().measure])
+    state = await world.run()
+
+    assert world.written == [
+        ("run_1", "compose/a1", "A draft that cites [9]."),
+        ("run_1", "compose/a1", "The answer."),
+    ]
+    assert state.finished.answer == "The answer."
+
+
+async def test_a_flow_of_a_users_own_may_tell_its_workers_what_it_likes(open_world: Any):
+    class Terse(WorkOrderFlow):
+        def brief(self, state: Any, assignment: Any) -> Any:
+            brief = super().brief(state, assignment)
+            facts = {"task": "work", "do": assignment.assignment_id}
+            return brief if assignment.role != "work" else replace(brief, facts=facts)
+
+    bench = Bench()
+    models = FakeModels(plan(ask("a", "look", n=1), {**ask("b", "measure", n=2), "needs": [0]}), work="Done.")
+    world = open_world(models, [bench.look, bench.measure])
+    state = await world.drive(await world.start(), flow=Terse())
+
+    assert [gap.reason for gap in state.finished.gaps] == []
+    assert models.facts("work") == [{"task": "work", "do": "wo-001.1"}]

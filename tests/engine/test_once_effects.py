@@ -1,0 +1,152 @@
+"""What happens to the world only once is never made to happen again in doubt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels, calls
+from engine.tools import Bench, refusal
+from engine.worlds import ask, plan
+from leadhand.domain.conversation import ToolMessage
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.events import (
+    CancelRequested,
+)
+from leadhand.domain.limits import Limits
+from leadhand.domain.run import RunStatus
+from leadhand.project.clock import SystemClock
+
+GIVE_UP = calls(("give_up", {"reason": "it is not to be"}))
+
+
+async def test_a_call_that_timed_out_may_have_happened_and_is_never_made_again(open_world: Any):
+    bench = Bench()
+    world = open_world(
+        FakeModels(plan(ask("a", "hanging"))),
+        [bench.hanging(effect="once", approval="auto", timeout=0.02, retries=5)],
+    )
+    state = await world.run()
+
+    assert bench.counts["hanging"] == 1
+    (gap,) = state.finished.gaps
+    assert "its end was not seen: it may have happened" in gap.reason
+    assert "find out whether it happened" in gap.next_action
+
+
+async def test_a_call_whose_line_was_cut_may_have_happened_and_is_never_made_again(open_world: Any):
+    bench = Bench()
+    tool_ = bench.broken(ConnectionResetError("gone"), effect="once", approval="auto", retries=5)
+    world = open_world(FakeModels(plan(ask("a", "broken")), work=calls(("broken", {}))), [tool_])
+    state = await world.run()
+
+    assert bench.counts["broken"] == 1
+    assert state.subtasks["wo-001.0"].failure.type == "indeterminate"
+
+
+async def test_a_call_that_failed_in_passing_may_have_happened_and_is_never_made_again_unasked(open_world: Any):
+    """A tool that asks a service through its context is told of a lost connection by such an error."""
+    bench = Bench()
+    lost = refusal("nothing came back", FailureClass.TRANSIENT)
+    tool_ = bench.broken(lost, effect="once", retries=5)
+    world = open_world(FakeModels(plan(ask("a", "broken")), work=GIVE_UP), [tool_])
+    await world.run()
+    await world.answer("run_1")
+    await world.take_over("run_1")
+
+    assert bench.counts["broken"] == 1, "one yes was taken for several calls"
+
+
+@pytest.mark.parametrize("how", ["cancelled", "out of time"])
+async def test_a_call_under_way_when_its_run_ends_may_have_happened_and_the_gap_says_so(open_world: Any, how: str):
+    bench = Bench()
+    world = open_world(
+        FakeModels(plan(ask("pay", "hanging"), ask("b", "look", n=1))),
+        [bench.hanging(effect="once", approval="auto"), bench.look],
+        limits=Limits(timeout_s=0.15 if how == "out of time" else 60),
+        clock=SystemClock(),
+    )
+    run_id = await world.start()
+    driving = world.driving(run_id)
+    await world.until(lambda state: bench.counts["hanging"])
+    if how == "cancelled":
+        await world.append(run_id, CancelRequested(by="me"))
+    state = await driving
+
+    (gap,) = [gap for gap in state.finished.gaps if gap.name == "pay"]
+    assert "it may have happened" in gap.reason
+
+
+async def test_an_attempt_that_runs_out_of_time_in_the_middle_of_a_call_does_not_make_it_again(open_world: Any):
+    bench = Bench()
+    world = open_world(
+        FakeModels(plan(ask("a", "hanging"))),
+        [bench.hanging(effect="once", approval="auto", timeout=30, retries=5)],
+        limits=Limits(attempt_timeout_s=0.03),
+    )
+    state = await world.run()
+
+    assert bench.counts["hanging"] == 1
+    assert state.subtasks["wo-001.0"].failure.type == "indeterminate"
+
+
+async def test_a_call_under_way_when_its_process_died_is_not_made_again_by_the_next(open_world: Any):
+    bench = Bench()
+    world = open_world(
+        FakeModels(plan(ask("a", "hanging"), ask("b", "look", n=1))),
+        [bench.hanging(effect="once", approval="auto"), bench.look],
+    )
+    run_id = await world.start()
+    driving = world.driving(run_id)
+    await world.until(lambda state: state.subtasks and state.subtasks["wo-001.1"].data and bench.counts["hanging"])
+    driving.cancel()
+    state = await world.take_over(run_id)
+
+    assert bench.counts == {"hanging": 1, "look": 1}
+    assert state.status is RunStatus.PARTIAL
+    assert "it may have happened" in state.finished.gaps[0].reason
+
+
+async def test_a_call_under_way_when_its_run_was_paused_is_not_made_again_by_the_resume(open_world: Any):
+    from leadhand.domain.events import PauseRequested, ResumeRequested
+
+    bench = Bench()
+    world = open_world(FakeModels(plan(ask("a", "hanging"))), [bench.hanging(effect="once", approval="auto")])
+    run_id = await world.start()
+    driving = world.driving(run_id)
+    await world.until(lambda state: bench.counts["hanging"])
+    await world.append(run_id, PauseRequested(by="me"))
+    assert (await driving).status is RunStatus.PAUSED
+    await world.append(run_id, ResumeRequested(by="me"))
+    state = await world.take_over(run_id)
+
+    assert bench.counts["hanging"] == 1
+    assert "it may have happened" in state.finished.gaps[0].reason
+
+
+async def test_a_finished_call_is_not_made_again_when_its_result_is_found_wanting(open_world: Any):
+    def pays_unless_it_has(request: Any, facts: dict[str, Any]) -> Any:
+        paid = [message for message in request.messages if isinstance(message, ToolMessage)]
+        if not paid:
+            return calls(("send", {"amount": 5}))
+        return "I paid, here is the receipt." if len(models.requests("work")) > 2 else "I paid."
+
+    bench = Bench()
+    checked = {**ask("pay", None), "checks": [{"path": "/summary", "contains": "receipt"}]}
+    models = FakeModels(plan(checked), work=pays_unless_it_has)
+    world = open_world(models, [bench.send(approval="auto")])
+    await world.run()
+
+    assert bench.counts["send"] == 1, "a call that was made once was silently made again"
+
+
+async def test_a_finished_call_is_not_made_again_when_its_neighbour_fails_in_passing(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", None)), work=[calls(("send", {"amount": 5}), ("flaky", {"n": 1})), "both done"])
+    world = open_world(models, [bench.send(approval="auto"), bench.flaky(2)])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert bench.counts == {"send": 1, "flaky": 3}
+    assert len(models.requests("work")) == 2, "the model was asked again for what it had said"

@@ -1,0 +1,206 @@
+"""Secrets never reach the log: not from the environment, not by their look, not under a name that gives them away."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels, calls, down, judged
+from engine.worlds import World, ask, plan
+from leadhand.domain.events import AttemptSettled, ToolCallReturned
+from leadhand.domain.tool import ToolReturn
+from leadhand.engine.redaction import BLOT, Redactor
+from leadhand.tools.decorator import tool
+
+FROM_ENVIRONMENT = "correct horse battery staple"
+LOOKS_LIKE_ONE = (
+    "sk-proj-abcdefghijklmnop1234",
+    "sk-ant-api03-abcdefghijklmnop",
+    "gsk_abcdefghijklmnopqrstuvwx",
+    "AIzaSyA-abcdefghijklmnopqrstuvwxyz012",
+    "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+    "AKIAABCDEFGHIJKLMNOP",
+    "xoxb-1234567890-abcdef",
+    "Bearer abcdefghijklmnopqrstuvwx",
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nAbCdEf\n-----END RSA PRIVATE KEY-----",
+)
+UNDER_A_NAME = "swordfish"
+
+
+async def everything_of(world: World) -> str:
+    """All that a world has written down: every event, and every blob."""
+    events = [entry.event.model_dump_json() for entry in await world.entries()]
+    return "\n".join([*events, *(body.decode() for body in world.store._blobs.values())])
+
+
+def canaries(text: str) -> list[str]:
+    """Secrets that got through, as they stand in JSON too."""
+    secrets = (FROM_ENVIRONMENT, UNDER_A_NAME, *LOOKS_LIKE_ONE)
+    return [secret for secret in secrets if secret in text or json.dumps(secret)[1:-1] in text]
+
+
+def environment() -> Redactor:
+    return Redactor.of_environment({"MY_API_KEY": FROM_ENVIRONMENT, "HOME": "/home/me", "SHORT_KEY": "abc"})
+
+
+@pytest.mark.parametrize("secret", [FROM_ENVIRONMENT, *LOOKS_LIKE_ONE], ids=lambda secret: secret[:12])
+@pytest.mark.parametrize("size", [0, 5_000], ids=["small", "large"])
+async def test_a_secret_that_a_tool_returns_is_in_no_event_and_no_blob(open_world: Any, secret: str, size: int):
+    @tool
+    async def leak() -> ToolReturn:
+        """Leak."""
+        raw = {"list": [{"deep": f"so: {secret}."}], "password": UNDER_A_NAME, "filler": "x" * size}
+        return ToolReturn(raw=raw, summary=f"the key is {secret}!")
+
+    models = FakeModels(plan(ask("a", "leak")))
+    world = open_world(models, [leak], secrets=[FROM_ENVIRONMENT])
+    state = await world.run()
+
+    assert state.status == "succeeded"
+    assert canaries(await everything_of(world)) == []
+    assert canaries(state.finished.answer) == []
+    assert BLOT in await everything_of(world)
+
+
+async def test_a_secret_in_a_request_a_reply_an_error_or_a_reason_is_in_no_event(open_world: Any):
+    key = LOOKS_LIKE_ONE[0]
+
+    @tool(retries=0)
+    async def leak(text: str) -> None:
+        """Leak."""
+        raise ValueError(f"refused {key} and {text}")
+
+    models = FakeModels(
+        plan(ask("a", "leak", text=key), cannot=[{"what": f"use {key}", "reason": FROM_ENVIRONMENT}]),
+        work=[calls(("leak", {"text": key}), ("leak", f'{{"text": "{key}')), calls(("give_up", {"reason": key}))],
+        review=lambda request, facts: {**judged(request, facts), "cannot": [{"what": key, "reason": key}]},
+        compose=[down(f"401 for {key}")],
+    )
+    world = open_world(models, [leak], secrets=[FROM_ENVIRONMENT])
+    await world.run(f"my key is {key}, and {FROM_ENVIRONMENT}")
+
+    assert canaries(await everything_of(world)) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "password",
+        "PASSWORD",
+        "api_key",
+        "apiKey",
+        "API-Key",
+        "x-api-key",
+        "Authorization",
+        "client_secret",
+        "access_token",
+    ],
+)
+async def test_what_stands_under_a_name_like_password_is_in_no_event(open_world: Any, name: str):
+    @tool
+    async def leak() -> ToolReturn:
+        """Leak."""
+        return ToolReturn(raw={"user": "me", name: UNDER_A_NAME}, summary="logged in")
+
+    world = open_world(FakeModels(plan(ask("a", "leak"))), [leak])
+    await world.run()
+
+    assert canaries(await everything_of(world)) == []
+    assert '"user":"me"' in await everything_of(world), "more than the secret was blotted out"
+
+
+@pytest.mark.parametrize("value", [87_654_321, ["87654321"], [87_654_321]], ids=["number", "list", "list of numbers"])
+async def test_numbers_and_lists_under_a_name_like_password_are_in_no_event(open_world: Any, value: Any):
+    @tool
+    async def leak() -> ToolReturn:
+        """Leak."""
+        return ToolReturn(raw={"password": value}, summary="logged in")
+
+    world = open_world(FakeModels(plan(ask("a", "leak"))), [leak])
+    await world.run()
+
+    assert "87654321" not in await everything_of(world)
+
+
+async def test_a_secret_that_is_itself_a_name_is_in_no_event(open_world: Any):
+    @tool
+    async def leak() -> ToolReturn:
+        """Leak."""
+        return ToolReturn(raw={LOOKS_LIKE_ONE[0]: 1}, summary="here are the keys")
+
+    world = open_world(FakeModels(plan(ask("a", "leak"))), [leak])
+    await world.run()
+
+    assert canaries(await everything_of(world)) == []
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        'with "quotes" in it',
+        "back\\slash\\es",
+        "new\nline here",
+        "größer als früher",
+        "tab\there it is",
+        "SHOUTING WORDS",
+        "日本語の秘密の言葉",
+    ],
+)
+async def test_a_secret_of_the_environment_is_found_however_json_writes_it(open_world: Any, secret: str):
+    @tool
+    async def leak() -> ToolReturn:
+        """Leak."""
+        return ToolReturn(raw={"it": [f"<{secret}>"]}, summary=f"it is {secret}")
+
+    world = open_world(FakeModels(plan(ask("a", "leak"))), [leak], secrets=[secret])
+    await world.run()
+    text = await everything_of(world)
+
+    assert secret not in text
+    assert json.dumps(secret)[1:-1] not in text
+    assert json.dumps(secret, ensure_ascii=False)[1:-1] not in text
+
+
+async def test_a_tool_is_called_with_the_true_value_although_the_log_never_shows_it(open_world: Any):
+    given: list[str] = []
+
+    @tool
+    async def login(password: str) -> ToolReturn:
+        """Log in."""
+        given.append(password)
+        return ToolReturn(raw=None, summary="logged in")
+
+    models = FakeModels(plan(ask("a", None)), work=[calls(("login", {"password": UNDER_A_NAME})), "I am in."])
+    world = open_world(models, [login])
+    await world.run()
+
+    assert given == [UNDER_A_NAME]
+    assert canaries(await everything_of(world)) == []
+
+
+def test_only_variables_named_like_secrets_are_secrets_and_short_ones_are_left_alone():
+    redactor = environment()
+
+    assert redactor.text(f"{FROM_ENVIRONMENT} /home/me abc") == f"{BLOT} /home/me abc"
+
+
+def test_what_holds_no_secret_is_the_very_same_object():
+    event = AttemptSettled(attempt="wo-001.0/a1", ok=True, final=True)
+
+    assert environment().value(event) is event
+
+
+def test_the_words_of_a_schema_are_no_secrets():
+    payload = {"properties": {"password": {"type": "string", "description": "your password"}}, "required": ["password"]}
+
+    assert environment().payload(payload) == payload
+
+
+def test_redacting_twice_changes_nothing_more():
+    event = ToolCallReturned(attempt="a/a1", call_id="a/t0/c0", tool="leak", ok=True, raw={"api_key": "x", "n": [1]})
+    once = environment().value(event)
+
+    assert once.raw == {"api_key": BLOT, "n": [1]}
+    assert environment().value(once) == once

@@ -1,0 +1,201 @@
+"""Results are passed on by reference, checked when they are used; large ones are kept once, beside the log."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels, calls
+from engine.tools import Bench
+from engine.worlds import World, ask, plan
+from leadhand.domain.conversation import ToolMessage
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.events import AttemptReturned, ModelCallBegan, ToolCallReturned
+from leadhand.domain.tool import ToolReturn
+from leadhand.domain.work_result import BLOB_ABOVE, blob_reference
+from leadhand.engine.payloads import pack
+from leadhand.tools.decorator import tool
+
+LARGE = {"places": [{"name": f"place {number}", "lat": number} for number in range(400)]}
+
+
+@tool
+async def survey() -> ToolReturn:
+    """Survey everything: a large answer."""
+    return ToolReturn(raw=LARGE, summary="surveyed 400 places")
+
+
+@tool
+async def list_all() -> dict[str, Any]:
+    """List everything: a large answer without words."""
+    return LARGE
+
+
+def result(subtask: int, path: str) -> dict[str, Any]:
+    return {"$result": {"subtask": str(subtask), "path": path}}
+
+
+async def test_an_argument_may_be_the_result_of_another_subtask(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", "look", n=7), {**ask("b", "look", n=result(0, "/raw/n")), "needs": [0]}))
+    world = open_world(models, [bench.look])
+    state = await world.run()
+
+    assert bench.made == [("look", 7), ("look", 7)]
+    assert models.requests("work") == [], "a model was asked for what the log already said"
+    assert state.subtasks["wo-001.1"].subtask.args == {"n": {"$result": {"subtask": "wo-001.0", "path": "/raw/n"}}}
+
+
+async def test_an_argument_may_come_from_a_result_that_is_kept_beside_the_log(open_world: Any):
+    bench = Bench()
+    models = FakeModels(
+        plan(ask("a", "survey"), {**ask("b", "look", n=result(0, "/raw/places/399/lat")), "needs": [0]})
+    )
+    world = open_world(models, [survey, bench.look])
+    state = await world.run()
+
+    assert blob_reference(state.subtasks["wo-001.0"].data.raw) is not None
+    assert bench.made == [("look", 399)]
+    assert models.requests("work") == []
+
+
+async def test_a_repaired_subtask_uses_the_result_that_was_pinned(open_world: Any):
+    bench = Bench()
+
+    def again(request: Any, facts: dict[str, Any]) -> dict[str, Any]:
+        verdicts = [{"subtask": "wo-001.0", "verdict": "accept"}, {"subtask": "wo-001.1", "verdict": "retry"}]
+        return {"verdicts": verdicts, "complete": False}
+
+    def judged(request: Any, facts: dict[str, Any]) -> dict[str, Any]:
+        return {"verdicts": [{"subtask": "wo-002.0", "verdict": "accept"}], "complete": True}
+
+    models = FakeModels(
+        plan(ask("a", "survey"), {**ask("b", "flaky", n=result(0, "/raw/places/3/lat")), "needs": [0]}),
+        review=[again, judged],
+    )
+    world = open_world(models, [survey, bench.flaky(3, retries=2)])
+    state = await world.run()
+
+    assert state.status == "succeeded"
+    assert bench.made == [("flaky", 3)] * 4
+
+
+@pytest.mark.parametrize(
+    ("path", "class_"),
+    [("/raw/nowhere", FailureClass.INVALID), ("raw/n", FailureClass.INVALID), ("/raw/n/0", FailureClass.INVALID)],
+)
+async def test_a_reference_that_leads_nowhere_fails_its_subtask_and_calls_nothing(
+    open_world: Any, path: str, class_: FailureClass
+):
+    bench = Bench()
+    models = FakeModels(
+        plan(ask("a", "look", n=7), {**ask("b", "look", n=result(0, path)), "needs": [0]}),
+        work=calls(("give_up", {"reason": "no number"})),
+    )
+    world = open_world(models, [bench.look])
+    state = await world.run()
+
+    assert bench.made == [("look", 7)]
+    assert state.subtasks["wo-001.1"].failure.class_ is class_
+
+
+async def test_what_a_reference_brings_is_checked_again_and_a_model_mends_what_does_not_fit(open_world: Any):
+    bench = Bench()
+    models = FakeModels(
+        plan(ask("a", "look", n=7), {**ask("b", "measure", n=result(0, "/summary")), "needs": [0]}),
+        work=[calls(("measure", {"n": 7})), "It measures 70."],
+    )
+    world = open_world(models, [bench.look, bench.measure])
+    state = await world.run()
+
+    assert bench.made == [("look", 7), ("measure", 7)]
+    assert state.status == "succeeded"
+
+
+async def test_a_worker_is_shown_the_large_result_it_needs_and_not_a_pointer_to_it(open_world: Any):
+    bench = Bench()
+    models = FakeModels(
+        plan(ask("a", "survey"), {**ask("b", "measure"), "needs": [0]}), work=[calls(("measure", {"n": 1})), "ten"]
+    )
+    world = open_world(models, [survey, bench.measure])
+    await world.run()
+
+    assert "place 399" in json.dumps(models.facts("work")[0]["needs"])
+
+
+async def test_a_worker_is_shown_the_large_answer_of_its_own_call(open_world: Any):
+    models = FakeModels(plan(ask("a", "list_all")), work="There are 400.")
+    world = open_world(models, [list_all])
+    state = await world.run()
+
+    (told,) = [message for message in models.requests("work")[0].messages if isinstance(message, ToolMessage)]
+    assert "place 399" in told.content
+    assert state.status == "succeeded"
+
+
+async def blobs_of(world: World) -> dict[str, bytes]:
+    """What is kept beside the log."""
+    return dict(world.store._blobs)
+
+
+async def test_a_large_answer_is_kept_once_and_the_log_only_points_at_it(open_world: Any):
+    world = open_world(FakeModels(plan(ask("a", "survey"), ask("b", "survey"))), [survey])
+    state = await world.run()
+
+    kept = await blobs_of(world)
+    assert len(kept) == 1
+    ((digest, body),) = kept.items()
+    assert json.loads(body) == LARGE
+    assert digest == f"sha256:{hashlib.sha256(body).hexdigest()}"
+    for event in await world.events(ToolCallReturned):
+        assert event.raw == {"$blob": digest, "bytes": len(body)}
+    for entry in await world.entries():
+        assert len(entry.event.model_dump_json()) < 2 * BLOB_ABOVE, f"{entry.event.type} holds a copy"
+    assert blob_reference(state.subtasks["wo-001.0"].data.raw) == digest
+    assert json.loads(await world.store.blob(digest)) == LARGE
+
+
+async def test_the_log_holds_no_copy_of_what_a_call_returned(open_world: Any):
+    world = open_world(FakeModels(plan(ask("a", "look", n=1))), [Bench().look])
+    state = await world.run()
+
+    (returned,) = [event for event in await world.events(AttemptReturned) if event.attempt.startswith("wo-")]
+    assert returned.result.data.raw is None
+    assert state.subtasks["wo-001.0"].data.raw == {"n": 1}
+
+
+async def test_after_a_crash_the_large_answer_is_fetched_and_not_asked_for_again(open_world: Any):
+    made: list[str] = []
+
+    @tool(name="list_all")
+    async def counted() -> dict[str, Any]:
+        """List everything."""
+        made.append("list_all")
+        return LARGE
+
+    models = FakeModels(plan(ask("a", "list_all")), work="There are 400.")
+    world = open_world(models, [counted])
+    await world.run()
+    log = await world.entries()
+    upto = next(e.seq for e in log if isinstance(e.event, ModelCallBegan) and e.event.attempt.startswith("wo-"))
+
+    second = open_world(FakeModels(plan(), work="There are 400."), [counted])
+    await second.store.create("run_1", log[0].event)
+    await second.store.append("run_1", [entry.event for entry in log[1:upto]], blobs=await blobs_of(world))
+    state = await second.take_over("run_1")
+
+    assert made == ["list_all"]
+    assert state.status == "succeeded"
+    (told,) = [m for m in second.models.requests("work")[0].messages if isinstance(m, ToolMessage)]
+    assert "place 399" in told.content
+
+
+@pytest.mark.parametrize("size", [BLOB_ABOVE - 2, BLOB_ABOVE - 1])
+def test_a_payload_is_kept_beside_the_log_from_one_byte_above_the_limit(size: int):
+    payload, blobs = pack("x" * size)
+
+    assert (payload == "x" * size) == (size == BLOB_ABOVE - 2)
+    assert bool(blobs) == (size == BLOB_ABOVE - 1)

@@ -1,0 +1,189 @@
+"""Many hands: all of them work, no more than allowed at once, and waiting costs nobody a place."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from functools import partial
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels
+from engine.tools import Bench
+from engine.worlds import ask, plan
+from leadhand.domain.limits import Limits
+from leadhand.domain.run import RunStatus
+from leadhand.domain.tool import ToolReturn
+from leadhand.engine.slots import Slots, TimeIsUp, bounded, outside
+from leadhand.engine.threads import Threads
+from leadhand.project.clock import SystemClock
+from leadhand.tools.decorator import tool
+
+
+@pytest.mark.parametrize("repetition", range(5))
+async def test_three_hundred_subtasks_are_all_done(open_world: Any, repetition: int):
+    bench = Bench()
+    world = open_world(
+        FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(300)))), [bench.look], clock=SystemClock()
+    )
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert sorted(n for _, n in bench.made) == list(range(300))
+    assert bench.most_at_once <= state.definition.limits.max_workers
+
+
+@pytest.mark.parametrize("most", [1, 2, 7])
+async def test_no_more_workers_run_at_once_than_allowed_and_all_come_to_their_turn(open_world: Any, most: int):
+    bench = Bench()
+    models = FakeModels(plan(*(ask(f"s{n}", "measure", n=n) for n in range(20))))
+    world = open_world(models, [bench.measure], limits=Limits(max_workers=most))
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert bench.most_at_once <= most
+    assert models.most_at_once <= most
+
+
+async def test_a_chain_of_subtasks_is_done_one_after_another(open_world: Any):
+    bench = Bench()
+    chain = [{**ask(f"s{n}", "look", n=n), "needs": [n - 1] if n else []} for n in range(40)]
+    world = open_world(FakeModels(plan(*chain)), [bench.look])
+    await world.run()
+
+    assert bench.made == [("look", n) for n in range(40)]
+    assert bench.most_at_once == 1
+
+
+async def test_a_back_off_holds_no_place(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", "flaky", n=1), ask("b", "look", n=2)))
+    world = open_world(models, [bench.flaky(2), bench.look], limits=Limits(max_workers=1))
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert bench.made.index(("look", 2)) == 1, "the one place was kept by somebody who only waited"
+
+
+async def test_waiting_for_a_gate_gives_the_place_back(open_world: Any):
+    order: list[str] = []
+
+    @tool(timeout=0.5)
+    async def gated(n: int) -> ToolReturn:
+        """Pass a gate."""
+        order.append("at the gate")
+        await outside(0.05)
+        order.append("through")
+        return ToolReturn(raw=n, summary="through")
+
+    @tool
+    async def quick(n: int) -> ToolReturn:
+        """Be quick."""
+        order.append("quick")
+        return ToolReturn(raw=n, summary="quick")
+
+    models = FakeModels(plan(ask("a", "gated", n=1), ask("b", "quick", n=2)))
+    world = open_world(models, [gated, quick], limits=Limits(max_workers=1), clock=SystemClock())
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert order == ["at the gate", "quick", "through"]
+
+
+async def test_waiting_for_a_gate_uses_up_no_time_of_the_call_or_the_attempt(open_world: Any):
+    @tool(timeout=0.05, retries=0)
+    async def gated(n: int) -> ToolReturn:
+        """Pass a gate."""
+        await outside(0.2)
+        return ToolReturn(raw=n, summary="through")
+
+    world = open_world(
+        FakeModels(plan(ask("a", "gated", n=1))), [gated], limits=Limits(attempt_timeout_s=0.1), clock=SystemClock()
+    )
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+
+
+async def test_waiting_to_get_the_place_back_uses_up_no_time_either():
+    slots = Slots(1)
+
+    async def gated() -> str:
+        async with slots.taken(), bounded(0.05):
+            await outside(0.01)
+            return "through"
+
+    async def long_and_quiet() -> None:
+        async with slots.taken():
+            await asyncio.sleep(0.15)
+
+    waiting = asyncio.ensure_future(gated())
+    await asyncio.sleep(0)
+    await long_and_quiet()
+
+    assert await waiting == "through", "it was timed out while it waited for its own place"
+
+
+async def test_a_place_is_given_back_by_whoever_is_cancelled_at_the_gate():
+    slots = Slots(1)
+
+    async def gated() -> None:
+        async with slots.taken():
+            await outside(60)
+
+    async def quick() -> str:
+        async with slots.taken():
+            return "quick"
+
+    waiting = asyncio.ensure_future(gated())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    async with asyncio.timeout(1):
+        assert await asyncio.gather(quick(), quick()) == ["quick", "quick"]
+
+
+async def test_a_time_out_of_its_own_is_told_from_one_that_the_block_raises():
+    with pytest.raises(TimeIsUp):
+        async with bounded(0.01):
+            await asyncio.sleep(1)
+    with pytest.raises(TimeoutError) as raised:
+        async with bounded(1):
+            raise TimeoutError("not ours")
+    assert not isinstance(raised.value, TimeIsUp)
+
+
+async def test_a_gate_outside_any_attempt_is_only_a_wait():
+    began = time.monotonic()
+    await outside(0.02)
+    await outside(-1)
+
+    assert time.monotonic() - began >= 0.02
+
+
+async def test_blocking_calls_run_on_threads_of_our_own_so_many_at_once():
+    threads = Threads(2)
+    running: list[int] = []
+    most: list[int] = []
+
+    def call(number: int) -> int:
+        running.append(number)
+        most.append(len(running))
+        time.sleep(0.01)
+        running.remove(number)
+        return number
+
+    assert await asyncio.gather(*(threads.run(partial(call, n)) for n in range(6))) == list(range(6))
+    assert max(most) <= 2
+
+
+async def test_an_order_of_many_shards_is_reviewed_in_parallel(open_world: Any):
+    models = FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(130))))
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert len(models.requests("review")) == 6
+    assert models.most_at_once == 6
+    assert len(models.facts("compose")[0]["results"]) == 130

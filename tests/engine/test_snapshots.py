@@ -1,0 +1,60 @@
+"""A snapshot is a cache of the log: with it, without it or with a damaged one, the state is the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from domain.histories import History
+from domain.invariants import differences
+from domain.moves import histories
+from hypothesis import given, settings
+from pydantic import TypeAdapter
+
+from engine.fakes import FakeModels
+from engine.tools import Bench
+from engine.worlds import ask, plan
+from leadhand.domain.decisions import due
+from leadhand.domain.state import RunState
+from leadhand.engine import snapshots
+
+STATE = TypeAdapter(RunState)
+
+
+@settings(max_examples=100, deadline=None)
+@given(histories(most_steps=60))
+def test_a_state_read_back_from_json_is_the_same_state_and_wants_the_same(history: History):
+    again = STATE.validate_json(STATE.dump_json(history.state))
+
+    assert differences(again, history.state) == {}
+    assert due(again) == due(history.state)
+    assert [*history.flow.next(again)] == [*history.flow.next(history.state)]
+    for kind in ("ready", "live", "parked", "unsettled", "subtasks", "orders"):
+        assert list(getattr(again, kind)) == list(getattr(history.state, kind)), f"{kind} are in another order"
+
+
+@pytest.mark.parametrize("damage", ["none", "not kept", "cut off", "of another run"])
+async def test_a_run_is_loaded_as_its_log_has_it_whatever_became_of_its_snapshot(
+    open_world: Any, monkeypatch: pytest.MonkeyPatch, damage: str
+):
+    monkeypatch.setattr(snapshots, "LONG", 10)
+    world = open_world(FakeModels(plan(ask("a", "look", n=1))), [Bench().look])
+    state = await world.run()
+    entries = await world.entries()
+    middle = world.state_of(entries[: len(entries) // 2])
+    if damage != "not kept":
+        await snapshots.keep(world.store, middle)
+    for key, (seq, body) in list(world.store._snapshots.items()):
+        if damage == "cut off":
+            world.store._snapshots[key] = (seq, body[: len(body) // 2])
+        elif damage == "of another run":
+            world.store._snapshots[key] = (seq, b"{}")
+
+    assert differences(await snapshots.load(world.store, "run_1"), state) == {}
+
+
+async def test_a_short_run_is_not_worth_a_snapshot(open_world: Any):
+    world = open_world(FakeModels(plan(ask("a", "look", n=1))), [Bench().look])
+    await snapshots.keep(world.store, await world.run())
+
+    assert world.store._snapshots == {}

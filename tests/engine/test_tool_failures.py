@@ -1,0 +1,338 @@
+"""One failure costs one subtask: whatever a tool does, it is bounded, classed, and nobody else's trouble."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels, calls
+from engine.tools import Bench, refusal
+from engine.worlds import ask, plan
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.events import AttemptScheduled, AttemptSettled, ToolCallBegan, ToolCallReturned
+from leadhand.domain.limits import Limits
+from leadhand.domain.run import RunStatus
+from leadhand.domain.tool import ToolReturn
+from leadhand.project.clock import SystemClock
+from leadhand.tools.decorator import tool
+
+GIVE_UP = calls(("give_up", {"reason": "it does not work"}))
+
+
+def failure_of(state: Any, key: str = "wo-001.0") -> Any:
+    return state.subtasks[key].failure
+
+
+async def test_a_tool_that_never_answers_is_timed_out_and_holds_up_nobody(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", "hanging"), ask("b", "look", n=1)))
+    world = open_world(models, [bench.hanging(timeout=0.02, retries=1), bench.look])
+    state = await world.run()
+
+    assert state.status is RunStatus.PARTIAL
+    assert bench.counts["hanging"] == 2
+    assert (failure_of(state).type, failure_of(state).class_) == ("timeout", "transient")
+    assert "0.02 s" in failure_of(state).message
+    assert state.subtasks["wo-001.1"].accepted
+
+
+async def test_a_blocking_tool_that_never_answers_is_abandoned_and_holds_up_nobody(open_world: Any):
+    never = threading.Event()
+    bench = Bench()
+
+    @tool(timeout=0.05, retries=0)
+    def blocking(n: int) -> str:
+        """Block."""
+        never.wait(30)
+        return "too late"
+
+    models = FakeModels(plan(*(ask(f"s{n}", "blocking", n=n) for n in range(5)), ask("b", "look", n=1)))
+    world = open_world(models, [blocking, bench.look])
+    try:
+        state = await world.run()
+    finally:
+        never.set()
+
+    assert state.status is RunStatus.PARTIAL
+    assert [failure_of(state, f"wo-001.{n}").type for n in range(5)] == ["timeout"] * 5
+    assert state.subtasks["wo-001.5"].accepted
+
+
+async def test_more_hanging_tools_than_threads_starve_nobody(open_world: Any):
+    never = threading.Event()
+    bench = Bench()
+
+    @tool(timeout=0.2, retries=0)
+    def blocking(n: int) -> str:
+        """Block."""
+        never.wait(30)
+        return "too late"
+
+    @tool
+    def quick(n: int) -> ToolReturn:
+        """Be quick."""
+        return ToolReturn(raw=n, summary=f"quick {n}")
+
+    models = FakeModels(plan(*(ask(f"s{n}", "blocking", n=n) for n in range(40)), ask("b", "quick", n=1)))
+    world = open_world(models, [blocking, quick, bench.look], limits=Limits(max_workers=64))
+    try:
+        state = await world.run()
+    finally:
+        never.set()
+
+    assert state.subtasks["wo-001.40"].accepted
+
+
+def test_a_process_ends_although_a_tool_hangs(tmp_path: Path):
+    script = tmp_path / "hang.py"
+    script.write_text(
+        textwrap.dedent("""
+        import asyncio, sys, time
+        sys.path.insert(0, sys.argv[1])
+        from engine.fakes import FakeModels
+        from engine.worlds import World, ask, plan
+        from leadhand.tools.decorator import tool
+
+        @tool(timeout=0.05, retries=0)
+        def blocking(n: int) -> str:
+            "Block."
+            time.sleep(60)
+            return "too late"
+
+        async def main():
+            world = World(FakeModels(plan(ask("a", "blocking", n=1))), [blocking])
+            state = await world.run()
+            print(state.status)
+            await world.aclose()
+
+        asyncio.run(main())
+        """)
+    )
+    began = time.monotonic()
+    ended = subprocess.run(
+        [sys.executable, str(script), str(Path(__file__).parents[1])], capture_output=True, text=True, timeout=30
+    )
+
+    assert ended.stdout.strip() == "failed", ended.stderr
+    assert ended.returncode == 0
+    assert time.monotonic() - began < 20
+
+
+async def test_a_blocking_tool_does_not_block_the_loop(open_world: Any):
+    other_is_there = threading.Event()
+
+    @tool(timeout=5)
+    def first(n: int) -> str:
+        """Wait for the other."""
+        return "met" if other_is_there.wait(3) else "alone"
+
+    @tool(timeout=5)
+    def second(n: int) -> str:
+        """Be there."""
+        other_is_there.set()
+        return "there"
+
+    world = open_world(FakeModels(plan(ask("a", "first", n=1), ask("b", "second", n=1))), [first, second])
+    state = await world.run()
+
+    assert state.subtasks["wo-001.0"].data.raw == "met"
+
+
+async def test_a_failure_in_passing_is_tried_again_with_growing_delays(open_world: Any):
+    bench = Bench()
+    world = open_world(FakeModels(plan(ask("a", "flaky", n=1))), [bench.flaky(3, retries=3)])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert bench.counts["flaky"] == 4
+    assert len(world.clock.slept) == 3
+    for delay, whole in zip(world.clock.slept, (0.5, 1.0, 2.0), strict=True):
+        assert 0.5 * whole <= delay <= whole + 0.001
+    again = await world.events(AttemptScheduled)
+    assert [(event.attempt, event.continues) for event in again] == [
+        ("wo-001.0/a2", "wo-001.0/a1"),
+        ("wo-001.0/a3", "wo-001.0/a2"),
+        ("wo-001.0/a4", "wo-001.0/a3"),
+    ]
+
+
+async def test_a_failure_in_passing_is_tried_again_as_often_as_the_tool_says_and_no_more(open_world: Any):
+    bench = Bench()
+    world = open_world(FakeModels(plan(ask("a", "flaky", n=1))), [bench.flaky(9, retries=2)])
+    state = await world.run()
+
+    assert bench.counts["flaky"] == 3
+    assert state.status is RunStatus.FAILED
+    assert state.finished.gaps[0].class_ is FailureClass.TRANSIENT
+    assert "the line is dead" in state.finished.gaps[0].reason
+
+
+async def test_the_key_of_a_call_is_the_same_on_every_try(open_world: Any):
+    bench = Bench()
+    keys: list[str] = []
+
+    @tool(effect="idempotent")
+    async def pay(n: int, context: Any = None) -> ToolReturn:
+        """Pay."""
+        return ToolReturn(raw=n, summary="paid")
+
+    world = open_world(FakeModels(plan(ask("a", "flaky", n=1))), [bench.flaky(2), pay])
+    await world.run()
+    keys += [call.call_id for call in await world.events(ToolCallBegan)]
+
+    assert keys == ["wo-001.0/t0/c0"] * 3
+
+
+async def test_a_service_that_says_how_long_to_wait_is_believed(open_world: Any):
+    error = refusal("slow down", FailureClass.RATE_LIMITED)
+    error.failure = error.failure.evolve(retry_after_s=42.0)
+    bench = Bench()
+    world = open_world(FakeModels(plan(ask("a", "flaky", n=1))), [bench.flaky(4, error, retries=0)])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED, "being asked to wait counted as a failure"
+    assert world.clock.slept == [42.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("error", "type_", "class_"),
+    [
+        (ConnectionResetError("gone"), "connection", "transient"),
+        (TimeoutError("its own"), "timeout", "transient"),
+        (refusal("the key was refused", FailureClass.UNAVAILABLE), "refused", "unavailable"),
+        (ValueError("no such number"), "exception", "invalid"),
+        (KeyError("n"), "exception", "invalid"),
+        (RecursionError("too deep"), "exception", "invalid"),
+        (StopIteration("no more"), "exception", "invalid"),
+        (StopAsyncIteration("no more"), "exception", "invalid"),
+        (asyncio.CancelledError(), "exception", "invalid"),
+        (SystemExit(3), "exception", "invalid"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
+)
+@pytest.mark.parametrize("kind", ["async", "sync"])
+async def test_whatever_a_tool_raises_is_the_failure_of_its_own_subtask(
+    open_world: Any, error: BaseException, type_: str, class_: str, kind: str
+):
+    bench = Bench()
+
+    @tool(name="broken", retries=0, timeout=0.5)
+    def blocking(n: int = 0) -> None:
+        """Break."""
+        raise error
+
+    broken = blocking if kind == "sync" else bench.broken(error, retries=0, timeout=0.5)
+    models = FakeModels(plan(ask("a", "broken"), ask("b", "look", n=1)), work=GIVE_UP)
+    world = open_world(models, [broken, bench.look], limits=Limits(timeout_s=2.0), clock=SystemClock())
+    state = await world.run()
+
+    assert state.finished.failure is None, "it took the whole run with it"
+    assert state.subtasks["wo-001.1"].accepted
+    (returned,) = [event for event in await world.events(ToolCallReturned) if not event.ok]
+    expected = "exception" if isinstance(error, StopAsyncIteration | StopIteration) else type_
+    assert (returned.failure.type, returned.failure.class_) == (expected, class_)
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [object(), {1, 2}, ToolReturn(raw={"when": time.gmtime}), ToolReturn(raw=object()), float("nan"), b"\xff\xfe"],
+    ids=["object", "set", "function in a return", "object in a return", "nan", "bytes"],
+)
+async def test_a_tool_that_returns_what_json_cannot_say_fails_by_itself_and_not_as_a_defect_of_ours(
+    open_world: Any, returned: Any
+):
+    @tool(retries=0)
+    async def odd() -> Any:
+        """Return something odd."""
+        return returned
+
+    models = FakeModels(plan(ask("a", "odd")), work=["I looked.", GIVE_UP])
+    world = open_world(models, [odd])
+    await world.run()
+
+    for event in await world.events(AttemptSettled):
+        assert event.failure is None or event.failure.type != "internal", event.failure.message
+    (call,) = await world.events(ToolCallReturned)
+    assert call.model_dump_json()
+
+
+async def test_a_tool_may_return_dates_and_models_which_are_kept_as_json(open_world: Any):
+    from datetime import date
+
+    @tool
+    async def today() -> ToolReturn:
+        """Say the date."""
+        return ToolReturn(raw={"on": date(2025, 12, 16), "both": (1, 2)}, summary="today")
+
+    world = open_world(FakeModels(plan(ask("a", "today"))), [today])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert state.subtasks["wo-001.0"].data.raw == {"on": "2025-12-16", "both": [1, 2]}
+
+
+async def test_the_error_shape_of_the_seeds_tools_is_a_failure(open_world: Any):
+    @tool
+    async def seed() -> dict[str, Any]:
+        """Fail as the seeds do."""
+        return {"isError": True, "message": "no such file"}
+
+    world = open_world(FakeModels(plan(ask("a", "seed")), work=GIVE_UP), [seed])
+    state = await world.run()
+
+    assert failure_of(state).message == "no such file"
+
+
+async def test_a_defect_of_ours_costs_one_subtask_is_seen_in_the_log_and_not_repeated(
+    open_world: Any, monkeypatch: pytest.MonkeyPatch
+):
+    from leadhand.engine import worker
+
+    def broken(checks: Any, data: Any) -> list[str]:
+        if data.raw == {"n": 1}:
+            raise LookupError("a bug")
+        return []
+
+    monkeypatch.setattr(worker, "unmet", broken)
+    bench = Bench()
+    world = open_world(FakeModels(plan(ask("a", "look", n=1), ask("b", "look", n=2))), [bench.look])
+    state = await world.run()
+
+    assert state.status is RunStatus.PARTIAL
+    assert failure_of(state).message == "internal error: LookupError: a bug"
+    assert bench.counts["look"] == 2
+
+
+async def test_an_attempt_has_a_time_limit_of_its_own(open_world: Any):
+    bench = Bench()
+    world = open_world(
+        FakeModels(plan(ask("a", "hanging"), ask("b", "look", n=1))),
+        [bench.hanging(retries=1), bench.look],
+        limits=Limits(attempt_timeout_s=0.03),
+    )
+    state = await world.run()
+
+    assert bench.counts["hanging"] == 2
+    assert "no result within 0.03 s" in failure_of(state).message
+    assert state.subtasks["wo-001.1"].accepted
+
+
+async def test_a_tool_that_this_process_does_not_have_is_a_gap_and_is_not_tried_again(open_world: Any):
+    bench = Bench()
+    world = open_world(FakeModels(plan(ask("a", "look", n=1), ask("b", "measure", n=2))), [bench.look, bench.measure])
+    run_id = await world.start()
+    world.toolbox._tools.pop("look")
+    state = await world.drive(run_id)
+
+    assert failure_of(state).class_ is FailureClass.UNAVAILABLE
+    assert "is not in this process" in failure_of(state).message
+    assert len([event for event in await world.events(AttemptSettled) if event.attempt.startswith("wo-001.0/")]) == 1
+    assert state.status is RunStatus.PARTIAL

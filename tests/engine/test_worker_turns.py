@@ -1,0 +1,282 @@
+"""A worker's turns: the named tool first, a model only for what is left to say, and every call answered."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels, calls
+from engine.tools import Bench, refusal
+from engine.worlds import ask, plan
+from leadhand.domain.conversation import ToolMessage, UserMessage
+from leadhand.domain.events import AttemptReturned, AttemptScheduled, ModelCallBegan, ToolCallBegan, ToolCallReturned
+from leadhand.domain.limits import Limits
+
+
+def asked(models: FakeModels) -> dict[str, int]:
+    """How often each role was asked."""
+    return {role: len(models.requests(role)) for role in ("plan", "work", "review", "compose")}
+
+
+async def test_a_tool_that_says_it_all_costs_no_model_call(open_world: Any):
+    bench = Bench()
+    world = open_world(FakeModels(plan(ask("a", "look", n=1))), [bench.look])
+    state = await world.run()
+
+    assert asked(world.models) == {"plan": 1, "work": 0, "review": 1, "compose": 0}
+    assert bench.made == [("look", 1)]
+    assert state.subtasks["wo-001.0"].data.summary == "saw 1"
+    assert state.finished.answer == "saw 1"
+    assert [(source.title, source.url) for source in state.finished.sources] == [("page 1", "https://example.org/1")]
+
+
+async def test_a_tool_that_only_gives_data_costs_one_model_call(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", "measure", n=2)), work="It measures 20.")
+    world = open_world(models, [bench.measure])
+    state = await world.run()
+
+    assert asked(models)["work"] == 1
+    assert bench.made == [("measure", 2)]
+    assert state.subtasks["wo-001.0"].data.summary == "It measures 20."
+    assert state.subtasks["wo-001.0"].data.raw == {"value": 20}
+    (told,) = [message for message in models.requests("work")[0].messages if isinstance(message, ToolMessage)]
+    assert json.loads(told.content) == {"raw": {"value": 20}}
+
+
+async def test_an_expected_output_is_asked_of_a_model_even_when_the_tool_has_words(open_world: Any):
+    models = FakeModels(plan({**ask("a", "look", n=1), "expected_output": "in French"}), work="vu 1")
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert asked(models)["work"] == 1
+    assert models.facts("work")[0]["subtask"]["expected_output"] == "in French"
+    assert state.subtasks["wo-001.0"].data.summary == "vu 1"
+
+
+async def test_every_call_of_a_reply_is_made_in_parallel_and_answered_in_its_order(open_world: Any):
+    bench = Bench()
+    models = FakeModels(
+        plan(ask("a", None)), work=[calls(("look", {"n": 3}), ("measure", {"n": 1}), ("look", {"n": 2})), "all seen"]
+    )
+    world = open_world(models, [bench.look, bench.measure])
+    state = await world.run()
+
+    assert sorted(bench.made) == [("look", 2), ("look", 3), ("measure", 1)]
+    assert bench.most_at_once == 3
+    answered = [message for message in models.requests("work")[1].messages if isinstance(message, ToolMessage)]
+    assert [message.call_id for message in answered] == ["call_0", "call_1", "call_2"]
+    assert [message.name for message in answered] == ["look", "measure", "look"]
+    assert ["saw 3" in answered[0].content, "10" in answered[1].content, "saw 2" in answered[2].content] == [True] * 3
+    assert state.subtasks["wo-001.0"].data.summary == "all seen"
+    assert state.subtasks["wo-001.0"].data.raw == {
+        "wo-001.0/t1/c0": {"n": 3},
+        "wo-001.0/t1/c1": {"value": 10},
+        "wo-001.0/t1/c2": {"n": 2},
+    }
+
+
+async def test_both_ends_of_every_call_are_in_the_log(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", None)), work=[calls(("look", {"n": 1}), ("look", {"n": 2})), "seen"])
+    world = open_world(models, [bench.look])
+    await world.run()
+
+    began = await world.events(ToolCallBegan)
+    returned = await world.events(ToolCallReturned)
+    assert [call.args for call in began] == [{"n": 1}, {"n": 2}]
+    assert {call.call_id for call in began} == {call.call_id for call in returned}
+    assert sorted(bench.keys) == [f"run_1/{call.call_id}" for call in began], "the key of an effect is the call's id"
+    (result,) = [event.result for event in await world.events(AttemptReturned) if event.result.used]
+    assert set(result.used) == {call.call_id for call in returned}
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (("look", {"n": "one"}), "n: "),
+        (("look", {}), "required"),
+        (("look", {"n": 1, "m": 2}), "m"),
+        (("look", '{"n": 1'), "no JSON object"),
+        (("peek", {"n": 1}), "there is no tool peek; there are: look"),
+        (("", {}), "there is no tool"),
+    ],
+    ids=["wrong type", "missing", "one too many", "no JSON", "unknown tool", "no name"],
+)
+async def test_a_call_that_cannot_be_made_is_told_to_the_model_which_corrects_it(
+    open_world: Any, bad: tuple[str, Any], message: str
+):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", None)), work=[calls(bad), calls(("look", {"n": 1})), "seen"])
+    world = open_world(models, [bench.look])
+    state = await world.run()
+
+    assert state.status == "succeeded"
+    assert bench.made == [("look", 1)]
+    told = models.requests("work")[1].messages[-1]
+    assert isinstance(told, ToolMessage)
+    assert not told.ok
+    assert json.loads(told.content)["isError"] is True
+    assert message in told.content
+
+
+async def test_one_bad_call_does_not_keep_its_neighbours_from_being_made(open_world: Any):
+    bench = Bench()
+    models = FakeModels(
+        plan(ask("a", None)), work=[calls(("peek", {}), ("look", {"n": 1}), ("look", "{")), "one of three"]
+    )
+    world = open_world(models, [bench.look])
+    state = await world.run()
+
+    assert bench.made == [("look", 1)]
+    assert state.subtasks["wo-001.0"].data.summary == "one of three"
+
+
+async def test_an_error_of_a_tool_is_told_to_the_model_which_tries_something_else(open_world: Any):
+    bench = Bench()
+    models = FakeModels(
+        plan(ask("a", "broken", n=1)),
+        work=[calls(("look", {"n": 1})), "I looked instead", calls(("give_up", {"reason": "x"}))],
+    )
+    world = open_world(models, [bench.broken(refusal()), bench.look])
+    state = await world.run()
+
+    assert "no such number" in str(models.requests("work")[0].messages)
+    assert bench.counts["look"] == 1
+    assert state.status == "failed", "the tool that was ordered never answered"
+
+
+async def test_arguments_that_are_missing_are_filled_in_by_the_model_from_what_it_needs(open_world: Any):
+    bench = Bench()
+    models = FakeModels(
+        plan(ask("a", "look", n=4), {**ask("b", "measure"), "needs": [0]}),
+        work=[calls(("measure", {"n": 4})), "It measures 40."],
+    )
+    world = open_world(models, [bench.look, bench.measure])
+    state = await world.run()
+
+    assert bench.made == [("look", 4), ("measure", 4)]
+    assert models.facts("work")[0]["needs"] == {"wo-001.0": {"summary": "saw 4", "raw": {"n": 4}, "sample": False}}
+    assert state.subtasks["wo-001.1"].data.summary == "It measures 40."
+
+
+async def test_a_claim_without_a_call_is_objected_to_and_the_call_is_made(open_world: Any):
+    bench = Bench()
+    models = FakeModels(
+        plan(ask("a", "look", n=4), {**ask("b", "measure"), "needs": [0]}),
+        work=["It measures 40, surely.", calls(("measure", {"n": 4})), "It measures 40."],
+    )
+    world = open_world(models, [bench.look, bench.measure])
+    state = await world.run()
+
+    assert state.status == "succeeded"
+    objection = models.requests("work")[1].messages[-1]
+    assert isinstance(objection, UserMessage)
+    assert objection.text.startswith("You have not called measure with success.")
+
+
+async def test_a_worker_that_keeps_claiming_without_calling_fails_as_unproven(open_world: Any):
+    bench = Bench()
+    models = FakeModels(
+        plan(ask("a", "look", n=4), {**ask("b", "measure"), "needs": [0]}), work="It measures 40, surely."
+    )
+    world = open_world(models, [bench.look, bench.measure])
+    state = await world.run()
+
+    failed = state.subtasks["wo-001.1"]
+    assert (failed.failure.type, failed.failure.class_) == ("unproven", "invalid")
+    assert state.finished.gaps[0].reason.startswith("You have not called measure with success.")
+    assert bench.counts["measure"] == 0
+    assert state.status == "partial"
+    again = [event for event in await world.events(AttemptScheduled) if event.attempt.startswith("wo-001.1/")]
+    assert len(again) == state.definition.limits.max_repairs
+    assert all(event.continues is None and event.feedback for event in again)
+    assert "An earlier try was not accepted" in str(models.requests("work")[-1].messages)
+
+
+async def test_an_empty_answer_is_objected_to(open_world: Any):
+    models = FakeModels(plan(ask("a", "measure", n=1)), work=["  ", "It measures 10."])
+    world = open_world(models, [Bench().measure])
+    state = await world.run()
+
+    assert state.status == "succeeded"
+    assert models.requests("work")[1].messages[-1].text == "Your answer is empty."
+
+
+async def test_a_worker_gives_up_with_a_reason_and_nothing_else_of_that_reply_is_done(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", None)), work=calls(("look", {"n": 1}), ("give_up", {"reason": "it is too dark"})))
+    world = open_world(models, [bench.look])
+    state = await world.run()
+
+    assert bench.made == []
+    assert state.subtasks["wo-001.0"].failure.message == "it is too dark"
+    assert "it is too dark" in state.finished.gaps[0].reason
+
+
+async def test_a_worker_that_gives_up_after_a_failed_call_fails_for_that_calls_reason(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", "broken")), work=calls(("give_up", {"reason": "it does not work"})))
+    world = open_world(models, [bench.broken(refusal("there is no page 7"))])
+    state = await world.run()
+
+    assert state.subtasks["wo-001.0"].failure.message == "there is no page 7"
+
+
+async def test_a_worker_that_never_comes_to_an_end_is_stopped_after_its_turns(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", None)), work=calls(("look", {"n": 1})))
+    world = open_world(models, [bench.look], limits=Limits(max_turns=3))
+    state = await world.run()
+
+    assert asked(models)["work"] == 3
+    assert (state.finished.gaps[0].class_, state.subtasks["wo-001.0"].failure.type) == ("exhausted", "max_turns")
+
+
+async def test_a_call_of_turn_two_has_the_key_of_turn_two(open_world: Any):
+    models = FakeModels(plan(ask("a", None)), work=[calls(("look", {"n": 1})), calls(("look", {"n": 1})), "seen"])
+    world = open_world(models, [Bench().look])
+    await world.run()
+
+    assert [call.call_id for call in await world.events(ToolCallBegan)] == ["wo-001.0/t1/c0", "wo-001.0/t2/c0"]
+    asked_for = [call.call_id for call in await world.events(ModelCallBegan) if call.attempt.startswith("wo-")]
+    assert asked_for == ["wo-001.0/t1", "wo-001.0/t2", "wo-001.0/t3"]
+
+
+@pytest.mark.parametrize(
+    ("check", "met"),
+    [
+        ({"path": "/raw/value", "equals": 20}, True),
+        ({"path": "/raw/value", "equals": 21}, False),
+        ({"path": "/raw/value", "at_least": 20, "at_most": 20}, True),
+        ({"path": "/raw/value", "at_least": 21}, False),
+        ({"path": "/raw/unit", "exists": True}, False),
+        ({"path": "/raw/unit", "exists": False}, True),
+        ({"path": "/summary", "contains": "20"}, True),
+        ({"path": "/summary", "contains": "metres"}, False),
+    ],
+)
+async def test_a_subtasks_own_conditions_decide_whether_its_result_counts(
+    open_world: Any, check: dict[str, Any], met: bool
+):
+    models = FakeModels(plan({**ask("a", "measure", n=2), "checks": [check]}), work="It measures 20.")
+    world = open_world(models, [Bench().measure], limits=Limits(max_repairs=0))
+    state = await world.run()
+
+    assert (state.subtasks["wo-001.0"].status == "completed") == met
+    if not met:
+        assert state.subtasks["wo-001.0"].failure.type == "unmet_check"
+
+
+async def test_a_result_that_does_not_meet_its_conditions_is_done_again_with_the_reason(open_world: Any):
+    models = FakeModels(
+        plan({**ask("a", "measure", n=2), "checks": [{"path": "/summary", "contains": "metres"}]}),
+        work=["It measures 20.", calls(("measure", {"n": 2})), "It measures 20 metres."],
+    )
+    world = open_world(models, [Bench().measure])
+    state = await world.run()
+
+    assert state.status == "succeeded"
+    assert "does not contain 'metres'" in str(models.requests("work")[1].messages)

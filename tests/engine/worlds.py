@@ -1,0 +1,189 @@
+"""A world to carry runs out in: everything real but the models, the clock and the disk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+from typing import Any, TypeVar
+
+from domain.invariants import check_log
+
+from leadhand.dispatch.local import LocalDispatcher
+from leadhand.domain.approval import args_hash
+from leadhand.domain.document import run_document
+from leadhand.domain.events import AnyEvent, ApprovalAnswered, Entry, RunStarted
+from leadhand.domain.evolve import replay
+from leadhand.domain.limits import NOTHING, Amount, Limits
+from leadhand.domain.run import ModelChoice, RunDefinition
+from leadhand.domain.state import RunState
+from leadhand.domain.tool import ApprovalPolicy
+from leadhand.engine.controller import Controller
+from leadhand.engine.host import Host
+from leadhand.engine.log import RunLog
+from leadhand.engine.model_calls import ModelCalls
+from leadhand.engine.redaction import Redactor
+from leadhand.engine.tool_calls import ToolCalls
+from leadhand.flows.work_order import WorkOrderFlow
+from leadhand.testing.memory_store import MemoryStore
+from leadhand.tools.toolbox import Toolbox
+
+from .fakes import FakeModels, FixedClock
+
+PATIENCE_S = 5.0
+"""Nothing here takes long; this only ends a test that would wait for ever."""
+
+_E = TypeVar("_E", bound=AnyEvent)
+
+
+def ask(name: str, tool: str | None = None, **args: Any) -> dict[str, Any]:
+    """A subtask as a lead proposes it: to call ``tool`` with ``args``."""
+    return {"name": name, "tool": tool, "args": args}
+
+
+def plan(*subtasks: dict[str, Any], cannot: Sequence[dict[str, str]] = ()) -> dict[str, Any]:
+    """A plan as a lead writes it."""
+    return {"goal": "all of it", "subtasks": list(subtasks), "cannot": list(cannot)}
+
+
+class World:
+    """A store in memory, tools and models: start runs, drive them, look at what they left.
+
+    ``written`` is the live text that was broadcast: run, attempt and piece.
+    """
+
+    def __init__(
+        self,
+        models: FakeModels,
+        tools: Iterable[Any] = (),
+        *,
+        limits: Limits | None = None,
+        approve: ApprovalPolicy = ApprovalPolicy.ASK,
+        held_back: Amount = NOTHING,
+        clock: Any = None,
+        store: MemoryStore | None = None,
+        secrets: Iterable[str] = (),
+        sound: bool = True,
+    ) -> None:
+        self.models = models
+        self.clock = clock or FixedClock()
+        self.store = store or MemoryStore(self.clock)
+        self.toolbox = Toolbox(tools)
+        self.redactor = Redactor(secrets)
+        self.limits = limits or Limits()
+        self._approve = approve
+        self._held_back = held_back
+        self._sound = sound
+        self._numbers = count(1)
+        self._drives: list[asyncio.Task[RunState]] = []
+        self.written: list[tuple[str, str, str]] = []
+        self.dispatcher = self._dispatcher()
+
+    def _dispatcher(self) -> LocalDispatcher:
+        tools = ToolCalls(self.toolbox, lambda _offline: None, self.clock)  # pyright: ignore[reportArgumentType]
+        models = ModelCalls(self.models, self.clock)
+        host = Host(self.store, models, tools, self.redactor, lambda *piece: self.written.append(piece))
+        return LocalDispatcher(host, self.clock)
+
+    # --- driving -----------------------------------------------------------------------------------------------------
+
+    async def start(self, request: str = "do it") -> str:
+        """Make a run, and return its id."""
+        definition = RunDefinition(
+            request=request,
+            flow="work-order",
+            models=ModelChoice(default="fake"),
+            tools=self.toolbox.specs(),
+            limits=self.limits,
+            approve=self._approve,
+            held_back=self._held_back,
+        )
+        run_id = f"run_{next(self._numbers)}"
+        await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)))
+        return run_id
+
+    async def drive(self, run_id: str, *, flow: Any = None, dispatcher: Any = None) -> RunState:
+        """Drive a run that this world owns until it is over, paused or waiting; then let go of it."""
+        state = replay(run_id, await self.store.read(run_id))
+        controller = Controller(
+            state,
+            log=RunLog(self.store, run_id, self.redactor),
+            store=self.store,
+            flow=flow or WorkOrderFlow(),
+            dispatcher=dispatcher or self.dispatcher,
+            clock=self.clock,
+        )
+        async with asyncio.timeout(PATIENCE_S):
+            state = await controller.drive()
+        await self.store.release(run_id, state.epoch)
+        return state
+
+    def driving(self, run_id: str) -> asyncio.Task[RunState]:
+        """:meth:`drive`, in the background."""
+        task = asyncio.ensure_future(self.drive(run_id))
+        self._drives.append(task)
+        return task
+
+    async def run(self, request: str = "do it") -> RunState:
+        """Make a run and drive it."""
+        return await self.drive(await self.start(request))
+
+    async def take_over(self, run_id: str) -> RunState:
+        """Drive a run as another process would, once its own is gone: with a host of its own, under a new epoch."""
+        await self.dispatcher.aclose()
+        self.dispatcher = self._dispatcher()
+        await self.store.release(run_id, (await self.store.run(run_id)).epoch)
+        await self.store.claim(run_id)
+        return await self.drive(run_id)
+
+    async def append(self, run_id: str, *events: AnyEvent) -> None:
+        """Write events as another process would: a person's request, or what was left of an earlier life."""
+        await self.store.append(run_id, events)
+
+    async def answer(self, run_id: str, *, approve: bool = True, **more: Any) -> None:
+        """Answer every open question of a run."""
+        state = await self.state(run_id)
+        for asked in state.approvals.values():
+            if asked.status == "pending":
+                answered = ApprovalAnswered(
+                    approval_id=asked.approval_id, approve=approve, args_hash=args_hash(asked.args), by="me", **more
+                )
+                await self.append(run_id, answered)
+
+    # --- looking -----------------------------------------------------------------------------------------------------
+
+    async def entries(self, run_id: str = "run_1") -> list[Entry]:
+        return await self.store.read(run_id)
+
+    def state_of(self, entries: Sequence[Entry]) -> RunState:
+        """The state that the beginning of a log says."""
+        return replay("run_1", entries)
+
+    async def state(self, run_id: str = "run_1") -> RunState:
+        return replay(run_id, await self.entries(run_id))
+
+    async def events(self, kind: type[_E], run_id: str = "run_1") -> list[_E]:
+        """Every event of one kind, in order."""
+        return [entry.event for entry in await self.entries(run_id) if isinstance(entry.event, kind)]
+
+    async def document(self, run_id: str = "run_1") -> dict[str, Any]:
+        return run_document(await self.state(run_id), await self.entries(run_id), owner=None)
+
+    async def until(self, reached: Callable[[RunState], Any], run_id: str = "run_1") -> RunState:
+        """The state of a run, once it is as wanted."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not reached(state := await self.state(run_id)):  # noqa: ASYNC110 (it may not be in the log at all)
+                await asyncio.sleep(0.001)
+        return state
+
+    async def aclose(self) -> None:
+        """Stop everything; and whatever happened, the logs must be sound and the models must have been asked well."""
+        for task in self._drives:
+            task.cancel()
+        await asyncio.gather(*self._drives, return_exceptions=True)
+        await self.dispatcher.aclose()
+        for listing in await self.store.runs():
+            entries = await self.store.read(listing.run_id)
+            if self._sound:
+                check_log(listing.run_id, entries)
+        assert not self.models.broken

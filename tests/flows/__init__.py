@@ -1,0 +1,1 @@
+"""Tests of the flows: pure policies, driven by events written by hand; no engine, no model, no clock."""

@@ -1,0 +1,148 @@
+"""One answer comes back, whatever happened: with every accepted result, and every gap by its name."""
+
+from __future__ import annotations
+
+import pytest
+
+from flows.scripts import Script, accept, drop, look, replan, retry
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.run import RunStatus
+
+
+def test_the_composer_is_shown_the_request_every_accepted_result_and_every_gap():
+    script = Script(
+        look("a", 1), look("b", 2), look("c", 3), cannot=[{"what": "fly", "reason": "no tool"}], max_steps=1
+    )
+    script.done("wo-001.0", "wo-001.1")
+    script.failed("wo-001.2")
+    script.reviewed(accept("wo-001.0", "wo-001.1") + drop("wo-001.2"), missing=[look("d", 4)], complete=False)
+    facts = script.brief("compose").facts
+
+    assert facts["request"] == "look, write and send"
+    assert [result["summary"] for result in facts["results"]] == ["wo-001.0 is done", "wo-001.1 is done"]
+    assert all(result["verified"] for result in facts["results"])
+    assert [gap["what"] for gap in facts["gaps"]] == ["c", "d", "fly"]
+    assert all(gap["reason"] and gap["next_action"] and gap["class"] for gap in facts["gaps"])
+    assert facts["sources"] == [{"n": 1, "title": "A page", "url": "https://example.org/a"}]
+
+
+def test_what_was_dropped_or_done_again_is_not_shown_to_the_composer_as_a_result():
+    script = Script(look("a", 1), look("b", 2))
+    script.done("wo-001.0", "wo-001.1")
+    script.reviewed([*drop("wo-001.0"), replan("wo-001.1", name="c", tool="look", args={"n": 3})])
+    script.done("wo-002.0")
+    script.reviewed(accept("wo-002.0"))
+
+    assert [result["subtask"] for result in script.brief("compose").facts["results"]] == ["wo-002.0"]
+
+
+def test_the_composers_call_may_use_what_was_held_back_and_is_streamed_as_a_draft():
+    script = Script(look("a"), max_steps=1)
+    script.done("wo-001.0")
+    script.reviewed(accept("wo-001.0"))
+
+    assert script.brief("compose").final
+    assert script.brief("compose").draft
+    assert not script.brief("review-wo-001-0").final
+
+
+def test_when_no_model_can_compose_code_writes_the_answer():
+    script = Script(look("a"), look("b"))
+    script.done("wo-001.0")
+    script.failed("wo-001.1")
+    script.reviewed(accept("wo-001.0") + drop("wo-001.1"))
+    script.think_fails("compose")
+
+    assert script.finished.status is RunStatus.PARTIAL
+    assert "wo-001.0 is done" in script.finished.answer
+    assert "b: it did not work" in script.finished.answer
+    assert script.finished.failure is not None
+
+
+def test_when_everything_fails_there_is_still_an_answer_that_says_so():
+    script = Script(look("a"), look("b"))
+    script.failed("wo-001.0")
+    script.failed("wo-001.1")
+    script.reviewed(drop("wo-001.0", "wo-001.1"))
+    script.think("compose", text="Neither could be had.")
+
+    assert script.finished.status is RunStatus.FAILED
+    assert script.finished.answer == "Neither could be had."
+    assert [gap.name for gap in script.finished.gaps] == ["a", "b"]
+
+
+def test_when_everything_fails_the_model_too_code_says_so():
+    script = Script(look("a"))
+    script.failed("wo-001.0")
+    script.think_fails("review-wo-001-0")
+    script.think_fails("compose")
+
+    assert script.finished.status is RunStatus.FAILED
+    assert script.finished.answer.startswith("Nothing of the request could be answered:")
+    assert "a: it did not work" in script.finished.answer
+
+
+def test_without_a_review_results_are_shown_as_unverified_and_the_run_is_partial():
+    script = Script(look("a"), look("b"))
+    script.done("wo-001.0", "wo-001.1")
+    script.think_fails("review-wo-001-0")
+    facts = script.brief("compose").facts
+    assert [result["verified"] for result in facts["results"]] == [False, False]
+    assert [gap["what"] for gap in facts["gaps"]] == ["a", "b"]
+
+    script.think("compose")
+    assert script.finished.status is RunStatus.PARTIAL
+    assert all("unverified" in gap.reason for gap in script.finished.gaps)
+
+
+def test_one_shard_that_cannot_be_reviewed_leaves_only_its_own_subtasks_unverified():
+    script = Script(*(look(f"s{number}", number) for number in range(30)))
+    keys = script.under_way
+    script.done(*keys)
+    script.think("review-wo-001-0", {"verdicts": accept(*keys[:25]), "complete": True})
+    script.think_fails("review-wo-001-1")
+    script.think("compose")
+
+    assert script.finished.status is RunStatus.PARTIAL
+    assert [gap.name for gap in script.finished.gaps] == [f"s{number}" for number in range(25, 30)]
+
+
+@pytest.mark.parametrize("steps", [1, 2, 4])
+def test_a_run_has_no_more_orders_than_steps_and_then_the_summary_comes_in_any_case(steps: int):
+    script = Script(look("a"), max_steps=steps)
+    for number in range(1, steps + 1):
+        script.failed(f"wo-00{number}.0", "transient")
+        script.reviewed(retry(f"wo-00{number}.0"))
+    script.think("compose", text="It could not be had.")
+
+    assert len(script.state.orders) == steps
+    assert script.finished.answer == "It could not be had."
+    assert script.finished.gaps[0].class_ is FailureClass.TRANSIENT
+
+
+def test_an_answer_that_cites_what_is_not_there_is_asked_for_again():
+    script = Script(look("a"), max_steps=1)
+    script.done("wo-001.0")
+    script.reviewed(accept("wo-001.0"))
+    script.think("compose", text="So says [7].")
+    assert script.under_way == ["compose"]
+
+    script.think("compose", text="So says [1].")
+    assert script.finished.answer == "So says [1]."
+
+
+def test_a_finished_run_wants_nothing_more():
+    script = Script(look("a"))
+    script.done("wo-001.0")
+    script.reviewed(accept("wo-001.0"), answer="Done.")
+
+    assert list(script.flow.next(script.state)) == []
+
+
+def test_the_flow_asks_for_nothing_twice():
+    script = Script(look("a"), look("b", needs=[0]))
+    assert list(script.flow.next(script.state)) == [], "it wants again what is under way"
+    script.done("wo-001.0")
+    assert list(script.flow.next(script.state)) == []
+    script.done("wo-001.1")
+    assert list(script.flow.next(script.state)) == []

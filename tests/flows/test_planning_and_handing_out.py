@@ -1,0 +1,174 @@
+"""A request becomes a plan, a plan an order, and an order work for as many hands as it has subtasks."""
+
+from __future__ import annotations
+
+import pytest
+
+from flows.scripts import Script, accept, look
+from leadhand.domain import events as ev
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.run import RunStatus
+
+
+def test_a_run_begins_with_a_plan_and_nothing_else():
+    script = Script()
+
+    assert script.under_way == ["plan"]
+    brief = script.brief("plan")
+    assert brief.facts["request"] == "look, write and send"
+    assert [tool["name"] for tool in brief.facts["tools"]] == ["look", "write", "send"]
+    assert brief.output is not None
+    assert brief.output.name == "plan"
+
+
+@pytest.mark.parametrize("count", [1, 2, 60])
+def test_every_subtask_of_a_plan_is_handed_out_at_once(count: int):
+    script = Script(*(look(f"s{number}", number) for number in range(count)))
+
+    assert script.under_way == [f"wo-001.{number}" for number in range(count)]
+
+
+def test_with_a_batch_size_the_next_group_goes_out_once_the_one_before_is_through():
+    script = Script(*(look(f"s{number}") for number in range(5)), batch_size=2)
+    assert script.under_way == ["wo-001.0", "wo-001.1"]
+
+    script.done("wo-001.0")
+    assert script.under_way == ["wo-001.1"]
+    script.failed("wo-001.1")
+    assert script.under_way == ["wo-001.2", "wo-001.3"]
+    script.done("wo-001.2", "wo-001.3")
+    assert script.under_way == ["wo-001.4"]
+
+
+def test_a_group_that_waits_for_a_person_makes_the_run_wait_and_not_hang():
+    script = Script(*(look(f"s{number}") for number in range(3)), batch_size=1)
+    script.park("wo-001.0")
+
+    assert not script.stuck
+    assert script.under_way or script.state.status is RunStatus.WAITING
+
+
+def test_a_subtask_starts_when_everything_it_needs_is_there_and_not_before():
+    script = Script(look("a"), look("b"), look("c", needs=[0, 1]))
+    assert script.under_way == ["wo-001.0", "wo-001.1"]
+
+    script.done("wo-001.0")
+    assert script.under_way == ["wo-001.1"]
+    script.done("wo-001.1")
+    assert script.under_way == ["wo-001.2"]
+    assert script.brief("wo-001.2").facts["needs"] == {
+        key: {"summary": f"{key} is done", "raw": {"n": 1}, "sample": False} for key in ("wo-001.0", "wo-001.1")
+    }
+
+
+def test_what_needs_a_failed_subtask_is_given_up_at_once_and_siblings_are_not():
+    script = Script(look("a"), look("b", needs=[0]), look("c", needs=[1]), look("d"))
+    script.failed("wo-001.0")
+
+    assert script.under_way == ["wo-001.3"]
+    for key, cause in (("wo-001.1", "wo-001.0"), ("wo-001.2", "wo-001.1")):
+        blocked = script.state.subtasks[key]
+        assert blocked.failure is not None
+        assert blocked.failure.class_ is FailureClass.BLOCKED
+        assert cause in blocked.failure.message
+        assert len(blocked.event_ids) == 1
+
+
+def test_two_subtasks_of_one_name_stay_two():
+    script = Script(look("same", 1), look("same", 2))
+    script.done("wo-001.0")
+    script.failed("wo-001.1")
+
+    one, other = script.state.subtasks.values()
+    assert (one.subtask.name, other.subtask.name) == ("same", "same")
+    assert (one.status, other.status) == ("completed", "failed")
+    assert not set(one.event_ids) & set(other.event_ids)
+
+
+def test_the_order_is_over_only_when_nothing_runs_or_waits():
+    script = Script(look("a"), look("b"))
+    script.park("wo-001.0")
+    script.done("wo-001.1")
+
+    assert script.state.status is RunStatus.WAITING
+    assert not script.under_way
+    script.answered("wo-001.0")
+    assert script.under_way == ["wo-001.0"]
+    script.done("wo-001.0")
+    assert script.under_way == ["review-wo-001-0"]
+
+
+def test_a_plan_that_cannot_do_anything_is_answered_with_what_cannot_be_done():
+    script = Script(cannot=[{"what": "book a flight", "reason": "no tool books"}])
+    assert script.under_way == ["compose"]
+    (gap,) = script.brief("compose").facts["gaps"]
+    assert (gap["what"], gap["reason"]) == ("book a flight", "no tool books")
+
+    script.think("compose", text="No tool books flights.")
+    assert script.finished.answer == "No tool books flights."
+    assert [gap.name for gap in script.finished.gaps] == ["book a flight"]
+    assert script.finished.status is RunStatus.FAILED
+
+
+def test_parts_beyond_every_tool_are_noted_once_and_the_rest_is_done():
+    script = Script(look("a"), cannot=[{"what": "book a flight", "reason": "no tool books"}])
+    script.done("wo-001.0")
+    script.reviewed(accept("wo-001.0"), cannot=[{"what": "book a flight", "reason": "no tool books"}])
+    script.think("compose")
+
+    assert script.finished.status is RunStatus.PARTIAL
+    assert [gap.name for gap in script.finished.gaps] == ["book a flight"]
+
+
+def test_a_plan_that_cannot_be_had_fails_the_run_with_the_reason():
+    script = Script()
+    script.think_fails("plan")
+
+    assert script.finished.status is RunStatus.FAILED
+    assert "it did not work" in script.finished.answer
+    assert "unavailable" in script.finished.answer
+    assert script.finished.failure is not None
+    assert script.finished.failure.class_ is FailureClass.UNAVAILABLE
+
+
+def test_a_plan_that_makes_no_sense_is_thought_again_and_then_given_up():
+    script = Script()
+    for _ in range(3):
+        assert script.under_way == ["plan"]
+        script.think("plan", {"goal": "it", "subtasks": [{"name": "a", "tool": "fly"}]})
+
+    assert script.finished.status is RunStatus.FAILED
+    assert "'fly', which does not exist" in script.finished.answer
+
+
+def test_the_worker_is_told_its_subtask_and_nothing_of_the_others():
+    script = Script(look("a", 1), look("b", 2))
+    brief = script.brief("wo-001.0")
+
+    assert brief.facts["subtask"] == {"name": "a", "tool": "look", "args": {"n": 1}, "expected_output": None}
+    assert brief.facts["needs"] == {}
+    assert brief.tools == ("look", "write", "send")
+    assert '"b"' not in str(brief.facts)
+
+
+def test_nothing_new_starts_while_a_run_is_paused():
+    script = Script(look("a"), look("b", needs=[0]))
+    script.write(ev.PauseRequested(by="me"))
+    script.done("wo-001.0")
+    assert script.state.status is RunStatus.PAUSED
+    assert not script.under_way
+
+    script.write(ev.ResumeRequested(by="me"))
+    script.decide_all()
+    assert script.under_way == ["wo-001.1"]
+
+
+def test_a_cancelled_run_ends_with_what_it_has_and_names_the_rest():
+    script = Script(look("a"), look("b"))
+    script.done("wo-001.0")
+    script.write(ev.CancelRequested(by="me"))
+    script.decide_all()
+
+    assert script.finished.status is RunStatus.CANCELLED
+    assert "wo-001.0 is done" in script.finished.answer
+    assert "b" in {gap.name for gap in script.finished.gaps}

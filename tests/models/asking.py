@@ -1,0 +1,84 @@
+"""Requests as the engine makes them, for the tests of models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from leadhand.domain.conversation import Message, ModelRequest, OutputSpec, SystemMessage, UserMessage
+from leadhand.domain.review import Review
+from leadhand.domain.tool import ToolSpec
+from leadhand.domain.work_order import Plan
+
+TODAY = "2026-11-21"  # a Saturday
+TEXT = {"type": "string"}
+
+
+def schema(*required: str, **properties: Any) -> dict[str, Any]:
+    """An object schema; required properties are texts unless described."""
+    return {
+        "type": "object",
+        "properties": {**dict.fromkeys(required, TEXT), **properties},
+        "required": list(required),
+    }
+
+
+def offer(name: str, *required: str, description: str = "", **properties: Any) -> dict[str, Any]:
+    """A tool as a planning brief describes it."""
+    return {"name": name, "description": description, "parameters": schema(*required, **properties)}
+
+
+WEATHER = offer(
+    "weather_tool",
+    "location",
+    description="The weather at a place on a day.",
+    day=TEXT,
+    days={"type": "integer"},
+    units={"enum": ["metric", "imperial"]},
+)
+DIRECTIONS = offer(
+    "directions_tool",
+    "origin",
+    "destination",
+    description="The way from one place to another.",
+    mode={"enum": ["drive", "walk", "bicycle"]},
+)
+HOTELS = offer("hotel_tool", "location", description="Finds hotels at a place.")
+SHIPPED = (WEATHER, DIRECTIONS)
+
+
+def spec(tool: Mapping[str, Any]) -> ToolSpec:
+    return ToolSpec(name=tool["name"], description=tool["description"], parameters=tool["parameters"])
+
+
+GIVE_UP = spec(offer("give_up", "reason", description="Say that it cannot be done."))
+
+
+def asking(
+    brief: Mapping[str, Any] | str,
+    *more: Message,
+    output: str | None = None,
+    tools: Iterable[ToolSpec] = (),
+    model: str = "offline",
+    **fields: Any,
+) -> ModelRequest:
+    """A request: instructions, the brief, and what came after."""
+    document = brief if isinstance(brief, str) else json.dumps(brief)
+    schemas = {"plan": Plan, "review": Review}
+    wanted = None
+    if output is not None:
+        shape = schemas[output].model_json_schema() if output in schemas else {"type": "object"}
+        wanted = OutputSpec(name=output, schema=shape)
+    return ModelRequest(
+        model=model,
+        messages=(SystemMessage(text="You are the lead."), UserMessage(text=document), *more),
+        tools=tuple(tools),
+        output=wanted,
+        **fields,
+    )
+
+
+def planning(request: str, tools: Iterable[Mapping[str, Any]] = SHIPPED, **fields: Any) -> ModelRequest:
+    """A request for a plan."""
+    return asking({"request": request, "today": TODAY, "tools": list(tools)}, output="plan", **fields)

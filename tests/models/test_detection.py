@@ -1,0 +1,170 @@
+"""With no model named, one is chosen by what is there, and it is said why."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from leadhand.models.detection import Choice, detect_model, first_model, ollama_url
+from leadhand.testing.model_server import ScriptedServer
+
+
+async def nobody(url: str) -> str | None:
+    return None
+
+
+class Listed:
+    """A probe that finds ``models`` by address and records where it looked."""
+
+    def __init__(self, **models: str) -> None:
+        self.models = models
+        self.asked: list[str] = []
+
+    async def __call__(self, url: str) -> str | None:
+        self.asked.append(url)
+        return next((name for key, name in self.models.items() if key in url), None)
+
+
+async def test_with_nothing_there_it_is_the_built_in_model() -> None:
+    choice = await detect_model({}, nobody)
+    assert choice.name == "offline"
+    assert "built-in" in choice.why
+
+
+async def test_a_named_model_is_taken() -> None:
+    env = {"LEADHAND_MODEL": "ollama:x", "OPENAI_API_KEY": "sk-1"}
+    assert await detect_model(env, nobody) == Choice("ollama:x", "LEADHAND_MODEL is set")
+
+
+@pytest.mark.parametrize(
+    ("variable", "name"),
+    [
+        ("OPENAI_API_KEY", "openai:gpt-6-luna"),
+        ("GROQ_API_KEY", "groq:openai/gpt-oss-120b"),
+        ("MISTRAL_API_KEY", "mistral:mistral-small-latest"),
+        ("OPENROUTER_API_KEY", "openrouter:openai/gpt-6-luna"),
+        ("DEEPSEEK_API_KEY", "deepseek:deepseek-flash"),
+        ("XAI_API_KEY", "xai:grok-4.3"),
+    ],
+)
+async def test_a_key_takes_its_provider_and_asks_nobody(variable: str, name: str) -> None:
+    probe = Listed(ollama="x")
+    choice = await detect_model({variable: "k"}, probe)
+    assert choice.name == name
+    assert variable in choice.why
+    assert probe.asked == []
+
+
+async def test_the_key_itself_is_never_said() -> None:
+    assert "sk-secret" not in (await detect_model({"OPENAI_API_KEY": "sk-secret"}, nobody)).why
+
+
+async def test_an_empty_key_is_no_key() -> None:
+    assert (await detect_model({"OPENAI_API_KEY": ""}, nobody)).name == "offline"
+
+
+async def test_without_a_key_a_local_ollama_is_taken() -> None:
+    choice = await detect_model({}, Listed(**{":11434": "llama3.1:8b"}))
+    assert choice.name == "ollama:llama3.1:8b"
+    assert "Ollama" in choice.why
+
+
+async def test_a_key_of_an_unsupported_provider_is_passed_over_with_a_word() -> None:
+    choice = await detect_model({"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}, nobody)
+    assert choice.name == "offline"
+    assert "ANTHROPIC_API_KEY is set, but Anthropic is not supported" in choice.why
+    assert "GEMINI_API_KEY" in choice.why
+
+
+async def test_a_server_of_ones_own_comes_before_keys() -> None:
+    env = {"OPENAI_BASE_URL": "http://box/v1", "OPENAI_API_KEY": "k"}
+    assert (await detect_model(env, Listed(box="m"))).name == "openai_compatible:m"
+
+
+async def test_a_silent_server_of_ones_own_is_named_and_its_key_goes_nowhere_else() -> None:
+    env = {"OPENAI_BASE_URL": "http://box/v1", "OPENAI_API_KEY": "k"}
+    choice = await detect_model(env, nobody)
+    assert choice.name == "offline"
+    assert "OPENAI_BASE_URL is set, but no model was listed there" in choice.why
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("", "http://127.0.0.1:11434/v1"),
+        ("0.0.0.0", "http://127.0.0.1:11434/v1"),
+        ("box", "http://box:11434/v1"),
+        ("box:80", "http://box:80/v1"),
+        ("http://box", "http://box:80/v1"),
+        ("https://box/", "https://box:443/v1"),
+        ("[::1]:1", "http://[::1]:1/v1"),
+        ("box:port", "http://127.0.0.1:11434/v1"),
+    ],
+)
+def test_ollama_is_found_where_its_own_tools_would(host: str, url: str) -> None:
+    assert ollama_url({"OLLAMA_HOST": host}) == url
+
+
+def test_a_full_address_of_ollama_wins() -> None:
+    assert ollama_url({"OLLAMA_HOST": "a", "OLLAMA_BASE_URL": "http://b/v1"}) == "http://b/v1"
+
+
+class TestProbe:
+    async def test_takes_the_first_model_that_is_listed(self) -> None:
+        async with ScriptedServer(models=["llama3.1", "other"]) as server:
+            assert await first_model(server.base_url) == "llama3.1"
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            b"HTTP/1.0 200 OK\r\n\r\n<html>",
+            b"HTTP/1.0 200 OK\r\n\r\n[]",
+            b'HTTP/1.0 200 OK\r\n\r\n{"data": []}',
+            b'HTTP/1.0 200 OK\r\n\r\n{"data": [{"name": 1}]}',
+            b"HTTP/1.0 404 Not Found\r\n\r\n",
+            b"SSH-2.0-OpenSSH\r\n",
+            b"",
+        ],
+    )
+    async def test_anything_else_is_nobody(self, answer: bytes) -> None:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readline()
+            writer.write(answer)
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server:
+            assert await first_model(f"http://127.0.0.1:{port}/v1") is None
+
+    async def test_a_server_that_says_nothing_is_given_up_soon(self) -> None:
+        gone = asyncio.Event()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()  # until the other side hangs up
+            writer.close()
+            gone.set()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server:
+            assert await first_model(f"http://127.0.0.1:{port}/v1") is None
+            await gone.wait()
+
+    async def test_nobody_listening_is_nobody(self) -> None:
+        assert await first_model("http://127.0.0.1:9/v1") is None
+        assert await first_model("no address") is None
+
+
+def test_choosing_a_model_imports_no_http_client() -> None:
+    program = (
+        "import asyncio, sys\n"
+        "from leadhand.models.detection import detect_model\n"
+        "print(asyncio.run(detect_model({'OLLAMA_HOST': '127.0.0.1:9'})).name, "
+        "[m for m in ('aiohttp', 'ssl', 'http.client', 'urllib.request') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() in ("offline []", "offline ['ssl']")  # asyncio itself may import ssl

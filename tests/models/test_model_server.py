@@ -1,0 +1,90 @@
+"""The scripted server is a product: it tells when a test asked it too much or too little."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import aiohttp
+import pytest
+from asking import asking, planning
+
+from leadhand.models.offline import OfflineModels
+from leadhand.models.openai_compatible import OpenAICompatible
+from leadhand.ports import ModelError
+from leadhand.testing.model_server import ScriptedServer, served_by, status
+from leadhand.testing.scripted_model import ScriptError
+from leadhand.testing.steps import fails, says
+
+TALK = asking({"task": "compose"}, model="openai_compatible:m")
+
+
+async def post(server: ScriptedServer, body: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+    url = f"{server.base_url}/chat/completions"
+    async with aiohttp.ClientSession() as session, session.post(url, json=body or {"messages": []}) as response:
+        return response.status, json.loads(await response.text())
+
+
+async def test_any_client_can_talk_to_it() -> None:
+    async with ScriptedServer(["hello"], models=["a", "b"]) as server:
+        code, document = await post(server, {"model": "a", "messages": []})
+        assert code == 200
+        assert document["choices"][0]["message"]["content"] == "hello"
+        async with aiohttp.ClientSession() as session, session.get(f"{server.base_url}/models") as response:
+            assert [model["id"] for model in (await response.json())["data"]] == ["a", "b"]
+
+
+async def test_an_answer_nobody_asked_for_fails() -> None:
+    with pytest.raises(ScriptError, match="2 answers"):
+        async with ScriptedServer(["one", "two"]):
+            pass
+
+
+async def test_a_request_beyond_the_script_fails() -> None:
+    with pytest.raises(ScriptError, match="1 requests"):
+        async with ScriptedServer() as server:
+            assert (await post(server))[0] == 400
+
+
+async def test_an_error_inside_the_context_is_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with ScriptedServer(["unused"]):
+            raise ZeroDivisionError
+
+
+async def test_a_function_may_answer_every_call_by_what_was_asked() -> None:
+    async with ScriptedServer(lambda body: f"you are {body['model']}") as server:
+        for name in ("a", "b"):
+            _, document = await post(server, {"model": name, "messages": []})
+            assert document["choices"][0]["message"]["content"] == f"you are {name}"
+
+
+@pytest.mark.parametrize(
+    ("class_", "code"),
+    [("transient", 500), ("rate_limited", 429), ("unavailable", 401), ("too_large", 413), ("invalid", 400)],
+)
+async def test_a_scripted_failure_becomes_the_http_error_of_its_class(class_: str, code: int) -> None:
+    async with ScriptedServer([fails(class_, "t", "m")]) as server:
+        assert (await post(server))[0] == code
+    async with ScriptedServer([fails(class_, "t", "m")]) as server:
+        models = OpenAICompatible(server.base_url)
+        with pytest.raises(ModelError) as caught:
+            await models.ask(TALK)
+        await models.aclose()
+    assert caught.value.failure.class_ == class_
+
+
+async def test_another_model_can_lead_a_whole_run_through_it() -> None:
+    async with ScriptedServer(served_by(OfflineModels())) as server:
+        models = OpenAICompatible(server.base_url)
+        plan = await models.ask(planning("weather in Paris and Lyon", model="openai_compatible:m"))
+        assert [s["name"] for s in plan.value["subtasks"]] == ["check_weather_paris", "check_weather_lyon"]
+        with pytest.raises(ModelError, match="no rules"):
+            await models.ask(asking({}, output="poem", model="openai_compatible:m"))
+        await models.aclose()
+
+
+async def test_a_delay_comes_before_the_answer_and_headers_go_with_it() -> None:
+    async with ScriptedServer([says("x").after(0.01), status(429, headers={"Retry-After": "7"})]) as server:
+        assert (await post(server))[0] == 200
+        assert (await post(server))[0] == 429

@@ -1,0 +1,281 @@
+"""The built-in model reviews, composes and works by rules, and signs what it writes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from asking import GIVE_UP, SHIPPED, WEATHER, asking, offer, planning, spec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leadhand.domain.conversation import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.limits import Usage
+from leadhand.domain.review import Decision, Review
+from leadhand.models.offline import OfflineModels
+from leadhand.models.offline.rendering import render
+from leadhand.ports import ModelError
+
+BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM)."
+SAMPLE = "Sample data was used; it is not a forecast or a road route."
+
+
+def done(key: str, summary: str | None = "18 °C", **result: Any) -> dict[str, Any]:
+    told = None if summary is None and not result else {"summary": summary, **result}
+    return {"subtask": key, "name": f"task {key}", "status": "completed", "result": told, "error": None}
+
+
+def failed(key: str, class_: str, message: str = "it broke") -> dict[str, Any]:
+    error = {"message": message, "type": "t", "class": class_, "next_action": "mend it"}
+    return {"subtask": key, "name": f"task {key}", "status": "failed", "result": None, "error": error}
+
+
+async def reviewed(*subtasks: dict[str, Any], **brief: Any) -> Review:
+    document = {
+        "request": "q",
+        "today": "2026-11-21",
+        "tools": [],
+        "plan_cannot": [],
+        "order": {"work_order_id": "wo-001", "goal": "g"},
+        "subtasks": list(subtasks),
+        "accepted": [],
+        "compose": False,
+        "last_order": False,
+        **brief,
+    }
+    reply = await OfflineModels().ask(asking(document, output="review"))
+    return Review.model_validate(reply.value)
+
+
+def decisions(review: Review) -> list[Decision]:
+    return [verdict.verdict for verdict in review.verdicts]
+
+
+class TestReview:
+    async def test_accepts_what_has_a_result(self) -> None:
+        review = await reviewed(done("wo-001.0"), done("wo-001.1", None, raw={"a": 1}))
+        assert decisions(review) == ["accept", "accept"]
+        assert review.complete
+
+    async def test_a_completed_subtask_without_a_result_is_not_taken_at_its_word(self) -> None:
+        assert decisions(await reviewed(done("wo-001.0", None))) == ["retry"]
+        assert decisions(await reviewed(done("wo-001.0", None), last_order=True)) == ["drop"]
+
+    @pytest.mark.parametrize("class_", ["transient", "lost", "rate_limited"])
+    async def test_what_may_work_another_time_is_tried_again_until_the_last_order(self, class_: str) -> None:
+        review = await reviewed(failed("wo-001.0", class_), done("wo-001.1"))
+        assert decisions(review) == ["retry", "accept"]
+        assert not review.complete
+        last = await reviewed(failed("wo-001.0", class_), last_order=True)
+        assert decisions(last) == ["drop"]
+        assert last.complete
+        assert "no order left" in last.verdicts[0].reason
+
+    @pytest.mark.parametrize(
+        "class_", ["invalid", "unavailable", "rejected", "too_large", "exhausted", "insufficient", "made up"]
+    )
+    async def test_what_would_fail_again_is_dropped_with_its_own_words(self, class_: str) -> None:
+        review = await reviewed(failed("wo-001.0", class_, "no such place"))
+        assert decisions(review) == ["drop"]
+        assert review.verdicts[0].reason == "no such place"
+        assert review.complete
+
+    async def test_a_blocked_subtask_follows_what_blocks_it(self) -> None:
+        waiting = failed("wo-001.1", "blocked")
+        assert decisions(await reviewed(failed("wo-001.0", "transient"), waiting)) == ["retry", "retry"]
+        assert decisions(await reviewed(failed("wo-001.0", "invalid"), waiting)) == ["drop", "drop"]
+        assert decisions(await reviewed(failed("wo-001.0", "transient"), waiting, last_order=True)) == ["drop", "drop"]
+
+    async def test_writes_the_answer_when_asked_to_and_nothing_is_left_to_do(self) -> None:
+        review = await reviewed(
+            done("wo-002.0", "Lyon: 20 °C", sample=True),
+            failed("wo-002.1", "invalid", "no such place"),
+            accepted=[{"subtask": "wo-001.0", "name": "n", "summary": "Paris: 18 °C"}],
+            plan_cannot=[{"what": "book me a table", "reason": "no tool covers it"}],
+            compose=True,
+            sources=[
+                {"n": 1, "title": "a", "url": "u", "subtask": "wo-001.0"},
+                {"n": 2, "title": "b", "url": "v", "subtask": "wo-002.0"},
+            ],
+        )
+        assert review.answer == (
+            "- Paris: 18 °C [1]\n"
+            "- Lyon: 20 °C (sample data) [2]\n\n"
+            "Not answered:\n"
+            "- book me a table: no tool covers it.\n"
+            "- task wo-002.1: no such place. What you can do: mend it.\n\n"
+            f"{BYLINE} {SAMPLE}"
+        )
+
+    async def test_writes_no_answer_while_something_is_tried_again(self) -> None:
+        assert (await reviewed(done("wo-001.0"), failed("wo-001.1", "lost"), compose=True)).answer is None
+        assert (await reviewed(done("wo-001.0"))).answer is None
+
+
+async def composed(**brief: Any) -> str:
+    document = {"task": "compose", "request": "q", "today": "d", "results": [], "gaps": [], "sources": [], **brief}
+    return (await OfflineModels().ask(asking(document))).message.text
+
+
+class TestCompose:
+    async def test_tells_one_result_in_a_paragraph_with_its_sources(self) -> None:
+        answer = await composed(
+            results=[{"name": "n", "summary": "Paris: 18 °C.", "sample": False, "sources": [1, 2, 9]}],
+            sources=[{"n": 1, "title": "t", "url": "u"}, {"n": 2, "title": "t", "url": "u"}],
+        )
+        assert answer == f"Paris: 18 °C. [1][2]\n\n{BYLINE}"
+
+    async def test_tells_several_in_their_order_and_labels_sample_data(self) -> None:
+        results = [
+            {"name": "a", "summary": "Paris: 18 °C", "sample": True, "sources": []},
+            {"name": "b", "summary": "Lyon (a sample): 20 °C", "sample": True},
+            {"name": "c", "summary": "Oslo: 2 °C", "sample": False},
+        ]
+        answer = await composed(results=results)
+        lines = answer.split("\n")
+        assert lines[:3] == ["- Paris: 18 °C (sample data)", "- Lyon (a sample): 20 °C", "- Oslo: 2 °C"]
+        assert lines[-1] == f"{BYLINE} {SAMPLE}"
+
+    async def test_a_result_without_a_summary_is_told_from_its_data(self) -> None:
+        assert (await composed(results=[{"name": "find", "summary": "", "raw": {"a": 1}}])).startswith("find: a: 1")
+
+    async def test_names_a_gap_with_its_reason_and_what_to_do(self) -> None:
+        gap = {"what": "find_hotels", "class": "transient", "reason": "timeout.", "next_action": "resume the run"}
+        answer = await composed(results=[{"name": "n", "summary": "18 °C"}], gaps=[gap])
+        assert "Not answered: find_hotels: timeout. What you can do: resume the run.\n" in answer
+
+    async def test_says_so_when_there_is_nothing_and_how_to_get_more(self) -> None:
+        answer = await composed(
+            gaps=[{"what": "a poem", "class": "unavailable", "reason": "no tool", "next_action": ""}]
+        )
+        assert answer.startswith("Nothing of this request could be answered.")
+        assert "Not answered: a poem: no tool." in answer
+        assert "--model" in answer
+        away = {"what": "check_weather", "class": "transient", "reason": "no connection", "next_action": "ask again"}
+        assert "--model" not in await composed(gaps=[away])
+        assert answer.endswith(BYLINE)
+
+    async def test_streams_word_by_word_what_it_returns_as_a_whole(self) -> None:
+        heard: list[str] = []
+        document = {"task": "compose", "results": [{"summary": "Paris:  18 °C\nand sunny"}], "gaps": [], "sources": []}
+        reply = await OfflineModels().ask(asking(document), heard.append)
+        assert "".join(heard) == reply.message.text
+        assert len(heard) == len(reply.message.text.split())
+
+
+def working(
+    *more: Message, tool: str | None = "weather_tool", args: dict[str, Any] | None = None, needs: Any = None
+) -> Any:
+    brief = {
+        "task": "work",
+        "request": "q",
+        "today": "d",
+        "subtask": {"name": "n", "tool": tool, "args": {"location": "Paris"} if args is None else args},
+        "needs": needs or {},
+    }
+    return asking(brief, *more, tools=[spec(WEATHER), GIVE_UP])
+
+
+def returned(content: Any, *, ok: bool = True) -> tuple[Message, Message]:
+    text = content if isinstance(content, str) else json.dumps(content)
+    call = ToolCall(id="c", name="weather_tool", arguments={})
+    return AssistantMessage(tool_calls=(call,)), ToolMessage(call_id="c", name="weather_tool", content=text, ok=ok)
+
+
+async def step(request: Any) -> AssistantMessage:
+    return (await OfflineModels().ask(request)).message
+
+
+class TestWork:
+    async def test_calls_the_tool_that_the_subtask_names(self) -> None:
+        message = await step(working())
+        assert [(call.name, call.arguments) for call in message.tool_calls] == [("weather_tool", {"location": "Paris"})]
+
+    async def test_takes_a_missing_argument_from_the_result_of_a_need(self) -> None:
+        message = await step(working(args={}, needs={"wo-001.0": {"summary": "s", "raw": {"location": "Lyon"}}}))
+        assert message.tool_calls[0].arguments == {"location": "Lyon"}
+
+    async def test_says_what_the_tool_returned(self) -> None:
+        assert (await step(working(*returned({"summary": "18 °C", "raw": {}})))).text == "18 °C"
+        rendered = await step(working(*returned({"raw": {"max_temp": 18.0, "rain": False}})))
+        assert rendered.text == "weather_tool returned max temp: 18; rain: no"
+
+    @pytest.mark.parametrize(
+        ("request_made", "reason"),
+        [
+            (working(*returned({"error": {"message": "no such place"}}, ok=False)), "no such place"),
+            (working(*returned("it broke", ok=False)), "it broke"),
+            (working(args={}), "needs location"),
+            (working(tool="moon_tool"), "no tool moon_tool"),
+            (working(tool=None, args={"what": 1}), "name a tool"),
+        ],
+    )
+    async def test_gives_up_and_says_why(self, request_made: Any, reason: str) -> None:
+        message = await step(request_made)
+        assert [call.name for call in message.tool_calls] == ["give_up"]
+        assert reason in (message.tool_calls[0].arguments or {})["reason"]
+
+    async def test_a_subtask_without_a_tool_uses_the_only_one_its_arguments_fit(self) -> None:
+        assert (await step(working(tool=None))).tool_calls[0].name == "weather_tool"
+
+    async def test_without_a_way_to_give_up_it_says_so_in_words(self) -> None:
+        request = working(args={})
+        assert (await step(request.evolve(tools=(spec(WEATHER),)))).text.startswith("This could not be done:")
+
+    async def test_calls_of_one_conversation_have_ids_of_their_own(self) -> None:
+        first = await step(working())
+        told = UserMessage(text="You have not called weather_tool with success.")
+        second = await step(working(*returned("it broke", ok=False), told))
+        assert first.tool_calls[0].id != second.tool_calls[0].id
+
+
+async def test_counts_one_request_no_tokens_and_no_cost() -> None:
+    models = OfflineModels()
+    for request in (planning("weather in Paris"), working(), asking({"task": "compose"})):
+        assert (await models.ask(request)).usage == Usage(requests=1, input_tokens=0, output_tokens=0, nanousd=0)
+    profile = models.profile("offline")
+    assert (profile.free, profile.window) == (True, 1_000_000)
+
+
+async def test_goes_by_the_schema_and_the_brief_never_by_the_words_of_a_prompt() -> None:
+    models = OfflineModels()
+    brief = {"request": "weather in Paris", "tools": list(SHIPPED), "task": "compose", "results": []}
+    assert "subtasks" in (await models.ask(asking(brief, output="plan"))).value
+    assert BYLINE in (await models.ask(asking(brief))).message.text
+    chat = await models.ask(asking("Please plan and review everything."))
+    assert "cannot hold a conversation" in chat.message.text
+
+
+async def test_a_structured_answer_it_has_no_rules_for_is_unavailable() -> None:
+    with pytest.raises(ModelError, match="no rules") as caught:
+        await OfflineModels().ask(asking({"request": "q"}, output="poem"))
+    assert caught.value.failure.class_ is FailureClass.UNAVAILABLE
+
+
+async def test_asked_twice_it_answers_the_same() -> None:
+    models, request = OfflineModels(), planning("weather in Paris, Texas and find hotels", [WEATHER, offer("x", "y")])
+    assert (await models.ask(request)).value == (await models.ask(request)).value
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.text(max_size=20) | st.integers() | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+_NAMES = ("request", "subtasks", "accepted", "results", "gaps", "sources", "compose", "last_order", "subtask", "needs")
+_FIELDS = st.dictionaries(st.sampled_from([*_NAMES, "task", "plan_cannot"]), _JSON)
+
+
+@given(_FIELDS)
+async def test_a_brief_of_any_shape_is_answered(brief: dict[str, Any]) -> None:
+    models = OfflineModels()
+    Review.model_validate((await models.ask(asking(brief, output="review"))).value)
+    for task in ("compose", "work"):
+        assert (await models.ask(asking({**brief, "task": task}, tools=[spec(WEATHER), GIVE_UP]))).message
+
+
+@given(_JSON)
+def test_any_data_is_rendered_in_a_few_words(raw: Any) -> None:
+    assert len(render(raw)) <= 600

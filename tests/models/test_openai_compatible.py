@@ -1,0 +1,361 @@
+"""The client asks a real server over HTTP, and every fault of one becomes one classed failure."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from asking import GIVE_UP, WEATHER, asking, planning, spec
+
+from leadhand.domain.conversation import ModelProfile, ModelRequest
+from leadhand.domain.errors import ConfigurationError, Failure
+from leadhand.domain.limits import Usage
+from leadhand.models.openai_compatible import OpenAICompatible
+from leadhand.ports import ModelError
+from leadhand.testing.model_server import (
+    ScriptedServer,
+    Served,
+    bad_arguments,
+    broken_off,
+    cut_stream,
+    drip,
+    empty,
+    hang,
+    huge,
+    no_choices,
+    out_of_quota,
+    rate_limited,
+    refuses,
+    status,
+    truncated,
+    web_page,
+)
+from leadhand.testing.steps import calls, calls_all, gives, says
+
+MODEL = "openai_compatible:scripted"
+TALK = asking({"task": "compose"}, model=MODEL)
+WORK = asking({"task": "work"}, tools=[spec(WEATHER), GIVE_UP], model=MODEL)
+PLAN = planning("weather in Paris", model=MODEL)
+KEY = "sk-very-secret-key"
+
+
+@contextlib.asynccontextmanager
+async def client(server: ScriptedServer, **options: Any) -> AsyncIterator[OpenAICompatible]:
+    made = OpenAICompatible(server.base_url, KEY, **options)
+    try:
+        yield made
+    finally:
+        await made.aclose()
+
+
+async def failure_of(served: Any, request: ModelRequest = TALK, *, streamed: bool = False, **options: Any) -> Failure:
+    """The failure of one call that is served ``served``."""
+    heard: list[str] = []
+    async with ScriptedServer([served]) as server, client(server, **options) as models:
+        with pytest.raises(ModelError) as caught:
+            await models.ask(request, heard.append if streamed else None)
+    assert KEY not in str(caught.value)
+    return caught.value.failure
+
+
+class TestAnswers:
+    async def test_text_comes_back_with_what_it_used(self) -> None:
+        said = says("18 °C").costing(input_tokens=9, output_tokens=4)
+        async with ScriptedServer([said]) as server, client(server) as models:
+            reply = await models.ask(TALK)
+        assert reply.message.text == "18 °C"
+        assert reply.usage == Usage(requests=1, input_tokens=9, output_tokens=4, nanousd=0)
+        assert server.bodies[0]["model"] == "scripted"
+        assert server.bodies[0]["max_tokens"] == 2_000
+        assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+    async def test_tools_are_offered_and_called(self) -> None:
+        wanted = calls_all(("weather_tool", {"location": "Paris"}), ("weather_tool", {"location": "Lyon"}))
+        async with ScriptedServer([wanted]) as server, client(server) as models:
+            reply = await models.ask(WORK)
+        assert [call.arguments for call in reply.message.tool_calls] == [{"location": "Paris"}, {"location": "Lyon"}]
+        assert [tool["function"]["name"] for tool in server.bodies[0]["tools"]] == ["weather_tool", "give_up"]
+
+    async def test_arguments_that_are_no_json_are_kept_as_they_were_written(self) -> None:
+        async with ScriptedServer([bad_arguments("weather_tool")]) as server, client(server) as models:
+            call = (await models.ask(WORK)).message.tool_calls[0]
+        assert (call.arguments, call.raw) == (None, '{"location": "Par')
+
+    async def test_a_structured_answer_is_decoded(self) -> None:
+        async with ScriptedServer([gives({"goal": "g"})]) as server, client(server) as models:
+            assert (await models.ask(PLAN)).value == {"goal": "g"}
+        assert server.bodies[0]["response_format"]["type"] == "json_schema"
+
+    async def test_a_slow_answer_that_keeps_coming_is_waited_for(self) -> None:
+        async with ScriptedServer([drip(says("slowly"), pause_s=0.001)]) as server, client(server) as models:
+            assert (await models.ask(TALK)).message.text == "slowly"
+
+    async def test_a_price_is_put_on_what_was_used(self) -> None:
+        profile = ModelProfile(name=MODEL, input_nanousd=2, output_nanousd=10)
+        prices: dict[str, Any] = {"profiles": lambda _: profile, "costs": lambda _, used: 2 * used.input_tokens}
+        said = says("x").costing(input_tokens=5, output_tokens=1)
+        async with ScriptedServer([said]) as server, client(server, **prices) as models:
+            assert models.profile(MODEL) == profile
+            assert (await models.ask(TALK)).usage.nanousd == 10
+
+
+class TestStreaming:
+    async def test_text_is_heard_as_it_is_written(self) -> None:
+        heard: list[str] = []
+        said = says("one two three").costing(output_tokens=3)
+        async with ScriptedServer([said]) as server, client(server) as models:
+            reply = await models.ask(TALK, heard.append)
+        assert heard == ["one ", "two ", "three"]
+        assert reply.message.text == "one two three"
+        assert reply.usage.output_tokens == 3
+        assert server.bodies[0]["stream_options"] == {"include_usage": True}
+
+    async def test_tool_calls_come_in_pieces_too(self) -> None:
+        heard: list[str] = []
+        async with ScriptedServer([calls("weather_tool", location="Paris")]) as server, client(server) as models:
+            reply = await models.ask(WORK, heard.append)
+        assert reply.message.tool_calls[0].arguments == {"location": "Paris"}
+        assert heard == []
+
+    async def test_a_structured_answer_is_not_streamed(self) -> None:
+        heard: list[str] = []
+        async with ScriptedServer([gives({"goal": "g"})]) as server, client(server) as models:
+            await models.ask(PLAN, heard.append)
+        assert "stream" not in server.bodies[0]
+        assert heard == []
+
+    async def test_a_server_that_does_not_stream_is_heard_at_once(self) -> None:
+        plain = Served(body='{"choices": [{"message": {"content": "whole"}}]}')
+        heard: list[str] = []
+        async with ScriptedServer([plain]) as server, client(server) as models:
+            assert (await models.ask(TALK, heard.append)).message.text == "whole"
+        assert heard == ["whole"]
+
+    @pytest.mark.parametrize("served", [cut_stream(), broken_off()])
+    async def test_a_stream_that_breaks_off_is_transient(self, served: Any) -> None:
+        failure = await failure_of(served, streamed=True)
+        assert (failure.class_, failure.type) == ("transient", "cut_stream")
+
+    async def test_a_stream_that_falls_silent_is_given_up(self) -> None:
+        failure = await failure_of(drip(says("a b c d"), pause_s=5.0), streamed=True, idle_timeout_s=0.05)
+        assert (failure.class_, failure.type) == ("transient", "timeout")
+
+
+class TestFaults:
+    @pytest.mark.parametrize(
+        ("served", "class_", "type_"),
+        [
+            (truncated(), "transient", "bad_body"),
+            (broken_off(), "transient", "bad_body"),
+            (empty(), "transient", "empty_answer"),
+            (no_choices(), "transient", "empty_answer"),
+            (rate_limited(1.5), "rate_limited", "rate_limited"),
+            (out_of_quota(), "unavailable", "quota"),
+            (status(401, f"bad key {KEY}"), "unavailable", "bad_key"),
+            (status(404, "no such model"), "unavailable", "unknown_model"),
+            (status(400, "m", kind="context_length_exceeded"), "too_large", "context_length"),
+            (status(400, "wrong"), "invalid", "http_400"),
+            (status(500), "transient", "http_500"),
+            (status(503), "transient", "http_503"),
+            (web_page(), "unavailable", "not_an_api"),
+            (web_page(404), "unavailable", "not_an_api"),
+            (web_page(502), "transient", "http_502"),
+            (huge(), "invalid", "too_long_answer"),
+        ],
+    )
+    async def test_each_fault_is_one_classed_failure(self, served: Any, class_: str, type_: str) -> None:
+        failure = await failure_of(served)
+        assert (failure.class_, failure.type) == (class_, type_)
+
+    async def test_an_error_inside_a_200_is_no_answer(self) -> None:
+        inside = Served(body='{"error": {"message": "busy", "code": 429}}')
+        assert (await failure_of(inside)).class_ == "rate_limited"
+
+    async def test_the_wait_that_a_server_asks_for_is_passed_on(self) -> None:
+        assert (await failure_of(rate_limited(1.5))).retry_after_s == 1.5
+
+    async def test_a_server_that_hangs_is_given_up_before_the_deadline(self) -> None:
+        failure = await failure_of(hang(), first_byte_timeout_s=0.05)
+        assert (failure.class_, failure.type) == ("transient", "timeout")
+
+    async def test_the_deadline_covers_the_whole_call(self) -> None:
+        failure = await failure_of(drip(says("x" * 500), pause_s=0.02), TALK.evolve(deadline_s=0.1))
+        assert (failure.class_, failure.type) == ("transient", "timeout")
+        assert "within 0.1 s" in failure.message
+
+    async def test_nobody_listening_is_a_lost_connection(self) -> None:
+        models = OpenAICompatible("http://127.0.0.1:9/v1", KEY)
+        with pytest.raises(ModelError) as caught:
+            await models.ask(TALK)
+        await models.aclose()
+        assert (caught.value.failure.class_, caught.value.failure.type) == ("transient", "connection")
+        assert caught.value.usage == Usage(requests=1, nanousd=0)
+
+    async def test_what_was_refused_cost_nothing_and_what_broke_off_is_unknown(self) -> None:
+        async with ScriptedServer([status(500), truncated()]) as server, client(server) as models:
+            for usage in (Usage(requests=1, nanousd=0), None):
+                with pytest.raises(ModelError) as caught:
+                    await models.ask(TALK)
+                assert caught.value.usage == usage
+
+    async def test_cancelling_closes_the_request(self) -> None:
+        async with ScriptedServer([hang(), says("next")]) as server, client(server) as models:
+            task = asyncio.create_task(models.ask(TALK))
+            while not server.requests:  # noqa: ASYNC110 - the server says nothing else
+                await asyncio.sleep(0.005)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert (await models.ask(TALK)).message.text == "next"
+        assert server.abandoned == 1
+
+    async def test_a_time_out_from_outside_is_not_taken_for_ones_own(self) -> None:
+        async with ScriptedServer([hang()]) as server, client(server) as models:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await models.ask(TALK)
+
+
+class TestAbilities:
+    async def test_a_structured_answer_falls_back_twice_and_the_form_is_remembered(self) -> None:
+        script = [refuses("response_format"), refuses("tool_choice"), gives({"n": 1}), gives({"n": 2})]
+        async with ScriptedServer(script) as server, client(server) as models:
+            first, second = await models.ask(PLAN), await models.ask(PLAN)
+        assert (first.value, second.value) == ({"n": 1}, {"n": 2})
+        assert (first.usage.requests, second.usage.requests) == (3, 1)
+        assert "response_format" in server.bodies[0]
+        assert "tool_choice" in server.bodies[1]
+        assert not {"response_format", "tool_choice"} & set(server.bodies[2])
+
+    async def test_a_forced_function_carries_the_answer(self) -> None:
+        async with ScriptedServer([refuses("response_format"), gives({"n": 1})]) as server, client(server) as models:
+            reply = await models.ask(PLAN)
+        assert reply.value == {"n": 1}
+        assert reply.message.tool_calls == ()
+
+    async def test_the_field_that_bounds_an_answer_is_learned(self) -> None:
+        refusal = status(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+        async with ScriptedServer([refusal, says("x"), says("y")]) as server, client(server) as models:
+            await models.ask(TALK)
+            await models.ask(TALK)
+        assert [("max_tokens" in body, "max_completion_tokens" in body) for body in server.bodies] == [
+            (True, False),
+            (False, True),
+            (False, True),
+        ]
+
+    async def test_a_model_without_tools_is_asked_in_words(self) -> None:
+        wish = says('{"tool": "weather_tool", "arguments": {"location": "Paris"}}')
+        async with ScriptedServer([status(400, "m does not support tools"), wish]) as server, client(server) as models:
+            reply = await models.ask(WORK)
+        assert reply.message.tool_calls[0].arguments == {"location": "Paris"}
+
+    async def test_what_one_model_cannot_another_is_still_asked_for(self) -> None:
+        script = [refuses("response_format"), gives({}), gives({})]
+        async with ScriptedServer(script) as server, client(server) as models:
+            await models.ask(PLAN)
+            await models.ask(PLAN.evolve(model="openai_compatible:other"))
+        assert "response_format" in server.bodies[2]
+
+    async def test_a_server_that_refuses_everything_is_not_asked_for_ever(self) -> None:
+        refusing = ScriptedServer(lambda _: status(400, "response_format tool_choice unsupported"))
+        async with refusing as server, client(server) as models:
+            with pytest.raises(ModelError) as caught:
+                await models.ask(PLAN)
+        assert caught.value.failure.class_ == "invalid"
+        assert len(server.requests) == 3
+        assert caught.value.usage == Usage(requests=3, nanousd=0)
+
+
+class TestConnections:
+    async def test_a_client_can_be_used_again_after_it_was_closed(self) -> None:
+        async with ScriptedServer([says("a"), says("b")]) as server:
+            models = OpenAICompatible(server.base_url)
+            await models.ask(TALK)
+            await models.aclose()
+            assert (await models.ask(TALK)).message.text == "b"
+            await models.aclose()
+            await models.aclose()
+        assert "authorization" not in server.requests[0].headers
+
+    async def test_many_calls_run_at_once(self) -> None:
+        started = 0
+        everyone = asyncio.Event()
+
+        async def wait_for_all(body: dict[str, Any]) -> str:
+            nonlocal started
+            started += 1
+            if started == 50:
+                everyone.set()
+            await everyone.wait()
+            return "x"
+
+        async with ScriptedServer(wait_for_all) as server, client(server) as models:
+            replies = await asyncio.gather(*(models.ask(TALK) for _ in range(50)))
+        assert len(replies) == 50
+
+    def test_it_follows_its_caller_to_another_event_loop(self) -> None:
+        models = OpenAICompatible("http://127.0.0.1:9/v1")
+
+        async def ask(*, last: bool) -> str:
+            async with ScriptedServer([says("x")]) as server:
+                models.base_url = server.base_url
+                reply = await models.ask(TALK)
+                if last:
+                    await models.aclose()
+                return reply.message.text
+
+        assert [asyncio.run(ask(last=False)), asyncio.run(ask(last=True))] == ["x", "x"]
+
+    async def test_a_proxy_of_the_environment_never_stands_before_this_machine(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+        monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+        async with ScriptedServer([says("direct")]) as server, client(server) as models:
+            assert (await models.ask(TALK)).message.text == "direct"
+
+    async def test_a_proxy_of_the_environment_is_used_for_other_machines(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        async with ScriptedServer([says("by proxy")]) as server:
+            monkeypatch.setenv("http_proxy", server.base_url.removesuffix("/v1"))
+            monkeypatch.setenv("no_proxy", "")
+            models = OpenAICompatible("http://model.invalid/v1")
+            assert (await models.ask(TALK)).message.text == "by proxy"
+            await models.aclose()
+
+
+@pytest.mark.parametrize("key", ["sk-ключ", "two words", "line\nbreak"])
+def test_a_key_that_no_header_can_carry_is_refused_unshown(key: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        OpenAICompatible("http://x/v1", key)
+    assert key not in str(caught.value)
+
+
+def test_a_missing_certificate_file_is_named() -> None:
+    with pytest.raises(ConfigurationError, match=r"nowhere\.pem does not exist"):
+        OpenAICompatible("https://x/v1", ca_file="/nowhere.pem")
+
+
+async def test_a_file_without_certificates_is_named(tmp_path: Any) -> None:
+    (tmp_path / "ca.pem").write_text("nothing")
+    models = OpenAICompatible("https://x.invalid/v1", ca_file=str(tmp_path / "ca.pem"))
+    with pytest.raises(ModelError, match="holds no certificates"):
+        await models.ask(TALK)
+    await models.aclose()
+
+
+def test_a_server_on_this_machine_is_free_and_another_unknown() -> None:
+    assert OpenAICompatible("http://127.0.0.1:1/v1").profile("m").free
+    other = OpenAICompatible("https://api.example.com/v1").profile("m")
+    assert (other.free, other.input_nanousd, other.window) == (False, None, None)
+
+
+def test_importing_the_adapter_imports_no_http_client() -> None:
+    program = "import sys, leadhand.models.openai_compatible, leadhand.models.router; print('aiohttp' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,108 @@
+"""What a server refuses with becomes one classed failure, and never shows a key."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leadhand.models.openai_errors import error_message, failure_of, retry_after
+
+KEY = "sk-very-secret-key"
+
+
+def body(message: str = "m", code: str = "c") -> str:
+    return json.dumps({"error": {"message": message, "code": code, "type": code}})
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "class_", "type_"),
+    [
+        (401, body(), "unavailable", "bad_key"),
+        (403, body(), "unavailable", "bad_key"),
+        (404, body("The model `x` does not exist"), "unavailable", "unknown_model"),
+        (429, body("Rate limit reached", "rate_limit_exceeded"), "rate_limited", "rate_limited"),
+        (429, body("You exceeded your current quota", "insufficient_quota"), "unavailable", "quota"),
+        (402, body("Insufficient Balance"), "unavailable", "quota"),
+        (400, body("m", "context_length_exceeded"), "too_large", "context_length"),
+        (400, body("This model's maximum context length is 8192 tokens"), "too_large", "context_length"),
+        (413, "too big", "too_large", "context_length"),
+        (400, body("wrong"), "invalid", "http_400"),
+        (422, json.dumps({"detail": [{"msg": "wrong"}]}), "invalid", "http_422"),
+        (400, body("unknown model x"), "unavailable", "unknown_model"),
+        (408, "", "transient", "http_408"),
+        (500, body(), "transient", "http_500"),
+        (503, "<html>gateway</html>", "transient", "http_503"),
+        (404, "<!DOCTYPE html><p>", "unavailable", "not_an_api"),
+        (200, "<html>", "unavailable", "not_an_api"),
+        (301, "", "unavailable", "not_an_api"),
+    ],
+)
+def test_each_refusal_has_its_class(status: int, text: str, class_: str, type_: str) -> None:
+    failure = failure_of(status, {}, text)
+    assert (failure.class_, failure.type) == (class_, type_)
+    assert failure.next_action
+
+
+def test_the_message_says_what_the_server_said() -> None:
+    assert failure_of(400, {}, body("no such\n field")).message == "the model server answered 400: no such field"
+    assert failure_of(404, {}, "<html>x</html>").message == "the model server answered 404 with a web page"
+
+
+def test_a_key_that_the_server_says_back_is_cut_out() -> None:
+    failure = failure_of(401, {}, body(f"Incorrect API key provided: {KEY}"), key=KEY)
+    assert KEY not in failure.message
+    assert "[key]" in failure.message
+
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "2"}, 2.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"Retry-After": "60", "retry-after-ms": "250"}, 0.25),
+        ({"Retry-After": "Sat, 21 Nov 2026 12:00:30 GMT"}, 30.0),
+        ({"Retry-After": "Sat, 21 Nov 2026 11:00:00 GMT"}, 0.0),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "-1"}, None),
+        ({"Retry-After": "nan"}, None),
+        ({"Retry-After": "1e30"}, 86_400.0),
+        ({}, None),
+    ],
+)
+def test_the_wait_a_server_asks_for_is_understood(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers, NOW) == seconds
+
+
+def test_only_failures_that_pass_carry_a_wait() -> None:
+    assert failure_of(429, {"Retry-After": "3"}, body()).retry_after_s == 3.0
+    assert failure_of(503, {"Retry-After": "3"}, "").retry_after_s == 3.0
+    assert failure_of(401, {"Retry-After": "3"}, "").retry_after_s is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"error": "plain"}', "plain"),
+        ('{"message": "m"}', "m"),
+        ('{"object": "error", "message": "vllm"}', "vllm"),
+        ('{"detail": "d"}', "d"),
+        ('[{"error": {"message": "listed"}}]', "listed"),
+        ("just  words", "just words"),
+        ('{"other": 1}', '{"other": 1}'),
+        ("", ""),
+    ],
+)
+def test_the_message_is_found_in_every_usual_shape(text: str, message: str) -> None:
+    assert error_message(text) == message
+
+
+@given(st.integers(201, 599), st.dictionaries(st.text(), st.text()), st.text())
+def test_any_refusal_is_classed(status: int, headers: dict[str, str], text: str) -> None:
+    assert failure_of(status, headers, text, key=KEY).message

@@ -1,0 +1,50 @@
+"""A database in memory behind the seam, on one connection: for tests of single parts of the store."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection
+from datetime import UTC, datetime
+
+from leadhand.domain.errors import LeadhandError
+from leadhand.stores.connection import Connection
+from leadhand.stores.migrations import MIGRATIONS
+from leadhand.stores.sqlite import DIALECT, SqliteConnection
+from leadhand.stores.transaction import LogTransaction, Operation
+
+
+class OnlyHost:
+    """A hold on the database that nobody else has."""
+
+    host = "only"
+
+    def take(self) -> None: ...
+
+    def living(self, hosts: Collection[str], connection: Connection) -> set[str]:
+        return {self.host} & set(hosts)
+
+    def release(self) -> None: ...
+
+
+def memory() -> SqliteConnection:
+    """A connection to an empty database of today's schema."""
+    connection = SqliteConnection(sqlite3.connect(":memory:", isolation_level=None), "memory")
+    for statements in MIGRATIONS:
+        for statement in statements:
+            connection.execute(statement.format(bytes="BLOB"))
+    return connection
+
+
+def transact(connection: Connection, *operations: Operation) -> list[object]:
+    """What becomes of operations that are committed together: answers and refusals."""
+    connection.begin()
+    transaction = LogTransaction(connection, DIALECT, OnlyHost(), datetime.now(UTC), operations)
+    outcomes: list[object] = []
+    for operation in operations:
+        try:
+            outcomes.append(transaction.carry_out(operation))
+        except LeadhandError as refusal:
+            outcomes.append(refusal)
+    transaction.write()
+    connection.commit()
+    return outcomes

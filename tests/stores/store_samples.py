@@ -1,0 +1,228 @@
+"""One event of every type with every field filled in: what golden logs are made of.
+
+``python tests/stores/store_samples.py > tests/stores/golden/log-X.Y.jsonl`` writes the golden log of a release: once,
+when it is released, and never again.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime, timedelta
+
+from leadhand.domain import events
+from leadhand.domain.approval import Approval
+from leadhand.domain.assignment import Assignment, OpenCall
+from leadhand.domain.conversation import AssistantMessage, Opaque, ToolCall
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.limits import Amount, Limits, Usage
+from leadhand.domain.review import Decision, Review, Verdict
+from leadhand.domain.run import CitedSource, Gap, ModelChoice, RunDefinition, RunStatus
+from leadhand.domain.tool import ApprovalPolicy, Effect, Source, ToolSpec
+from leadhand.domain.work_order import Check, OutOfReach, ProposedSubtask, Subtask, WorkOrder
+from leadhand.domain.work_result import ResultData, WorkResult
+
+AT = datetime(2026, 11, 21, 10, 0, 0, 123_456, tzinfo=UTC)
+FAILURE = Failure.model_validate(
+    {
+        "message": "Hotel API timeout",
+        "type": "timeout",
+        "class": FailureClass.TRANSIENT,
+        "next_action": "try again",
+        "retry_after_s": 1.5,
+    }
+)
+TOOL = ToolSpec(
+    name="weather_tool",
+    description="Weather at a place",
+    parameters={"type": "object", "properties": {"location": {"type": "string"}}, "required": ["location"]},
+    effect=Effect.IDEMPOTENT,
+    timeout_s=12.5,
+    retries=1,
+    approval=ApprovalPolicy.AUTO,
+    import_path="leadhand.tools.weather:weather",
+    fingerprint="sha256:00ff",
+)
+DEFINITION = RunDefinition(
+    request="Travel advice for Paris: “Grüße”, 世界 🎈",
+    flow="work-order",
+    flow_version=2,
+    models=ModelChoice(default="offline", roles={"plan": "openai_compatible:llama3.1"}),
+    tools=(TOOL,),
+    limits=Limits(
+        max_steps=3,
+        max_workers=32,
+        batch_size=4,
+        budget_nanousd=1_000_000_000,
+        max_requests=100,
+        max_tokens=100_000,
+        max_output_tokens=2_000,
+        timeout_s=None,
+        attempt_timeout_s=300.0,
+        max_turns=8,
+        max_repairs=2,
+        max_retries=2,
+    ),
+    approve=ApprovalPolicy.NEVER,
+    offline=True,
+    detached=True,
+    held_back=Amount(requests=1, tokens=4_000, nanousd=7),
+    options={"max_revisions": 2},
+)
+SOURCE = Source(title="Open-Meteo", url="https://open-meteo.com/")
+ORDER = WorkOrder(
+    work_order_id="wo-002",
+    goal="Travel advice for Paris",
+    subtasks=(
+        Subtask(
+            name="check_weather",
+            args={"location": "Paris, France", "lat": {"$result": {"subtask": "wo-001.0", "path": "/raw/lat"}}},
+            tool="weather_tool",
+            needs=("wo-001.0",),
+            expected_output="one line",
+            checks=(Check(path="/raw/t", exists=True, at_least=-90.0, at_most=60.0, contains="x", equals=None),),
+            worker="meteorologist",
+            repairs_subtask="wo-001.1",
+        ),
+    ),
+    repairs="wo-001",
+)
+PROPOSED = ProposedSubtask(name="find_hotels", tool="hotel_tool", args={"n": 3}, needs=(0, "wo-001.0"))
+MESSAGE = AssistantMessage(
+    text="Let me look.",
+    tool_calls=(
+        ToolCall(id="call-1", name="weather_tool", arguments={"location": "Paris"}, raw='{"location":"Paris"}'),
+        ToolCall(id="call-2", name="weather_tool", arguments=None, raw="{oops"),
+    ),
+    opaque=Opaque(adapter="anthropic", model="m", data={"signature": "abc="}),
+)
+ATTEMPT = "wo-001.0/a1"
+
+SAMPLES: tuple[events.AnyEvent, ...] = (
+    events.RunStarted(definition=DEFINITION),
+    events.RunClaimed(owner="host-1-abcd"),
+    events.WorkOrderIssued(order=ORDER),
+    events.PartsRefused(parts=(OutOfReach(what="book a table", reason="no tool books"),)),
+    events.AssignmentIssued(
+        assignment=Assignment(
+            assignment_id="review-wo-001.0",
+            role="review",
+            covers=("wo-001.0",),
+            parent="lead/a1",
+            tools=("weather_tool",),
+            options={"shard": 0},
+        )
+    ),
+    events.AttemptScheduled(
+        attempt="wo-001.0/a2", continues=ATTEMPT, not_before=AT + timedelta(seconds=2), feedback="lat is missing"
+    ),
+    events.AttemptSettled(attempt=ATTEMPT, ok=False, final=True, failure=FAILURE),
+    events.AttemptLost(attempt=ATTEMPT, failure=FAILURE),
+    events.SubtaskBlocked(subtask="wo-001.1", cause="wo-001.0"),
+    events.OrderReviewed(
+        work_order_id="wo-001",
+        review=Review(
+            verdicts=(Verdict(subtask="wo-001.0", verdict=Decision.REPLAN, reason="stale", replacement=PROPOSED),),
+            complete=False,
+            missing=(PROPOSED,),
+            cannot=(OutOfReach(what="a", reason="b"),),
+            answer="Take an umbrella.",
+        ),
+    ),
+    events.ApprovalRequested(
+        approval=Approval(
+            approval_id="wo-001.0/t0/c0", attempt=ATTEMPT, tool="book", args={"n": 1}, effect=Effect.ONCE, by="me"
+        )
+    ),
+    events.RunPaused(reason="Ctrl-C"),
+    events.RunWaiting(reason="one approval"),
+    events.RunResumed(),
+    events.RunFinished(
+        status=RunStatus.PARTIAL,
+        answer="Take an umbrella.",
+        sources=(CitedSource(title="Open-Meteo", url="https://open-meteo.com/", event_id="e-12"),),
+        gaps=(
+            Gap.model_validate(
+                {
+                    "work_order_id": "wo-001",
+                    "subtask_index": 1,
+                    "name": "find_hotels",
+                    "class": FailureClass.UNAVAILABLE,
+                    "reason": "no key",
+                    "next_action": "set the key",
+                }
+            ),
+        ),
+        failure=FAILURE,
+    ),
+    events.AttemptStarted(attempt=ATTEMPT, host="host-1-abcd"),
+    events.ModelCallBegan(
+        attempt=ATTEMPT,
+        call_id="wo-001.0/t0",
+        model="offline",
+        reserved=Amount(requests=1, tokens=2_500, nanousd=10),
+        final=True,
+    ),
+    events.ModelCallReturned(
+        attempt=ATTEMPT,
+        call_id="wo-001.0/t0",
+        model="offline",
+        message=MESSAGE,
+        value={"goal": "g", "subtasks": []},
+        failure=FAILURE,
+        usage=Usage(requests=2, input_tokens=400, output_tokens=30, nanousd=8),
+        finish_reason="tool_calls",
+        duration_ms=812,
+    ),
+    events.ToolCallBegan(
+        attempt=ATTEMPT, call_id="wo-001.0/t0/c0", tool="book", args={"place": "Chez Zoé"}, effect=Effect.ONCE
+    ),
+    events.ToolCallReturned(
+        attempt=ATTEMPT,
+        call_id="wo-001.0/t0/c0",
+        tool="weather_tool",
+        ok=True,
+        summary="12 °C, rain",
+        raw={"$blob": "sha256:00ff", "bytes": 5_000},
+        sources=(SOURCE,),
+        sample=True,
+        failure=FAILURE,
+        duration_ms=95,
+    ),
+    events.AttemptReturned(
+        attempt=ATTEMPT,
+        result=WorkResult(
+            task_name="check_weather",
+            ok=True,
+            data=ResultData(summary="12 °C, rain", raw={"t": 12.0}, sources=(SOURCE,), sample=True),
+            used=("wo-001.0/t0/c0",),
+        ),
+    ),
+    events.AttemptReturned(attempt="wo-001.1/a1", result=WorkResult.failed("find_hotels", FAILURE, ("x",))),
+    events.AttemptParked(
+        attempt=ATTEMPT, open_calls=(OpenCall(call_id="wo-001.0/t0/c0", kind="approval", tool="book", args={"n": 1}),)
+    ),
+    events.CancelRequested(by="me"),
+    events.PauseRequested(by="me", reason="lunch"),
+    events.ResumeRequested(by="me"),
+    events.ApprovalAnswered(
+        by="me", approval_id="wo-001.0/t0/c0", approve=True, args_hash="00ff", args={"n": 2}, reason="go on"
+    ),
+    events.ChildAnswered(by="me", call_id="wo-001.0/t0/c1", ok=True, content="done"),
+)
+
+
+def golden() -> list[str]:
+    """The lines of a golden log: the columns of :data:`SAMPLES` as they are stored today."""
+    from leadhand.stores.codec import encode, microseconds
+
+    lines: list[str] = []
+    for seq, event in enumerate(SAMPLES, start=1):
+        kind, type_, version, subject, body = encode(event).columns
+        row = {"seq": seq, "at": microseconds(AT) + seq, "epoch": 1, "kind": kind, "type": type_, "version": version}
+        lines.append(json.dumps({**row, "subject": subject, "body": body}))
+    return lines
+
+
+if __name__ == "__main__":
+    sys.stdout.writelines(f"{line}\n" for line in golden())

@@ -1,0 +1,228 @@
+"""Entries to rows and back."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import annotated_types
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, JsonValue
+from pydantic.fields import FieldInfo
+from store_memory import memory, transact
+from store_samples import SAMPLES, golden
+
+from leadhand.domain import events
+from leadhand.domain.errors import StoreError
+from leadhand.domain.events import EVENT_TYPES, AnyEvent
+from leadhand.domain.run import ModelChoice, RunDefinition
+from leadhand.domain.work_result import WorkResult
+from leadhand.stores.codec import encode, microseconds, moment, read_entries
+from leadhand.stores.sqlite import DIALECT, SqliteConnection
+from leadhand.stores.transaction import Append, Create
+
+GOLDEN = sorted((Path(__file__).parent / "golden").glob("log-*.jsonl"))
+
+STARTED = events.RunStarted(definition=RunDefinition(request="r", flow="f", models=ModelChoice(default="offline")))
+COLUMNS = ("seq", "at", "epoch", "kind", "type", "version", "subject", "body")
+
+
+@pytest.fixture
+def connection() -> Iterator[SqliteConnection]:
+    with closing(memory()) as connection:
+        yield connection
+
+
+def stored(connection: SqliteConnection, rows: list[dict[str, Any]]) -> None:
+    """A run ``old`` whose log is ``rows``, as some release wrote them."""
+    transact(connection, Create(run_id="old", started=encode(STARTED)))
+    connection.execute("DELETE FROM events")
+    for row in rows:
+        values = ("old", *(row[name] for name in COLUMNS))
+        connection.execute(f"INSERT INTO events (run_id, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * 9)})", values)
+
+
+# --- logs of every release ---
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_the_log_of_every_release_can_be_read(connection: SqliteConnection, path: Path) -> None:
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    stored(connection, rows)
+    entries = read_entries(connection, DIALECT, "old")
+    assert [(entry.seq, entry.epoch, entry.event.type) for entry in entries] == [
+        (row["seq"], row["epoch"], row["type"]) for row in rows
+    ]
+    assert [microseconds(entry.at) for entry in entries] == [row["at"] for row in rows]
+    assert [entry.event.subject for entry in entries] == [row["subject"] for row in rows]
+
+
+def test_the_golden_logs_together_hold_every_type_of_event() -> None:
+    types = {json.loads(line)["type"] for path in GOLDEN for line in path.read_text().splitlines()}
+    assert types >= set(EVENT_TYPES), "add a golden log: see store_samples.py"
+
+
+def test_today_s_samples_are_written_as_the_latest_golden_log_says() -> None:
+    """A change of what is stored shows here first.
+
+    Before the release the log is named for, write it anew. After it: give the event a new version and an upcaster,
+    unless all that changed is a further field with a default, and add a log of the release to come.
+    """
+    assert GOLDEN[-1].read_text().splitlines() == golden(), "what is stored has changed: see store_samples.py"
+
+
+def test_an_event_of_an_older_version_is_brought_to_today_s_shape(
+    connection: SqliteConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events.RunPaused, "version", 3)
+    monkeypatch.setitem(events.UPCASTERS, ("run_paused", 1), lambda body: {"cause": body["why"]})
+    monkeypatch.setitem(events.UPCASTERS, ("run_paused", 2), lambda body: {"reason": body["cause"].upper()})
+    common = {"at": 0, "epoch": 1, "kind": "decision", "type": "run_paused", "subject": ""}
+    bodies = [(1, '{"why":"a"}'), (2, '{"cause":"b"}'), (3, '{"reason":"c"}')]
+    stored(connection, [{**common, "seq": n, "version": n, "body": body} for n, body in bodies])
+    read = [entry.event for entry in read_entries(connection, DIALECT, "old")]
+    assert read == [events.RunPaused(reason=reason) for reason in ("A", "B", "c")]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"type": "run_teleported"}, "does not know run_teleported in version 1"),
+        ({"version": 2}, "does not know run_paused in version 2"),
+        ({"body": '{"reason":"a","mood":"b"}'}, "validation error"),
+        ({"body": '{"reason":'}, "validation error"),
+    ],
+    ids=["type", "version", "field", "cut off"],
+)
+def test_an_entry_of_the_future_is_named_and_not_guessed(
+    connection: SqliteConnection, change: dict[str, Any], why: str
+) -> None:
+    row = {"seq": 1, "at": 0, "epoch": 1, "kind": "decision", "type": "run_paused", "version": 1, "subject": ""}
+    stored(connection, [{**row, "body": "{}"}, {**row, "seq": 2, "body": "{}", **change}])
+    with pytest.raises(StoreError, match=f"entry 2 of run old cannot be read: .*{why}") as raised:
+        read_entries(connection, DIALECT, "old")
+    assert "pip install -U leadhand" in raised.value.how
+    assert len(read_entries(connection, DIALECT, "old", limit=1)) == 1
+
+
+# --- every event, whatever it holds ---
+
+SCALARS: dict[object, st.SearchStrategy[Any]] = {
+    str: st.text(max_size=20),
+    int: st.integers(-(2**70), 2**70),
+    float: st.floats(allow_nan=False, allow_infinity=False),
+    bool: st.booleans(),
+    NoneType: st.none(),
+    datetime: st.integers(0, 10**16).map(moment),
+}
+JSON = st.recursive(
+    st.one_of(*(SCALARS[type_] for type_ in (str, int, float, bool, NoneType))),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def values_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> st.SearchStrategy[Any]:
+    """Any value of a field of our own values: built from its type, within its bounds."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if annotation in (Any, JsonValue):
+        return JSON
+    if origin is Annotated:
+        return values_of(arguments[0], (*metadata, *arguments[1:]))
+    if origin in (Union, UnionType):
+        return st.one_of(*(values_of(each, metadata) for each in arguments))
+    if origin is Literal:
+        return st.sampled_from(arguments)
+    if origin is tuple:
+        least = 1 if any(isinstance(each, annotated_types.MinLen) for each in metadata) else 0
+        return st.lists(values_of(arguments[0]), min_size=least, max_size=3).map(tuple)
+    if origin is dict:
+        return st.dictionaries(values_of(arguments[0]), values_of(arguments[1]), max_size=3)
+    if annotation in (str, int, float):
+        return bounded(SCALARS[annotation], metadata)
+    if annotation in SCALARS:
+        return SCALARS[annotation]
+    if issubclass(annotation, Enum):
+        return st.sampled_from(list(annotation))
+    return instances_of(annotation)
+
+
+def bounded(values: st.SearchStrategy[Any], metadata: tuple[Any, ...]) -> st.SearchStrategy[Any]:
+    for bound in metadata:
+        match bound:
+            case annotated_types.MinLen(least):
+                values = values.map(lambda text, least=least: text.ljust(least, "x"))
+            case annotated_types.MaxLen():
+                pass  # texts are short
+            case annotated_types.Ge(least) | annotated_types.Gt(least):
+                values = values.map(lambda number, least=least: type(number)(abs(number) % 50 + least + 1))
+            case _:
+                pass
+    return values
+
+
+def instances_of(model: type[BaseModel]) -> st.SearchStrategy[Any]:
+    def field(info: FieldInfo) -> st.SearchStrategy[Any]:
+        return values_of(info.annotation, tuple(info.metadata))
+
+    if model is WorkResult:  # ok with data, or not ok with an error
+        fields = WorkResult.model_fields
+        names, used = field(fields["task_name"]), field(fields["used"])
+        data, error = (values_of(get_args(fields[name].annotation)[0]) for name in ("data", "error"))
+        return st.builds(WorkResult, task_name=names, ok=st.just(True), data=data, used=used) | st.builds(
+            WorkResult, task_name=names, ok=st.just(False), error=error, used=used
+        )
+    return st.builds(
+        lambda **values: model.model_validate(values),
+        **{info.alias or name: field(info) for name, info in model.model_fields.items()},
+    )
+
+
+@pytest.mark.parametrize("type_", EVENT_TYPES)
+def test_an_event_is_read_as_it_was_written(type_: str) -> None:
+    with closing(memory()) as connection:
+        transact(connection, Create(run_id="run-1", started=encode(STARTED)))
+
+        @given(instances_of(EVENT_TYPES[type_]))
+        def read_as_written(event: AnyEvent) -> None:
+            ((entry,),) = transact(connection, Append(run_id="run-1", events=[encode(event)]))  # type: ignore[misc]
+            assert read_entries(connection, DIALECT, "run-1", after=entry.seq - 1) == [entry]
+            assert entry.event == event
+
+        read_as_written()
+
+
+def test_every_sample_is_read_as_it_was_written(connection: SqliteConnection) -> None:
+    transact(connection, Create(run_id="run-1", started=encode(STARTED)))
+    transact(connection, Append(run_id="run-1", events=[encode(event) for event in SAMPLES]))
+    assert [entry.event for entry in read_entries(connection, DIALECT, "run-1", after=1)] == list(SAMPLES)
+
+
+@given(st.integers(0, 32_503_680_000_000_000))
+def test_a_moment_is_kept_to_the_microsecond(number: int) -> None:
+    assert microseconds(moment(number)) == number
+
+
+def test_the_type_is_a_column_and_not_in_the_body() -> None:
+    assert encode(events.RunPaused(reason="a")).columns == ("decision", "run_paused", 1, "", '{"reason":"a"}')
+    assert encode(events.RunResumed()).columns[4] == "{}"
+
+
+def test_what_json_cannot_say_is_refused() -> None:
+    event = events.ToolCallReturned(attempt="a", call_id="c", tool="t", ok=True, raw=object())
+    with pytest.raises(StoreError, match="tool_call_returned event of a holds what JSON cannot say"):
+        encode(event)
+
+
+def test_a_number_that_is_none_becomes_null() -> None:
+    event = events.ToolCallReturned(attempt="a", call_id="c", tool="t", ok=True, raw=[math.nan, math.inf])
+    assert json.loads(encode(event).columns[4])["raw"] == [None, None]

@@ -1,0 +1,292 @@
+"""Opening a database: which ones, what is refused, and in which words."""
+
+from __future__ import annotations
+
+import builtins
+import sqlite3
+from collections.abc import Callable
+from contextlib import aclosing, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand.domain.errors import ConfigurationError, StoreError
+from leadhand.stores import file_systems, migrations, opening, schema
+from leadhand.stores.file_systems import network_file_system
+from leadhand.stores.opening import database_at, open_store
+from leadhand.stores.sqlite import explained
+from leadhand.testing.store_contract import started
+
+
+async def refused(url: str, how: str = "") -> str:
+    """Why a database cannot be opened; two lines, what and how."""
+    with pytest.raises(ConfigurationError) as refusal:
+        await open_store(url)
+    assert refusal.value.exit_code == 6
+    assert "\n" not in refusal.value.what
+    assert refusal.value.how
+    assert "\n" not in refusal.value.how
+    assert how in refusal.value.how
+    return refusal.value.what
+
+
+# --- which database ---
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "sqlite:///sub/my runs.db",
+        "sub/my runs.db",
+        "sqlite:///{here}/sub/my runs.db",
+        "{here}/sub/my runs.db",
+        "~/sub/my runs.db",
+    ],
+)
+async def test_a_file_is_named_by_a_url_or_a_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelling: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    async with aclosing(await open_store(spelling.format(here=tmp_path))) as store:
+        assert store.name == str(tmp_path / "sub/my runs.db")
+    assert (tmp_path / "sub/my runs.db").exists()
+
+
+async def test_two_spellings_of_one_file_are_one_database(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path, target_is_directory=True)
+    async with (
+        aclosing(await open_store(f"{tmp_path}/runs.db")) as store,
+        aclosing(await open_store(f"{tmp_path}/link/runs.db")) as other,
+    ):
+        await store.create("run-1", started())
+        assert not (await other.run("run-1")).orphan
+
+
+@pytest.mark.parametrize("url", ["mysql://root@host/db", "http://host/", "postgresql+asyncpg://host/db"])
+async def test_a_url_of_another_kind_is_refused(url: str) -> None:
+    scheme = url.partition("://")[0]
+    what = await refused(url, "sqlite:///path/to/leadhand.db")
+    assert what == f"the database URL begins with {scheme}://, which Leadhand does not know"
+
+
+@pytest.mark.parametrize("url", ["", "sqlite://", "sqlite:///", "sqlite:///:memory:", ":memory:"])
+async def test_a_database_in_memory_is_refused(url: str) -> None:
+    assert "cannot be resumed" in await refused(url, "name a file")
+
+
+async def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without_psycopg(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name.startswith("psycopg") or name == "postgres":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without_psycopg)
+    assert "psycopg" in await refused("postgresql://host/db", 'pip install "leadhand[postgres]"')
+
+
+# --- what cannot be opened ---
+
+
+async def test_a_directory_that_cannot_be_made_is_named() -> None:
+    what = await refused("/proc/nowhere/leadhand.db", "--database")
+    assert what.startswith("cannot make the directory /proc/nowhere: ")
+
+
+async def test_a_path_that_is_a_directory_is_named(tmp_path: Path) -> None:
+    assert await refused(str(tmp_path), "can be written") == f"cannot open {tmp_path}"
+
+
+async def test_a_directory_without_room_for_locks_is_named(tmp_path: Path) -> None:
+    (tmp_path / "leadhand.db.hosts").write_text("in the way")
+    assert "cannot write in" in await refused(str(tmp_path / "leadhand.db"), "writable")
+
+
+async def test_a_file_of_another_kind_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "leadhand.db"
+    path.write_text("not a database, but a text that is long enough to have a header")
+    assert await refused(str(path), "another file") == f"{path} is not a SQLite database"
+    assert path.read_text().startswith("not a database")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+async def test_a_damaged_database_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "leadhand.db"
+    async with aclosing(await open_store(str(path))) as store:
+        await store.create("run-1", started())
+    body = bytearray(path.read_bytes())
+    body[4096:] = b"\xff" * (len(body) - 4096)
+    path.write_bytes(body)
+    assert await refused(str(path), ".recover") == f"{path} is damaged: database disk image is malformed"
+
+
+async def test_the_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "places.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE bookmarks (url TEXT)")
+        connection.commit()
+    body = path.read_bytes()
+    what = await refused(str(path), "a database of its own")
+    assert what == f"{path} holds the tables of another program (bookmarks, …)"
+    assert path.read_bytes() == body
+    assert list(tmp_path.iterdir()) == [path]
+
+
+async def test_a_postgres_database_may_be_shared_unless_names_clash(
+    postgres_url: str, run_sql: Callable[..., Any]
+) -> None:
+    run_sql(postgres_url, "CREATE TABLE bookmarks (url TEXT)")
+    await (await open_store(postgres_url)).aclose()
+    run_sql(postgres_url, "DROP TABLE blobs")
+    assert "another program" in await refused(postgres_url, "search_path")
+
+
+async def test_a_postgres_schema_of_ones_own_will_do(postgres_url: str, run_sql: Callable[..., Any]) -> None:
+    run_sql(postgres_url, "CREATE TABLE runs (marathon TEXT)")
+    assert "another program" in await refused(postgres_url, "search_path")
+    run_sql(postgres_url, "CREATE SCHEMA leadhand")
+    try:
+        async with aclosing(await open_store(postgres_url.replace("%3Dtest", "%3Dleadhand"))) as store:
+            await store.create("run-1", started())
+    finally:
+        run_sql(postgres_url, "DROP SCHEMA leadhand CASCADE")
+
+
+async def test_a_server_that_is_not_there_is_named_without_the_password() -> None:
+    what = await refused("postgresql://me:s3cr:t@/p@127.0.0.1:1/runs?connect_timeout=2&password=s3cret", "server runs")
+    assert what.startswith("cannot connect to postgresql://me@127.0.0.1:1/runs: ")
+    assert "s3cr" not in what
+
+
+async def test_a_database_that_is_not_there_is_named(postgres_server: str) -> None:
+    what = await refused(postgres_server.format("nowhere"), "database")
+    assert 'database "nowhere" does not exist' in what
+
+
+def test_errors_of_a_disk_are_explained(tmp_path: Path) -> None:
+    path = tmp_path / "leadhand.db"
+    sqlite3.connect(path).close()
+
+    def error_of(uri: str, *statements: str) -> StoreError:
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            for statement in statements[:-1]:
+                connection.execute(statement)
+            with pytest.raises(sqlite3.Error) as raised:
+                connection.execute(statements[-1])
+        return explained(raised.value, "leadhand.db")
+
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (x)")
+    read_only = error_of(f"file:{path}?mode=ro", "INSERT INTO t VALUES (1)")
+    assert read_only.what == "leadhand.db is read-only"
+    full = error_of(f"file:{path}", "PRAGMA max_page_count = 2", "INSERT INTO t VALUES (zeroblob(100000))")
+    assert full.what == "the disk of leadhand.db is full"
+    assert "nothing that was committed is lost" in full.how
+    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        busy = error_of(f"file:{path}", "PRAGMA busy_timeout = 0", "BEGIN IMMEDIATE")
+    assert busy.what == "leadhand.db has been locked by another process for 60 s"
+    assert error_of(f"file:{path}", "SELECT nonsense").what == "leadhand.db: no such column: nonsense"
+
+
+# --- the schema ---
+
+
+def test_the_version_is_the_number_of_migrations() -> None:
+    assert len(migrations.MIGRATIONS) == schema.VERSION
+
+
+async def test_the_schema_of_a_newer_release_is_not_touched(url: str, run_sql: Callable[..., Any]) -> None:
+    await (await open_store(url)).aclose()
+    run_sql(url, "UPDATE meta SET version = 99")
+    what = await refused(url, "pip install -U leadhand")
+    assert what.endswith(f"was written by a newer release of Leadhand (schema 99; this one knows {schema.VERSION})")
+    assert run_sql(url, "SELECT version FROM meta") == [(99,)]
+
+
+async def test_an_older_schema_is_brought_forward_step_by_step(
+    url: str, run_sql: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started())
+    steps = (("CREATE TABLE notes (body {bytes})",), ("INSERT INTO notes VALUES (NULL)",))
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, *steps))
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 2)
+    monkeypatch.setattr("leadhand.stores.writer.VERSION", schema.VERSION)
+    for _ in range(2):
+        async with aclosing(await open_store(url)) as store:
+            assert len(await store.read("run-1")) == 1
+    assert run_sql(url, "SELECT count(*) FROM notes") == [(1,)]
+    assert run_sql(url, "SELECT version FROM meta") == [(schema.VERSION,)]
+
+
+async def test_a_migration_that_fails_leaves_everything_as_it_was(
+    url: str, run_sql: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await (await open_store(url)).aclose()
+    step = ("CREATE TABLE notes (body {bytes})", "INSERT INTO nowhere VALUES (1)")
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, step))
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
+    monkeypatch.setattr("leadhand.stores.writer.VERSION", schema.VERSION)
+    assert "nowhere" in await refused(url)
+    assert run_sql(url, "SELECT version FROM meta") == [(schema.VERSION - 1,)]
+    with pytest.raises(StoreError, match="notes"):
+        run_sql(url, "SELECT * FROM notes")
+
+
+# --- network file systems ---
+
+MOUNTS = r"""
+/dev/sda1 / ext4 rw 0 0
+proc /proc proc rw 0 0
+server:/export /mnt/nfs nfs4 rw 0 0
+//server/share /mnt/with\040space cifs rw 0 0
+me@host: /home/me/remote fuse.sshfs rw 0 0
+/dev/sdb1 /mnt/nfs/local\134disk xfs rw 0 0
+host /mnt/shared 9p rw 0 0
+/dev/sdc1 /mnt/shared btrfs rw 0 0
+short line
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "type_"),
+    [
+        ("/var/lib/leadhand.db", None),
+        ("/mnt/nfs/a/b.db", "nfs4"),
+        ("/mnt/nfsnot/b.db", None),
+        ("/mnt/with space/b.db", "cifs"),
+        ("/home/me/remote/b.db", "fuse.sshfs"),
+        ("/mnt/nfs/local\\disk/b.db", None),
+        ("/mnt/shared/b.db", None),
+    ],
+)
+def test_a_network_file_system_is_known_by_its_mount(tmp_path: Path, path: str, type_: str | None) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(MOUNTS)
+    assert network_file_system(path, mounts) == type_
+
+
+def test_without_a_list_of_mounts_nothing_is_known(tmp_path: Path) -> None:
+    assert network_file_system("/", tmp_path / "nothing") is None
+
+
+async def test_sqlite_on_a_network_file_system_is_refused_unless_one_insists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"server:/export {tmp_path} nfs rw 0 0\n")
+    monkeypatch.setattr(opening, "network_file_system", lambda path: file_systems.network_file_system(path, mounts))
+    path = tmp_path / "leadhand.db"
+    assert "network file system (nfs)" in await refused(str(path), "LEADHAND_ALLOW_NETWORK_FILE_SYSTEM=1")
+    assert not path.exists()
+    monkeypatch.setenv("LEADHAND_ALLOW_NETWORK_FILE_SYSTEM", "1")
+    await (await open_store(str(path))).aclose()
+
+
+def test_naming_a_database_does_not_touch_it(tmp_path: Path) -> None:
+    assert database_at(f"sqlite:///{tmp_path}/leadhand.db").name == f"{tmp_path}/leadhand.db"
+    assert list(tmp_path.iterdir()) == []

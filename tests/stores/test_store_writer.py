@@ -1,0 +1,358 @@
+"""The writer and the readers: what is committed together, and what happens when the database fails."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+import pytest
+from store_processes import until
+
+from leadhand.domain.errors import NoSuchRun, StoreError
+from leadhand.domain.run import RunStatus
+from leadhand.stores.connection import Connection
+from leadhand.stores.opening import open_store
+from leadhand.stores.sql_store import SqlContextStore
+from leadhand.stores.writer import BATCH, Aside, Writer
+from leadhand.testing.store_contract import pauses, reasons, started
+
+
+@pytest.fixture
+async def store(url: str) -> AsyncIterator[SqlContextStore]:
+    async with aclosing(await open_store(url)) as store:
+        yield store
+
+
+@pytest.fixture
+async def sqlite_store(sqlite_url: str) -> AsyncIterator[SqlContextStore]:
+    async with aclosing(await open_store(sqlite_url)) as store:
+        yield store
+
+
+@pytest.fixture
+async def postgres_store(postgres_url: str) -> AsyncIterator[SqlContextStore]:
+    async with aclosing(await open_store(postgres_url)) as store:
+        yield store
+
+
+async def on_the_writer(store: SqlContextStore, sql: str) -> None:
+    """Run a statement on the connection that writes."""
+    await store._writer.submit(Aside(key="0", write=lambda connection: connection.execute(sql)))
+
+
+def store_threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("leadhand-store")]
+
+
+# --- committing ---
+
+
+async def test_what_is_queued_together_is_committed_together(
+    store: SqlContextStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.create("run-1", started())
+    sizes: list[int] = []
+    transact = store._writer._transact_once
+
+    def counted(writes: Any) -> Any:
+        time.sleep(0.05 if not sizes else 0)  # while the first is being written, the others gather
+        sizes.append(len(writes))
+        return transact(writes)
+
+    monkeypatch.setattr(store._writer, "_transact_once", counted)
+    loop = asyncio.get_running_loop()
+    wakes: list[int] = []
+    call_soon = loop.call_soon_threadsafe
+    monkeypatch.setattr(loop, "call_soon_threadsafe", lambda *args: (wakes.append(1), call_soon(*args)))
+    first = asyncio.ensure_future(store.append("run-1", pauses("first")))
+    await asyncio.sleep(0.02)
+    await asyncio.gather(first, *(store.append("run-1", pauses(f"{number}")) for number in range(BATCH + 100)))
+    assert sizes == [1, BATCH, 100]
+    assert len(wakes) == 3
+
+
+async def test_entries_are_dated_by_the_clock_that_is_given(url: str) -> None:
+    moment = datetime(2031, 2, 3, 4, 5, 6, 789_012, tzinfo=UTC)
+    async with aclosing(await open_store(url, now=lambda: moment)) as store:
+        assert (await store.create("run-1", started())).at == moment
+        assert (await store.read("run-1"))[0].at == moment
+        assert (await store.run("run-1")).created_at == moment
+
+
+async def test_a_commit_is_on_the_disk(sqlite_store: SqlContextStore) -> None:
+    def settings(connection: Connection) -> list[Any]:
+        return [connection.execute(f"PRAGMA {name}")[0][0] for name in ("journal_mode", "synchronous")]
+
+    assert await sqlite_store._writer.submit(Aside(key="0", write=settings)) == ["wal", 2]
+
+
+async def test_a_commit_that_fails_fails_for_all_and_shows_nothing(sqlite_store: SqlContextStore) -> None:
+    store = sqlite_store
+    await store.create("run-1", started())
+    following = store.follow("run-1", after=1)
+    waiting = asyncio.ensure_future(anext(following))
+    await asyncio.sleep(0.02)
+    await on_the_writer(store, "PRAGMA max_page_count = 1")
+    large = "x" * 100_000
+    outcomes = await asyncio.gather(*(store.append("run-1", pauses(large)) for _ in range(5)), return_exceptions=True)
+    assert all(isinstance(outcome, StoreError) and "is full" in outcome.what for outcome in outcomes)
+    assert len({id(outcome) for outcome in outcomes}) == 5
+    assert not waiting.done()
+    assert len(await store.read("run-1")) == 1
+    assert (await store.run("run-1")).status is RunStatus.RUNNING
+
+    await on_the_writer(store, "PRAGMA max_page_count = 1000000")  # somebody made room
+    (entry,) = await store.append("run-1", pauses(large))
+    assert entry.seq == 2
+    assert await waiting == [entry]
+    await following.aclose()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("run_id", ["half a character: \ud800", "a NUL: \0"], ids=["surrogate", "NUL"])
+async def test_a_value_that_cannot_be_stored_is_the_fault_of_one_append(store: SqlContextStore, run_id: str) -> None:
+    await store.create("run-1", started())
+    calls = [
+        store.append("run-1", pauses("before")),
+        store.append(run_id, pauses("nowhere")),
+        store.append("run-1", pauses("after")),
+    ]
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    assert [isinstance(outcome, list) for outcome in outcomes] == [True, False, True]
+    assert isinstance(outcomes[1], StoreError | NoSuchRun)
+    assert reasons(await store.read("run-1")) == ["before", "after"]
+
+
+async def test_a_request_with_a_nul_can_be_listed(store: SqlContextStore) -> None:
+    entry = await store.create("run-1", started("a\0b"))
+    assert (await store.run("run-1")).request == "a�b"
+    assert await store.read("run-1") == [entry]
+    assert entry.event == started("a\0b")
+
+
+async def test_what_json_cannot_say_is_refused_when_it_is_awaited(store: SqlContextStore) -> None:
+    await store.create("run-1", started())
+    definition = started().definition.evolve(options={"o": object()})
+    event = started().evolve(definition=definition)
+    call = store.append("run-1", [event])
+    with pytest.raises(StoreError, match="run_started event of the run holds what JSON cannot say"):
+        await call
+
+
+async def test_a_fault_of_ours_does_not_leave_anybody_waiting(
+    store: SqlContextStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.create("run-1", started())
+    monkeypatch.setattr("leadhand.stores.transaction.listing_change", lambda events: 1 / 0)
+    async with asyncio.timeout(5):
+        with pytest.raises(StoreError, match="ZeroDivisionError"):
+            await store.append("run-1", pauses("a"))
+    monkeypatch.undo()
+    await store.append("run-1", pauses("b"))
+    assert reasons(await store.read("run-1")) == ["b"]
+
+
+# --- PostgreSQL goes away, and meets others ---
+
+
+async def test_a_connection_lost_in_a_transaction_is_an_error(postgres_store: SqlContextStore) -> None:
+    store = postgres_store
+    await store.create("run-1", started())
+    lost = Aside(key="0", write=lambda connection: connection.execute("SELECT pg_terminate_backend(pg_backend_pid())"))
+    outcomes = await asyncio.gather(
+        store.append("run-1", pauses("a")), store._writer.submit(lost), return_exceptions=True
+    )
+    assert all(isinstance(outcome, StoreError) for outcome in outcomes)
+    await store.append("run-1", pauses("b"))
+    assert reasons(await store.read("run-1")) == ["b"]
+
+
+async def test_connections_lost_while_idle_are_made_anew(postgres_store: SqlContextStore, postgres_url: str) -> None:
+    store = postgres_store
+    await store.create("run-1", started())
+    following = store.follow("run-1", after=1)
+    waiting = asyncio.ensure_future(anext(following))
+    await store.cached("k")
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            " WHERE pid <> pg_backend_pid() AND datname = current_database()"
+        )
+    entries = await store.append("run-1", pauses("a"))
+    assert await waiting == entries
+    for _ in range(3):
+        assert reasons(await store.read("run-1")) == ["a"]
+    # The hold was taken again with the connection.
+    assert (await store.run("run-1")).owner == store.host
+    async with aclosing(await open_store(postgres_url)) as other:
+        assert (await other.run("run-1")).owner == store.host
+        (entry,) = await other.append("run-1", pauses("b"))
+        async with asyncio.timeout(5):  # the look-out, too, has found its way back
+            assert await anext(following) == [entry]
+    await following.aclose()  # type: ignore[attr-defined]
+
+
+async def test_two_who_make_the_same_run_at_once_do_not_disturb_each_other(postgres_url: str) -> None:
+    async with (
+        aclosing(await open_store(postgres_url)) as store,
+        aclosing(await open_store(postgres_url)) as other,
+    ):
+        await store.create("run-0", started())
+        for number in range(1, 20):
+            outcomes = await asyncio.gather(
+                *(each.create(f"run-{number}", started()) for each in (store, other)),
+                *(each.append("run-0", pauses("beside")) for each in (store, other)),
+                return_exceptions=True,
+            )
+            assert sum(isinstance(outcome, Exception) for outcome in outcomes) == 1
+            assert not any(isinstance(outcome, StoreError) for outcome in outcomes)
+
+
+async def test_transactions_that_need_the_same_things_do_not_deadlock(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[int] = []
+    for each in ("_transact", "_transact_once"):
+        count_calls(monkeypatch, each, begun)
+    async with aclosing(await open_store(url)) as store, aclosing(await open_store(url)) as other:
+        runs = [f"run-{number}" for number in range(8)]
+        await asyncio.gather(*(store.create(run_id, started()) for run_id in runs))
+
+        def blobs(round_: int, backwards: bool) -> dict[str, bytes]:
+            return {f"digest-{round_}-{number}": b"x" for number in (range(8)[::-1] if backwards else range(8))}
+
+        async def busy(each: SqlContextStore, backwards: bool) -> None:
+            order = runs[::-1] if backwards else runs
+            for round_ in range(20):
+                await asyncio.gather(
+                    *(each.append(run_id, pauses(f"{round_}"), blobs=blobs(round_, backwards)) for run_id in order),
+                    *(each.pass_gate(run_id, 0.0) for run_id in order),
+                    *(each.cache(run_id, round_, 60) for run_id in order),
+                    *(each.save_snapshot(run_id, round_, "s", b"") for run_id in order),
+                )
+
+        async with asyncio.timeout(60):
+            await asyncio.gather(busy(store, False), busy(other, True))
+        for run_id in runs:
+            assert [entry.seq for entry in await store.read(run_id)] == list(range(1, 42))
+    assert sum(begun) == 0, "transactions met in a circle and had to be done again"
+
+
+def count_calls(monkeypatch: pytest.MonkeyPatch, method: str, balance: list[int]) -> None:
+    """Count the transactions that are asked for against those that are tried."""
+    original = getattr(Writer, method)
+
+    def counting(writer: Writer, writes: Any) -> Any:
+        balance.append(-1 if method == "_transact" else 1)
+        return original(writer, writes)
+
+    monkeypatch.setattr(Writer, method, counting)
+
+
+# --- beside the log ---
+
+
+async def test_expired_answers_are_thrown_away(store: SqlContextStore, url: str, run_sql: Callable[..., Any]) -> None:
+    await store.cache("kept", 1, 60)
+    await store.cache("old", 1, 0.001)
+    await asyncio.sleep(0.02)
+    await store.cache("new", 2, 60)
+    keys = "SELECT cache_key FROM cache ORDER BY cache_key"
+    assert run_sql(url, keys) == [("kept",), ("new",), ("old",)]  # cleaning at every write would be too often
+    async with aclosing(await open_store(url)) as other:
+        await other.cache("newer", 3, 60)
+        assert run_sql(url, keys) == [("kept",), ("new",), ("newer",)]
+
+
+# --- closing ---
+
+
+async def test_a_closed_store_refuses_and_leaves_nothing_behind(url: str, recwarn: pytest.WarningsRecorder) -> None:
+    before = set(store_threads())
+    await use_and_close(await open_store(url))
+    assert set(store_threads()) <= before
+    gc.collect()
+    assert [warning for warning in recwarn if issubclass(warning.category, ResourceWarning)] == []
+
+
+async def use_and_close(store: SqlContextStore) -> None:
+    await store.create("run-1", started())
+    following = store.follow("run-1")
+    await anext(following)
+    await asyncio.gather(*(store.read("run-1") for _ in range(5)))
+    began = time.perf_counter()
+    await asyncio.gather(store.aclose(), store.aclose())
+    assert time.perf_counter() - began < 1.0
+
+    async def append() -> None:
+        await store.append("run-1", pauses("a"))
+
+    for call in (append(), store.read("run-1"), store.claim("run-1"), anext(following), anext(store.follow("run-1"))):
+        with pytest.raises(StoreError, match="the store is closed"):
+            await call
+    await store.aclose()
+
+
+async def test_a_store_that_could_not_be_opened_leaves_nothing_behind(
+    sqlite_url: str, tmp_path: Any, recwarn: pytest.WarningsRecorder
+) -> None:
+    (tmp_path / "leadhand.db").write_text("no database, but long enough to be taken for one, at first")
+    before = set(store_threads())
+    with pytest.raises(StoreError):
+        await open_store(sqlite_url)
+    assert set(store_threads()) <= before
+    gc.collect()
+    assert [warning for warning in recwarn if issubclass(warning.category, ResourceWarning)] == []
+
+
+async def test_giving_up_opening_leaves_nothing_behind(sqlite_url: str) -> None:
+    before = set(store_threads())
+    opening = asyncio.create_task(open_store(sqlite_url))
+    await asyncio.sleep(0)
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert set(store_threads()) <= before
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_a_writer_that_dies_leaves_nobody_waiting(
+    sqlite_store: SqlContextStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await sqlite_store.create("run-1", started())
+    monkeypatch.setattr(sqlite_store._writer, "_publish", lambda *arguments: 1 / 0)
+    calls = [asyncio.ensure_future(sqlite_store.append("run-1", pauses("a"))) for _ in range(BATCH + 1)]
+    async with asyncio.timeout(5):
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    assert isinstance(outcomes[0], list)  # this was committed
+    assert isinstance(outcomes[-1], StoreError)
+
+
+def test_a_loop_that_ends_early_does_not_stop_the_writing(url: str) -> None:
+    """What was appended is committed, though nobody is left to be told."""
+    store: SqlContextStore | None = None
+
+    async def leave() -> None:
+        nonlocal store
+        store = await open_store(url)
+        await store.create("run-1", started())
+        store.append("run-1", pauses("a"))
+
+    async def look() -> None:
+        async with aclosing(await open_store(url)) as other:
+
+            async def written() -> bool:
+                return len(await other.read("run-1")) == 2
+
+            await until(written)
+        assert store is not None
+        await store.aclose()
+
+    asyncio.run(leave())
+    asyncio.run(look())

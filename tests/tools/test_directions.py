@@ -1,0 +1,276 @@
+"""The directions tool tells a router's way between the two places that were meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.ports import ToolContext
+from leadhand.tools.directions import MAX_STEPS, directions_tool
+
+HERE, THERE = "48.8606,2.3376", "48.7262,2.3652"
+
+
+def valhalla(maneuvers: list[dict[str, Any]] | None = None, **summary: Any) -> dict[str, Any]:
+    """A reply as valhalla1.openstreetmap.de gives it."""
+    steps = maneuvers or [
+        {
+            "type": 1,
+            "instruction": "Drive south on Place du Carrousel.",
+            "street_names": ["Place du Carrousel"],
+            "length": 0.21,
+            "time": 33.1,
+            "cost": 40.2,
+            "begin_shape_index": 0,
+            "end_shape_index": 9,
+            "travel_mode": "drive",
+            "travel_type": "car",
+        },
+        {
+            "type": 15,
+            "instruction": "Turn left onto Quai François Mitterrand.",
+            "street_names": ["Quai François Mitterrand"],
+            "length": 3.1,
+            "time": 340.0,
+        },
+        {
+            "type": 8,
+            "instruction": "Continue onto A 6a.",
+            "street_names": ["A 6a", "E 5"],
+            "length": 14.9,
+            "time": 1300.0,
+        },
+        {"type": 4, "instruction": "You have arrived at your destination.", "length": 0.0, "time": 0.0},
+    ]
+    told = {"has_toll": False, "has_highway": True, "has_ferry": False, "time": 1673.1, "length": 18.21, **summary}
+    return {
+        "trip": {
+            "locations": [{"type": "break", "lat": 48.8606, "lon": 2.3376}],
+            "legs": [{"maneuvers": steps, "summary": told, "shape": "wxyz"}],
+            "summary": told,
+            "status_message": "Found route between points",
+            "status": 0,
+            "units": "kilometers",
+            "language": "en-US",
+        }
+    }
+
+
+def osrm(**changes: Any) -> dict[str, Any]:
+    """A reply as router.project-osrm.org gives it with steps=true."""
+    steps = [
+        {
+            "name": "Quai des Tuileries",
+            "ref": "",
+            "mode": "driving",
+            "distance": 3200.4,
+            "duration": 420.2,
+            "maneuver": {"type": "depart", "modifier": "right", "location": [2.33, 48.86], "bearing_after": 120},
+        },
+        {
+            "name": "Autoroute du Soleil",
+            "ref": "A 6",
+            "mode": "driving",
+            "distance": 15000.0,
+            "duration": 1210.0,
+            "maneuver": {"type": "on ramp", "modifier": "slight right", "location": [2.34, 48.82]},
+        },
+        {
+            "name": "",
+            "mode": "driving",
+            "distance": 0,
+            "duration": 0,
+            "maneuver": {"type": "arrive", "location": [2.36, 48.72]},
+        },
+    ]
+    leg = {"distance": 18200.4, "duration": 1630.2, "summary": "A 6", "steps": steps}
+    return {
+        "code": "Ok",
+        "routes": [{"distance": 18200.4, "duration": 1630.2, "weight": 1, "weight_name": "routability", "legs": [leg]}],
+        "waypoints": [{"name": "Quai des Tuileries", "location": [2.33, 48.86], "distance": 12.1}],
+        **changes,
+    }
+
+
+async def failure_of(context: ToolContext, mode: Any = "drive") -> Any:
+    with pytest.raises(ToolError) as caught:
+        await directions_tool(HERE, THERE, mode, context=context)
+    return caught.value.failure
+
+
+async def test_the_summary_tells_distance_time_and_roads(web: Any, context: ToolContext) -> None:
+    web.says("valhalla", valhalla())
+    found = await directions_tool(f"Louvre ({HERE})", f"Orly ({THERE})", context=context)
+    assert found.summary == (
+        "Drive from Louvre to Orly: 18.2 km, about 28 min without traffic, "
+        "mainly along Quai François Mitterrand and A 6a. "
+        "First: Drive south on Place du Carrousel, then turn left onto Quai François Mitterrand."
+    )
+
+
+async def test_the_raw_data_has_both_ends_all_steps_and_units(web: Any, context: ToolContext) -> None:
+    web.says("valhalla", valhalla())
+    raw = (await directions_tool(f"Louvre ({HERE})", THERE, context=context)).raw
+    assert (raw["origin"]["name"], raw["origin"]["latitude"]) == ("Louvre", 48.8606)
+    assert (raw["mode"], raw["distance_km"], raw["duration_min"]) == ("drive", 18.2, 27.9)
+    assert raw["steps"][1] == {
+        "instruction": "Turn left onto Quai François Mitterrand",
+        "distance_km": 3.1,
+        "duration_min": 5.7,
+    }
+    assert raw["units"]["distance_km"] == "km"
+
+
+@pytest.mark.parametrize(("mode", "costing"), [("drive", "auto"), ("walk", "pedestrian"), ("bicycle", "bicycle")])
+async def test_valhalla_is_asked_in_its_own_words(web: Any, context: ToolContext, mode: Any, costing: str) -> None:
+    web.says("valhalla", valhalla())
+    await directions_tool(HERE, THERE, mode, context=context)
+    ((_, url, body),) = web.asked
+    assert url == "https://valhalla1.openstreetmap.de/route"
+    assert body["locations"] == [{"lat": 48.8606, "lon": 2.3376}, {"lat": 48.7262, "lon": 2.3652}]
+    assert (body["costing"], body["units"]) == (costing, "kilometers")
+
+
+async def test_map_router_and_map_errors_are_credited(web: Any, context: ToolContext) -> None:
+    web.says("valhalla", valhalla())
+    sources = (await directions_tool(HERE, THERE, context=context)).sources
+    assert [source.title for source in sources] == [
+        "© OpenStreetMap contributors",
+        "Route by Valhalla by FOSSGIS",
+        "Report an error in the map",
+    ]
+
+
+async def test_a_server_of_ones_own_is_not_passed_off_as_the_public_one(
+    web: Any, context: ToolContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEADHAND_VALHALLA_URL", "http://maps.local:8002")
+    web.says("valhalla", valhalla())
+    sources = (await directions_tool(HERE, THERE, context=context)).sources
+    assert [source.title for source in sources][1:] == ["Route by Valhalla at maps.local:8002"]
+
+
+async def test_tolls_and_ferries_are_told(web: Any, context: ToolContext) -> None:
+    web.says("valhalla", valhalla(has_toll=True, has_ferry=True))
+    found = await directions_tool(HERE, THERE, context=context)
+    assert "It includes toll roads and a ferry." in (found.summary or "")
+    assert found.raw["toll"]
+    assert found.raw["ferry"]
+
+
+async def test_a_long_way_keeps_its_first_steps_and_the_arrival(web: Any, context: ToolContext) -> None:
+    steps = [{"instruction": f"Step {n}.", "length": 1.0, "time": 60.0} for n in range(200)]
+    web.says("valhalla", valhalla(steps))
+    raw = (await directions_tool(HERE, THERE, context=context)).raw
+    assert len(raw["steps"]) == MAX_STEPS
+    assert raw["steps_left_out"] == 200 - MAX_STEPS
+    assert (raw["steps"][0]["instruction"], raw["steps"][-1]["instruction"]) == ("Step 0", "Step 199")
+
+
+@pytest.mark.parametrize("status", [403, 429, 500, 503])
+async def test_osrm_is_asked_when_valhalla_is_out_of_order(web: Any, context: ToolContext, status: int) -> None:
+    web.says("valhalla", status=status)
+    web.says("osrm", osrm())
+    found = await directions_tool(HERE, THERE, context=context)
+    assert found.raw["distance_km"] == 18.2
+    assert [step["instruction"] for step in found.raw["steps"]] == [
+        "Start on Quai des Tuileries",
+        "Take the ramp on the right onto Autoroute du Soleil / A 6",
+        "Arrive at the destination",
+    ]
+    assert "mainly along Quai des Tuileries and Autoroute du Soleil" in (found.summary or "")
+    assert found.sources[1].title == "Route by OSRM at router.project-osrm.org"
+
+
+@pytest.mark.parametrize(
+    ("mode", "base"),
+    [
+        ("drive", "https://router.project-osrm.org"),
+        ("walk", "https://routing.openstreetmap.de/routed-foot"),
+        ("bicycle", "https://routing.openstreetmap.de/routed-bike"),
+    ],
+)
+async def test_the_car_only_demo_is_never_asked_for_a_walk(
+    web: Any, context: ToolContext, mode: Any, base: str
+) -> None:
+    web.says("valhalla", status=502)
+    web.says("osrm", osrm())
+    await directions_tool(HERE, THERE, mode, context=context)
+    assert web.asked[-1][1] == f"{base}/route/v1/driving/2.337600,48.860600;2.365200,48.726200"
+
+
+@pytest.mark.parametrize(
+    ("code", "type"), [(154, "too_far"), (170, "no_route"), (171, "no_route"), (442, "no_route"), (130, "http_400")]
+)
+async def test_what_valhalla_cannot_route_is_a_wrong_question(
+    web: Any, context: ToolContext, code: int, type: str
+) -> None:
+    said = {"error_code": code, "error": "Path distance exceeds", "status_code": 400, "status": "Bad Request"}
+    web.says("valhalla", said, status=400)
+    failure = await failure_of(context, "walk")
+    assert (failure.class_, failure.type) == (FailureClass.INVALID, type)
+    assert "Path distance exceeds" in failure.message
+    assert web.services_asked() == ["valhalla"]
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "type"),
+    [
+        (400, "NoRoute", "no_route"),
+        (400, "NoSegment", "no_route"),
+        (200, "NoRoute", "no_route"),
+        (400, "TooBig", "too_far"),
+        (400, "InvalidQuery", "http_400"),
+    ],
+)
+async def test_what_osrm_cannot_route_is_a_wrong_question(
+    web: Any, context: ToolContext, status: int, code: str, type: str
+) -> None:
+    web.says("valhalla", status=500)
+    web.says("osrm", {"code": code, "message": "Impossible route between points"}, status=status)
+    failure = await failure_of(context)
+    assert (failure.class_, failure.type) == (FailureClass.INVALID, type)
+
+
+@pytest.mark.parametrize("body", [None, {"code": "Ok", "routes": []}, {"routes": [{}]}, ["Ok"]])
+async def test_an_osrm_body_without_a_route_is_transient(web: Any, context: ToolContext, body: Any) -> None:
+    web.says("valhalla", status=403)
+    web.says("osrm", body)
+    failure = await failure_of(context)
+    assert (failure.class_, failure.type) == (FailureClass.TRANSIENT, "bad_body")
+
+
+async def test_a_valhalla_body_without_a_trip_goes_to_osrm(web: Any, context: ToolContext) -> None:
+    web.says("valhalla", {"alternates": []})
+    web.says("osrm", osrm())
+    assert (await directions_tool(HERE, THERE, context=context)).sources[1].title.startswith("Route by OSRM")
+
+
+@pytest.mark.parametrize(("origin", "destination"), [("Paris", " PARIS "), (HERE, f"Louvre ({HERE})")])
+async def test_the_same_place_twice_is_refused(web: Any, context: ToolContext, origin: str, destination: str) -> None:
+    with pytest.raises(ToolError, match="the same place") as caught:
+        await directions_tool(origin, destination, context=context)
+    assert (caught.value.failure.class_, caught.value.failure.type) == (FailureClass.INVALID, "same_place")
+    assert web.asked == []
+
+
+async def test_a_sample_route_is_a_straight_line_and_says_so(sample: ToolContext) -> None:
+    found = await directions_tool("the Louvre", "Orly airport", context=sample)
+    assert found.sample
+    assert found.summary == (
+        "Sample data: straight line of 15.1 km towards the south (bearing 172°); this is no road route, and its time "
+        "assumes driving at 50 km/h. From Louvre Museum, Paris, Île-de-France, France to Paris-Orly Airport, Paris, "
+        "Île-de-France, France it would be about 18 min, an estimate along that line."
+    )
+    assert len(found.raw["steps"]) == 1
+    (source,) = found.sources
+    assert source.title.startswith("Leadhand sample data: great-circle distance, no road route")
+    assert "GeoNames" in source.title
+
+
+@pytest.mark.parametrize(("mode", "minutes"), [("drive", 18.1), ("walk", 180.8), ("bicycle", 60.3)])
+async def test_the_sample_estimate_follows_the_mode(sample: ToolContext, mode: Any, minutes: float) -> None:
+    found = await directions_tool("Louvre", "Orly airport", mode, context=sample)
+    assert found.raw["duration_min"] == pytest.approx(minutes, abs=0.5)

@@ -1,0 +1,94 @@
+"""What a service answers decides whose fault it is, and so what happens next."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.ports import WebReply
+from leadhand.tools.replies import failure, first_answer, retry_after, text_of
+
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("status", "class_"),
+    [
+        (400, FailureClass.INVALID),
+        (401, FailureClass.UNAVAILABLE),
+        (403, FailureClass.UNAVAILABLE),
+        (404, FailureClass.UNAVAILABLE),
+        (408, FailureClass.TRANSIENT),
+        (422, FailureClass.INVALID),
+        (429, FailureClass.RATE_LIMITED),
+        (500, FailureClass.TRANSIENT),
+        (503, FailureClass.TRANSIENT),
+    ],
+)
+def test_a_status_has_one_class_and_is_the_type(status: int, class_: FailureClass) -> None:
+    found = failure("nominatim", WebReply(status=status), NOW).failure
+    assert (found.class_, found.type) == (class_, f"http_{status}")
+
+
+def test_a_refusal_says_which_setting_points_elsewhere() -> None:
+    assert "LEADHAND_NOMINATIM_URL" in failure("nominatim", WebReply(status=403), NOW).failure.next_action
+
+
+def test_the_reason_a_service_gives_is_passed_on() -> None:
+    assert "no such day" in failure("open-meteo", WebReply(status=400), NOW, "no such day").failure.message
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("7", 7.0),
+        ("Sat, 21 Nov 2026 09:31:00 GMT", 60.0),
+        ("Sat, 21 Nov 2026 09:00:00 GMT", 0.0),
+        ("Sat, 21 Nov 2026 09:31:00 -0000", 60.0),
+        ("soon", None),
+        ("-3", None),
+        ("nan", None),
+    ],
+)
+def test_retry_after_is_read_as_seconds_or_as_a_date(said: str, seconds: float | None) -> None:
+    assert retry_after({"Retry-After": said}, NOW) == seconds
+
+
+def test_a_rate_limit_carries_the_wait_that_was_asked_for() -> None:
+    limited = failure("valhalla", WebReply(status=429, headers={"retry-after": "12"}), NOW).failure
+    assert limited.retry_after_s == 12
+
+
+@pytest.mark.parametrize("body", [None, [], "no", {"error": 5}, {}])
+def test_an_error_body_of_any_shape_yields_text_or_nothing(body: object) -> None:
+    assert text_of(body, "error") == ""
+
+
+def failing(class_: FailureClass, type: str):
+    async def ask() -> str:
+        raise ToolError("no", type=type, class_=class_)
+
+    return ask
+
+
+async def answering() -> str:
+    return "yes"
+
+
+@pytest.mark.parametrize("class_", [FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.UNAVAILABLE])
+async def test_when_one_service_is_out_of_order_the_next_is_asked(class_: FailureClass) -> None:
+    assert await first_answer(failing(class_, "down"), answering) == "yes"
+
+
+async def test_when_the_question_is_wrong_no_other_service_is_asked() -> None:
+    with pytest.raises(ToolError) as caught:
+        await first_answer(failing(FailureClass.INVALID, "wrong"), answering)
+    assert caught.value.failure.type == "wrong"
+
+
+async def test_when_all_are_out_of_order_the_failure_likeliest_to_pass_is_told() -> None:
+    with pytest.raises(ToolError) as caught:
+        await first_answer(failing(FailureClass.UNAVAILABLE, "refused"), failing(FailureClass.TRANSIENT, "down"))
+    assert caught.value.failure.type == "down"

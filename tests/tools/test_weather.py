@@ -1,0 +1,313 @@
+"""The weather tool tells what Open-Meteo says, for the place and the day that were meant, with units and sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.ports import ToolContext
+from leadhand.tools.weather import weather_tool
+
+PARIS = {
+    "id": 2988507,
+    "name": "Paris",
+    "latitude": 48.85341,
+    "longitude": 2.3488,
+    "elevation": 42.0,
+    "feature_code": "PPLC",
+    "country_code": "FR",
+    "admin1_id": 3012874,
+    "timezone": "Europe/Paris",
+    "population": 2138551,
+    "postcodes": ["75000", "75001"],
+    "country": "France",
+    "admin1": "Île-de-France",
+    "admin2": "Paris",
+}
+DAYS = [f"2026-11-{day}" for day in range(21, 31)] + [f"2026-12-0{day}" for day in range(1, 7)]
+
+
+def forecast(**changes: Any) -> dict[str, Any]:
+    """A reply as api.open-meteo.com gives it: column arrays, coordinates snapped to its grid."""
+    body = {
+        "latitude": 48.86,
+        "longitude": 2.3599997,
+        "generationtime_ms": 0.31,
+        "utc_offset_seconds": 3600,
+        "timezone": "Europe/Paris",
+        "timezone_abbreviation": "GMT+1",
+        "elevation": 42.0,
+        "current_units": {
+            "time": "iso8601",
+            "interval": "seconds",
+            "temperature_2m": "°C",
+            "apparent_temperature": "°C",
+            "relative_humidity_2m": "%",
+            "precipitation": "mm",
+            "weather_code": "wmo code",
+            "wind_speed_10m": "km/h",
+        },
+        "current": {
+            "time": "2026-11-21T10:30",
+            "interval": 900,
+            "temperature_2m": 8.4,
+            "apparent_temperature": 5.9,
+            "relative_humidity_2m": 81,
+            "precipitation": 0.0,
+            "weather_code": 3,
+            "wind_speed_10m": 13.2,
+        },
+        "daily_units": {
+            "time": "iso8601",
+            "weather_code": "wmo code",
+            "temperature_2m_max": "°C",
+            "temperature_2m_min": "°C",
+            "precipitation_sum": "mm",
+            "precipitation_probability_max": "%",
+            "wind_speed_10m_max": "km/h",
+            "sunrise": "iso8601",
+            "sunset": "iso8601",
+        },
+        "daily": {
+            "time": DAYS,
+            "weather_code": [61, 3, *[2] * 14],
+            "temperature_2m_max": [11.3, 9.0, *[8.0] * 14],
+            "temperature_2m_min": [6.1, 4.2, *[3.0] * 14],
+            "precipitation_sum": [2.4, 0.0, *[0.0] * 14],
+            "precipitation_probability_max": [70, 12, *[None] * 14],
+            "wind_speed_10m_max": [21.6, 15.0, *[10.0] * 14],
+            "sunrise": [f"{day}T08:14" for day in DAYS],
+            "sunset": [f"{day}T17:01" for day in DAYS],
+        },
+    }
+    return body | changes
+
+
+@pytest.fixture
+def paris(web: Any) -> Any:
+    """Services that know Paris and its weather."""
+    web.says("open-meteo-geocoding", {"results": [PARIS], "generationtime_ms": 0.6})
+    web.says("open-meteo", forecast())
+    return web
+
+
+async def test_the_summary_names_place_date_values_and_units(paris: Any, context: ToolContext) -> None:
+    found = await weather_tool("Paris, France", context=context)
+    assert found.summary == (
+        "Paris, Île-de-France, France, Saturday 21 November 2026: light rain, 6.1 to 11.3 °C, "
+        "2.4 mm of precipitation (chance 70 %), wind up to 21.6 km/h."
+    )
+    assert not found.sample
+
+
+async def test_the_raw_data_names_the_unit_of_every_number(paris: Any, context: ToolContext) -> None:
+    raw = (await weather_tool("Paris, France", context=context)).raw
+    assert raw["location"] == {
+        "name": "Paris",
+        "admin1": "Île-de-France",
+        "country": "France",
+        "latitude": 48.85341,
+        "longitude": 2.3488,
+        "timezone": "Europe/Paris",
+    }
+    assert raw["days"] == [
+        {
+            "date": "2026-11-21",
+            "condition": "light rain",
+            "temperature_max": 11.3,
+            "temperature_min": 6.1,
+            "precipitation": 2.4,
+            "precipitation_probability": 70,
+            "wind_speed_max": 21.6,
+            "sunrise": "2026-11-21T08:14",
+            "sunset": "2026-11-21T17:01",
+        }
+    ]
+    assert raw["current"]["condition"] == "overcast"
+    numbers = {name for part in (*raw["days"], raw["current"], raw["location"]) for name, value in part.items()
+               if isinstance(value, int | float)}  # fmt: skip
+    assert numbers <= raw["units"].keys()
+    assert raw["units"]["wind_speed_max"] == "km/h"
+
+
+async def test_the_credit_open_meteo_asks_for_is_among_the_sources(paris: Any, context: ToolContext) -> None:
+    (source,) = (await weather_tool("Paris", context=context)).sources
+    assert source.title == "Weather data by Open-Meteo.com (CC BY 4.0)"
+    assert source.url == "https://open-meteo.com/"
+
+
+async def test_open_meteo_is_asked_for_coordinates_in_local_time(paris: Any, context: ToolContext) -> None:
+    await weather_tool("Paris", day="tomorrow", context=context)
+    (_, geocoding_url, names), (_, forecast_url, params) = paris.asked
+    assert geocoding_url == "https://geocoding-api.open-meteo.com/v1/search"
+    assert (names["name"], names["language"]) == ("Paris", "en")
+    assert forecast_url == "https://api.open-meteo.com/v1/forecast"
+    assert (params["latitude"], params["longitude"], params["timezone"]) == (48.85341, 2.3488, "auto")
+    assert "temperature_unit" not in params
+
+
+async def test_every_day_of_a_place_is_answered_by_the_same_request(paris: Any, context: ToolContext) -> None:
+    """... so that a kept reply answers all of them."""
+    for day in ("now", "tomorrow", "2026-12-06"):
+        await weather_tool("Paris", day=day, context=context)
+    asked = [params for service, _, params in paris.asked if service == "open-meteo"]
+    assert asked[0] == asked[1] == asked[2]
+
+
+async def test_now_is_told_by_the_current_weather(paris: Any, context: ToolContext) -> None:
+    found = await weather_tool("Paris", day="now", context=context)
+    assert found.summary == (
+        "Paris, Île-de-France, France, now (10:30 local time): overcast, 8.4 °C, feels like 5.9 °C, "
+        "0 mm of precipitation, wind 13.2 km/h, humidity 81 %."
+    )
+
+
+async def test_a_day_ahead_carries_no_current_weather(paris: Any, context: ToolContext) -> None:
+    found = await weather_tool("Paris", day="tomorrow", context=context)
+    assert "current" not in found.raw
+    assert [day["date"] for day in found.raw["days"]] == ["2026-11-22"]
+
+
+async def test_a_weekend_is_two_days(paris: Any, context: ToolContext) -> None:
+    found = await weather_tool("Paris", day="this weekend", context=context)
+    assert [day["date"] for day in found.raw["days"]] == ["2026-11-21", "2026-11-22"]
+    assert "2 days from Saturday 21 November 2026. Sat 21: light rain" in (found.summary or "")
+
+
+async def test_a_number_of_days_starts_at_the_day(paris: Any, context: ToolContext) -> None:
+    found = await weather_tool("Paris", day="monday", days=3, context=context)
+    assert [day["date"] for day in found.raw["days"]] == ["2026-11-23", "2026-11-24", "2026-11-25"]
+
+
+async def test_today_is_the_places_own_date(web: Any, context: ToolContext) -> None:
+    """It is 09:30 UTC on the 21st; where the forecast starts on the 22nd, that is today."""
+    web.says("open-meteo-geocoding", {"results": [{**PARIS, "name": "Kiritimati"}]})
+    web.says("open-meteo", forecast(daily={"time": ["2026-11-22", "2026-11-23"]}, current=None))
+    found = await weather_tool("Kiritimati", context=context)
+    assert found.raw["days"][0]["date"] == "2026-11-22"
+
+
+async def test_what_is_not_known_is_left_out_of_the_summary(web: Any, context: ToolContext) -> None:
+    web.says("open-meteo-geocoding", {"results": [PARIS]})
+    web.says("open-meteo", forecast(daily={"time": ["2026-11-21"], "weather_code": [42]}, daily_units={}, current=None))
+    found = await weather_tool("Paris", context=context)
+    assert found.summary == "Paris, Île-de-France, France, Saturday 21 November 2026: weather code 42."
+    assert found.raw["days"][0]["temperature_max"] is None
+    assert found.raw["units"]["temperature_max"] == "°C"
+
+
+async def test_imperial_units_are_asked_for_and_named(web: Any, context: ToolContext) -> None:
+    units = {"temperature_2m_max": "°F", "precipitation_sum": "inch", "wind_speed_10m_max": "mp/h"}
+    web.says("open-meteo-geocoding", {"results": [PARIS]})
+    web.says("open-meteo", forecast(daily_units=units))
+    found = await weather_tool("Paris", units="imperial", context=context)
+    assert web.asked[-1][2] | {"temperature_unit": "fahrenheit", "wind_speed_unit": "mph"} == web.asked[-1][2]
+    assert "11.3 °F" in (found.summary or "")
+    assert found.raw["units"]["wind_speed_max"] == "mph"
+
+
+async def test_coordinates_need_no_geocoder(web: Any, context: ToolContext) -> None:
+    web.says("open-meteo", forecast())
+    found = await weather_tool("48.8606, 2.3376", context=context)
+    assert web.services_asked() == ["open-meteo"]
+    assert (found.raw["location"]["latitude"], found.raw["location"]["timezone"]) == (48.8606, "Europe/Paris")
+
+
+async def test_another_server_is_asked_when_a_setting_says_so(
+    paris: Any, context: ToolContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEADHAND_OPEN_METEO_URL", "http://weather.local/")
+    await weather_tool("Paris", context=context)
+    assert paris.asked[-1][1] == "http://weather.local/v1/forecast"
+
+
+async def test_a_place_found_in_openstreetmap_credits_it_too(web: Any, context: ToolContext) -> None:
+    web.says("open-meteo-geocoding", {"generationtime_ms": 0.2})
+    web.says("nominatim", [{"lat": "48.8606", "lon": "2.3376", "name": "Louvre Museum", "importance": 0.6}])
+    web.says("open-meteo", forecast())
+    found = await weather_tool("the Louvre", context=context)
+    assert (found.summary or "").startswith("Louvre Museum, Saturday 21 November 2026")
+    assert [source.title for source in found.sources][1:] == ["© OpenStreetMap contributors"]
+
+
+@pytest.mark.parametrize("day", ["2026-11-20", "2026-12-07", "in 16 days"])
+async def test_a_day_outside_the_forecast_says_how_far_it_reaches(paris: Any, context: ToolContext, day: str) -> None:
+    with pytest.raises(ToolError, match="reaches from 2026-11-21 to 2026-12-06") as caught:
+        await weather_tool("Paris", day=day, context=context)
+    assert (caught.value.failure.class_, caught.value.failure.type) == (FailureClass.INVALID, "day_out_of_range")
+
+
+async def test_a_range_that_ends_outside_the_forecast_is_refused(paris: Any, context: ToolContext) -> None:
+    with pytest.raises(ToolError, match="reaches from") as caught:
+        await weather_tool("Paris", day="tomorrow", days=16, context=context)
+    assert caught.value.failure.type == "day_out_of_range"
+
+
+@pytest.mark.parametrize("days", [0, 17, -1])
+async def test_a_forecast_covers_one_to_sixteen_days(web: Any, context: ToolContext, days: int) -> None:
+    with pytest.raises(ToolError, match="1 to 16 days"):
+        await weather_tool("Paris", days=days, context=context)
+    assert web.asked == []
+
+
+async def test_a_day_nobody_can_read_costs_no_request(web: Any, context: ToolContext) -> None:
+    with pytest.raises(ToolError, match="no day we can read"):
+        await weather_tool("Paris", day="someday", context=context)
+    assert web.asked == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "class_", "type"),
+    [
+        ({"status": 400, "body": {"error": True, "reason": "Latitude out of range"}}, FailureClass.INVALID, "http_400"),
+        ({"status": 403, "text": "Forbidden"}, FailureClass.UNAVAILABLE, "http_403"),
+        (
+            {
+                "status": 429,
+                "body": {
+                    "error": True,
+                    "reason": "Minutely API request limit exceeded. Please try again in one minute.",
+                },
+            },
+            FailureClass.RATE_LIMITED,
+            "http_429",
+        ),
+        (
+            {
+                "status": 429,
+                "body": {"error": True, "reason": "Daily API request limit exceeded. Please try again tomorrow."},
+            },
+            FailureClass.UNAVAILABLE,
+            "quota",
+        ),
+        ({"status": 500, "text": "oops"}, FailureClass.TRANSIENT, "http_500"),
+        ({"status": 200, "text": "<html>maintenance"}, FailureClass.TRANSIENT, "bad_body"),
+        ({"status": 200, "body": {"daily": {"time": "today"}}}, FailureClass.TRANSIENT, "bad_body"),
+    ],
+)
+async def test_each_failure_of_open_meteo_has_its_class(
+    web: Any, context: ToolContext, reply: dict[str, Any], class_: FailureClass, type: str
+) -> None:
+    web.says("open-meteo-geocoding", {"results": [PARIS]})
+    web.says("open-meteo", **reply)
+    with pytest.raises(ToolError) as caught:
+        await weather_tool("Paris", context=context)
+    assert (caught.value.failure.class_, caught.value.failure.type) == (class_, type)
+
+
+async def test_the_reason_open_meteo_gives_is_told(web: Any, context: ToolContext) -> None:
+    web.says("open-meteo-geocoding", {"error": True, "reason": "Parameter 'count' must be below 100."}, status=400)
+    with pytest.raises(ToolError, match="must be below 100"):
+        await weather_tool("Paris", context=context)
+
+
+async def test_a_sample_answer_says_so_in_summary_source_and_flag(sample: ToolContext) -> None:
+    found = await weather_tool("Lyon, France", day="tomorrow", context=sample)
+    assert found.sample
+    assert (found.summary or "").startswith("Sample data, not a forecast: Lyon, Auvergne-Rhône-Alpes, France, Sunday")
+    assert [source.title for source in found.sources] == [
+        "Leadhand sample data (not a forecast); places: GeoNames (CC BY 4.0)"
+    ]
+    assert found.raw["location"]["timezone"] == "Europe/Paris"
