@@ -1,4 +1,4 @@
-"""What the log costs: the same run on SQLite (WAL, synchronous=FULL) and in memory, interleaved; and one commit alone."""
+"""What the log costs: a run on SQLite (WAL, synchronous=FULL) and in memory, interleaved; and one commit alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scripted world for benchmarks: a lead that plans N calls of one tool and accepts what comes back, without a model."""
+"""A scripted world for benchmarks: a lead plans N calls of one tool and accepts what comes back, without a model."""
 
 from __future__ import annotations
 

@@ -18,7 +18,10 @@ QUESTION = "What's the weather in Paris tomorrow, and how do I get from the Louv
 def test_run_sync_answers_both_questions_offline_with_their_sources(home: Path) -> None:
     answer = Leadhand(offline=True, home=home).run_sync(QUESTION)
     assert answer.status is RunStatus.SUCCEEDED
-    assert "Paris" in str(answer) and "Orly" in str(answer) and "offline" in str(answer) and "ample data" in str(answer)
+    assert "Paris" in str(answer)
+    assert "Orly" in str(answer)
+    assert "offline" in str(answer)
+    assert "ample data" in str(answer)
     assert len(answer.sources) == 2
     events = {event["event_id"]: event for event in answer.document["context_store"]["events"]}
     assert {source["event_id"] for source in answer.sources} <= set(events)
@@ -32,8 +35,10 @@ def test_run_sync_answers_both_questions_offline_with_their_sources(home: Path) 
         (QUESTION, 2),
         ("Weather in Paris, Lyon, Nice, Lille and Marseille", 5),
         (
-            "Directions from Paris to Lyon, from Berlin to Munich and from Rome to Milan,"
-            " and the weather in Oslo, Madrid, Vienna and Prague",
+            (
+                "Directions from Paris to Lyon, from Berlin to Munich and from Rome to Milan,"
+                " and the weather in Oslo, Madrid, Vienna and Prague"
+            ),
             7,
         ),
     ],
@@ -54,7 +59,8 @@ def test_what_no_tool_covers_is_named_and_the_rest_is_answered(home: Path) -> No
 def test_a_request_wholly_out_of_reach_fails_with_an_honest_answer(home: Path) -> None:
     answer = Leadhand(offline=True, home=home).run_sync("Book me a table")
     assert answer.status is RunStatus.FAILED
-    assert answer.text and answer.gaps[0]["next_action"]
+    assert answer.text
+    assert answer.gaps[0]["next_action"]
 
 
 async def test_run_sync_works_where_a_loop_is_running_as_in_a_notebook(home: Path) -> None:
@@ -66,7 +72,8 @@ async def test_run_sync_works_where_a_loop_is_running_as_in_a_notebook(home: Pat
 def test_an_empty_or_overlong_request_is_refused_before_anything_is_made(home: Path, request_: str) -> None:
     with pytest.raises(UsageError) as refused:
         Leadhand(offline=True, home=home).run_sync(request_)
-    assert refused.value.what and refused.value.how
+    assert refused.value.what
+    assert refused.value.how
 
 
 @pytest.mark.parametrize("given", [{"max_steps": 0}, {"budget": -1}, {"timeout": 0}, {"approve": "maybe"}])
@@ -80,7 +87,8 @@ async def test_iterating_over_a_run_yields_every_event_once_and_ends_with_it(hom
         run = await lead.start(QUESTION)
         seen = [entry async for entry in run]
         assert [entry.seq for entry in seen] == list(range(1, len(seen) + 1))
-        assert seen[0].event.type == "run_started" and seen[-1].event.type == "run_finished"
+        assert seen[0].event.type == "run_started"
+        assert seen[-1].event.type == "run_finished"
         again = await lead.attach(run.run_id)
         assert [entry async for entry in again] == seen
 
@@ -104,9 +112,7 @@ async def test_a_run_on_postgres_is_the_same_run(home: Path, postgres_url: str) 
         assert entries[-1].seq == answer.document["last_seq"]
 
 
-async def test_a_paused_run_keeps_what_is_finished_and_goes_on_when_resumed(
-    home: Path, lead_of: Any, url: str
-) -> None:
+async def test_a_paused_run_keeps_what_is_finished_and_goes_on_when_resumed(home: Path, lead_of: Any, url: str) -> None:
     """A pause costs no retry, and a finished subtask is not run again, here or in the process that resumes."""
     made: list[int] = []
     go_on = asyncio.Event()
@@ -126,7 +132,8 @@ async def test_a_paused_run_keeps_what_is_finished_and_goes_on_when_resumed(
             if entry.event.type == "attempt_settled" and entry.event.subject.startswith("wo-001.0"):
                 await run.pause("for the test")
         answer = await run.answer()
-        assert answer.status is RunStatus.PAUSED and answer.document["owner"] is None
+        assert answer.status is RunStatus.PAUSED
+        assert answer.document["owner"] is None
     go_on.set()
     async with Leadhand(models=models, tools=[step], home=home, database=url) as lead:
         answer = await (await lead.resume(answer.run_id)).answer()
@@ -160,7 +167,8 @@ async def test_a_run_whose_process_let_go_of_it_is_an_orphan_and_attaching_goes_
         run_id = run.run_id
     async with Leadhand(models=models, tools=[step], home=home) as lead:
         listing = await (await lead.runtime()).store.run(run_id)
-        assert listing.orphan and listing.owner is None
+        assert listing.orphan
+        assert listing.owner is None
         answer = await (await lead.attach(run_id)).answer()
     assert answer.status is RunStatus.SUCCEEDED
     assert sorted(made) == [0, 1, 1]
@@ -208,7 +216,8 @@ async def test_a_secret_of_the_environment_never_reaches_the_log(
         await lead.run("use canary-value-4711-hidden")
     kept = b"".join(file.read_bytes() for file in home.rglob("*") if file.is_file())
     assert b"[redacted]" in kept
-    assert b"canary-value-4711-hidden" not in kept and b"hunter2-hunter2" not in kept
+    assert b"canary-value-4711-hidden" not in kept
+    assert b"hunter2-hunter2" not in kept
 
 
 async def test_a_document_is_a_projection_of_the_log(home: Path) -> None:
@@ -238,4 +247,5 @@ async def test_resuming_where_a_tool_is_missing_leaves_the_run_as_it_is_and_says
         with pytest.raises(ConfigurationError, match="wait_here"):
             await lead.resume(run.run_id)
         listing = await (await lead.runtime()).store.run(run.run_id)
-        assert listing.status is RunStatus.PAUSED and listing.failed == 0
+        assert listing.status is RunStatus.PAUSED
+        assert listing.failed == 0

@@ -23,7 +23,7 @@ KEYS = {
     *("run_id", "flow", "request", "status", "answer", "sources", "gaps", "work_orders", "work_states", "work_state"),
     *("context_store", "artifacts", "approvals", "usage", "limits", "model", "created_at", "finished_at", "last_seq"),
 }
-"""What ``wire.md`` promises of every run of the work-order flow."""
+"""What is promised of every run of the work-order flow."""
 
 
 def document(history: History) -> dict[str, Any]:

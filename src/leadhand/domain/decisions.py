@@ -234,9 +234,9 @@ def _retry(
 
 def _failure(state: RunState, assignment: AssignmentState, result: WorkResult) -> Failure | None:
     """Why a returned attempt does not count, or None: its own error, or what the code checks find."""
-    unknown = next((call for call in assignment.begun if call.effect is Effect.ONCE), None)
+    unknown = _unseen_effect(assignment)
     if unknown is not None:
-        return indeterminate(unknown.tool)
+        return unknown
     if result.error is not None:
         return result.error
     subtask = state.subtasks.get(assignment.assignment.assignment_id)
@@ -247,6 +247,12 @@ def _failure(state: RunState, assignment: AssignmentState, result: WorkResult) -
     if not found:
         return None
     return Failure.model_validate({"message": "; ".join(found), "type": "bad_thought", "class": "invalid"})
+
+
+def _unseen_effect(assignment: AssignmentState) -> Failure | None:
+    """The failure of a ``once`` call whose end nobody saw: it says more than why the attempt around it ended."""
+    unseen = next((call for call in assignment.begun if call.effect is Effect.ONCE), None)
+    return indeterminate(unseen.tool) if unseen is not None else None
 
 
 def _continue(state: RunState, key: str) -> list[ev.AnyEvent]:
@@ -314,7 +320,8 @@ def _end_attempts(state: RunState, failure: Failure | None) -> list[ev.AnyEvent]
             ended.append(ev.AttemptSettled(attempt=attempt, ok=found is None, final=True, failure=found))
     for key in (*state.live, *state.parked, *state.retrying):
         attempt = _attempt(state, key).attempt
+        why = _unseen_effect(state.assignments[key]) or cause
         if key in state.live:
-            ended.append(ev.AttemptLost(attempt=attempt, failure=cause))
-        ended.append(ev.AttemptSettled(attempt=attempt, ok=False, final=True, failure=cause))
+            ended.append(ev.AttemptLost(attempt=attempt, failure=why))
+        ended.append(ev.AttemptSettled(attempt=attempt, ok=False, final=True, failure=why))
     return ended

@@ -81,8 +81,10 @@ async def _with_payloads(work: Work, log: RunLog) -> Work:
     if not work.needs:
         return work
     needs = {key: data.model_copy(update={"raw": await log.unpack(data.raw)}) for key, data in work.needs.items()}
-    told = {key: {**work.brief.facts["needs"][key], "raw": data.raw} for key, data in needs.items()}
-    return replace(work, needs=needs, brief=replace(work.brief, facts={**work.brief.facts, "needs": told}))
+    shown = work.brief.facts.get("needs", {})  # a flow may tell its workers less than they can refer to
+    told = {key: {**fact, "raw": needs[key].raw} if key in needs else fact for key, fact in shown.items()}
+    facts = {**work.brief.facts, "needs": told} if shown else work.brief.facts
+    return replace(work, needs=needs, brief=replace(work.brief, facts=facts))
 
 
 def _failed(work: Work, message: str, type_: str, class_: str) -> WorkResult:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pydantic_core import to_jsonable_python
+from pydantic_core import to_json, to_jsonable_python
 
 from leadhand.domain.errors import Failure, FailureClass, ToolError
 from leadhand.domain.events import ToolCallBegan, ToolCallReturned
@@ -21,6 +21,9 @@ from leadhand.engine.log import RunLog
 from leadhand.engine.slots import TimeIsUp, bounded
 from leadhand.engine.threads import Threads
 from leadhand.ports import BoundTool, Clock, StaleAttempt, Toolbox, ToolContext, Web
+
+CLEARING_UP_S = 1.0
+"""What a tool that was cancelled gets to clear up, in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +104,8 @@ class ToolCalls:
                     value = await self._threads.run(partial(bound.call, args, context))
             return returned_value(value), None
         except ToolError as error:
+            if tool.effect is Effect.ONCE and error.failure.class_ is FailureClass.TRANSIENT:
+                return None, indeterminate(tool.name)  # such as a connection that was lost behind the tool's back
             return None, error.failure
         except OSError as error:  # TimeoutError and ConnectionError are among them
             if tool.effect is Effect.ONCE:
@@ -116,14 +121,27 @@ class ToolCalls:
 
 
 async def _contained(call: Awaitable[Any]) -> Any:
-    """Await a tool, and let nothing out that would end more than this call."""
+    """Await a tool, and let nothing out that would end more than this call.
+
+    It runs as a task of its own, so that one which swallows its cancellation is abandoned: it holds up nobody, and
+    what it returns late counts for nothing.
+    """
+    task = asyncio.ensure_future(_without_exit(call))
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        task.cancel()
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # retrieved, and of no interest
+        await asyncio.wait({task}, timeout=CLEARING_UP_S)
+        raise
+    if task.cancelled():
+        raise RuntimeError("CancelledError: the tool was cancelled from within")
+    return task.result()
+
+
+async def _without_exit(call: Awaitable[Any]) -> Any:
     try:
         return await call
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise  # it is we who are cancelled, not something inside the tool
-        raise RuntimeError("CancelledError: the tool was cancelled from within") from error
     except SystemExit as error:
         raise RuntimeError(f"SystemExit: {error}") from error
 
@@ -137,6 +155,7 @@ def returned_value(value: object) -> ToolReturn:
     returned = value if isinstance(value, ToolReturn) else ToolReturn(raw=value)
     try:
         raw: Any = to_jsonable_python(returned.raw)
+        to_json(raw)  # text that is no Unicode (lone surrogates) could not be written down
     except Exception as error:
         raise ToolError(f"the tool's answer is no JSON: {_words(error)}", type="not_json") from error
     returned = returned.model_copy(update={"raw": raw})
