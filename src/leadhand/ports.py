@@ -266,6 +266,10 @@ class ContextStore(Protocol):
         """Take the next free moment of a gate shared by every process; return the seconds to wait for it."""
         ...
 
+    async def hold_gate(self, name: str, seconds: float) -> None:
+        """Keep a gate closed for every process, for ``seconds`` from now at the least; holds do not add up."""
+        ...
+
     async def cached(self, key: str) -> Json | None:
         """A kept answer that has not expired."""
         ...

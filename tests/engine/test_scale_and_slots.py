@@ -73,7 +73,8 @@ async def test_waiting_for_a_gate_gives_the_place_back(open_world: Any):
     async def gated(n: int) -> ToolReturn:
         """Pass a gate."""
         order.append("at the gate")
-        await outside(0.05)
+        async with outside():
+            await asyncio.sleep(0.05)
         order.append("through")
         return ToolReturn(raw=n, summary="through")
 
@@ -95,7 +96,8 @@ async def test_waiting_for_a_gate_uses_up_no_time_of_the_call_or_the_attempt(ope
     @tool(timeout=0.05, retries=0)
     async def gated(n: int) -> ToolReturn:
         """Pass a gate."""
-        await outside(0.2)
+        async with outside():
+            await asyncio.sleep(0.2)
         return ToolReturn(raw=n, summary="through")
 
     world = open_world(
@@ -111,7 +113,8 @@ async def test_waiting_to_get_the_place_back_uses_up_no_time_either():
 
     async def gated() -> str:
         async with slots.taken(), bounded(0.05):
-            await outside(0.01)
+            async with outside():
+                await asyncio.sleep(0.01)
             return "through"
 
     async def long_and_quiet() -> None:
@@ -129,8 +132,8 @@ async def test_a_place_is_given_back_by_whoever_is_cancelled_at_the_gate():
     slots = Slots(1)
 
     async def gated() -> None:
-        async with slots.taken():
-            await outside(60)
+        async with slots.taken(), outside():
+            await asyncio.sleep(60)
 
     async def quick() -> str:
         async with slots.taken():
@@ -156,8 +159,10 @@ async def test_a_time_out_of_its_own_is_told_from_one_that_the_block_raises():
 
 async def test_a_gate_outside_any_attempt_is_only_a_wait():
     began = time.monotonic()
-    await outside(0.02)
-    await outside(-1)
+    async with outside():
+        await asyncio.sleep(0.02)
+    async with outside():
+        await asyncio.sleep(-1)
 
     assert time.monotonic() - began >= 0.02
 

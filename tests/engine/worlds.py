@@ -81,7 +81,7 @@ class World:
 
     def _dispatcher(self) -> LocalDispatcher:
         tools = ToolCalls(self.toolbox, lambda _offline: None, self.clock)  # pyright: ignore[reportArgumentType]
-        models = ModelCalls(self.models, self.clock)
+        models = ModelCalls(self.models, self.store, self.clock)
         host = Host(self.store, models, tools, self.redactor, lambda *piece: self.written.append(piece))
         return LocalDispatcher(host, self.clock)
 

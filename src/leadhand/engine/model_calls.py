@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,7 +14,9 @@ from leadhand.domain.events import ModelCallBegan, ModelCallReturned
 from leadhand.domain.limits import Amount, Usage
 from leadhand.domain.tool import ToolSpec
 from leadhand.engine.log import RunLog
-from leadhand.ports import AllowanceRefused, Clock, ModelError, Models
+from leadhand.engine.pace import Pace
+from leadhand.engine.slots import outside
+from leadhand.ports import AllowanceRefused, Clock, ContextStore, ModelError, Models
 
 SETTLING_S = 0.1
 """How often, in seconds, a call that does not fit looks whether others have given something back."""
@@ -36,10 +39,13 @@ class Ask:
 class ModelCalls:
     """Makes the model calls of attempts, each within the run's allowance."""
 
-    def __init__(self, models: Models, clock: Clock) -> None:
+    def __init__(self, models: Models, store: ContextStore, clock: Clock) -> None:
         self._models = models
+        self._store = store
         self._clock = clock
-        self._under_way: dict[str, int] = {}
+        self._under_way: Counter[str] = Counter()
+        self._paces: dict[str, Pace] = {}
+        self._circuits: dict[tuple[str, str], Failure] = {}
 
     async def ask(
         self, log: RunLog, attempt: str, question: Ask, on_text: Callable[[str], None] | None = None
@@ -48,7 +54,36 @@ class ModelCalls:
 
         The upper bound of what the call can cost is taken from the run's allowance first. While that does not fit,
         the call waits for others of this process to give back; when none is left that could, it is ``exhausted``.
+
+        A model that turned out to be ``unavailable`` (a refused key, a used-up quota, a name it does not know) is not
+        asked again in this run, as long as this process drives it: the circuit is open, and one refusal is enough.
         """
+        circuit = self._circuits.get((log.run_id, question.model))
+        if circuit is not None:
+            raise ModelError(circuit, Usage(requests=0, nanousd=0))
+        pace = self._paces.get(question.model)
+        if pace is None:
+            pace = self._paces[question.model] = Pace(question.model, self._store, self._clock)
+        async with pace.turn() as round_:
+            try:
+                reply = await self._reserved(log, attempt, question, on_text)
+            except ModelError as error:
+                if error.failure.class_ is FailureClass.RATE_LIMITED:
+                    await pace.refused(round_, error.failure.retry_after_s)
+                elif error.failure.class_ is FailureClass.UNAVAILABLE:
+                    self._circuits[log.run_id, question.model] = error.failure
+                raise
+            pace.answered()
+            return reply
+
+    def forget(self, run_id: str) -> None:
+        """Close the circuits of a run that is no longer driven here: when it is resumed, its models are tried anew."""
+        for key in [key for key in self._circuits if key[0] == run_id]:
+            del self._circuits[key]
+
+    async def _reserved(
+        self, log: RunLog, attempt: str, question: Ask, on_text: Callable[[str], None] | None
+    ) -> ModelReply:
         reserved = self.reservation(question)
         began = ModelCallBegan(
             attempt=attempt,
@@ -62,14 +97,17 @@ class ModelCalls:
                 await log.append(began)
                 break
             except AllowanceRefused as refused:
-                if not self._under_way.get(log.run_id):
+                if not self._under_way[log.run_id]:
                     raise ModelError(_exhausted(refused.what)) from refused
-                await self._clock.sleep(SETTLING_S)
-        self._under_way[log.run_id] = self._under_way.get(log.run_id, 0) + 1
+                async with outside():
+                    await self._clock.sleep(SETTLING_S)
+        self._under_way[log.run_id] += 1
         try:
             return await self._ask(log, attempt, question, on_text)
         finally:
             self._under_way[log.run_id] -= 1
+            if not self._under_way[log.run_id]:
+                del self._under_way[log.run_id]
 
     async def _ask(self, log: RunLog, attempt: str, question: Ask, on_text: Callable[[str], None] | None) -> ModelReply:
         request = ModelRequest(

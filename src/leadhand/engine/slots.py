@@ -18,22 +18,35 @@ class Slots:
     async def taken(self) -> AsyncGenerator[None]:
         """Hold a place."""
         async with self._free:
-            token = _PLACE.set(self)
+            token = _PLACE.set(_Place(self._free))
             try:
                 yield
             finally:
                 _PLACE.reset(token)
 
-    async def wait(self, seconds: float) -> None:
-        """Wait without a place, and take one again."""
-        self._free.release()
+
+class _Place:
+    """The place of one attempt, whose parallel calls may wait outside at the same time: it is given back once."""
+
+    def __init__(self, free: asyncio.Semaphore) -> None:
+        self._free = free
+        self._waiting = 0
+
+    @asynccontextmanager
+    async def given_back(self) -> AsyncGenerator[None]:
+        """Be without the place for a while, and take one again."""
+        self._waiting += 1
+        if self._waiting == 1:
+            self._free.release()
         try:
-            await asyncio.sleep(seconds)
+            yield
         finally:
-            await self._free.acquire()
+            self._waiting -= 1
+            if self._waiting == 0:
+                await self._free.acquire()
 
 
-_PLACE: ContextVar[Slots | None] = ContextVar("leadhand_slot", default=None)
+_PLACE: ContextVar[_Place | None] = ContextVar("leadhand_place", default=None)
 _TIMEOUTS: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("leadhand_timeouts", default=())
 
 
@@ -61,18 +74,21 @@ async def bounded(seconds: float) -> AsyncGenerator[None]:
         raise
 
 
-async def outside(seconds: float) -> None:
-    """Wait for a service's gate, outside the slot and the time-out of the call that has to pass it."""
-    if seconds <= 0:
-        return
+@asynccontextmanager
+async def outside() -> AsyncGenerator[None]:
+    """Wait for others (a service's gate, a model's pace) outside the slot and the time-outs of the call at hand."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     stopped = [(limit, when) for limit in _TIMEOUTS.get() if (when := limit.when()) is not None]
     for limit, _ in stopped:
         limit.reschedule(None)
+    place = _PLACE.get()
     try:
-        place = _PLACE.get()
-        await (asyncio.sleep(seconds) if place is None else place.wait(seconds))
+        if place is None:
+            yield
+        else:
+            async with place.given_back():
+                yield
     finally:
         for limit, when in stopped:
             limit.reschedule(when + loop.time() - began)

@@ -21,3 +21,14 @@ def pass_gate(connection: Connection, dialect: Dialect, name: str, interval_s: f
         (name, interval, interval, interval),
     )
     return max(wait, 0) / 1_000_000
+
+
+def hold_gate(connection: Connection, dialect: Dialect, name: str, seconds: float) -> None:
+    """Keep a gate closed for ``seconds`` from now at the least; whoever holds it longer wins."""
+    until = f"{dialect.now} + ?"
+    held = int(seconds * 1_000_000)
+    connection.execute(
+        f"INSERT INTO gates (name, free_at) VALUES (?, {until}) ON CONFLICT (name) DO UPDATE"
+        f" SET free_at = CASE WHEN gates.free_at > excluded.free_at THEN gates.free_at ELSE excluded.free_at END",
+        (name, held),
+    )

@@ -19,7 +19,7 @@ from .codec import encode, read_entries
 from .connection import Connection, Database
 from .followers import Followers
 from .forking import let_go_in_children
-from .gates import pass_gate
+from .gates import hold_gate, pass_gate
 from .listings import run_listing, run_listings
 from .polling import Poller
 from .readers import Readers
@@ -152,6 +152,10 @@ class SqlContextStore:
         """Take the next free moment of a gate shared by every process; return the seconds to wait for it."""
         return await self._aside(f"2 {name}", pass_gate, self._database.dialect, name, interval_s)
 
+    async def hold_gate(self, name: str, seconds: float) -> None:
+        """Keep a gate closed for every process, for ``seconds`` from now at the least; holds do not add up."""
+        await self._aside(f"2 {name}", hold_gate, self._database.dialect, name, seconds)
+
     async def cached(self, key: str) -> Json | None:
         """A kept answer that has not expired."""
         return await self._ask(caches.cached, self._database.dialect, key)
@@ -159,6 +163,10 @@ class SqlContextStore:
     async def cache(self, key: str, value: Json, ttl_s: float) -> None:
         """Keep an answer for ``ttl_s`` seconds. Raises TypeError for what is no JSON."""
         await self._aside(f"3 {key}", self._keeper.keep, key, json.dumps(value), ttl_s)
+
+    async def check_writable(self) -> None:
+        """Write, and commit, a little that is gone again: no run, no entry. Raises StoreError when that cannot be."""
+        await self._aside("0", caches.write_nothing)
 
     async def aclose(self) -> None:
         """Commit what is under way and let go of every run; a second call does nothing."""

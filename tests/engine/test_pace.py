@@ -1,0 +1,142 @@
+"""The pace at which a model is asked: it grows, gives way, and keeps away when told to."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels, FixedClock, down
+from engine.tools import Bench
+from engine.worlds import ask, plan
+from leadhand.domain.events import ModelCallBegan, ModelCallReturned
+from leadhand.domain.run import RunStatus
+from leadhand.engine import pace as pacing
+from leadhand.engine.pace import Pace
+from leadhand.testing.memory_store import MemoryStore
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock()
+
+
+@pytest.fixture
+def pace(clock: FixedClock) -> Pace:
+    return Pace("m", MemoryStore(clock), clock)
+
+
+async def crowd(pace: Pace, count: int) -> int:
+    """Take ``count`` turns together; how many were under way at once, at the most."""
+    now = most = 0
+
+    async def one() -> None:
+        nonlocal now, most
+        async with pace.turn():
+            now += 1
+            most = max(most, now)
+            await asyncio.sleep(0.001)
+            now -= 1
+            pace.answered()
+
+    await asyncio.gather(*(one() for _ in range(count)))
+    return most
+
+
+async def test_no_more_calls_are_made_at_once_than_the_pace_allows_and_each_gets_its_turn(
+    pace: Pace, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(pacing, "LARGEST_LIMIT", pacing.FIRST_LIMIT)
+    assert await crowd(pace, 3 * pacing.FIRST_LIMIT) == pacing.FIRST_LIMIT
+
+
+async def test_a_pace_that_is_used_grows_and_one_that_is_not_stays(pace: Pace):
+    await crowd(pace, 10)
+    assert pace.limit == pacing.FIRST_LIMIT
+    await crowd(pace, 4 * pacing.FIRST_LIMIT)
+    assert pace.limit > 2 * pacing.FIRST_LIMIT
+
+
+async def test_a_refusal_halves_the_pace_once_for_all_calls_that_were_under_way_together(pace: Pace):
+    inside = 0
+
+    async def refused() -> None:
+        nonlocal inside
+        async with pace.turn() as round_:
+            inside += 1
+            while inside < 40:
+                await asyncio.sleep(0)
+            await pace.refused(round_, None)
+
+    await asyncio.gather(*(refused() for _ in range(40)))
+    assert pace.limit == 20
+    assert await crowd(pace, 100) <= 22, "it grew back at a bound"
+
+
+async def test_the_pace_never_falls_below_one_call(pace: Pace):
+    for _ in range(10):
+        async with pace.turn() as round_:
+            await pace.refused(round_, None)
+    assert pace.limit == 1
+    assert await crowd(pace, 3) <= 2, "one answer lets in one more"
+
+
+async def test_nobody_asks_while_the_server_wants_to_be_left_alone_here_or_in_another_process(clock: FixedClock):
+    store = MemoryStore(clock)
+    here, elsewhere = Pace("m", store, clock), Pace("m", store, clock)
+    async with here.turn() as round_:
+        await here.refused(round_, 42.0)
+
+    async with elsewhere.turn():
+        assert clock.slept == [42.0]
+    async with here.turn():
+        assert clock.slept == [42.0]
+
+
+async def test_a_turn_that_is_no_longer_wanted_is_passed_on(pace: Pace):
+    async with pace.turn() as round_:
+        await pace.refused(round_, None)  # one at a time from now on
+    entered = asyncio.Event()
+
+    async def stay() -> None:
+        async with pace.turn():
+            entered.set()
+            await asyncio.Event().wait()
+
+    staying = asyncio.ensure_future(stay())
+    await entered.wait()
+    waiting = [asyncio.ensure_future(stay()) for _ in range(2)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    staying.cancel()
+    entered.clear()
+    async with asyncio.timeout(2):
+        await entered.wait()
+    waiting[1].cancel()
+    await asyncio.gather(staying, *waiting, return_exceptions=True)
+    assert await crowd(pace, 2) == 1
+
+
+async def test_one_refused_key_is_one_call_and_every_subtask_says_why(open_world: Any):
+    bench = Bench()
+    refusal = down("the key was refused")
+    subtasks = [ask(f"s{n}", "measure", n=n) for n in range(40)]
+    models = FakeModels(plan(*subtasks), work=refusal)
+    world = open_world(models, [bench.measure])
+    world.limits = world.limits.evolve(max_workers=1)
+    state = await world.run()
+
+    calls = [event for event in await world.events(ModelCallReturned) if event.failure is not None]
+    assert len(calls) == 1
+    assert bench.counts["measure"] == 40, "tools do not need the model"
+    assert {subtask.failure.message for subtask in state.subtasks.values()} == {"the key was refused"}
+
+
+async def test_a_lead_whose_model_is_unavailable_fails_the_run_at_once(open_world: Any):
+    world = open_world(FakeModels(down("no such model")))
+    state = await world.run()
+
+    assert state.status is RunStatus.FAILED
+    assert "no such model" in state.finished.answer
+    assert len(await world.events(ModelCallBegan)) == 1
