@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection
 from datetime import UTC, datetime
 
 from leadhand.domain.errors import LeadhandError
 from leadhand.stores.connection import Connection
 from leadhand.stores.migrations import MIGRATIONS
-from leadhand.stores.sqlite import DIALECT, SqliteConnection
+from leadhand.stores.sqlite import DIALECT, SqliteConnection, session
 from leadhand.stores.transaction import LogTransaction, Operation
 
 
@@ -28,7 +27,7 @@ class OnlyHost:
 
 def memory() -> SqliteConnection:
     """A connection to an empty database of today's schema."""
-    connection = SqliteConnection(sqlite3.connect(":memory:", isolation_level=None), "memory")
+    connection = SqliteConnection(session(":memory:"), "memory")
     for statements in MIGRATIONS:
         for statement in statements:
             connection.execute(statement.format(bytes="BLOB"))

@@ -46,6 +46,7 @@ def stored(connection: SqliteConnection, rows: list[dict[str, Any]]) -> None:
     """A run ``old`` whose log is ``rows``, as some release wrote them."""
     transact(connection, Create(run_id="old", started=encode(STARTED)))
     connection.execute("DELETE FROM events")
+    connection.execute("UPDATE runs SET head_seq = ?", (len(rows),))
     for row in rows:
         values = ("old", *(row[name] for name in COLUMNS))
         connection.execute(f"INSERT INTO events (run_id, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * 9)})", values)
@@ -93,25 +94,105 @@ def test_an_event_of_an_older_version_is_brought_to_today_s_shape(
     assert read == [events.RunPaused(reason=reason) for reason in ("A", "B", "c")]
 
 
+ROW = {"at": 0, "epoch": 1, "kind": "decision", "type": "run_paused", "version": 1, "subject": "", "body": "{}"}
+
+
+def unreadable(connection: SqliteConnection, change: dict[str, Any]) -> StoreError:
+    """Why a log of three entries cannot be read whose second is changed; the one before it can."""
+    stored(connection, [{**ROW, "seq": 1}, {**ROW, "seq": 2, **change}, {**ROW, "seq": 3}])
+    with pytest.raises(StoreError, match="event 2 of run old ") as raised:
+        read_entries(connection, DIALECT, "old")
+    assert len(read_entries(connection, DIALECT, "old", limit=1)) == 1
+    assert len(read_entries(connection, DIALECT, "old", after=2)) == 1
+    assert raised.value.exit_code == 6
+    assert "\n" not in raised.value.what
+    assert "\n" not in raised.value.how
+    return raised.value
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"type": "run_teleported"}, "does not know run_teleported in version 1"),
-        ({"version": 2}, "does not know run_paused in version 2"),
-        ({"body": '{"reason":"a","mood":"b"}'}, "validation error"),
-        ({"body": '{"reason":'}, "validation error"),
+        ({"type": "run_teleported"}, "was written by a newer Leadhand: this release does not know run_teleported in "),
+        ({"version": 2}, "was written by a newer Leadhand: this release does not know run_paused in version 2"),
+        ({"body": '{"reason":"a","mood":"b"}'}, "(run_paused) holds what this release does not know: mood"),
     ],
-    ids=["type", "version", "field", "cut off"],
+    ids=["type", "version", "field"],
 )
-def test_an_entry_of_the_future_is_named_and_not_guessed(
+def test_an_event_of_the_future_is_named_and_not_guessed(
     connection: SqliteConnection, change: dict[str, Any], why: str
 ) -> None:
-    row = {"seq": 1, "at": 0, "epoch": 1, "kind": "decision", "type": "run_paused", "version": 1, "subject": ""}
-    stored(connection, [{**row, "body": "{}"}, {**row, "seq": 2, "body": "{}", **change}])
-    with pytest.raises(StoreError, match=f"entry 2 of run old cannot be read: .*{why}") as raised:
+    error = unreadable(connection, change)
+    assert why in error.what
+    assert "upgrade: pip install -U leadhand" in error.how
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"body": "\x00garbage\n"}, "run_paused Invalid JSON"),
+        ({"body": '{"reason":'}, "run_paused Invalid JSON"),
+        ({"body": ""}, "run_paused Invalid JSON"),
+        ({"body": '{"reason":"a\x1eb"}'}, "run_paused Invalid JSON"),
+        ({"body": '{"reason":"a"}\x1e'}, "it holds control characters"),
+        ({"body": '{"reason":"a\x1fb"}'}, "run_paused Invalid JSON"),
+        ({"body": b'{"reason":"a\xffb"}'}, "run_paused "),
+        ({"body": "[]"}, "run_paused Input should be an object"),
+        ({"body": '{"reason":[1]}'}, "run_paused reason: Input should be a valid string"),
+        ({"type": "run_claimed", "body": '{"mood":"b"}'}, "run_claimed owner: Field required"),
+        ({"version": "one"}, "ValueError: invalid literal for int"),
+        ({"at": 2**62}, "OverflowError: date value out of range"),
+        ({"epoch": b"\xff"}, "ValueError: invalid literal for int"),
+    ],
+    ids=lambda change: repr(change)[:40],
+)
+def test_a_damaged_event_is_named(connection: SqliteConnection, change: dict[str, Any], why: str) -> None:
+    error = unreadable(connection, change)
+    assert error.what.startswith("event 2 of run old is damaged: ")
+    assert why in error.what
+    assert error.how == "restore the database from a backup; its other runs are not affected"
+    assert error.what.isprintable()
+
+
+@pytest.mark.parametrize("body", ["[]", "{}", "null", '{"why":'])
+def test_a_damaged_event_of_an_older_version_is_named(
+    connection: SqliteConnection, monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    monkeypatch.setattr(events.RunPaused, "version", 2)
+    monkeypatch.setitem(events.UPCASTERS, ("run_paused", 1), lambda body: {"reason": body["why"]})
+    stored(connection, [{**ROW, "seq": 1, "body": body}])
+    with pytest.raises(StoreError, match="event 1 of run old is damaged: "):
         read_entries(connection, DIALECT, "old")
-    assert "pip install -U leadhand" in raised.value.how
-    assert len(read_entries(connection, DIALECT, "old", limit=1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("gone", "first"),
+    [((1,), 1), ((2,), 2), ((2, 3, 5), 2), ((4, 5), 4), ((5,), 5), ((1, 2, 3, 4, 5), 1)],
+    ids=lambda gone: str(gone),
+)
+def test_a_log_with_a_gap_is_refused(connection: SqliteConnection, gone: tuple[int, ...], first: int) -> None:
+    stored(connection, [{**ROW, "seq": seq} for seq in range(1, 6)])
+    for seq in gone:
+        connection.execute("DELETE FROM events WHERE seq = ?", (seq,))
+    expected = f"run old is damaged: its event {first} is missing from the log"
+    with pytest.raises(StoreError) as raised:
+        read_entries(connection, DIALECT, "old")
+    assert raised.value.what == expected
+    assert raised.value.how == "restore the database from a backup; its other runs are not affected"
+    with pytest.raises(StoreError, match=expected):
+        read_entries(connection, DIALECT, "old", after=first - 1, limit=1)
+    assert len(read_entries(connection, DIALECT, "old", limit=first - 1)) == first - 1
+    assert len(read_entries(connection, DIALECT, "old", after=gone[-1])) == 5 - gone[-1]
+
+
+@pytest.mark.parametrize("gone", [1_000, 1_001, 2_000, 2_500])
+def test_a_gap_is_found_wherever_a_long_log_is_divided(connection: SqliteConnection, gone: int) -> None:
+    stored(connection, [{**ROW, "seq": seq} for seq in range(1, 2_501)])
+    connection.execute("DELETE FROM events WHERE seq = ?", (gone,))
+    with pytest.raises(StoreError, match=f"its event {gone} is missing"):
+        read_entries(connection, DIALECT, "old")
+    with pytest.raises(StoreError, match=f"its event {gone} is missing"):
+        read_entries(connection, DIALECT, "old", after=2, limit=2_498)
 
 
 # --- every event, whatever it holds ---

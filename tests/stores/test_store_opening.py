@@ -49,6 +49,7 @@ async def test_a_file_is_named_by_a_url_or_a_path(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "sub").mkdir()
     async with aclosing(await open_store(spelling.format(here=tmp_path))) as store:
         assert store.name == str(tmp_path / "sub/my runs.db")
     assert (tmp_path / "sub/my runs.db").exists()
@@ -91,13 +92,22 @@ async def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 # --- what cannot be opened ---
 
 
-async def test_a_directory_that_cannot_be_made_is_named() -> None:
-    what = await refused("/proc/nowhere/leadhand.db", "--database")
-    assert what.startswith("cannot make the directory /proc/nowhere: ")
+@pytest.mark.parametrize("spelling", ["sqlite:////{here}/no where/sub/leadhand.db", "{here}/no where/sub/leadhand.db"])
+async def test_a_directory_that_is_not_there_is_named_and_not_made(tmp_path: Path, spelling: str) -> None:
+    directory = tmp_path / "no where/sub"
+    what = await refused(spelling.format(here=tmp_path), f"make it with `mkdir -p '{directory}'`, or name another")
+    assert what == f"cannot open {directory}/leadhand.db: there is no directory {directory}"
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_directory_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    what = await refused(f"{tmp_path}/file/leadhand.db", "--database")
+    assert what.endswith(f"there is no directory {tmp_path}/file")
 
 
 async def test_a_path_that_is_a_directory_is_named(tmp_path: Path) -> None:
-    assert await refused(str(tmp_path), "can be written") == f"cannot open {tmp_path}"
+    assert await refused(str(tmp_path), "check that it is a file") == f"cannot open {tmp_path}"
 
 
 async def test_a_directory_without_room_for_locks_is_named(tmp_path: Path) -> None:
@@ -140,7 +150,7 @@ async def test_a_postgres_database_may_be_shared_unless_names_clash(
 ) -> None:
     run_sql(postgres_url, "CREATE TABLE bookmarks (url TEXT)")
     await (await open_store(postgres_url)).aclose()
-    run_sql(postgres_url, "DROP TABLE blobs")
+    run_sql(postgres_url, "DROP TABLE blobs, events, gates, meta")
     assert "another program" in await refused(postgres_url, "search_path")
 
 

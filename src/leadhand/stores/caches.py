@@ -44,9 +44,19 @@ def snapshot(connection: Connection, run_id: str, schema: str) -> tuple[int, byt
 
 
 def cached(connection: Connection, dialect: Dialect, key: str) -> Json | None:
-    """A kept answer that has not expired."""
+    """A kept answer that has not expired; one that is damaged is none."""
     rows = connection.execute(f"SELECT value FROM cache WHERE cache_key = ? AND expires_at > {dialect.now}", (key,))
-    return json.loads(rows[0][0]) if rows else None
+    try:
+        return json.loads(rows[0][0]) if rows else None
+    except ValueError:
+        return None
+
+
+def write_nothing(connection: Connection) -> None:
+    """Keep an answer and take it away again: the disk is written, and nothing is left of it."""
+    key = "is this database writable?"
+    connection.execute("INSERT INTO cache (cache_key, value, expires_at) VALUES (?, 'null', 0)", (key,))
+    connection.execute("DELETE FROM cache WHERE cache_key = ?", (key,))
 
 
 class Keeper:

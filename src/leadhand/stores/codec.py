@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, ValidationError
 
 from leadhand.domain.errors import NoSuchRun, StoreError
 from leadhand.domain.events import EVENT_TYPES, AnyEvent, Entry, upcast
@@ -69,18 +70,18 @@ def read_entries(
 ) -> list[Entry]:
     """Entries of a run with a sequence above ``after``, in order, at most ``limit``.
 
-    Raises NoSuchRun, and StoreError for an entry that this release cannot read.
+    Raises NoSuchRun, and StoreError for an entry that is missing, damaged, or of a newer release.
     """
     entries: list[Entry] = []
-    while limit is None or len(entries) < limit:
-        size = PAGE if limit is None else min(PAGE, limit - len(entries))
-        page = _page(connection, dialect, run_id, entries[-1].seq if entries else after, size)
+    position = max(after, 0)
+    while True:
+        size = PAGE if limit is None else max(min(PAGE, limit - len(entries)), 0)
+        page, head = _page(connection, dialect, run_id, position, size)
+        _check_numbers(run_id, position, page, head if len(page) < size else position)
         entries += page
-        if len(page) < size:
-            break
-    if not entries and not connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run_id,)):
-        raise no_such_run(run_id)
-    return entries
+        position += len(page)
+        if len(page) < size or len(entries) == limit or size == 0:
+            return entries
 
 
 def no_such_run(run_id: str) -> NoSuchRun:
@@ -94,37 +95,95 @@ FIELD, RECORD = "\x1f", "\x1e"
 FIELDS = f" || '{FIELD}' || ".join(("seq", "at", "epoch", "type", "version", "body"))
 
 
-def _page(connection: Connection, dialect: Dialect, run_id: str, after: int, size: int) -> list[Entry]:
-    """Up to ``size`` entries, joined into one value by the database.
+def _page(connection: Connection, dialect: Dialect, run_id: str, after: int, size: int) -> tuple[list[Entry], int]:
+    """Up to ``size`` entries, joined into one value by the database, and the number of the run's last.
+
+    Both come from one statement, so that nothing can be committed in between.
 
     Fetching a thousand rows would let go of the interpreter lock a thousand times, and beside a busy event loop each
     time take up to 5 ms to get it back: 0.6 s a page, against 0.02 s so.
     """
-    ((text,),) = connection.execute(
-        f"SELECT {dialect.joined.format(FIELDS, RECORD)}"
+    ((text, head),) = connection.execute(
+        f"SELECT {dialect.joined.format(FIELDS, RECORD)}, (SELECT head_seq FROM runs WHERE run_id = ?)"
         " FROM (SELECT * FROM events WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?) AS page",
-        (run_id, after, size),
+        (run_id, run_id, after, size),
     )
-    entries = [_decoded(run_id, *record.split(FIELD, 5)) for record in text.split(RECORD)] if text else []
+    if head is None:
+        raise no_such_run(run_id)
+    entries: list[Entry] = []
+    for record in text.split(RECORD) if text else ():
+        fields = record.split(FIELD, 5)
+        if len(fields) != 6:  # no body of ours holds the mark between two records, so the one before is none of ours
+            raise _damaged(run_id, entries[-1].seq if entries else after + 1, "it holds control characters")
+        entries.append(_decoded(run_id, *fields))
     entries.sort(key=attrgetter("seq"))  # quick when sorted already, as they are; but no database promises it
-    return entries
+    return entries, head
+
+
+def _check_numbers(run_id: str, after: int, page: Sequence[Entry], last: int) -> None:
+    """Raise StoreError unless the page goes on from ``after`` without a gap, and up to ``last`` at least.
+
+    What a run has become follows from all of its events: without one of them it would quietly be another run.
+    """
+    end = page[-1].seq if page else after
+    if end == after + len(page) and end >= last:
+        return
+    present = [after, *(entry.seq for entry in page), last + 1]
+    first = next(seq + 1 for seq, following in pairwise(present) if following > seq + 1)
+    raise StoreError(f"run {run_id} is damaged: its event {first} is missing from the log", RESTORE)
 
 
 def _decoded(run_id: str, seq: str, at: str, epoch: str, type_: str, version: str, body: str) -> Entry:
-    """One entry, whatever release wrote it. Raises StoreError for one that this release does not know."""
+    """One entry, whatever release wrote it. Raises StoreError for one that is damaged, or of a newer release."""
     known = EVENT_TYPES.get(type_)
     try:
         if known is None or known.version < int(version):
-            raise ValueError(f"this release does not know {type_} in version {version}")
+            raise StoreError(
+                f"event {seq} of run {run_id} was written by a newer Leadhand: this release does not know"
+                f" {type_} in version {int(version)}",
+                UPGRADE,
+            )
         if known.version != int(version):
             body = json.dumps(upcast(type_, int(version), json.loads(body)))
         event = known.model_validate_json(body)
         return Entry(seq=int(seq), at=moment(int(at)), epoch=int(epoch), event=event)  # pyright: ignore[reportArgumentType]
-    except ValueError as error:  # pydantic's errors are such, too
-        raise StoreError(
-            f"entry {seq} of run {run_id} cannot be read: {str(error).partition(chr(10))[0]}",
-            "a newer release may have written it: pip install -U leadhand",
-        ) from error
+    except ValidationError as error:
+        raise _misshapen(run_id, seq, type_, error) from error
+    except UNREADABLE as error:
+        raise _damaged(run_id, seq, f"{type(error).__name__}: {error}") from error
+
+
+# What upcasters and conversions raise when they are given something else than was ever written.
+UNREADABLE = (ValueError, ArithmeticError, LookupError, TypeError, AttributeError)
+
+UPGRADE = "upgrade: pip install -U leadhand (the database was not touched)"
+RESTORE = "restore the database from a backup; its other runs are not affected"
+
+
+def _misshapen(run_id: str, seq: str, type_: str, error: ValidationError) -> StoreError:
+    """What it means that a body of a known type and version is of another shape.
+
+    A further field with a default is no new version, so fields too many may well be those of a newer release.
+    """
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    if all(fault["type"] == "extra_forbidden" for fault in faults):
+        unknown = ", ".join(dict.fromkeys(_place(fault["loc"]) for fault in faults))
+        return StoreError(
+            f"event {seq} of run {run_id} ({type_}) holds what this release does not know: {unknown}",
+            "a newer Leadhand may have written it, then upgrade: pip install -U leadhand; else it is damaged: "
+            + RESTORE,
+        )
+    place = _place(faults[0]["loc"])
+    return _damaged(run_id, seq, f"{type_} {f'{place}: ' if place else ''}{faults[0]['msg']}")
+
+
+def _place(location: Sequence[int | str]) -> str:
+    return ".".join(map(str, location))
+
+
+def _damaged(run_id: str, seq: int | str, what: str) -> StoreError:
+    line = " ".join(what.split()).encode(errors="replace").decode()
+    return StoreError(f"event {seq} of run {run_id} is damaged: {line}", RESTORE)
 
 
 def _mended(value: Any) -> Any:

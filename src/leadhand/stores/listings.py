@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from leadhand.domain.errors import StoreError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
 
@@ -56,7 +57,16 @@ def run_listings(
 def _lines(rows: Sequence[Row], connection: Connection, hold: Hold) -> list[RunListing]:
     owners = {row[9] for row in rows if row[9] is not None}
     living = hold.living(owners, connection) if owners else set[str]()
-    return [_line(row, living) for row in rows]
+    return [_readable(row, living) for row in rows]
+
+
+def _readable(row: Row, living: set[str]) -> RunListing:
+    try:
+        return _line(row, living)
+    except (ValueError, ArithmeticError, TypeError) as error:
+        raise StoreError(
+            f"the line of run {row[0]} in the table runs is damaged", "restore the database from a backup"
+        ) from error
 
 
 def _line(row: Row, living: set[str]) -> RunListing:

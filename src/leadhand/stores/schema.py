@@ -16,10 +16,14 @@ TABLES = frozenset({"meta", "runs", "events", "reservations", "blobs", "snapshot
 def version_of(connection: Connection, database: Database) -> int:
     """The schema version of a database, 0 for one that is still empty. Writes nothing.
 
-    Raises StoreError for a database of another program, and for a schema that is newer than this release knows.
+    Raises StoreError for a database of another program, for a schema that is newer than this release knows, and for
+    one of ours that is damaged.
     """
     there = {str(name) for (name,) in connection.execute(database.dialect.tables)}
-    if TABLES - there:
+    missing = TABLES - there
+    if missing:
+        if len(missing) * 2 < len(TABLES):  # no other program has most of our tables by chance
+            raise _damaged(database, f"it lacks the tables of {', '.join(sorted(missing))}")
         if there & TABLES or (there and database.dialect.alone):
             raise StoreError(
                 f"{database.name} holds the tables of another program ({', '.join(sorted(there)[:3])}, …)",
@@ -27,13 +31,31 @@ def version_of(connection: Connection, database: Database) -> int:
                 + ("" if database.dialect.alone else ", or a schema: …?options=-csearch_path%3Dleadhand"),
             )
         return 0
-    version = int(connection.execute("SELECT version FROM meta")[0][0])
+    version = _recorded(connection, database)
     if version > VERSION:
         raise StoreError(
             f"{database.name} was written by a newer release of Leadhand (schema {version}; this one knows {VERSION})",
             "upgrade: pip install -U leadhand (the database was not touched)",
         )
     return version
+
+
+def _recorded(connection: Connection, database: Database) -> int:
+    """The version that ``meta`` says. Raises StoreError unless it is one, from 1 on: steps are never done twice."""
+    rows = connection.execute("SELECT version FROM meta")
+    if len(rows) != 1:
+        raise _damaged(database, f"its table meta holds {len(rows)} versions in place of one")
+    version: object = rows[0][0]
+    if not isinstance(version, int) or version < 1:
+        raise _damaged(database, "its table meta holds no version of a schema")
+    return version
+
+
+def _damaged(database: Database, what: str) -> StoreError:
+    return StoreError(
+        f"{database.name} is damaged: {what}",
+        "restore it from a backup, or name another with --database (this one was not touched)",
+    )
 
 
 def migrate(connection: Connection, database: Database) -> None:

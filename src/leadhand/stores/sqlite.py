@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -35,7 +37,7 @@ EXPLAINED: tuple[tuple[str, str, str], ...] = (
         "{name} is damaged: {error}",
         "restore it from a backup, or save what can be read: sqlite3 {name} .recover",
     ),
-    ("SQLITE_CANTOPEN", "cannot open {name}", "check that its directory exists and that both can be written"),
+    ("SQLITE_CANTOPEN", "cannot open {name}", "check that it is a file, and that it and its directory can be written"),
     ("SQLITE_READONLY", "{name} is read-only", "make the file and its directory writable"),
     ("SQLITE_FULL", "the disk of {name} is full", "free some space and resume; nothing that was committed is lost"),
     (
@@ -50,8 +52,12 @@ EXPLAINED: tuple[tuple[str, str, str], ...] = (
 UNSTORABLE = (OverflowError, UnicodeError, sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.DataError)
 
 
+BESIDE = ("", "-wal", "-shm")
+"""What is added to a database's name in the names of its files: SQLite writes all three."""
+
+
 class SqliteDatabase:
-    """A database file. Its directory is made when it is not there; the file itself by the first migration."""
+    """A database file, made by the first migration. Its directory must be there: a slip in a name makes no place."""
 
     dialect = DIALECT
 
@@ -62,15 +68,11 @@ class SqliteDatabase:
 
     def connect(self, *, writes: bool = True) -> SqliteConnection:
         """A new session. Raises StoreError."""
+        self._check_directory()
+        if writes:
+            self._check_writable()
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(
-                f"cannot make the directory {self.path.parent}: {error.strerror or error}",
-                "name another place with --database",
-            ) from error
-        try:
-            raw = sqlite3.connect(self.path, timeout=PATIENCE_S, isolation_level=None, cached_statements=256)
+            raw = session(self.path)
         except sqlite3.Error as error:
             raise explained(error, self.name) from error
         connection = SqliteConnection(raw, self.name)
@@ -84,6 +86,37 @@ class SqliteDatabase:
     def hold(self) -> LockFileHold:
         """A new sign of life, not yet taken."""
         return LockFileHold(self.path.with_name(self.path.name + ".hosts"))
+
+    def _check_directory(self) -> None:
+        directory = self.path.parent
+        try:
+            there = directory.is_dir()
+        except OSError as error:
+            raise StoreError(
+                f"cannot open {self.name}: {error.strerror or error}",
+                "let this user into its directory, or name another place with --database",
+            ) from error
+        if not there:
+            raise StoreError(
+                f"cannot open {self.name}: there is no directory {directory}",
+                f"make it with `mkdir -p {shlex.quote(str(directory))}`, or name another place with --database",
+            )
+
+    def _check_writable(self) -> None:
+        """Raise StoreError when a file of the database, or its directory, cannot be written.
+
+        SQLite itself opens what it may only read, and would refuse the first write, in the middle of a run. Asking
+        the file system takes no lock, so that opening never waits for whoever is writing.
+        """
+        directory = self.path.parent
+        for path in (directory, *(self.path.with_name(self.path.name + suffix) for suffix in BESIDE)):
+            if _writable(path):
+                continue
+            what = f"the directory of {self.name} is" if path == directory else f"{path} is"
+            raise StoreError(
+                f"{what} read-only for this user, and a database keeps a log and locks beside its file",
+                "make the file and its directory writable, or name another place with --database",
+            )
 
 
 class SqliteConnection:
@@ -150,6 +183,13 @@ class SqliteConnection:
         self._raw.close()
 
 
+def session(path: Path | str) -> sqlite3.Connection:
+    """A session of the driver's own, as the class above needs it."""
+    raw = sqlite3.connect(path, timeout=PATIENCE_S, isolation_level=None, cached_statements=256)
+    raw.text_factory = _text
+    return raw
+
+
 def explained(error: sqlite3.Error, name: str) -> StoreError:
     """What an error of SQLite means to the person at the door."""
     code = _named(error)
@@ -157,6 +197,18 @@ def explained(error: sqlite3.Error, name: str) -> StoreError:
         if code.startswith(prefix):
             return StoreError(what.format(name=name, error=error), how.format(name=name))
     return StoreError(f"{name}: {error}", "`leadhand doctor` checks the database")
+
+
+def _writable(path: Path) -> bool:
+    """Whether what is at a path can be written; what is not there yet can."""
+    # Under sudo and the like it is the effective user who will write.
+    writable = os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+    return writable or not path.exists()
+
+
+def _text(body: bytes) -> str:
+    """A text of the database. One that is damaged shall be found by whoever reads it, who knows what it belongs to."""
+    return body.decode("utf-8", "surrogateescape")
 
 
 def _named(error: sqlite3.Error) -> str:

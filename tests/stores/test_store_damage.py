@@ -1,0 +1,218 @@
+"""Databases that are damaged, or cannot be written: what is wrong is said, and nothing is made worse."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand.domain.errors import StoreError
+from leadhand.stores.opening import database_at, open_store
+from leadhand.stores.schema import TABLES
+from leadhand.testing.store_contract import collected, pauses, started
+
+RunSql = Callable[..., list[tuple[Any, ...]]]
+NOBODY = 65534
+
+
+async def refused(url: str) -> StoreError:
+    """Why a database cannot be opened; two lines, what and how."""
+    with pytest.raises(StoreError) as refusal:
+        await open_store(url)
+    assert refusal.value.exit_code == 6
+    assert refusal.value.how
+    assert str(refusal.value).count("\n") == 1
+    return refusal.value
+
+
+# --- the version of the schema ---
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        ("DELETE FROM meta", "its table meta holds 0 versions in place of one"),
+        ("INSERT INTO meta SELECT version FROM meta", "its table meta holds 2 versions in place of one"),
+        ("UPDATE meta SET version = 0", "its table meta holds no version of a schema"),
+        ("UPDATE meta SET version = -1", "its table meta holds no version of a schema"),
+        ("DROP TABLE meta", "it lacks the tables of meta"),
+        ("DROP TABLE events", "it lacks the tables of events"),
+    ],
+)
+async def test_a_database_that_has_lost_a_part_is_left_alone(url: str, run_sql: RunSql, damage: str, why: str) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started())
+        name = store.name
+    run_sql(url, damage)
+    error = await refused(url)
+    assert error.what == f"{name} is damaged: {why}"
+    assert error.how.startswith("restore it from a backup")
+    assert run_sql(url, "SELECT run_id FROM runs") == [("run-1",)]
+
+
+@pytest.mark.parametrize("version", ["'one'", "x'01'", "1.5"])
+async def test_a_version_that_is_no_number_is_refused(sqlite_url: str, run_sql: RunSql, version: str) -> None:
+    await (await open_store(sqlite_url)).aclose()
+    run_sql(sqlite_url, f"UPDATE meta SET version = {version}")
+    assert "holds no version of a schema" in (await refused(sqlite_url)).what
+
+
+# --- the log ---
+
+
+async def test_a_run_with_a_gap_is_refused_and_others_are_not(url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(url)) as store:
+        for run_id in ("run-1", "run-2"):
+            await store.create(run_id, started())
+            await store.append(run_id, pauses("a", "b", "c"))
+        run_sql(url, "DELETE FROM events WHERE run_id = 'run-1' AND seq = 3")
+        with pytest.raises(StoreError, match="run run-1 is damaged: its event 3 is missing from the log"):
+            await store.read("run-1")
+        with pytest.raises(StoreError, match="its event 3 is missing"):
+            await collected(store.follow("run-1"), until=4)
+        assert len(await store.read("run-2")) == 4
+        assert [entry.seq for entry in await store.read("run-1", after=3)] == [4]
+
+
+async def test_a_log_that_has_lost_its_end_is_refused(url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started())
+        await store.append("run-1", pauses("a", "b"))
+        run_sql(url, "DELETE FROM events WHERE seq = 3")
+        with pytest.raises(StoreError, match="its event 3 is missing"):
+            await store.read("run-1")
+        with pytest.raises(StoreError, match="its event 3 is missing"):
+            await store.read("run-1", after=2)
+
+
+@pytest.mark.parametrize("body", ["garbage", '{"mood": 1, "reason": []}'])
+async def test_a_damaged_event_is_named_whoever_reads(url: str, run_sql: RunSql, body: str) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started())
+        await store.append("run-1", pauses("a", "b"))
+        run_sql(url, "UPDATE events SET body = ? WHERE seq = 2", body)
+        with pytest.raises(StoreError, match="event 2 of run run-1 is damaged: run_paused "):
+            await store.read("run-1")
+        with pytest.raises(StoreError, match="event 2 of run run-1 is damaged: run_paused "):
+            await collected(store.follow("run-1"), until=3)
+
+
+async def test_a_damaged_event_that_is_no_text_is_named(sqlite_url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(sqlite_url)) as store:
+        await store.create("run-1", started())
+        run_sql(sqlite_url, "UPDATE events SET body = CAST(x'7bff7d' AS TEXT)")
+        with pytest.raises(StoreError, match="event 1 of run run-1 is damaged: "):
+            await store.read("run-1")
+
+
+# --- beside the log ---
+
+
+@pytest.mark.parametrize("change", ["status = 'gone'", "created_at = 9000000000000000000"])
+async def test_a_damaged_line_of_a_list_is_named(url: str, run_sql: RunSql, change: str) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started())
+        run_sql(url, f"UPDATE runs SET {change}")
+        with pytest.raises(StoreError, match="the line of run run-1 in the table runs is damaged"):
+            await store.runs()
+        with pytest.raises(StoreError, match="the line of run run-1 in the table runs is damaged"):
+            await store.run("run-1")
+
+
+async def test_a_damaged_answer_in_the_cache_is_none(url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.cache("paris", [1], 60)
+        run_sql(url, "UPDATE cache SET value = '[1'")
+        assert await store.cached("paris") is None
+
+
+# --- what cannot be written ---
+
+
+@pytest.fixture
+async def guarded() -> AsyncIterator[Path]:
+    """A database with one run, in a directory of the user who runs the test: never root, who may write everything."""
+    # Not in pytest's folders, which nobody else may enter.
+    directory = Path(tempfile.mkdtemp(prefix="leadhand-guarded-"))
+    root = os.geteuid() == 0
+    if root:
+        os.chown(directory, NOBODY, NOBODY)
+        os.seteuid(NOBODY)
+    try:
+        async with aclosing(await open_store(str(directory / "leadhand.db"))) as store:
+            await store.create("run-1", started())
+        yield directory / "leadhand.db"
+    finally:
+        directory.chmod(0o700)
+        if root:
+            os.seteuid(0)
+        shutil.rmtree(directory)
+
+
+async def test_a_database_that_is_read_only_is_refused_when_it_is_opened(guarded: Path) -> None:
+    guarded.chmod(0o400)
+    error = await refused(str(guarded))
+    assert error.what.startswith(f"{guarded} is read-only for this user")
+    assert error.how == "make the file and its directory writable, or name another place with --database"
+    guarded.chmod(0o600)
+    async with aclosing(await open_store(str(guarded))) as store:
+        assert len(await store.read("run-1")) == 1
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["a database", "none yet"])
+async def test_a_directory_that_is_read_only_is_refused(guarded: Path, there: bool) -> None:
+    if not there:
+        guarded.unlink()
+    guarded.parent.chmod(0o500)
+    assert (await refused(str(guarded))).what.startswith(f"the directory of {guarded} is read-only for this user")
+
+
+async def test_a_directory_that_is_closed_is_refused(guarded: Path) -> None:
+    guarded.parent.chmod(0)
+    assert (await refused(str(guarded))).what.startswith(f"the directory of {guarded} is read-only for this user")
+    assert (await refused(str(guarded.parent / "sub/x.db"))).what.endswith("/sub/x.db: Permission denied")
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-shm"])
+async def test_a_log_beside_the_database_that_is_read_only_is_named(guarded: Path, suffix: str) -> None:
+    """As a process of root leaves it behind."""
+    beside = guarded.with_name(guarded.name + suffix)
+    beside.touch(0o400)
+    assert (await refused(str(guarded))).what.startswith(f"{beside} is read-only for this user")
+
+
+async def test_a_directory_of_locks_that_is_read_only_is_named(guarded: Path) -> None:
+    locks = guarded.with_name(guarded.name + ".hosts")
+    locks.chmod(0o500)
+    assert (await refused(str(guarded))).what == f"cannot write in {locks}: Permission denied"
+    locks.chmod(0o700)
+
+
+async def test_whether_a_database_can_be_written_is_found_out_without_a_trace(url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.check_writable()
+        await store.check_writable()
+    for table in TABLES - {"meta"}:
+        assert run_sql(url, f"SELECT count(*) FROM {table}") == [(0,)]
+
+
+async def test_finding_out_is_a_commit_and_not_a_guess(sqlite_url: str) -> None:
+    async with aclosing(await open_store(sqlite_url)) as store:
+        with closing(database_at(sqlite_url).connect(writes=False)) as witness:
+            before = witness.commits()
+            await store.check_writable()
+            assert witness.commits() != before
+
+
+async def test_a_server_that_only_reads_is_found_out(postgres_url: str) -> None:
+    await (await open_store(postgres_url)).aclose()
+    read_only = postgres_url.replace("options=", "options=-cdefault_transaction_read_only%3Don%20")
+    async with aclosing(await open_store(read_only)) as store:
+        with pytest.raises(StoreError, match="is read-only"):
+            await store.check_writable()
