@@ -3,66 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from leadhand.domain.errors import Fenced, NoSuchRun, RunOwned, UsageError
-from leadhand.domain.events import (
-    AnyEvent,
-    AttemptLost,
-    AttemptParked,
-    AttemptReturned,
-    AttemptSettled,
-    Entry,
-    ModelCallBegan,
-    ModelCallReturned,
-    RunClaimed,
-    RunStarted,
-)
-from leadhand.domain.limits import NOTHING, Amount, Ceiling
+from leadhand.domain.events import AnyEvent, AttemptLost, AttemptSettled, Entry, RunClaimed, RunStarted
 from leadhand.domain.listing import RunListing, listing_change
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.value import Json
-from leadhand.ports import AllowanceRefused, Clock, StaleAttempt
-
-
-class _Budget:
-    def __init__(self, ceiling: Ceiling, held_back: Amount) -> None:
-        self.ceiling = ceiling
-        self.held_back = held_back
-        self.spent = NOTHING
-        self.reserved: dict[tuple[str, str], Amount] = {}
-
-    def fits(self, events: Sequence[AnyEvent]) -> bool:
-        total = self.spent
-        for amount in self.reserved.values():
-            total = total + amount
-        for event in events:
-            if isinstance(event, ModelCallBegan):
-                total = total + event.reserved
-                if not (total if event.final else total + self.held_back).fits(self.ceiling):
-                    return False
-        return True
-
-    def apply(self, event: AnyEvent) -> None:
-        match event:
-            case ModelCallBegan():
-                self.reserved[event.attempt, event.call_id] = event.reserved
-            case ModelCallReturned():
-                held = self.reserved.pop((event.attempt, event.call_id), None)
-                if held is None:
-                    return
-                usage = event.usage
-                if usage is None:
-                    self.spent = self.spent + held
-                else:
-                    price = held.nanousd if usage.nanousd is None else usage.nanousd
-                    self.spent = self.spent + usage.amount.evolve(nanousd=price)
-            case AttemptReturned() | AttemptParked() | AttemptLost():
-                for key in [key for key in self.reserved if key[0] == event.attempt]:
-                    self.spent = self.spent + self.reserved.pop(key)
-            case _:
-                pass
+from leadhand.ports import Clock, StaleAttempt
+from leadhand.stores.budget import METERED, Budget, ceilings, counted
 
 
 class MemoryStore:
@@ -73,11 +24,12 @@ class MemoryStore:
         self._host = host
         self._logs: dict[str, list[Entry]] = {}
         self._listings: dict[str, RunListing] = {}
-        self._budgets: dict[str, _Budget] = {}
+        self._budgets: dict[str, Budget] = {}
+        self._over: set[tuple[str, str]] = set()
         self._blobs: dict[str, bytes] = {}
         self._snapshots: dict[tuple[str, str], tuple[int, bytes]] = {}
         self._gates: dict[str, datetime] = {}
-        self._cache: dict[str, tuple[datetime, Json]] = {}
+        self._cache: dict[str, tuple[float, str]] = {}
         self._changed: dict[str, asyncio.Event] = {}
 
     @property
@@ -85,10 +37,12 @@ class MemoryStore:
         return self._host
 
     async def create(self, run_id: str, started: RunStarted) -> Entry:
+        if run_id in self._listings:
+            raise UsageError(f"run {run_id} exists already", "start the run under a new id")
         definition = started.definition
         now = self._clock.now()
         self._logs[run_id] = []
-        self._budgets[run_id] = _Budget(definition.limits.ceiling, definition.held_back)
+        self._budgets[run_id] = Budget(ceilings(definition.limits.ceiling), counted(definition.held_back))
         self._listings[run_id] = RunListing(
             run_id=run_id,
             flow=definition.flow,
@@ -101,7 +55,7 @@ class MemoryStore:
             owner=self._host,
             detached=definition.detached,
         )
-        return self._write(run_id, [started])[0]
+        return self._write(run_id, [started], now)[0]
 
     def append(
         self,
@@ -114,40 +68,35 @@ class MemoryStore:
     ) -> asyncio.Future[list[Entry]]:
         written: asyncio.Future[list[Entry]] = asyncio.get_running_loop().create_future()
         try:
-            self._check(run_id, events, epoch, current)
+            self._admit(run_id, events, epoch, current)
             self._blobs.update(blobs or {})
-            written.set_result(self._write(run_id, events))
+            written.set_result(self._write(run_id, events, self._clock.now()))
         except Exception as error:
             written.set_exception(error)
         return written
 
-    def _check(self, run_id: str, events: Sequence[AnyEvent], epoch: int | None, current: str | None) -> None:
-        if epoch is not None and epoch != self._listing(run_id).epoch:
+    def _admit(self, run_id: str, events: Sequence[AnyEvent], epoch: int | None, current: str | None) -> None:
+        """Take what the events reserve, or raise what refuses them; then nothing of them has happened."""
+        if epoch not in (None, self._listing(run_id).epoch):
             raise Fenced(f"run {run_id} has another owner", "Follow it, or wait until that process has ended.")
-        over = (AttemptSettled, AttemptLost)
-        if current is not None and any(
-            isinstance(entry.event, over) and entry.event.attempt == current for entry in self._logs[run_id]
-        ):
+        if current is not None and (run_id, current) in self._over:
             raise StaleAttempt(f"{current} is over", "Its result no longer counts.")
-        if not self._budgets[run_id].fits(events):
-            raise AllowanceRefused("the call does not fit what is left of the allowance", "Raise the budget.")
+        self._budgets[run_id].apply(event for event in events if isinstance(event, METERED))
 
-    def _write(self, run_id: str, events: Sequence[AnyEvent]) -> list[Entry]:
+    def _write(self, run_id: str, events: Sequence[AnyEvent], now: datetime) -> list[Entry]:
         listing = self._listing(run_id)
-        now = self._clock.now()
         entries = [
             Entry(seq=listing.head_seq + n, at=now, epoch=listing.epoch, event=event)
             for n, event in enumerate(events, start=1)
         ]
         self._logs[run_id] += entries
-        for event in events:
-            self._budgets[run_id].apply(event)
+        self._over |= {(run_id, event.attempt) for event in events if isinstance(event, AttemptSettled | AttemptLost)}
         change = listing_change(list(events))
-        status = change.status or listing.status
+        if change.status is not None:
+            finished_at = now if change.status in ENDED else None
+            listing = listing.evolve(status=change.status, finished_at=finished_at)
         self._listings[run_id] = listing.evolve(
             head_seq=listing.head_seq + len(events),
-            status=status,
-            finished_at=now if status in ENDED else None,
             subtasks=listing.subtasks + change.subtasks,
             completed=listing.completed + change.completed,
             failed=listing.failed + change.failed,
@@ -184,7 +133,7 @@ class MemoryStore:
         if listing.owner is not None:
             raise RunOwned(f"run {run_id} is driven by {listing.owner}", f"Follow it: leadhand runs watch {run_id}")
         self._listings[run_id] = listing.evolve(epoch=listing.epoch + 1, owner=self._host)
-        self._write(run_id, [RunClaimed(owner=self._host)])
+        self._write(run_id, [RunClaimed(owner=self._host)], self._clock.now())
         return listing.epoch + 1
 
     async def release(self, run_id: str, epoch: int) -> None:
@@ -200,11 +149,11 @@ class MemoryStore:
     async def runs(
         self, *, status: RunStatus | None = None, text: str = "", limit: int = 50, before: str | None = None
     ) -> list[RunListing]:
-        found = [
-            await self.run(run_id)
-            for run_id in sorted(self._listings, reverse=True)
-            if before is None or run_id < before
-        ]
+        newest_first = list(reversed(self._listings))  # a dictionary keeps the order in which they were made
+        if before is not None:
+            self._listing(before)
+            newest_first = newest_first[newest_first.index(before) + 1 :]
+        found = [await self.run(run_id) for run_id in newest_first]
         wanted = [run for run in found if status in (None, run.status) and text.lower() in run.request.lower()]
         return wanted[:limit]
 
@@ -212,9 +161,13 @@ class MemoryStore:
         return self._blobs[digest]
 
     async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
-        self._snapshots[run_id, schema] = (seq, body)
+        self._listing(run_id)
+        kept = self._snapshots.get((run_id, schema))
+        if kept is None or kept[0] <= seq:
+            self._snapshots[run_id, schema] = (seq, body)
 
     async def snapshot(self, run_id: str, schema: str) -> tuple[int, bytes] | None:
+        self._listing(run_id)
         return self._snapshots.get((run_id, schema))
 
     async def pass_gate(self, name: str, interval_s: float) -> float:
@@ -223,12 +176,16 @@ class MemoryStore:
         self._gates[name] = free + timedelta(seconds=interval_s)
         return (free - now).total_seconds()
 
+    async def hold_gate(self, name: str, seconds: float) -> None:
+        until = self._clock.now() + timedelta(seconds=seconds)
+        self._gates[name] = max(until, self._gates.get(name, until))
+
     async def cached(self, key: str) -> Json | None:
         kept = self._cache.get(key)
-        return kept[1] if kept is not None and kept[0] > self._clock.now() else None
+        return json.loads(kept[1]) if kept is not None and kept[0] > self._clock.now().timestamp() else None
 
     async def cache(self, key: str, value: Json, ttl_s: float) -> None:
-        self._cache[key] = (self._clock.now() + timedelta(seconds=ttl_s), value)
+        self._cache[key] = (self._clock.now().timestamp() + ttl_s, json.dumps(value))
 
     async def aclose(self) -> None:
         for run_id, listing in self._listings.items():

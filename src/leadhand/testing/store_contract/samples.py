@@ -1,0 +1,124 @@
+"""Events to tell apart, calls that cost something, and what a follower is given: the words of the contract."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.events import (
+    AnyEvent,
+    AttemptLost,
+    Entry,
+    ModelCallBegan,
+    ModelCallReturned,
+    RunPaused,
+    RunStarted,
+)
+from leadhand.domain.limits import NOTHING, Amount, Limits, Usage
+from leadhand.domain.run import ModelChoice, RunDefinition
+from leadhand.ports import AllowanceRefused, ContextStore
+
+PATIENCE_S = 10.0
+"""Nothing here takes long; this only ends a test that would wait for ever."""
+
+ATTEMPT = "wo-001.0/a1"
+UNLIMITED = Limits(budget_nanousd=None)
+
+
+def started(
+    request: str = "Travel advice for Paris",
+    *,
+    limits: Limits = UNLIMITED,
+    held_back: Amount = NOTHING,
+    detached: bool = False,
+) -> RunStarted:
+    """The first event of a run."""
+    return RunStarted(
+        definition=RunDefinition(
+            request=request,
+            flow="work-order",
+            models=ModelChoice(default="offline"),
+            limits=limits,
+            held_back=held_back,
+            detached=detached,
+        )
+    )
+
+
+def pauses(*reasons: str) -> list[AnyEvent]:
+    """Events that can be told apart."""
+    return [RunPaused(reason=reason) for reason in reasons]
+
+
+def reasons(entries: list[Entry]) -> list[str]:
+    """Which :func:`pauses` these are."""
+    return [entry.event.reason for entry in entries if isinstance(entry.event, RunPaused)]
+
+
+def began(call: str, reserved: Amount, *, attempt: str = ATTEMPT, final: bool = False) -> ModelCallBegan:
+    """A model call that reserves an amount."""
+    return ModelCallBegan(attempt=attempt, call_id=call, model="offline", reserved=reserved, final=final)
+
+
+def tokens(number: int) -> Amount:
+    return Amount(tokens=number)
+
+
+def returned(call: str, usage: Usage | None, *, attempt: str = ATTEMPT) -> ModelCallReturned:
+    """The return of a model call that used ``usage``; None: nobody knows."""
+    return ModelCallReturned(attempt=attempt, call_id=call, model="offline", usage=usage)
+
+
+def lost(attempt: str = ATTEMPT) -> AttemptLost:
+    return AttemptLost(
+        attempt=attempt, failure=Failure.model_validate({"message": "", "type": "lost", "class": FailureClass.LOST})
+    )
+
+
+async def fits(store: ContextStore, run_id: str, amount: Amount, *, final: bool = False) -> bool:
+    """Whether a call could reserve this much now. It is given back before anybody looks."""
+    probe = f"probe-{time.monotonic_ns()}"
+    nothing = Usage(requests=0, nanousd=0)
+    try:
+        await store.append(run_id, [began(probe, amount, final=final), returned(probe, nothing)])
+    except AllowanceRefused:
+        return False
+    return True
+
+
+async def tokens_left(store: ContextStore, run_id: str, *, final: bool = False) -> int:
+    """How many tokens a call could reserve now, up to a thousand."""
+    fitting, too_many = -1, 1_001
+    while too_many - fitting > 1:
+        middle = (fitting + too_many) // 2
+        if await fits(store, run_id, tokens(middle), final=final):
+            fitting = middle
+        else:
+            too_many = middle
+    return fitting
+
+
+async def collected(following: AsyncIterator[list[Entry]], until: int) -> list[Entry]:
+    """What a follower is given, up to the sequence ``until``."""
+    entries: list[Entry] = []
+    async with asyncio.timeout(PATIENCE_S):
+        async for news in following:
+            entries += news
+            if entries[-1].seq >= until:
+                break
+    await closed(following)
+    return entries
+
+
+async def closed(following: Any) -> None:
+    """Stop following."""
+    await following.aclose()
+
+
+async def next_of(following: AsyncIterator[list[Entry]]) -> list[Entry]:
+    """What a follower is given next."""
+    async with asyncio.timeout(PATIENCE_S):
+        return await anext(following)

@@ -1,0 +1,47 @@
+"""The contract of every context store, held by each of ours: in memory, SQLite, PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import pytest
+
+from leadhand.ports import ContextStore
+from leadhand.project.clock import SystemClock
+from leadhand.stores.opening import open_store
+from leadhand.testing.memory_store import MemoryStore
+from leadhand.testing.store_contract import ContextStoreContract, OneStoreContract
+
+
+class TestMemoryStore(OneStoreContract):
+    """One process, so only what a store owes to one."""
+
+    @pytest.fixture
+    async def store(self) -> AsyncIterator[ContextStore]:
+        async with aclosing(MemoryStore(SystemClock())) as store:
+            yield store
+
+
+class TestSqliteStore(ContextStoreContract):
+    @pytest.fixture
+    async def store(self, sqlite_url: str) -> AsyncIterator[ContextStore]:
+        async with aclosing(await open_store(sqlite_url)) as store:
+            yield store
+
+    @pytest.fixture
+    async def second_store(self, store: ContextStore, sqlite_url: str) -> AsyncIterator[ContextStore]:
+        async with aclosing(await open_store(sqlite_url)) as store:
+            yield store
+
+
+class TestPostgresStore(ContextStoreContract):
+    @pytest.fixture
+    async def store(self, postgres_url: str) -> AsyncIterator[ContextStore]:
+        async with aclosing(await open_store(postgres_url)) as store:
+            yield store
+
+    @pytest.fixture
+    async def second_store(self, store: ContextStore, postgres_url: str) -> AsyncIterator[ContextStore]:
+        async with aclosing(await open_store(postgres_url)) as store:
+            yield store
