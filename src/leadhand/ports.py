@@ -31,7 +31,8 @@ class Work:
     """An attempt, complete with what its worker needs: made from the log by the controller.
 
     ``calls`` is what its lineage did so far; finished calls are not made again. ``needs`` are the results the subtask
-    uses, by key. ``faults`` says what is wrong with a thought (its structured value, its text), None for a subtask.
+    uses, by key. ``compacted`` says through which turn, and to how many characters, tools' answers are shortened for
+    the model. ``faults`` says what is wrong with a thought (its structured value, its text), None for a subtask.
     """
 
     run_id: str
@@ -40,6 +41,7 @@ class Work:
     attempt: AttemptState
     brief: Brief
     calls: tuple[ModelTurn | ToolEvidence, ...] = ()
+    compacted: tuple[int, int] = (-1, 0)
     subtask: Subtask | None = None
     needs: Mapping[str, ResultData] = field(default_factory=dict[str, ResultData])
     faults: Callable[[Json, str], list[str]] | None = None

@@ -59,14 +59,11 @@ async def test_a_pace_that_is_used_grows_and_one_that_is_not_stays(pace: Pace):
 
 
 async def test_a_refusal_halves_the_pace_once_for_all_calls_that_were_under_way_together(pace: Pace):
-    inside = 0
+    together = asyncio.Barrier(40)
 
     async def refused() -> None:
-        nonlocal inside
         async with pace.turn() as round_:
-            inside += 1
-            while inside < 40:
-                await asyncio.sleep(0)
+            await together.wait()
             await pace.refused(round_, None)
 
     await asyncio.gather(*(refused() for _ in range(40)))

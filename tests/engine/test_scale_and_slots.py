@@ -12,6 +12,7 @@ import pytest
 from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import ask, plan
+from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ToolReturn
@@ -184,7 +185,8 @@ async def test_blocking_calls_run_on_threads_of_our_own_so_many_at_once():
 
 
 async def test_an_order_of_many_shards_is_reviewed_in_parallel(open_world: Any):
-    models = FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(130))))
+    wide = ModelProfile(name="fake", free=True, window=200_000)
+    models = FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(130))), profile=wide)
     world = open_world(models, [Bench().look])
     state = await world.run()
 

@@ -7,12 +7,22 @@ from typing import Any
 
 import pytest
 
-from engine.fakes import FakeModels, calls
+from engine.fakes import FakeModels, calls, down
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
-from leadhand.domain.conversation import ToolMessage, UserMessage
-from leadhand.domain.events import AttemptReturned, AttemptScheduled, ModelCallBegan, ToolCallBegan, ToolCallReturned
+from leadhand.domain.conversation import ModelRequest, ToolMessage, UserMessage
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.events import (
+    AttemptReturned,
+    AttemptScheduled,
+    ConversationCompacted,
+    ModelCallBegan,
+    ToolCallBegan,
+    ToolCallReturned,
+)
 from leadhand.domain.limits import Limits
+from leadhand.domain.run import RunStatus
+from leadhand.tools.decorator import tool
 
 
 def asked(models: FakeModels) -> dict[str, int]:
@@ -280,3 +290,39 @@ async def test_a_result_that_does_not_meet_its_conditions_is_done_again_with_the
 
     assert state.status == "succeeded"
     assert "does not contain 'metres'" in str(models.requests("work")[1].messages)
+
+
+async def test_a_conversation_that_outgrows_the_window_is_shortened_and_goes_on(open_world: Any):
+    """What was told in full is in the log all the same, and a takeover goes on with what was shortened."""
+    told: list[int] = []
+
+    def picky(request: ModelRequest, facts: dict[str, Any]) -> Any:
+        size = sum(len(message.content) for message in request.messages if isinstance(message, ToolMessage))
+        told.append(size)
+        return down("too long", "too_large", "context_length") if size > 2_000 else "It is long."
+
+    @tool
+    async def read() -> str:
+        """Read all of it."""
+        return "x" * 100_000
+
+    world = open_world(FakeModels(plan(ask("a", "read")), work=picky), [read])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert told[0] > 100_000
+    assert 900 < told[-1] < 2_000
+    assert [event.keep for event in await world.events(ConversationCompacted)] == [4_000, 1_000]
+    (call,) = await world.events(ToolCallReturned)
+    assert call.ok
+
+
+async def test_a_conversation_in_which_nothing_is_left_to_shorten_fails_as_too_large(open_world: Any):
+    bench = Bench()
+    too_long = down("too long", "too_large", "context_length")
+    world = open_world(FakeModels(plan(ask("a", "measure", n=1)), work=too_long), [bench.measure])
+    state = await world.run()
+
+    assert state.subtasks["wo-001.0"].failure.class_ is FailureClass.TOO_LARGE
+    assert await world.events(ConversationCompacted) == []
+    assert bench.counts["measure"] == 1

@@ -30,7 +30,7 @@ from leadhand.tools.toolbox import Toolbox
 
 from .fakes import FakeModels, FixedClock
 
-PATIENCE_S = 5.0
+PATIENCE_S = 60.0
 """Nothing here takes long; this only ends a test that would wait for ever."""
 
 _E = TypeVar("_E", bound=AnyEvent)
@@ -89,10 +89,11 @@ class World:
 
     async def start(self, request: str = "do it") -> str:
         """Make a run, and return its id."""
+        window = self.models.profile("fake").window
         definition = RunDefinition(
             request=request,
             flow="work-order",
-            models=ModelChoice(default="fake"),
+            models=ModelChoice(default="fake", windows={"fake": window} if window is not None else {}),
             tools=self.toolbox.specs(),
             limits=self.limits,
             approve=self._approve,

@@ -174,6 +174,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         finish_reason="tool_calls",
         duration_ms=812,
     ),
+    events.ConversationCompacted(attempt="wo-001.0/a1", through=1, keep=4_000),
     events.ToolCallBegan(
         attempt=ATTEMPT, call_id="wo-001.0/t0/c0", tool="book", args={"place": "Chez Zoé"}, effect=Effect.ONCE
     ),

@@ -144,6 +144,7 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.AttemptStarted: attempts.attempt_started,
     ev.ModelCallBegan: calls.model_began,
     ev.ModelCallReturned: calls.model_returned,
+    ev.ConversationCompacted: calls.compacted,
     ev.ToolCallBegan: calls.tool_began,
     ev.ToolCallReturned: calls.tool_returned,
     ev.AttemptReturned: attempts.attempt_returned,

@@ -48,6 +48,7 @@ def scheduled(state: RunState, _entry: ev.Entry, event: ev.AttemptScheduled) -> 
         ),
         calls=() if afresh else assignment.calls,
         begun=(),
+        compacted=(-1, 0) if afresh else assignment.compacted,
     )
     state.parked.pop(key, None)
     state.retrying.pop(key, None)

@@ -38,6 +38,13 @@ def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturne
         state.assignments[key] = assignment._replace(calls=(*assignment.calls, turn))
 
 
+def compacted(state: RunState, _entry: ev.Entry, event: ev.ConversationCompacted) -> None:
+    assignment = current(state, event.attempt)
+    if assignment is not None:
+        key = assignment.assignment.assignment_id
+        state.assignments[key] = assignment._replace(compacted=(event.through, event.keep))
+
+
 def tool_began(state: RunState, _entry: ev.Entry, event: ev.ToolCallBegan) -> None:
     assignment = current(state, event.attempt)
     if assignment is not None:

@@ -26,6 +26,11 @@ def split_key(key: str) -> tuple[str, int]:
     return order, int(index)
 
 
+def page_id(number: int) -> str:
+    """The assignment that writes the ``number``-th page of a plan, counted from 1."""
+    return "plan" if number == 1 else f"plan-{number}"
+
+
 def attempt_id(assignment: str, number: int) -> str:
     """The id of the ``number``-th attempt at an assignment, counted from 1."""
     return f"{assignment}/a{number}"

@@ -58,7 +58,8 @@ def retry(
         case FailureClass.INVALID:
             if count >= limits.max_repairs or failure.type not in REPAIRABLE:
                 return None
-            afresh = not acted and (tool is None or tool.effect is not Effect.ONCE)
+            # An answer that was too long is written anew; what was found out before it stays.
+            afresh = failure.type != CUT and not acted and (tool is None or tool.effect is not Effect.ONCE)
         case FailureClass.LOST:
             if count >= MOST_LOSSES:
                 return None
@@ -73,8 +74,10 @@ def retry(
     return Retry(not_before=not_before, afresh=afresh, feedback=told)
 
 
-REPAIRABLE = frozenset({"unproven", "bad_thought", "unmet_check"})
-"""Kinds of ``invalid`` that the gate found in a finished result: the worker has not yet been told."""
+CUT = "cut_answer"
+"""The kind of ``invalid`` that an answer is which did not fit into its tokens."""
+REPAIRABLE = frozenset({"unproven", "bad_thought", "unmet_check", CUT})
+"""Kinds of ``invalid`` that the worker has not yet been told of, most of them found by the gate."""
 
 
 def backoff_s(count: int, key: str) -> float:

@@ -28,10 +28,14 @@ ENDED = frozenset({RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, Run
 
 
 class ModelChoice(Value):
-    """Which model takes which role; a role that is not named takes ``default``."""
+    """Which model takes which role; a role that is not named takes ``default``.
+
+    ``windows`` holds the context windows in tokens, by model, as far as they are known.
+    """
 
     default: str
     roles: dict[str, str] = {}
+    windows: dict[str, int] = {}
 
     def of(self, role: str) -> str:
         return self.roles.get(role, self.default)

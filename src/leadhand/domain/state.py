@@ -125,6 +125,7 @@ class AssignmentState(NamedTuple):
     """One assignment: its current attempt, the classes it failed with before, and what its lineage did so far.
 
     ``calls`` and ``begun`` are dropped once it is closed, so that a run of ten thousand subtasks stays small.
+    ``compacted`` says through which turn, and to how many characters, what tools answered is shortened for the model.
     ``value`` is a thought's structured result.
     """
 
@@ -133,6 +134,7 @@ class AssignmentState(NamedTuple):
     failures: tuple[FailureClass, ...] = ()
     calls: tuple[ModelTurn | ToolEvidence, ...] = ()
     begun: tuple[BegunCall, ...] = ()
+    compacted: tuple[int, int] = (-1, 0)
     ok: bool = False
     result: WorkResult | None = None
     value: Json = None

@@ -6,9 +6,10 @@ import re
 from typing import TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from .assignment import Assignment, Role
-from .ids import order_id
+from .ids import order_id, page_id
 from .lifecycle import SubtaskStatus
 from .outcome import answer_sources
 from .review import Decision, Review
@@ -27,7 +28,7 @@ def thought_faults(state: RunState, assignment: Assignment, value: Json, text: s
     """
     match assignment.role:
         case Role.PLAN:
-            return _plan_faults(state, value)
+            return _plan_faults(state, assignment, value)
         case Role.REVIEW:
             return _review_faults(state, assignment, value)
         case Role.COMPOSE:
@@ -47,14 +48,37 @@ def parse(shape: type[_V], value: Json) -> tuple[_V | None, list[str]]:
         ]
 
 
-def _plan_faults(state: RunState, value: Json) -> list[str]:
-    plan, found = parse(Plan, value)
-    if plan is None:
+def planned(state: RunState) -> list[ProposedSubtask]:
+    """The subtasks on the pages of the plan that are there, in order."""
+    subtasks: list[ProposedSubtask] = []
+    number = 1
+    while (page := state.assignments.get(page_id(number))) is not None and page.ok:
+        subtasks += Plan.model_validate(page.value).subtasks
+        number += 1
+    return subtasks
+
+
+def _plan_faults(state: RunState, assignment: Assignment, value: Json) -> list[str]:
+    page, found = parse(Plan, value)
+    if page is None:
         return found
-    if not plan.subtasks:
-        return [] if plan.cannot else ["the plan has no subtasks, and names nothing that cannot be done"]
-    order = issue(plan.subtasks, order_id(len(state.orders) + 1), plan.goal)
+    before = planned(state) if assignment.options.get("first") else []
+    if not page.subtasks:
+        if page.more:
+            return ["there are no subtasks on this page, and yet more are to come"]
+        return [] if page.cannot or before else ["the plan has no subtasks, and names nothing that cannot be done"]
+    known = {_call(subtask): index for index, subtask in enumerate(before) if subtask.tool is not None}
+    again = next((subtask for subtask in page.subtasks if _call(subtask) in known), None)
+    if again is not None:
+        where = known[_call(again)]
+        return [f"{again.name} repeats subtask {where} of an earlier page: go on after what was planned before"]
+    order = issue((*before, *page.subtasks), order_id(len(state.orders) + 1), page.goal)
     return faults(order, state.tools, state.subtasks)
+
+
+def _call(subtask: ProposedSubtask) -> str:
+    """What a subtask does, to know it again."""
+    return to_json((subtask.tool, subtask.args, subtask.needs, subtask.expected_output)).decode()
 
 
 def _review_faults(state: RunState, assignment: Assignment, value: Json) -> list[str]:

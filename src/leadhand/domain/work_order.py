@@ -92,6 +92,7 @@ class Plan(Value):
     goal: str = Field(min_length=1, description="the request in one line")
     subtasks: tuple[ProposedSubtask, ...] = ()
     cannot: tuple[OutOfReach, ...] = Field(default=(), description="parts of the request that no tool covers")
+    more: bool = Field(default=False, description="the request needs further subtasks, which the next page will hold")
 
 
 def issue(plan: Sequence[ProposedSubtask], order: str, goal: str, repairs: str | None = None) -> WorkOrder:

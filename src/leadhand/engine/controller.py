@@ -225,6 +225,7 @@ def work_of(state: RunState, flow: Flow, key: str) -> Work:
         attempt=assignment.attempt,
         brief=flow.brief(state, assignment.assignment),
         calls=assignment.calls,
+        compacted=assignment.compacted,
         subtask=subtask.subtask if subtask is not None else None,
         needs=needs,
         faults=None if subtask is not None else partial(thought_faults, state, assignment.assignment),

@@ -8,13 +8,14 @@ from dataclasses import replace
 from leadhand.domain.errors import Failure, LeadhandError
 from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarted
 from leadhand.domain.work_result import WorkResult
+from leadhand.engine.conversation import Conversation
 from leadhand.engine.lead import Lead
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.slots import TimeIsUp, bounded
 from leadhand.engine.tool_calls import ToolCalls
-from leadhand.engine.turns import Conversation, Parked, Turns
+from leadhand.engine.turns import Parked, Turns
 from leadhand.engine.worker import Worker
 from leadhand.ports import ContextStore, Work
 

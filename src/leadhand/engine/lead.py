@@ -9,8 +9,9 @@ from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import Json
 from leadhand.domain.work_order import Plan, ProposedSubtask
 from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.engine.conversation import Conversation, Turn
 from leadhand.engine.gate import argument_faults, schema_faults
-from leadhand.engine.turns import Conversation, Turn, Turns
+from leadhand.engine.turns import Turns
 from leadhand.ports import ModelError, Work
 
 

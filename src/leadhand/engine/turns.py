@@ -1,25 +1,22 @@
-"""The turns of one attempt: ask, make the calls of the reply, ask again; rebuilt from the log, anywhere."""
+"""The turns of one attempt: ask, make the calls of the reply, ask again."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 from leadhand.domain.assignment import OpenCall
-from leadhand.domain.conversation import AssistantMessage, Message, ModelReply, ToolCall, ToolMessage, UserMessage
+from leadhand.domain.conversation import Message, ModelReply, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.events import ConversationCompacted
 from leadhand.domain.ids import model_call_id, tool_call_id
-from leadhand.domain.state import Answered, ModelTurn, ToolEvidence
-from leadhand.domain.tool import ApprovalPolicy, Effect, Source, ToolSpec
-from leadhand.domain.value import Json
+from leadhand.domain.state import Answered
+from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
+from leadhand.engine.conversation import Conversation, Done, Turn
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import Ask, ModelCalls
-from leadhand.engine.prompting import opening
 from leadhand.engine.tool_calls import Outcome, ToolCalls, denied
-from leadhand.ports import Work
+from leadhand.ports import ModelError, Work
 
 GIVE_UP = "give_up"
 GIVE_UP_SPEC = ToolSpec(
@@ -34,10 +31,6 @@ GIVE_UP_SPEC = ToolSpec(
 )
 
 
-PASSING = frozenset({FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.LOST})
-"""Failures of a call that the controller answers with a further attempt; a model could not mend them."""
-
-
 class Parked(Exception):
     """The attempt must wait for others: it ends here, and another attempt continues it."""
 
@@ -48,126 +41,6 @@ class Parked(Exception):
 
 class GaveUp(Exception):
     """The worker said that it cannot do its subtask."""
-
-
-@dataclass(slots=True)
-class Done:
-    """A finished tool call as the conversation needs it."""
-
-    call_id: str
-    tool: str
-    ok: bool
-    summary: str | None = None
-    raw: Json = None
-    sources: tuple[Source, ...] = ()
-    sample: bool = False
-    failure: Failure | None = None
-
-    def content(self) -> str:
-        """What the model is told of the call: JSON."""
-        if self.failure is not None:
-            return json.dumps({"isError": True, "message": self.failure.message, "class": self.failure.class_.value})
-        told = {"summary": self.summary, "raw": self.raw}
-        if self.sources:
-            told["sources"] = [source.model_dump() for source in self.sources]
-        if self.sample:
-            told["sample"] = True
-        return json.dumps({key: value for key, value in told.items() if value is not None}, ensure_ascii=False)
-
-
-@dataclass(slots=True)
-class Turn:
-    """One reply of the model (or, as turn 0, the call that the order itself asks for), and what its calls came to."""
-
-    number: int
-    message: AssistantMessage
-    value: Json = None
-    done: dict[int, Done] = field(default_factory=dict[int, Done])
-
-    @property
-    def said(self) -> AssistantMessage:
-        """The message as the model said it: a structured answer is its value, written out."""
-        if self.value is None or self.message.text or self.message.tool_calls:
-            return self.message
-        return self.message.model_copy(update={"text": json.dumps(self.value, ensure_ascii=False)})
-
-
-class Conversation:
-    """The turns of an attempt's lineage. Nothing in it is kept anywhere but in the log."""
-
-    def __init__(self, work: Work, turns: list[Turn]) -> None:
-        self._work = work
-        self.turns = turns
-
-    @classmethod
-    async def rebuilt(cls, work: Work, log: RunLog) -> Conversation:
-        """The conversation as the log of the lineage has it, with large payloads fetched.
-
-        Calls that failed in passing are as if they had not been made: they are made again, under the same key.
-        """
-        turns: dict[int, Turn] = {}
-        finished: list[ToolEvidence] = []
-        for call in work.calls:
-            if isinstance(call, ModelTurn):
-                number = int(call.call_id.rpartition("/t")[2])
-                turns[number] = Turn(number=number, message=call.message, value=call.value)
-            elif call.failure is None or call.failure.class_ not in PASSING:
-                finished.append(call)
-        for evidence in finished:
-            number, position = (int(part) for part in evidence.call_id.rpartition("/t")[2].split("/c"))
-            if number not in turns:
-                turns[number] = Turn(
-                    number=number, message=ordered_call(evidence.call_id, evidence.tool, evidence.args)
-                )
-            turns[number].done[position] = Done(
-                call_id=evidence.call_id,
-                tool=evidence.tool,
-                ok=evidence.ok,
-                summary=evidence.summary,
-                raw=await log.unpack(evidence.raw),
-                sources=evidence.sources,
-                sample=evidence.sample,
-                failure=evidence.failure,
-            )
-        return cls(work, [turns[number] for number in sorted(turns)])
-
-    def messages(self, objection: Callable[[Turn], str]) -> tuple[Message, ...]:
-        """Everything said so far. ``objection`` says what was wrong with a reply that ended a turn and did not do."""
-        said: list[Message] = list(opening(self._work.brief))
-        if self._work.attempt.feedback:
-            said.append(UserMessage(text=f"An earlier try was not accepted: {self._work.attempt.feedback}"))
-        for turn in self.turns:
-            said.append(turn.said)
-            for position, call in enumerate(turn.message.tool_calls):
-                done = turn.done.get(position)
-                if done is not None:
-                    said.append(ToolMessage(call_id=call.id, name=call.name, content=done.content(), ok=done.ok))
-                else:  # no tool was offered, and no conversation may leave a call without its answer
-                    refusal = json.dumps({"isError": True, "message": objection(turn)})
-                    said.append(ToolMessage(call_id=call.id, name=call.name, content=refusal, ok=False))
-            if not turn.message.tool_calls:
-                said.append(UserMessage(text=objection(turn)))
-        return tuple(said)
-
-    @property
-    def finished(self) -> Iterable[Done]:
-        """Every finished tool call, in order."""
-        for turn in self.turns:
-            yield from (turn.done[position] for position in sorted(turn.done))
-
-    @property
-    def replies(self) -> int:
-        """How often a model was asked."""
-        return sum(1 for turn in self.turns if turn.number > 0)
-
-
-def ordered_call(call_id: str, tool: str, args: dict[str, Json]) -> AssistantMessage:
-    """The call that an order asks for, as if a model had made it: turn 0.
-
-    Its id in the conversation is nine letters and digits: Mistral takes no other, OpenAI none above forty characters.
-    """
-    short = hashlib.sha256(call_id.encode()).hexdigest()[:9]
-    return AssistantMessage(tool_calls=(ToolCall(id=short, name=tool, arguments=args),))
 
 
 class Turns:
@@ -189,29 +62,41 @@ class Turns:
         self._specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.brief.tools}
 
     async def ask(self, conversation: Conversation, objection: Callable[[Turn], str]) -> Turn:
-        """One more reply of the model, committed. Raises ModelError."""
+        """One more reply of the model, committed. Raises ModelError.
+
+        When the conversation outgrows the model's window, what tools answered is shortened, and it is asked again.
+        """
         work = self._work
         number = conversation.turns[-1].number + 1 if conversation.turns else 1
-        limits = work.definition.limits
-        specs = tuple(self._specs.values())
-        reply: ModelReply = await self._models.ask(
-            self._log,
-            work.attempt.attempt,
-            Ask(
-                call_id=model_call_id(work.assignment.assignment_id, number),
-                model=work.definition.models.of(work.assignment.role),
-                messages=conversation.messages(objection),
-                tools=(*specs, GIVE_UP_SPEC) if specs and work.subtask is not None else specs,
-                output=work.brief.output,
-                max_tokens=limits.max_output_tokens,
-                deadline_s=limits.attempt_timeout_s,
-                final=work.brief.final,
-            ),
-            self._on_text if work.brief.draft else None,
-        )
+        while True:
+            try:
+                reply = await self._ask(number, conversation.messages(objection))
+                break
+            except ModelError as error:
+                if error.failure.class_ is not FailureClass.TOO_LARGE or not conversation.compact():
+                    raise
+                through, keep = conversation.compacted
+                await self._log.append(ConversationCompacted(attempt=work.attempt.attempt, through=through, keep=keep))
         turn = Turn(number=number, message=reply.message, value=reply.value)
         conversation.turns.append(turn)
         return turn
+
+    async def _ask(self, number: int, messages: tuple[Message, ...]) -> ModelReply:
+        work = self._work
+        limits = work.definition.limits
+        specs = tuple(self._specs.values())
+        question = Ask(
+            call_id=model_call_id(work.assignment.assignment_id, number),
+            model=work.definition.models.of(work.assignment.role),
+            messages=messages,
+            tools=(*specs, GIVE_UP_SPEC) if specs and work.subtask is not None else specs,
+            output=work.brief.output,
+            max_tokens=limits.max_output_tokens,
+            deadline_s=limits.attempt_timeout_s,
+            final=work.brief.final,
+        )
+        on_text = self._on_text if work.brief.draft else None
+        return await self._models.ask(self._log, work.attempt.attempt, question, on_text)
 
     async def call(self, turn: Turn) -> None:
         """Make every call of a turn that is still open, in parallel; their order in the log is that of their ends.

@@ -8,8 +8,9 @@ from leadhand.domain.tool import Source
 from leadhand.domain.value import Json
 from leadhand.domain.work_order import Subtask
 from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.engine.conversation import PASSING, Conversation, Done, Turn, ordered_call
 from leadhand.engine.gate import Unresolved, argument_faults, resolved, unmet
-from leadhand.engine.turns import PASSING, Conversation, Done, GaveUp, Turn, Turns, ordered_call
+from leadhand.engine.turns import GaveUp, Turns
 from leadhand.ports import ModelError, Work
 
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from typing import Any
 
-from leadhand.domain.assignment import Assignment
+from leadhand.domain.assignment import Assignment, Role
 from leadhand.domain.conversation import OutputSpec
 from leadhand.domain.outcome import answer_sources, gaps, presentable, source_numbers
 from leadhand.domain.review import Review
+from leadhand.domain.run import Gap
 from leadhand.domain.state import RunState, SubtaskState
+from leadhand.domain.thoughts import planned
 from leadhand.domain.value import Value
-from leadhand.domain.work_order import Plan
+from leadhand.domain.work_order import Plan, Subtask
 
 from .flow import Brief
+from .room import fitting, page_size, room, tokens
+
+CONTEXT = 4_000
+"""Characters of the request that those are told who need it for context only."""
 
 
 @cache
@@ -28,13 +35,26 @@ def _tools(state: RunState) -> list[dict[str, Any]]:
     ]
 
 
-def _request(state: RunState) -> dict[str, Any]:
-    return {"request": state.definition.request, "today": state.created_at.date().isoformat()}
+def common(state: RunState, most: int | None = None) -> dict[str, Any]:
+    """What every brief holds: the request (its beginning, when a part of it will do) and the date of its day."""
+    request = state.definition.request
+    if most is not None and len(request) > most:
+        request = f"{request[:most]} … (cut: {len(request):,} characters in all)"
+    return {"request": request, "today": state.created_at.date().isoformat()}
 
 
-def plan(state: RunState) -> Brief:
-    """The request and the tools: which subtasks, in one order."""
-    return Brief(prompt="plan", facts={**_request(state), "tools": _tools(state)}, output=_output("plan", Plan))
+def plan(state: RunState, assignment: Assignment) -> Brief:
+    """The request and the tools: which subtasks, in one order. A further page is told where it goes on."""
+    facts: dict[str, Any] = {**common(state), "tools": _tools(state), "page": {"most": page_size(state)}}
+    first = assignment.options.get("first", 0)
+    if first:
+        latest = [
+            {"index": first - back, "name": subtask.name, "tool": subtask.tool, "args": subtask.args}
+            for back, subtask in enumerate(reversed(planned(state)), start=1)
+        ]
+        space = max(room(state, Role.PLAN) - tokens(facts), 200)
+        facts["page"] |= {"first_index": first, "planned_before": list(reversed(fitting(latest, space)))}
+    return Brief(prompt="plan", facts=facts, output=_output("plan", Plan))
 
 
 def work(state: RunState, assignment: Assignment) -> Brief:
@@ -42,7 +62,7 @@ def work(state: RunState, assignment: Assignment) -> Brief:
     subtask = state.subtasks[assignment.assignment_id]
     facts: dict[str, Any] = {
         "task": "work",
-        **_request(state),
+        **common(state, CONTEXT),
         "subtask": {
             "name": subtask.subtask.name,
             "tool": subtask.subtask.tool,
@@ -63,26 +83,28 @@ def work(state: RunState, assignment: Assignment) -> Brief:
 
 def review(state: RunState, assignment: Assignment) -> Brief:
     """The subtasks of one shard with their results or errors: a verdict for each, and what is missing."""
-    order = state.orders[state.subtasks[assignment.covers[0]].order]
+    order = state.orders[assignment.options["work_order_id"]]
     composing = bool(assignment.options.get("compose"))
+    whole = bool(assignment.options.get("whole", True))
     facts: dict[str, Any] = {
-        **_request(state),
+        **common(state, None if whole else CONTEXT),
         "tools": _tools(state),
         "plan_cannot": [part.model_dump() for part in state.cannot],
         "order": {"work_order_id": order.order.work_order_id, "goal": order.order.goal},
-        "subtasks": [_judged(state.subtasks[key]) for key in assignment.covers],
+        "subtasks": [judged(state.subtasks[key]) for key in assignment.covers],
         "accepted": [
             {"subtask": other.key, "name": other.subtask.name, "summary": other.data.summary}
-            for other in (presentable(state) if len(state.orders) > 1 else ())
+            for other in (presentable(state) if len(state.orders) > 1 and whole else ())
             if other.order != order.order.work_order_id and other.data is not None
         ],
         "compose": composing,
-        "judge_only": not assignment.options.get("whole", True),
+        "judge_only": not whole,
         "last_order": len(state.orders) >= state.definition.limits.max_steps,
     }
-    others = [key for key in order.order.subtask_keys() if key not in assignment.covers]
-    if others and not facts["judge_only"]:
-        facts["also_ordered"] = [state.subtasks[key].subtask.name for key in others]
+    covered = set(assignment.covers)
+    others = [state.subtasks[key].subtask for key in order.order.subtask_keys() if key not in covered]
+    if others and whole:
+        _also_ordered(facts, others, room(state, Role.REVIEW) - tokens(facts))
     if composing:
         sources = answer_sources(state, assignment.covers)
         numbers = source_numbers(sources)
@@ -91,36 +113,72 @@ def review(state: RunState, assignment: Assignment) -> Brief:
             data = state.subtasks[key].data
             if shown["result"] is not None and data is not None:
                 shown["result"]["sources"] = [numbers[source.title, source.url] for source in data.sources]
-        facts["gaps"] = [_gap_facts(gap.model_dump(mode="json")) for gap in gaps(state) if gap.subtask_index is None]
+        facts["gaps"] = [_gap_facts(gap) for gap in gaps(state) if gap.subtask_index is None]
     return Brief(prompt="review", facts=facts, output=_output("review", Review))
 
 
-def compose(state: RunState) -> Brief:
-    """The request, every result that may stand in the answer, and every gap."""
+def _also_ordered(facts: dict[str, Any], others: list[Subtask], space: int) -> None:
+    """The names of what is reviewed elsewhere; those that do not fit are counted by their tool."""
+    names = fitting((subtask.name for subtask in others), max(space, 0))
+    facts["also_ordered"] = names
+    if len(names) < len(others):
+        more = Counter(subtask.tool or "no tool" for subtask in others[len(names) :])
+        facts["and_more_calls_of"] = dict(more)
+
+
+def compose(state: RunState, covers: tuple[str, ...] = ()) -> Brief:
+    """The request, every result that may stand in the answer, and every gap; for a section, the results it covers."""
     sources = answer_sources(state)
     numbers = source_numbers(sources)
-    results = [
-        {
-            "subtask": subtask.key,
-            "name": subtask.subtask.name,
-            "tool": subtask.subtask.tool,
-            "args": subtask.subtask.args,
-            "summary": subtask.data.summary,
-            "sample": subtask.data.sample,
-            "verified": subtask.accepted,
-            "sources": [numbers[source.title, source.url] for source in subtask.data.sources],
-        }
-        for subtask in presentable(state)
-        if subtask.data is not None
-    ]
+    wanted = set(covers)
+    shown = [subtask for subtask in presentable(state) if not covers or subtask.key in wanted]
+    cited = {n for subtask in shown if subtask.data for s in subtask.data.sources if (n := numbers[s.title, s.url])}
     facts: dict[str, Any] = {
         "task": "compose",
-        **_request(state),
-        "results": results,
-        "gaps": [_gap_facts(gap.model_dump(mode="json")) for gap in gaps(state)],
-        "sources": [{"n": n, "title": s.title, "url": s.url} for n, s in enumerate(sources, start=1)],
+        **common(state, CONTEXT if covers else None),
+        "results": [told(subtask, numbers) for subtask in shown],
+        "gaps": [] if covers else [_gap_facts(gap) for gap in gaps(state)],
+        "sources": [{"n": n, "title": s.title, "url": s.url} for n, s in enumerate(sources, start=1) if n in cited],
     }
+    if covers:
+        facts["part"] = "section"
+        return Brief(prompt="compose", facts=facts)
     return Brief(prompt="compose", facts=facts, final=True, draft=True)
+
+
+def compose_over(state: RunState, texts: list[str], *, digest: bool) -> Brief:
+    """The opening over all sections, with every gap; or a digest of some texts, when all together are too long."""
+    facts: dict[str, Any] = {
+        "task": "compose",
+        **common(state, CONTEXT if digest else None),
+        "part": "digest" if digest else "opening",
+        "results": [],
+        "gaps": [],
+        "sources": [],
+    }
+    space = room(state, Role.COMPOSE) - tokens(facts)
+    if not digest:
+        facts["gaps"] = fitting((_gap_facts(gap) for gap in gaps(state)), space // 2)
+        space -= tokens(facts["gaps"])
+    share = max(3 * space // max(len(texts), 1), 100)  # three characters to a token
+    whole = sum(tokens(text) for text in texts) <= space
+    facts["sections"] = texts if whole else [text if len(text) <= share else f"{text[:share]} …" for text in texts]
+    return Brief(prompt="compose", facts=facts, final=not digest, draft=not digest)
+
+
+def told(subtask: SubtaskState, numbers: dict[tuple[str, str], int]) -> dict[str, Any]:
+    """A result as the composer is told it."""
+    assert subtask.data is not None
+    return {
+        "subtask": subtask.key,
+        "name": subtask.subtask.name,
+        "tool": subtask.subtask.tool,
+        "args": subtask.subtask.args,
+        "summary": subtask.data.summary,
+        "sample": subtask.data.sample,
+        "verified": subtask.accepted,
+        "sources": [numbers[source.title, source.url] for source in subtask.data.sources],
+    }
 
 
 def _result(subtask: SubtaskState) -> dict[str, Any] | None:
@@ -129,7 +187,8 @@ def _result(subtask: SubtaskState) -> dict[str, Any] | None:
     return {"summary": subtask.data.summary, "raw": subtask.data.raw, "sample": subtask.data.sample}
 
 
-def _judged(subtask: SubtaskState) -> dict[str, Any]:
+def judged(subtask: SubtaskState) -> dict[str, Any]:
+    """A subtask as a review is shown it."""
     failure = subtask.failure
     return {
         "subtask": subtask.key,
@@ -149,10 +208,5 @@ def _judged(subtask: SubtaskState) -> dict[str, Any]:
     }
 
 
-def _gap_facts(gap: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "what": gap["name"],
-        "class": gap["class"],
-        "reason": gap["reason"],
-        "next_action": gap["next_action"],
-    }
+def _gap_facts(gap: Gap) -> dict[str, Any]:
+    return {"what": gap.name, "class": gap.class_.value, "reason": gap.reason, "next_action": gap.next_action}

@@ -39,10 +39,17 @@ def plan(brief: Mapping[str, Any], refused: str = "") -> dict[str, Any]:
         planner.take(ask)
     if not planner.subtasks and not planner.gaps:
         planner.gap(request, f"there is no question in it that a registered tool covers; {_HOW}")
-    return {
-        "goal": _short(request, 200) or _NOTHING,
-        **planner.result(refused),
-    }
+    return _page({"goal": _short(request, 200) or _NOTHING, **planner.result(refused)}, object_of(brief.get("page")))
+
+
+def _page(whole: dict[str, Any], page: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a plan that one page holds; what cannot be done is told on the first."""
+    first, most = page.get("first_index", 0), page.get("most")
+    if not isinstance(first, int) or not isinstance(most, int):
+        return whole
+    subtasks = whole["subtasks"]
+    shown = {**whole, "subtasks": subtasks[first : first + most], "more": len(subtasks) > first + most}
+    return {**shown, "cannot": []} if first else shown
 
 
 class _Planner:

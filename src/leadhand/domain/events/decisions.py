@@ -1,0 +1,170 @@
+"""Decisions: from the run's owner alone, fenced by its epoch."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from leadhand.domain.approval import Approval
+from leadhand.domain.assignment import Assignment
+from leadhand.domain.errors import Failure
+from leadhand.domain.review import Review
+from leadhand.domain.run import CitedSource, Gap, RunDefinition, RunStatus
+from leadhand.domain.work_order import OutOfReach, WorkOrder
+
+from .base import Happened
+
+
+class RunStarted(Happened):
+    """The run exists, pinned to its definition."""
+
+    type: Literal["run_started"] = "run_started"
+    definition: RunDefinition
+
+
+class RunClaimed(Happened):
+    """A process took the run over; the entry's epoch is the new one."""
+
+    type: Literal["run_claimed"] = "run_claimed"
+    owner: str
+
+
+class WorkOrderIssued(Happened):
+    """An order was accepted as a plan and is immutable from here on. ``cannot`` are parts no tool covers."""
+
+    type: Literal["work_order_issued"] = "work_order_issued"
+    order: WorkOrder
+
+    @property
+    def subject(self) -> str:
+        return self.order.work_order_id
+
+
+class PartsRefused(Happened):
+    """Parts of the request were found to be beyond every tool: gaps of the answer."""
+
+    type: Literal["parts_refused"] = "parts_refused"
+    parts: tuple[OutOfReach, ...]
+
+
+class AssignmentIssued(Happened):
+    """Work was handed out; its first attempt (``…/a1``) may start."""
+
+    type: Literal["assignment_issued"] = "assignment_issued"
+    assignment: Assignment
+
+    @property
+    def subject(self) -> str:
+        return self.assignment.assignment_id
+
+
+class AttemptScheduled(Happened):
+    """A further attempt may start, not before ``not_before``.
+
+    ``continues`` names the attempt whose conversation it takes up (None: afresh), ``feedback`` what was wrong.
+    """
+
+    type: Literal["attempt_scheduled"] = "attempt_scheduled"
+    attempt: str
+    continues: str | None = None
+    not_before: datetime | None = None
+    feedback: str = ""
+
+    @property
+    def subject(self) -> str:
+        return self.attempt
+
+
+class AttemptSettled(Happened):
+    """The controller took note of a returned attempt. ``final`` ends its assignment.
+
+    ``failure`` is why it does not count: the worker's own error, or what the code checks of the gate found.
+    """
+
+    type: Literal["attempt_settled"] = "attempt_settled"
+    attempt: str
+    ok: bool
+    final: bool
+    failure: Failure | None = None
+
+    @property
+    def subject(self) -> str:
+        return self.attempt
+
+
+class AttemptLost(Happened):
+    """The process that ran an attempt died, or its deadline passed; whatever it still returns is late."""
+
+    type: Literal["attempt_lost"] = "attempt_lost"
+    attempt: str
+    failure: Failure
+
+    @property
+    def subject(self) -> str:
+        return self.attempt
+
+
+class SubtaskBlocked(Happened):
+    """A subtask will not start, since what it needs has failed."""
+
+    type: Literal["subtask_blocked"] = "subtask_blocked"
+    subtask: str
+    cause: str
+
+    @property
+    def subject(self) -> str:
+        return self.subtask
+
+
+class OrderReviewed(Happened):
+    """The gate judged an order: the lead's verdicts, made whole and fail-closed by the controller."""
+
+    type: Literal["order_reviewed"] = "order_reviewed"
+    work_order_id: str
+    review: Review
+
+    @property
+    def subject(self) -> str:
+        return self.work_order_id
+
+
+class ApprovalRequested(Happened):
+    """A person is asked about one call."""
+
+    type: Literal["approval_requested"] = "approval_requested"
+    approval: Approval
+
+    @property
+    def subject(self) -> str:
+        return self.approval.attempt
+
+
+class RunPaused(Happened):
+    """Nothing new starts until somebody resumes the run."""
+
+    type: Literal["run_paused"] = "run_paused"
+    reason: str = ""
+
+
+class RunWaiting(Happened):
+    """Only people can move the run on: every attempt that is left is parked."""
+
+    type: Literal["run_waiting"] = "run_waiting"
+    reason: str = ""
+
+
+class RunResumed(Happened):
+    """The run goes on."""
+
+    type: Literal["run_resumed"] = "run_resumed"
+
+
+class RunFinished(Happened):
+    """The run is over. ``answer`` is the only answer there is; a draft never was."""
+
+    type: Literal["run_finished"] = "run_finished"
+    status: RunStatus
+    answer: str
+    sources: tuple[CitedSource, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    failure: Failure | None = None

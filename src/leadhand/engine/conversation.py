@@ -1,0 +1,164 @@
+"""The conversation of an attempt's lineage: rebuilt from the log, anywhere, and shortened when it outgrows a window."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from leadhand.domain.conversation import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.state import ModelTurn, ToolEvidence
+from leadhand.domain.tool import Source
+from leadhand.domain.value import Json
+from leadhand.engine.log import RunLog
+from leadhand.engine.prompting import opening
+from leadhand.ports import Work
+
+PASSING = frozenset({FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.LOST})
+"""Failures of a call that the controller answers with a further attempt; a model could not mend them."""
+LONGEST_KEPT = 4_000
+"""Characters of a tool's answer that the first compaction leaves; each further one leaves a quarter."""
+LEAST_KEPT = 200
+
+
+@dataclass(slots=True)
+class Done:
+    """A finished tool call as the conversation needs it."""
+
+    call_id: str
+    tool: str
+    ok: bool
+    summary: str | None = None
+    raw: Json = None
+    sources: tuple[Source, ...] = ()
+    sample: bool = False
+    failure: Failure | None = None
+
+    def content(self, keep: int | None = None) -> str:
+        """What the model is told of the call: JSON. Of an answer longer than ``keep`` characters, its beginning."""
+        whole = self._content()
+        if keep is None or len(whole) <= keep:
+            return whole
+        note = f"shortened: {len(whole)} characters in all, too many for this conversation"
+        return json.dumps({"note": note, "beginning": whole[:keep]}, ensure_ascii=False)
+
+    def _content(self) -> str:
+        if self.failure is not None:
+            return json.dumps({"isError": True, "message": self.failure.message, "class": self.failure.class_.value})
+        told = {"summary": self.summary, "raw": self.raw}
+        if self.sources:
+            told["sources"] = [source.model_dump() for source in self.sources]
+        if self.sample:
+            told["sample"] = True
+        return json.dumps({key: value for key, value in told.items() if value is not None}, ensure_ascii=False)
+
+
+@dataclass(slots=True)
+class Turn:
+    """One reply of the model (or, as turn 0, the call that the order itself asks for), and what its calls came to."""
+
+    number: int
+    message: AssistantMessage
+    value: Json = None
+    done: dict[int, Done] = field(default_factory=dict[int, Done])
+
+    @property
+    def said(self) -> AssistantMessage:
+        """The message as the model said it: a structured answer is its value, written out."""
+        if self.value is None or self.message.text or self.message.tool_calls:
+            return self.message
+        return self.message.model_copy(update={"text": json.dumps(self.value, ensure_ascii=False)})
+
+
+class Conversation:
+    """The turns of an attempt's lineage. Nothing in it is kept anywhere but in the log."""
+
+    def __init__(self, work: Work, turns: list[Turn]) -> None:
+        self._work = work
+        self.turns = turns
+        self.compacted = work.compacted
+        """The last turn whose tools' answers are shortened (-1: none), and to how many characters."""
+
+    def compact(self) -> bool:
+        """Shorten what tools answered, further than before; False when nothing is left to shorten."""
+        keep = self.compacted[1] // 4 if self.compacted[1] else LONGEST_KEPT
+        while keep >= LEAST_KEPT:
+            if any(len(done.content()) > keep for done in self.finished):
+                self.compacted = (self.turns[-1].number, keep)
+                return True
+            keep //= 4
+        return False
+
+    @classmethod
+    async def rebuilt(cls, work: Work, log: RunLog) -> Conversation:
+        """The conversation as the log of the lineage has it, with large payloads fetched.
+
+        Calls that failed in passing are as if they had not been made: they are made again, under the same key.
+        """
+        turns: dict[int, Turn] = {}
+        finished: list[ToolEvidence] = []
+        for call in work.calls:
+            if isinstance(call, ModelTurn):
+                number = int(call.call_id.rpartition("/t")[2])
+                turns[number] = Turn(number=number, message=call.message, value=call.value)
+            elif call.failure is None or call.failure.class_ not in PASSING:
+                finished.append(call)
+        for evidence in finished:
+            number, position = (int(part) for part in evidence.call_id.rpartition("/t")[2].split("/c"))
+            if number not in turns:
+                turns[number] = Turn(
+                    number=number, message=ordered_call(evidence.call_id, evidence.tool, evidence.args)
+                )
+            turns[number].done[position] = Done(
+                call_id=evidence.call_id,
+                tool=evidence.tool,
+                ok=evidence.ok,
+                summary=evidence.summary,
+                raw=await log.unpack(evidence.raw),
+                sources=evidence.sources,
+                sample=evidence.sample,
+                failure=evidence.failure,
+            )
+        return cls(work, [turns[number] for number in sorted(turns)])
+
+    def messages(self, objection: Callable[[Turn], str]) -> tuple[Message, ...]:
+        """Everything said so far. ``objection`` says what was wrong with a reply that ended a turn and did not do."""
+        said: list[Message] = list(opening(self._work.brief))
+        if self._work.attempt.feedback:
+            said.append(UserMessage(text=f"An earlier try was not accepted: {self._work.attempt.feedback}"))
+        through, keep = self.compacted
+        for turn in self.turns:
+            kept = keep if turn.number <= through else None
+            said.append(turn.said)
+            for position, call in enumerate(turn.message.tool_calls):
+                done = turn.done.get(position)
+                if done is not None:
+                    said.append(ToolMessage(call_id=call.id, name=call.name, content=done.content(kept), ok=done.ok))
+                else:  # no tool was offered, and no conversation may leave a call without its answer
+                    refusal = json.dumps({"isError": True, "message": objection(turn)})
+                    said.append(ToolMessage(call_id=call.id, name=call.name, content=refusal, ok=False))
+            if not turn.message.tool_calls:
+                said.append(UserMessage(text=objection(turn)))
+        return tuple(said)
+
+    @property
+    def finished(self) -> Iterable[Done]:
+        """Every finished tool call, in order."""
+        for turn in self.turns:
+            yield from (turn.done[position] for position in sorted(turn.done))
+
+    @property
+    def replies(self) -> int:
+        """How often a model was asked."""
+        return sum(1 for turn in self.turns if turn.number > 0)
+
+
+def ordered_call(call_id: str, tool: str, args: dict[str, Json]) -> AssistantMessage:
+    """The call that an order asks for, as if a model had made it: turn 0.
+
+    Its id in the conversation is nine letters and digits: Mistral takes no other, OpenAI none above forty characters.
+    """
+    short = hashlib.sha256(call_id.encode()).hexdigest()[:9]
+    return AssistantMessage(tool_calls=(ToolCall(id=short, name=tool, arguments=args),))

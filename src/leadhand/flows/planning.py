@@ -1,0 +1,69 @@
+"""Planning: a request becomes one work order, written in pages when it is long."""
+
+from __future__ import annotations
+
+from leadhand.domain import commands as do
+from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.ids import order_id, page_id
+from leadhand.domain.run import RunStatus
+from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.work_order import OutOfReach, Plan, ProposedSubtask, issue
+
+MOST_PAGES = 200
+"""Pages of one plan; a lead that wants more is not getting anywhere."""
+
+
+def plan(state: RunState) -> list[do.Command] | Plan:
+    """What planning still wants; or the plan, whole, once it is there.
+
+    A page that says ``more`` is followed by another, which is told what was planned before it. A later page that fails
+    costs what it would have held, named as a gap, and not what is planned already.
+    """
+    pages: list[Plan] = []
+    for number in range(1, MOST_PAGES + 1):
+        thought = state.assignments.get(page_id(number))
+        if thought is None:
+            planned = sum(len(page.subtasks) for page in pages)
+            page = Assignment(assignment_id=page_id(number), role=Role.PLAN, options={"first": planned})
+            return [do.Assign(assignment=page)]
+        if not thought.closed:
+            return []
+        if not thought.ok:
+            if not pages:
+                return [do.Finish(answer=_unplanned(thought), status=RunStatus.FAILED, failure=thought.failure)]
+            return _whole(pages, _why(thought).message)
+        pages.append(Plan.model_validate(thought.value))
+        if not pages[-1].more:
+            return _whole(pages)
+    return _whole(pages, f"the plan did not end after {MOST_PAGES} pages")
+
+
+def issued(state: RunState, whole: Plan) -> list[do.Command]:
+    """The first order, and what no tool can do."""
+    refused: list[do.Command] = []
+    if whole.cannot and any(part not in state.cannot for part in whole.cannot):
+        refused = [do.RefuseParts(parts=whole.cannot)]
+    if whole.subtasks:
+        return [*refused, do.IssueOrder(order=issue(whole.subtasks, order_id(1), whole.goal))]
+    return refused
+
+
+def _whole(pages: list[Plan], cut_off: str = "") -> Plan:
+    subtasks: list[ProposedSubtask] = [subtask for page in pages for subtask in page.subtasks]
+    cannot = [part for page in pages for part in page.cannot]
+    if cut_off:
+        rest = f"whatever the request asks for beyond its first {len(subtasks)} subtasks"
+        cannot.append(OutOfReach(what=rest, reason=f"the plan broke off there: {cut_off}"[:1_000]))
+    return Plan(goal=pages[0].goal, subtasks=tuple(subtasks), cannot=tuple(dict.fromkeys(cannot)))
+
+
+def _why(thought: AssignmentState) -> Failure:
+    return thought.failure or Failure.model_validate(
+        {"message": "no reason was given", "type": "unknown", "class": FailureClass.INSUFFICIENT}
+    )
+
+
+def _unplanned(thought: AssignmentState) -> str:
+    failure = _why(thought)
+    return f"The request could not be planned: {failure.message} ({failure.class_}). {failure.next_action}"

@@ -1,0 +1,175 @@
+"""A request with a thousand parts, carried out with a model whose window holds a fraction of them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels, composed, down, judged, kind_of
+from engine.tools import Bench
+from engine.worlds import ask, plan
+from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.limits import Limits
+from leadhand.domain.run import RunStatus
+from leadhand.flows.room import TOKENS_PER_SUBTASK
+from leadhand.ports import ModelError
+
+WINDOW = 16_000
+
+
+class Narrow(FakeModels):
+    """Models with a window: what does not fit is refused, as servers do. Four bytes count as a token."""
+
+    def __init__(self, *args: Any, window: int = WINDOW, **kwargs: Any) -> None:
+        super().__init__(*args, profile=ModelProfile(name="fake", free=True, window=window), **kwargs)
+        self.window = window
+        self.largest = 0
+
+    async def ask(self, request: ModelRequest, on_text: Any = None) -> ModelReply:
+        size = sum(len(message.model_dump_json()) for message in request.messages) // 4
+        if request.output is not None:
+            size += len(str(request.output.schema_)) // 4
+        self.largest = max(self.largest, size + request.max_tokens)
+        if size + request.max_tokens > self.window:
+            raise down(f"this model has a context length of {self.window} tokens", "too_large", "context_length")
+        return await super().ask(request, on_text)
+
+
+def planned_in_pages(request: ModelRequest, facts: dict[str, Any]) -> dict[str, Any]:
+    """A lead that writes as much as fits its answer, and goes on where it was."""
+    wanted = [int(number) for number in re.findall(r"\d+", facts["request"])]
+    page = facts["page"]
+    first = page.get("first_index", 0)
+    part = wanted[first : first + page["most"]]
+    found = plan(*(ask(f"look_at_{n}", "look", n=n) for n in part))
+    return {**found, "more": first + len(part) < len(wanted)}
+
+
+def in_parts(request: ModelRequest, facts: dict[str, Any]) -> str:
+    """A composer that writes what it is asked for: a section, a digest, an opening or the whole."""
+    match facts.get("part"):
+        case "digest":
+            return f"digest of {len(facts['sections'])} texts"
+        case "opening":
+            return "In short: " + "; ".join(text[:20] for text in facts["sections"])
+        case _:
+            return composed(request, facts)
+
+
+async def test_a_thousand_subtasks_are_planned_judged_and_told_within_a_small_window(open_world: Any):
+    bench = Bench()
+    models = Narrow(planned_in_pages, compose=in_parts)
+    world = open_world(models, [bench.look], limits=Limits(max_workers=100, timeout_s=None))
+    state = await world.run("look at " + ", ".join(str(n) for n in range(1_000)))
+
+    assert state.status is RunStatus.SUCCEEDED, state.finished.gaps[:3]
+    assert len(bench.made) == 1_000
+    assert models.largest <= WINDOW
+    assert len(models.requests("plan")) == 1_000 // (2_000 // TOKENS_PER_SUBTASK)
+    assert all(f"saw {n};" in state.finished.answer.replace("\n", ";") + ";" for n in range(1_000))
+    assert state.finished.answer.startswith("In short: ")
+
+
+async def test_the_work_order_holds_the_pages_of_its_plan_in_order(open_world: Any):
+    models = Narrow(planned_in_pages, compose=in_parts)
+    world = open_world(models, [Bench().look])
+    state = await world.run("look at " + ", ".join(str(n) for n in range(120)))
+
+    (order,) = state.orders.values()
+    assert [subtask.args["n"] for subtask in order.order.subtasks] == list(range(120))
+    latest = models.facts("plan")[-1]["page"]
+    assert latest["first_index"] == 100
+    assert latest["planned_before"][-1] == {"index": 99, "name": "look_at_99", "tool": "look", "args": {"n": 99}}
+
+
+async def test_a_page_that_repeats_an_earlier_one_is_asked_for_again_and_costs_only_itself(open_world: Any):
+    first = {**plan(*(ask(f"s{n}", "look", n=n) for n in range(3))), "more": True}
+    world = open_world(FakeModels([first, first, first, first]), [Bench().look])
+    state = await world.run()
+
+    assert len(state.subtasks) == 3
+    (gap,) = state.finished.gaps
+    assert "beyond its first 3 subtasks" in gap.name
+    assert "repeats subtask 0" in gap.reason
+    assert state.status is RunStatus.PARTIAL
+
+
+async def test_a_last_page_may_say_that_nothing_is_left(open_world: Any):
+    pages = [{**plan(ask("a", "look", n=1)), "more": True}, plan()]
+    world = open_world(FakeModels(pages), [Bench().look])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert len(state.subtasks) == 1
+
+
+async def test_a_review_that_is_too_large_for_its_model_is_halved_until_it_fits(open_world: Any):
+    def picky(request: ModelRequest, facts: dict[str, Any]) -> Any:
+        if len(facts["subtasks"]) > 3:
+            return down("too long", "too_large", "context_length")
+        return judged(request, facts)
+
+    models = FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(12))), review=picky)
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert [len(facts["subtasks"]) for facts in models.facts("review")].count(3) == 4
+
+
+async def test_an_answer_that_does_not_fit_is_written_in_sections(open_world: Any):
+    def picky(request: ModelRequest, facts: dict[str, Any]) -> Any:
+        if "part" not in facts:
+            return down("too long", "too_large", "context_length")
+        return in_parts(request, facts)
+
+    subtasks = plan(*(ask(f"s{n}", "look", n=n) for n in range(30)))
+    models = FakeModels(subtasks, compose=picky)
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert [facts.get("part") for facts in models.facts("compose")] == [None, "section", "section", "opening"]
+    assert all(f"saw {n}" in state.finished.answer for n in range(30))
+
+
+async def test_a_section_that_cannot_be_written_is_told_by_code(open_world: Any):
+    def picky(request: ModelRequest, facts: dict[str, Any]) -> Any:
+        if facts.get("part") == "section" and facts["results"][0]["name"] == "s25":
+            return down("no", "invalid", "odd")
+        return down("too long", "too_large") if "part" not in facts else in_parts(request, facts)
+
+    models = FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(30))), compose=picky)
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert "- saw 25 [26]" in state.finished.answer
+
+
+@pytest.mark.parametrize("role", ["plan", "compose"])
+async def test_an_answer_that_was_cut_off_is_asked_for_again_in_fewer_words(open_world: Any, role: str):
+    cut = down("the answer did not fit into 2000 tokens", "invalid", "cut_answer")
+    answers: dict[str, Any] = {"plan": [plan(ask("a", "look", n=1))], "compose": [composed]}
+    answers[role].insert(0, cut)
+    reviewed = {"review": lambda request, facts: {**judged(request, facts), "answer": None}}
+    models = FakeModels(answers["plan"], compose=answers["compose"], **reviewed)
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    again = next(request for request in models.asked[1:] if kind_of(request) == role and "did not fit" in str(request))
+    assert again
+
+
+async def test_a_request_that_no_page_can_hold_fails_with_what_helps(open_world: Any):
+    world = open_world(Narrow(planned_in_pages, window=4_000), [Bench().look])
+    state = await world.run("look at " + "x" * 20_000)
+
+    assert state.status is RunStatus.FAILED
+    assert state.finished.failure.class_ is FailureClass.TOO_LARGE
+    assert "larger window" in state.finished.answer
+    assert isinstance(down(), ModelError)
