@@ -13,19 +13,17 @@ from typing import Any, Self, TypeVar
 from leadhand.domain.document import run_document
 from leadhand.domain.errors import UsageError
 from leadhand.domain.events import CancelRequested, Entry, RunClaimed, RunFinished, RunPaused, RunResumed, RunWaiting
-from leadhand.domain.limits import Limits, nanousd
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
-from leadhand.domain.tool import ApprovalPolicy
 from leadhand.ports import Models
+from leadhand.project.arguments import approval_policy, check_methods, check_request, limits, text
 from leadhand.project.runtime import Runtime, open_runtime
 from leadhand.project.settings import Settings, settings
 from leadhand.project.toolsets import toolbox
 from leadhand.tools.decorator import Tool
 
-LONGEST_REQUEST = 100_000
-"""Characters a request may have; more belongs into files that tools read."""
-
+PORT = ("ask", "profile", "aclose")
+EXAMPLE = 'lead.run("What is the weather in Paris?")'
 _T = TypeVar("_T")
 
 
@@ -155,7 +153,8 @@ class Leadhand:
     environment decides); ``lead_model``, ``worker_model`` and ``review_model`` those of single roles; ``models`` is a
     port of your own, such as ``leadhand.testing.scripted_model.ScriptedModel``. ``tools`` are functions, plain or
     decorated with ``@tool``; not given, those that ship. ``budget`` is in US dollars (None: no limit), ``timeout`` in
-    seconds (None: no limit). ``home`` and ``database`` say where runs are kept.
+    seconds (None: no limit); ``max_requests`` and ``max_tokens`` bound the model calls of a run and the tokens of all
+    of them together. ``home`` and ``database`` say where runs are kept.
 
     Use it as ``async with Leadhand(…) as lead``, or call :meth:`run_sync`, which needs no loop.
     """
@@ -177,6 +176,8 @@ class Leadhand:
         batch_size: int | None = None,
         budget: float | None = 1.0,
         timeout: float | None = 1_800.0,
+        max_requests: int | None = None,
+        max_tokens: int | None = None,
         approve: str = "ask",
         on_text: Callable[[str, str, str], None] | None = None,
     ) -> None:
@@ -188,10 +189,20 @@ class Leadhand:
             models={role: name for role, name in roles.items() if name is not None},
             offline=offline,
             limits=limits(
-                max_steps=max_steps, max_workers=max_workers, batch_size=batch_size, budget=budget, timeout=timeout
+                max_steps=max_steps,
+                max_workers=max_workers,
+                batch_size=batch_size,
+                budget=budget,
+                timeout=timeout,
+                max_requests=max_requests,
+                max_tokens=max_tokens,
             ),
             approve=approval_policy(approve),
         )
+        check_methods(
+            models, "models", PORT, "Pass an object with the methods of leadhand.ports.Models, or leave it out."
+        )
+        check_methods(on_text, "on_text", ("__call__",), "Pass a function of run, attempt and piece, or leave it out.")
         self._toolbox = toolbox(tools)
         self._models = models
         self._on_text = on_text
@@ -228,7 +239,7 @@ class Leadhand:
         Raises UsageError for an empty or overlong request, ConfigurationError for a model, home or database that
         cannot be used.
         """
-        checked = check_request(request)
+        checked = check_request(request, example=EXAMPLE)
         runtime = await self.runtime()
         return Run(runtime, await runtime.start(checked), drive=True)
 
@@ -241,6 +252,7 @@ class Leadhand:
 
         A paused run stays paused; see :meth:`resume`. Raises NoSuchRun.
         """
+        run_id = _id(run_id)
         runtime = await self.runtime()
         listing = await runtime.store.run(run_id)
         if listing.orphan:
@@ -252,6 +264,7 @@ class Leadhand:
 
         Raises NoSuchRun, RunOwned while another process drives it, and UsageError when it is over.
         """
+        run_id = _id(run_id)
         runtime = await self.runtime()
         return Run(runtime, await runtime.resume(run_id, by=user()), drive=True)
 
@@ -301,55 +314,8 @@ class Leadhand:
         return outcome[0]
 
 
-def limits(
-    *, max_steps: int, max_workers: int, batch_size: int | None, budget: float | None, timeout: float | None
-) -> Limits:
-    """Limits as a person gives them: money in dollars, time in seconds. Raises UsageError for what cannot be."""
-    for name, value, least in (
-        ("max_steps", max_steps, 1),
-        ("max_workers", max_workers, 1),
-        ("batch_size", batch_size, 1),
-        ("budget", budget, 0),
-        ("timeout", timeout, 0.001),
-    ):
-        if value is not None and not value >= least:
-            raise UsageError(f"{name} is {value}", f"Give {name} as {least} or more.")
-    for name, value, most in (
-        ("max_steps", max_steps, 100),
-        ("max_workers", max_workers, 10_000),
-        ("budget", budget, 1_000_000),
-        ("timeout", timeout, 365 * 86_400),
-    ):
-        if value is not None and value > most:
-            raise UsageError(f"{name} is {value}", f"Give {name} as {most:,} or less.")
-    return Limits(
-        max_steps=max_steps,
-        max_workers=max_workers,
-        batch_size=batch_size,
-        budget_nanousd=None if budget is None else nanousd(budget),
-        timeout_s=timeout,
-    )
-
-
-def approval_policy(name: str) -> ApprovalPolicy:
-    """The policy of that name. Raises UsageError for another."""
-    try:
-        return ApprovalPolicy(name)
-    except ValueError as error:
-        raise UsageError(f"approve is {name!r}", "It is one of: ask, auto, never.") from error
-
-
-def check_request(request: str) -> str:
-    """The request, trimmed. Raises UsageError when it is empty or too long."""
-    trimmed = request.strip()
-    if not trimmed:
-        raise UsageError("the request is empty", 'Say what you want: leadhand run "What is the weather in Paris?"')
-    if len(trimmed) > LONGEST_REQUEST:
-        raise UsageError(
-            f"the request has {len(trimmed):,} characters, and {LONGEST_REQUEST:,} are the most",
-            "Put long material into files, and say in the request what to do with it.",
-        )
-    return trimmed
+def _id(run_id: object) -> str:
+    return text(run_id, "the run's id", "Give the run_id of a Run or an Answer.")
 
 
 def user() -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from leadhand.cli import detaching
 from leadhand.cli.__main__ import main
 
 PROVIDERS = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "GROQ", "MISTRAL", "OPENROUTER", "DEEPSEEK", "XAI", "COHERE")
@@ -156,5 +157,8 @@ def leadhand(
             process.kill()
         process.communicate()
     line.open_gate()
+    for process in detaching.LEFT_ALONE:  # started by commands of this process: no zombies are left
+        process.wait(timeout=30)
+    detaching.LEFT_ALONE.clear()
     if list(line.home.glob("runs/*/log.txt")):  # what went to the background ends now, too
         line.wait(lambda: not [run for run in line("runs", "list", "--json").json if run["owner"]], "the background")

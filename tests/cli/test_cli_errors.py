@@ -14,6 +14,7 @@ BAD = [
     (2, "--max-steps is 0", "Give a number from 1 to 100.", "run --max-steps 0 x"),
     (2, "--max-steps is 101", "Give a number from 1 to 100.", "run --max-steps 101 x"),
     (2, "--max-steps is '1.5'", "Give a whole number.", "run --max-steps 1.5 x"),
+    (2, "--max-workers is 1000000", "Give a number from 1 to 10,000.", "run --max-workers 1000000 x"),
     (2, "--max-workers is 0", "Give a number from 1 to 10,000.", "run --max-workers 0 x"),
     (2, "--batch-size is 0", "Give a number from 1 to 1,000,000.", "run --batch-size 0 x"),
     (2, "--budget is -1", "Give a number from 0 to 1,000,000.", "run --budget -1 x"),
@@ -27,6 +28,12 @@ BAD = [
     (2, 'unknown command "rn"', 'Did you mean "run"? There are: run, runs, tools, doctor.', "rn x"),
     (2, 'unknown command "shw"', 'Did you mean "show"? There are: list, show,', "runs shw"),
     (2, "unknown option: --nope", "leadhand --help says what it takes.", "--nope"),
+    (2, "home is empty", "Name a directory with it, or leave it out.", "run --offline --home= x"),
+    (2, "home is empty", "Name a directory with it, or leave it out.", "runs list --home="),
+    (2, "database is empty", "Name a file or a postgresql://… URL with it", "run --offline --database= x"),
+    (2, "model is empty", "Name one with it, as provider:name or offline", "run --model= x"),
+    (2, "lead_model is empty", "Name one with it, as provider:name or offline", "run --model offline --lead-model= x"),
+    (2, "unknown option: -5°?", "A request that begins with a dash goes last, after --: ", "run --offline -5°?"),
     (2, "--json and --stream-json exclude each other", "Give one of them.", "run --json --stream-json x"),
     (2, "--detach leaves nothing to stream", "Follow the run with", "run --detach --stream-json x"),
     (2, "--offline allows no other model, and openai:x was named", "Give ", "run --offline --model openai:x y"),
@@ -42,6 +49,8 @@ BAD = [
     (2, "there is no module nope.tools", "Name a Python file", "tools list --tools nope.tools"),
     (6, "there is no model 'nope'", "Name it provider:model; the providers are", "run --model nope x"),
     (6, "there is no key for OpenAI: OPENAI_API_KEY is not set", "Set OPENAI_API_KEY,", "run --model openai:gpt-9 x"),
+    (6, "cannot open /nope/x.db: there is no directory /nope", "Make it", "run --offline --database /nope/x.db x"),
+    (6, "cannot open /nope/x.db: there is no directory /nope", "Make it", "runs list --database sqlite:////nope/x.db"),
     (6, "the database URL begins with mysql://", "Use sqlite:///path", "run --offline --database mysql://x x"),
     (6, "the home directory /dev/null/x cannot be written", "Name another one", "run --offline --home /dev/null/x x"),
     (6, "--project is not in this release", "Leave it out", "run --project leadhand.toml x"),
@@ -68,7 +77,7 @@ def test_half_a_surrogate_pair_is_refused(leadhand: Any) -> None:
     result = leadhand("run", "--offline", "weather in \udcff")
 
     assert result.code == 2
-    assert result.err == "leadhand: the request is no text in UTF-8\n  Give it in UTF-8.\n"
+    assert result.err == "leadhand: the argument 'weather in \\udcff' is no text in UTF-8\n  Give it in UTF-8.\n"
 
 
 def test_a_file_of_tools_that_fails_is_a_matter_of_configuration(leadhand: Any, tmp_path: Path) -> None:

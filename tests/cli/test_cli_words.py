@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from leadhand.cli.console import clean, sentence, shortened
+from leadhand.cli.console import clean, cut, sentence, shortened
 from leadhand.cli.exit_codes import exit_code
 from leadhand.cli.options import Place
 from leadhand.cli.words import age, duration, label, money, spent
@@ -100,7 +100,10 @@ def test_a_subtask_is_named_with_its_arguments() -> None:
 
 
 def test_text_is_kept_from_steering_a_terminal() -> None:
-    assert clean("a\x1b[31mb\x07\x9bc\td\ne") == "a[31mbc\td\ne"
+    assert clean("a\x1b[31mb\x07\x9b1mc\td\ne") == "abc\td\ne"
+    assert clean("\x1b]0;title\x07a\x1b]8;;http://x\x1b\\b\x1b(Bc\x1bcd\x1b[") == "abcd"
+    assert clean("\x1b]8;;no end\nof it") == "8;;no end\nof it"
+    assert cut("done    a\nb" + "x" * 5_000_000, 20) == "done    a bxxxxxxxx…"
     assert shortened("one\ntwo  three", 9) == "one two…"
     assert (sentence("use this"), sentence("leadhand runs list")) == ("Use this", "leadhand runs list")
 

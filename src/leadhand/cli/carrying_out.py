@@ -10,20 +10,21 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from leadhand.cli import plain
-from leadhand.cli.console import OutputClosed, abandon_stdout, complain, own_stdout
+from leadhand.cli.console import OutputClosed, abandon_stdout, complain, own_stdout, told_warnings
 from leadhand.cli.exit_codes import Exit
-from leadhand.domain.errors import LeadhandError
+from leadhand.domain.errors import LeadhandError, UsageError
 
 
 def carry_out(arguments: Sequence[str]) -> int:
     """Carry out the command that these arguments call for; the exit code. Raises nothing but KeyboardInterrupt."""
     debug = "--debug" in arguments
     try:
+        _check_letters(arguments)
         function, args, kwargs = plain.read(arguments) or _parsed(arguments)
         if not inspect.iscoroutinefunction(function):
             function(*args, **kwargs)  # help, which belongs on stdout
             return Exit.ANSWERED
-        with own_stdout():
+        with own_stdout(), told_warnings():
             try:
                 return _run(function(*args, **kwargs))
             except (OutputClosed, BrokenPipeError):
@@ -45,6 +46,16 @@ def carry_out(arguments: Sequence[str]) -> int:
             "Run it again with --debug for the traceback; the run is kept: leadhand runs list",
         )
         return Exit.FAILED
+
+
+def _check_letters(arguments: Sequence[str]) -> None:
+    """Raise UsageError for an argument that is not in UTF-8: it can be neither kept nor shown."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError as error:
+            shown = argument.encode(errors="backslashreplace").decode()
+            raise UsageError(f"the argument '{shown}' is no text in UTF-8", "Give it in UTF-8.") from error
 
 
 def _parsed(arguments: Sequence[str]) -> tuple[Callable[..., Any], Sequence[Any], dict[str, Any]]:

@@ -94,6 +94,7 @@ async def _database(set_up: Settings) -> AsyncIterator[Finding]:
     try:
         from leadhand.stores.schema import VERSION
 
+        await store.check_writable()
         path = set_up.database_path
         type_ = network_file_system(path) if path is not None else None
         if type_ is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import logging
 import os
 import re
 import sys
@@ -13,8 +14,15 @@ from typing import Any, TextIO
 
 from leadhand.domain.errors import LeadhandError
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Control characters but tab and line feed: an answer must not steer the terminal that shows it."""
+_CONTROL = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor movements
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"  # titles, links, device strings
+    r"|\x1b[ -/]*[0-~]"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+)
+"""Escape sequences, and control characters but tab and line feed: an answer must not steer the terminal it is on."""
+LONGEST_LINE = 300
+"""Characters of a line of progress: what tools and models say may be longer than anybody reads."""
 
 
 class _Streams:
@@ -28,18 +36,56 @@ class OutputClosed(Exception):
 
 @contextlib.contextmanager
 def own_stdout() -> Generator[None]:
-    """Keep stdout for :func:`write`; what tools print meanwhile goes to stderr."""
+    """Keep stdout for :func:`write`; what tools print meanwhile, and the programs they start, goes to stderr."""
     before = (_Streams.out, _Streams.kept)
-    _Streams.out, _Streams.kept = sys.stdout, True
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Half of a pair of surrogates, or a terminal that knows fewer letters, is no reason to fail.
             stream.reconfigure(errors="backslashreplace")
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
+    with contextlib.ExitStack() as stack:
+        _Streams.out, _Streams.kept = stack.enter_context(_own_descriptor(sys.stdout)), True
+        stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        try:
             yield
+        finally:
+            _Streams.out, _Streams.kept = before
+
+
+@contextlib.contextmanager
+def _own_descriptor(out: TextIO | None) -> Generator[TextIO | None]:
+    """A stream to where ``out`` goes, while its descriptor, 1, leads to stderr. One of another descriptor is kept."""
+    own = _duplicate(out)
+    if own is None:
+        yield out
+        return
+    try:
+        _lead(1, to=2)
+        yield own
     finally:
-        _Streams.out, _Streams.kept = before
+        with contextlib.suppress(OSError):
+            os.dup2(own.fileno(), 1)
+        with contextlib.suppress(OSError):
+            own.close()
+
+
+def _duplicate(out: TextIO | None) -> TextIO | None:
+    """Another stream to where descriptor 1 goes; None when that is not where ``out`` writes."""
+    try:
+        if not isinstance(out, io.TextIOWrapper) or out.fileno() != 1:
+            return None
+        out.flush()
+        return open(os.dup(1), "w", encoding=out.encoding, errors="backslashreplace")
+    except (OSError, ValueError):
+        return None
+
+
+def _lead(descriptor: int, *, to: int) -> None:
+    try:
+        os.dup2(to, descriptor)
+    except OSError:  # stderr is closed: then nobody hears it
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, descriptor)
+        os.close(nowhere)
 
 
 def _out() -> TextIO | None:
@@ -86,6 +132,27 @@ def say(text: str = "") -> None:
         sys.stderr.flush()
 
 
+class _Told(logging.Handler):
+    """Says what the library warns of."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(shortened(f"{record.levelname.capitalize()}: {record.getMessage()}", LONGEST_LINE))
+
+
+@contextlib.contextmanager
+def told_warnings() -> Generator[None]:
+    """Have warnings of the library said in a line each, and not in Python's own way."""
+    logger = logging.getLogger("leadhand")
+    handler = _Told(logging.WARNING)
+    propagate, logger.propagate = logger.propagate, False
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagate
+
+
 def complain(what: str, how: str) -> None:
     """Say what is wrong in one line, and how to mend it in another."""
     say(f"leadhand: {one_line(what)}")
@@ -94,7 +161,7 @@ def complain(what: str, how: str) -> None:
 
 
 def clean(text: str) -> str:
-    """Text without control characters."""
+    """Text without control characters and escape sequences."""
     return _CONTROL.sub("", text)
 
 
@@ -107,6 +174,12 @@ def sentence(text: str) -> str:
     """Text on one line, with a capital unless it begins with a command."""
     line = one_line(text)
     return line if line.startswith("leadhand ") else line[:1].upper() + line[1:]
+
+
+def cut(text: str, most: int = LONGEST_LINE) -> str:
+    """Text in a line of its own, columns kept, and of at most so many characters."""
+    line = " ".join(clean(text[: 4 * most]).splitlines())
+    return line if len(line) <= most and len(text) <= 4 * most else line[: most - 1].rstrip() + "…"
 
 
 def shortened(text: str, width: int) -> str:

@@ -20,7 +20,7 @@ from leadhand.domain.state import RunState
 
 TAKEN_OVER_WITHIN_S = 30.0
 LOOK_EVERY_S = 0.05
-_LEFT_ALONE: list[subprocess.Popen[bytes]] = []
+LEFT_ALONE: list[subprocess.Popen[bytes]] = []
 """Processes that are meant to outlive this one: kept, so that Python does not complain that nobody waited for them."""
 
 
@@ -65,7 +65,7 @@ def _start(state: RunState, log: Path, *, tools: Sequence[str], home: Path, data
             env=environment,
             start_new_session=True,
         )
-    _LEFT_ALONE.append(process)
+    LEFT_ALONE.append(process)
     return process
 
 

@@ -152,7 +152,7 @@ async def print_outcome(run: Run, state: RunState, output: Output) -> None:
         write(as_json({"type": "run", "document": await run.document()}) + "\n")
     elif state.finished is not None and state.finished.answer.strip():
         apart = out_is_terminal() and err_is_terminal()
-        write(("\n" if apart else "") + answer_text(state.finished.answer, state.finished.sources))
+        write(("\n" if apart else "") + answer_text(state.finished.answer, state.finished.sources, run_id=state.run_id))
         if apart:
             say()
 

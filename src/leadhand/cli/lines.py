@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Protocol
 
-from leadhand.cli.console import say
+from leadhand.cli.console import cut, say
 from leadhand.cli.progress import Progress
 from leadhand.domain.events import Entry
 
@@ -49,7 +49,7 @@ class Lines:
     def take(self, entry: Entry, *, new: bool) -> None:
         step = self._progress.take(entry)
         if new and step is not None:
-            say(str(step))
+            say(cut(str(step)))
 
     def write_draft(self, run_id: str, attempt: str, piece: str) -> None:
         pass

@@ -111,7 +111,9 @@ USUAL_LIMITS = LimitFlags()
 
 def _between(flag: str, value: float | None, least: float, most: float) -> None:
     if value is not None and not (math.isfinite(value) and least <= value <= most):
-        raise UsageError(f"{flag} is {value:g}", f"Give a number from {least:g} to {most:,.0f}.")
+        from leadhand.project.arguments import number
+
+        raise UsageError(f"{flag} is {number(value)}", f"Give a number from {least:g} to {most:,.0f}.")
 
 
 def _without_password(url: str | None) -> str | None:

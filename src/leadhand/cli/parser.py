@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from cyclopts import App, CycloptsError, Group, Parameter
-from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, UnusedCliTokensError
+from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, UnknownOptionError, UnusedCliTokensError
 
 from leadhand import __version__
 from leadhand.cli import options
@@ -23,6 +24,10 @@ SECTIONS = (
     ("Output", options.Output),
     ("Place", options.Place),
 )
+
+
+_DASH = "\0-"
+"""A dash alone (stdin, stdout) while cyclopts reads: it would take it for a flag. No argument can hold a NUL."""
 
 
 def build() -> App:
@@ -59,12 +64,19 @@ def parse(arguments: Sequence[str]) -> tuple[Any, tuple[Any, ...], dict[str, Any
     Raises UsageError that says what is wrong with them.
     """
     try:
-        function, bound, _ = build().parse_args(list(arguments), exit_on_error=False, print_error=False, verbose=False)
+        words = [_DASH if word == "-" else word for word in arguments]
+        function, bound, _ = build().parse_args(words, exit_on_error=False, print_error=False, verbose=False)
     except CycloptsError as error:
         what, how = _words(error)
         chain = " ".join(["leadhand", *(error.command_chain or ())])
         raise UsageError(what, how or f"{chain} --help says what it takes.") from error
-    return function, bound.args, bound.kwargs
+    placed = tuple("-" if value == _DASH else value for value in bound.args)
+    return function, placed, {name: "-" if value == _DASH else value for name, value in bound.kwargs.items()}
+
+
+def _after(request: str) -> str:
+    """How a request that looks like a flag is given."""
+    return f"leadhand run -- {shlex.quote(request)}"
 
 
 def _words(error: CycloptsError) -> tuple[str, str]:
@@ -76,6 +88,10 @@ def _words(error: CycloptsError) -> tuple[str, str]:
             else ""
         )
         return f"too many arguments: {' '.join(error.unused_tokens or ())}", how
+    if isinstance(error, UnknownOptionError) and tuple(error.command_chain or ()) == ("run",):
+        given = error.token.keyword or error.token.value
+        if " " in given or not given.lstrip("-")[:1].isalpha():
+            return f"unknown option: {given}", f"A request that begins with a dash goes last, after --: {_after(given)}"
     if isinstance(error, MissingArgumentError) and error.argument is not None:
         name = error.argument.name
         return (f"{name} needs a value" if name.startswith("-") else f"{name} is missing"), ""

@@ -56,7 +56,7 @@ def _read(command: Command, words: list[str]) -> Call:
             given[field] = True
             continue
         if not equals:
-            if not words or words[-1].startswith("-"):
+            if not words or (words[-1].startswith("-") and words[-1] != "-"):
                 raise _NotPlain
             value = words.pop()
         if kind is tuple:

@@ -6,14 +6,20 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from leadhand.cli.console import clean, one_line, say
+from leadhand.cli.console import clean, one_line, out_is_terminal, say, shortened
 from leadhand.cli.words import count, duration, money, spent, tilde
+from leadhand.domain.advice import next_action
 from leadhand.domain.errors import Failure
 from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import CitedSource, Gap, RunDefinition
 from leadhand.domain.state import RunState
 from leadhand.project.runtime import Runtime
+
+LONGEST_WHY = 1_000
+"""Characters that are told of a reason."""
+LONGEST_ANSWER = 50_000
+"""Characters of an answer that a terminal is shown; a pipe gets all of it."""
 
 
 def opening(
@@ -58,9 +64,12 @@ def kept_in(runtime: Runtime) -> str:
     return database_at(runtime.settings.database).name
 
 
-def answer_text(answer: str, sources: tuple[CitedSource, ...]) -> str:
-    """The answer, then its sources by number."""
+def answer_text(answer: str, sources: tuple[CitedSource, ...], *, run_id: str) -> str:
+    """The answer, then its sources by number. On a terminal, the beginning of one that nobody would scroll through."""
     lines = [clean(answer).strip("\n")]
+    if out_is_terminal() and len(lines[0]) > LONGEST_ANSWER:
+        told = f"… ({len(lines[0]):,} characters in all: leadhand runs show {run_id} --json)"
+        lines = [lines[0][:LONGEST_ANSWER].rstrip() + told]
     if sources:
         lines += ["", "Sources:", *(source_line(number, source) for number, source in enumerate(sources, start=1))]
     return "\n".join(lines) + "\n"
@@ -77,15 +86,16 @@ def gap_lines(gaps: Iterable[Gap], *, told: str = "") -> Iterator[str]:
         if gap.reason in told:
             continue
         where = f"{gap.work_order_id}.{gap.subtask_index} " if gap.work_order_id is not None else ""
-        yield _entry("gap", f"{where}{gap.name}: {gap.reason} ({gap.class_.value})")
+        yield _entry("gap", shortened(f"{where}{gap.name}: {gap.reason} ({gap.class_.value})", LONGEST_WHY))
         if gap.next_action:
             yield _entry("", gap.next_action)
 
 
-def failure_lines(failure: Failure) -> Iterator[str]:
+def failure_lines(state: RunState, failure: Failure) -> Iterator[str]:
     """Why a run failed, and what a person can do about it."""
-    yield _entry("why", f"{failure.message} ({failure.class_.value}, {failure.type})")
-    yield _entry("", failure.next_action)
+    kind = f" ({failure.class_.value}, {failure.type})"
+    yield _entry("why", shortened(failure.message, LONGEST_WHY) + kind)
+    yield _entry("", next_action(state, failure))
 
 
 def _entry(word: str, text: str) -> str:
@@ -98,7 +108,7 @@ def closing(state: RunState, show: str) -> Iterator[str]:
     if finished is not None:
         yield from gap_lines(finished.gaps, told=finished.answer)
         if finished.failure is not None:
-            yield from failure_lines(finished.failure)
+            yield from failure_lines(state, finished.failure)
     when = "in" if finished is not None else "after"
     yield f"{state.status.value} {when} {duration(active_s(state))} · {spending(state)} · {show}"
 

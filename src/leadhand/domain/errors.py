@@ -42,14 +42,44 @@ NEXT_ACTION: dict[FailureClass, str] = {
     FailureClass.TRANSIENT: "it was tried again with back-off; ask again once the service answers",
     FailureClass.RATE_LIMITED: "wait, or raise the limit at the provider",
     FailureClass.INVALID: "correct the arguments, or the tool's own check",
-    FailureClass.UNAVAILABLE: "register the tool, set the key or choose another model; trying again will not help",
-    FailureClass.REJECTED: "a person said no; ask for something else",
+    FailureClass.UNAVAILABLE: "mend what it says is missing or wrong; trying again will not help",
+    FailureClass.REJECTED: "ask for something else, or say yes to the call",
     FailureClass.BLOCKED: "mend the subtask it needs",
     FailureClass.TOO_LARGE: "ask for less at once, or use a model with a larger window",
     FailureClass.INSUFFICIENT: "ask more precisely, or allow more steps with --max-steps",
     FailureClass.LOST: "resume the run",
     FailureClass.EXHAUSTED: "raise --budget, --timeout or --max-steps, and ask again",
 }
+"""What a person can do about a failure of which no more than its class is known."""
+
+_BETTER_MODEL = "choose a model that follows schemas (--lead-model)"
+NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
+    (FailureClass.TRANSIENT, "connection"): "check the network, and the address of what it connects to; then ask again",
+    (FailureClass.INVALID, "malformed_answer"): _BETTER_MODEL,
+    (FailureClass.INVALID, "bad_thought"): _BETTER_MODEL,
+    (FailureClass.INVALID, "bad_arguments"): "ask again; leadhand tools show NAME says which arguments the tool takes",
+    (FailureClass.INVALID, "exception"): "mend the tool: leadhand tools call NAME tries it by hand",
+    (FailureClass.INVALID, "not_json"): "have the tool return what JSON can say",
+    (FailureClass.INVALID, "unproven"): "choose a model that calls its tools (--worker-model)",
+    (FailureClass.INVALID, "gave_up"): "register a tool that can do it, or choose another model (--worker-model)",
+    (FailureClass.INVALID, "unmet_check"): "ask more precisely: the result is not what the plan asked for",
+    (FailureClass.UNAVAILABLE, "unknown_tool"): "bring the tool along: --tools FILE, or Leadhand(tools=[…])",
+    (FailureClass.UNAVAILABLE, "internal"): "report it: this is a defect of Leadhand's, and not of the request",
+    (FailureClass.REJECTED, "cancelled"): "ask again",
+    (FailureClass.REJECTED, "run_ended"): "ask again",
+    (FailureClass.REJECTED, "denied"): "say yes to the call, or ask for something else",
+    (FailureClass.EXHAUSTED, "time"): "raise --timeout, and ask again",
+    (FailureClass.EXHAUSTED, "allowance"): "raise --budget, and ask again",
+    (FailureClass.EXHAUSTED, "max_turns"): "ask for less at once, or choose another model (--worker-model)",
+    (FailureClass.EXHAUSTED, "no_progress"): "ask again, or more precisely",
+}
+"""The same where our own code knows the cause. What depends on a run's limits too is in :mod:`~leadhand.domain.advice`.
+"""
+
+
+def usual_action(class_: FailureClass, type_: str) -> str:
+    """What a person can do about a failure of this class and type."""
+    return NEXT_ACTION_OF_TYPE.get((class_, type_)) or NEXT_ACTION[class_]
 
 
 class Failure(Value):
@@ -70,7 +100,7 @@ class Failure(Value):
 
     def model_post_init(self, context: Any, /) -> None:
         if not self.next_action:
-            object.__setattr__(self, "next_action", NEXT_ACTION[self.class_])
+            object.__setattr__(self, "next_action", usual_action(self.class_, self.type))
 
 
 class LeadhandError(Exception):

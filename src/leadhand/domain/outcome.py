@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
-from .errors import NEXT_ACTION, FailureClass
+from .advice import ASK_AGAIN, more_steps, next_action
+from .assignment import Role
+from .errors import Failure, FailureClass
+from .ids import subtask_key
 from .lifecycle import SubtaskStatus
 from .review import Decision
 from .run import CitedSource, Gap, RunStatus
 from .state import RunState, SubtaskState
+
+LONGEST_TOLD = 2_000
+"""Characters of one summary or reason that :func:`plain_summary` tells; the run document keeps all of it."""
+OUT_OF_REACH = "register a tool that can do it, or leave it out of the request"
+"""What a person can do about a part that no tool can do."""
 
 
 def presentable(state: RunState, presumed: Collection[str] = ()) -> Iterator[SubtaskState]:
@@ -47,8 +56,9 @@ def source_numbers(sources: list[CitedSource]) -> dict[tuple[str, str], int]:
 
 def gaps(state: RunState) -> list[Gap]:
     """What the request asked for and the answer does not hold: failed, dropped, unverified, missing, out of reach."""
+    causes = _causes(state)
     found = [
-        _gap(state, subtask)
+        _gap(state, subtask, causes)
         for subtask in state.subtasks.values()
         if subtask.superseded_by is None and not subtask.accepted
     ]
@@ -60,7 +70,7 @@ def gaps(state: RunState) -> list[Gap]:
                     "name": missing.name,
                     "class": FailureClass.INSUFFICIENT,
                     "reason": "the review found this part missing, and no further order was allowed",
-                    "next_action": NEXT_ACTION[FailureClass.INSUFFICIENT],
+                    "next_action": more_steps(state),
                 }
             )
             for missing in latest.review.missing
@@ -71,7 +81,7 @@ def gaps(state: RunState) -> list[Gap]:
                 "name": part.what,
                 "class": FailureClass.UNAVAILABLE,
                 "reason": part.reason,
-                "next_action": "register a tool that can do it, or leave it out of the request",
+                "next_action": OUT_OF_REACH,
             }
         )
         for part in state.cannot
@@ -83,30 +93,82 @@ def gaps(state: RunState) -> list[Gap]:
                     "name": "the request as a whole",
                     "class": FailureClass.INSUFFICIENT,
                     "reason": "the review does not call the results complete, and did not say what is missing",
-                    "next_action": NEXT_ACTION[FailureClass.INSUFFICIENT],
+                    "next_action": more_steps(state),
                 }
             )
         )
     return found
 
 
-def _gap(state: RunState, subtask: SubtaskState) -> Gap:
-    place = {"work_order_id": subtask.order, "subtask_index": subtask.position, "name": subtask.subtask.name}
-    failure = subtask.failure
-    if failure is not None:
-        return Gap.model_validate(
-            {**place, "class": failure.class_, "reason": failure.message, "next_action": failure.next_action}
-        )
-    if subtask.status is SubtaskStatus.COMPLETED:
-        reason = "its result passed the code checks but could not be reviewed: unverified"
-        cause = FailureClass.INSUFFICIENT
+class _Causes(NamedTuple):
+    """What kept subtasks from being carried out or judged: a limit that ended things, a review that failed, by key."""
+
+    used_up: Failure | None
+    reviews: dict[str, Failure]
+
+
+def _causes(state: RunState) -> _Causes:
+    used_up: Failure | None = None
+    reviews: dict[str, Failure] = {}
+    for assignment in state.assignments.values():
+        failure = assignment.failure
+        if failure is None:
+            continue
+        if used_up is None and failure.class_ is FailureClass.EXHAUSTED:
+            used_up = failure
+        if assignment.assignment.role is Role.REVIEW:
+            reviews |= dict.fromkeys(assignment.assignment.covers, failure)
+    return _Causes(used_up, reviews)
+
+
+def _gap(state: RunState, subtask: SubtaskState, causes: _Causes) -> Gap:
+    if subtask.failure is not None:
+        failure = subtask.failure
+        class_, reason, action = failure.class_, failure.message, next_action(state, failure)
+    elif subtask.status is SubtaskStatus.COMPLETED:
+        class_, reason, action = _unreviewed(state, subtask, causes)
     elif subtask.verdict is not None and subtask.verdict.verdict is Decision.DROP:
-        reason, cause = subtask.verdict.reason or "the lead dropped it", FailureClass.INSUFFICIENT
-    elif state.cancel_by is not None:
-        reason, cause = f"the run was cancelled by {state.cancel_by} before it began", FailureClass.REJECTED
+        class_, action = FailureClass.INSUFFICIENT, more_steps(state)
+        reason = subtask.verdict.reason or "the lead dropped it"
     else:
-        reason, cause = "it was not carried out", FailureClass.EXHAUSTED
-    return Gap.model_validate({**place, "class": cause, "reason": reason, "next_action": NEXT_ACTION[cause]})
+        class_, reason, action = _not_begun(state, causes)
+    return Gap.model_validate(
+        {
+            "work_order_id": subtask.order,
+            "subtask_index": subtask.position,
+            "name": subtask.subtask.name,
+            "class": class_,
+            "reason": reason,
+            "next_action": action,
+        }
+    )
+
+
+_Told = tuple[FailureClass, str, str]
+"""The class of a gap, its reason, and what a person can do."""
+
+
+def _unreviewed(state: RunState, subtask: SubtaskState, causes: _Causes) -> _Told:
+    """Why nobody judged a finished subtask."""
+    passed = "its result passed the code checks"
+    if state.cancel_by is not None:
+        reason = f"{passed}, and the run was cancelled by {state.cancel_by} before its review: unverified"
+        return FailureClass.REJECTED, reason, ASK_AGAIN
+    cause = causes.reviews.get(subtask.key) or causes.used_up
+    if cause is None:
+        return FailureClass.INSUFFICIENT, f"{passed} but could not be reviewed: unverified", ASK_AGAIN
+    action = next_action(state, cause)
+    return FailureClass.INSUFFICIENT, f"{passed} but could not be reviewed: unverified ({cause.message})", action
+
+
+def _not_begun(state: RunState, causes: _Causes) -> _Told:
+    """Why a subtask was never handed out."""
+    if state.cancel_by is not None:
+        return FailureClass.REJECTED, f"the run was cancelled by {state.cancel_by} before it began", ASK_AGAIN
+    cause = causes.used_up
+    if cause is None:
+        return FailureClass.EXHAUSTED, "it was not carried out", ASK_AGAIN
+    return FailureClass.EXHAUSTED, f"it was not begun: {cause.message}", next_action(state, cause)
 
 
 def status_of(state: RunState) -> RunStatus:
@@ -118,19 +180,57 @@ def status_of(state: RunState) -> RunStatus:
 
 def plain_summary(state: RunState) -> str:
     """The answer in plain words, made by code from the results and gaps: for when no model can compose one."""
-    lines: list[str] = []
     numbers = source_numbers(answer_sources(state))
+    found: list[str] = []
+    unreviewed: list[str] = []
     for subtask in presentable(state):
         data = subtask.data
         if data is None:
             continue
         cited = "".join(f" [{numbers[source.title, source.url]}]" for source in data.sources)
         sample = " (sample data)" if data.sample else ""
-        sample += "" if subtask.accepted else " (unverified)"
-        lines.append(f"- {data.summary}{sample}{cited}")
-    missing = [f"- {gap.name}: {gap.reason} ({gap.class_}; {gap.next_action})" for gap in gaps(state)]
-    if missing:
-        lines += (["", "Not answered:"] if lines else ["Nothing of the request could be answered:"]) + missing
-    if not lines:
-        lines = ["Nothing of the request could be answered."]
-    return "\n".join(lines)
+        told = _shortened(data.summary, f"leadhand runs show {state.run_id} --json")
+        if subtask.accepted:
+            found.append(f"- {told}{sample}{cited}")
+        else:
+            unreviewed.append(f"- {subtask.subtask.name}: {told}{sample} (unverified){cited}")
+    explained: dict[tuple[str, str], None] = {}
+    open_: list[Gap] = []
+    for gap in gaps(state):
+        if _is_told(state, gap):
+            explained[gap.reason, gap.next_action] = None
+        else:
+            open_.append(gap)
+    parts: list[list[str]] = []
+    if state.cancel_by is not None:
+        parts.append([f"The run was cancelled by {state.cancel_by}."])
+    if found:
+        parts.append(found)
+    if unreviewed:
+        # One cause holds for all of them, but where shards of an order were reviewed apart.
+        why = [f"Found, and not reviewed: {_shortened(reason)} ({action})." for reason, action in explained]
+        parts.append([*why, *unreviewed])
+    if open_:
+        heading = "Not answered:" if found or unreviewed else "Nothing of the request could be answered:"
+        parts.append([heading, *(_open_line(gap) for gap in open_)])
+    if not (found or unreviewed or open_):
+        parts.append(["Nothing of the request could be answered."])
+    return "\n\n".join("\n".join(lines) for lines in parts)
+
+
+def _is_told(state: RunState, gap: Gap) -> bool:
+    """Whether what a gap stands for is in the summary all the same, as unverified."""
+    if gap.work_order_id is None or gap.subtask_index is None:
+        return False
+    return unverified(state.subtasks[subtask_key(gap.work_order_id, gap.subtask_index)])
+
+
+def _open_line(gap: Gap) -> str:
+    return f"- {gap.name}: {_shortened(gap.reason)} ({gap.class_}; {gap.next_action})"
+
+
+def _shortened(text: str, where: str = "") -> str:
+    if len(text) <= LONGEST_TOLD:
+        return text
+    rest = f", see {where}" if where else ""
+    return f"{text[:LONGEST_TOLD].rstrip()}… ({len(text):,} characters in all{rest})"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
+from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.run import ModelChoice
 from leadhand.models.offline import OfflineModels
 from leadhand.ports import Models
@@ -14,6 +15,10 @@ from leadhand.project.settings import Settings
 
 if TYPE_CHECKING:
     from leadhand.models.router import ModelRouter
+
+
+GIVEN = "scripted"
+"""What the models of a port that the program handed over are called, where no name was given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +50,11 @@ class NamedModels:
 
     def check(self, model: str) -> None:
         """Raise ConfigurationError when this name leads nowhere, or its key is missing."""
+        if model == GIVEN:
+            raise ConfigurationError(
+                f"there is no model {GIVEN!r}: so the models that a program brings along are called",
+                "Resume such a run from its program: Leadhand(models=…, tools=[…]).resume_sync(run_id).",
+            )
         if model != "offline":
             self._port(model)
             assert self._router is not None
@@ -67,7 +77,7 @@ async def choose_models(settings: Settings, given: Models | None = None) -> tupl
     Raises ConfigurationError for a name that no adapter knows or whose key is missing.
     """
     if given is not None:
-        return given, Choice(models=_pinned(settings, settings.model or "scripted"), why="given by the program")
+        return given, Choice(models=_pinned(settings, settings.model or GIVEN), why="given by the program")
     if settings.model is None:
         from leadhand.models.detection import detect_model
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterable
 
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.domain.errors import ConfigurationError
@@ -25,13 +26,14 @@ from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.flow import Flow
 from leadhand.flows.work_order import WorkOrderFlow
 from leadhand.ports import ContextStore, Models, Web
-from leadhand.project.choosing import Choice, choose_models
+from leadhand.project.choosing import Choice, NamedModels, choose_models
 from leadhand.project.clock import SystemClock, UlidSource
 from leadhand.project.settings import Settings, make_home
 from leadhand.stores.opening import open_store
 from leadhand.stores.work_order_file import WorkOrderFile
 from leadhand.tools.toolbox import Toolbox
 
+LOGGER = logging.getLogger("leadhand")
 FLOWS: dict[str, Flow] = {flow.name: flow for flow in (WorkOrderFlow(),)}
 HELD_BACK_SHARE = 10
 """One part in this many of the budget is kept for composing the answer."""
@@ -61,7 +63,8 @@ class Runtime:
         self._webs: dict[bool, Web] = {}
         self._driving: set[asyncio.Task[RunState]] = set()
         tool_calls = ToolCalls(toolbox, self.web, self._clock)
-        host = Host(store, ModelCalls(models, self._clock), tool_calls, self._redactor, on_text)
+        self._model_calls = ModelCalls(models, store, self._clock)
+        host = Host(store, self._model_calls, tool_calls, self._redactor, on_text)
         self.dispatcher = LocalDispatcher(host, self._clock)
 
     async def start(self, request: str, *, flow: str = "work-order", detached: bool = False) -> RunState:
@@ -115,15 +118,16 @@ class Runtime:
 
     def _can_go_on(self, state: RunState) -> None:
         """Raise ConfigurationError when this process lacks a tool or model that the run still needs."""
-        check: Callable[[str], None] | None = getattr(self.models, "check", None)
-        if check is not None and state.finished is None:
-            for name in {state.definition.models.default, *state.definition.models.roles.values()}:
-                check(name)
-        for tool in needed_tools(state):
-            if self.toolbox.find(tool.name) is None:
-                raise ConfigurationError(
-                    f"the run needs the tool {tool.name}, which came from {tool.import_path} and is not here",
-                    "Resume it where that tool is: with --tools FILE, or with Leadhand(tools=[…]).",
+        check_tools(needed_tools(state), self.toolbox)
+        if state.finished is None:
+            if isinstance(self.models, NamedModels):  # one's own port knows its models best
+                for name in {state.definition.models.default, *state.definition.models.roles.values()}:
+                    self.models.check(name)
+            for tool in changed_tools(state, self.toolbox):
+                LOGGER.warning(
+                    "the tool %s is not the one that the run was started with: its code has changed (%s)",
+                    tool.name,
+                    tool.import_path,
                 )
 
     def driving(self, state: RunState, on_state: Callable[[RunState], None] | None = None) -> asyncio.Task[RunState]:
@@ -163,6 +167,7 @@ class Runtime:
             await snapshots.keep(self.store, state)
             return state
         finally:
+            self._model_calls.forget(state.run_id)
             await file.aclose()
             await self.store.release(state.run_id, state.epoch)
 
@@ -201,7 +206,10 @@ class Runtime:
     async def _pass_gate(self, service: str) -> None:
         from leadhand.tools.services import SERVICES
 
-        await outside(await self.store.pass_gate(service, SERVICES[service].seconds_between))
+        wait = await self.store.pass_gate(service, SERVICES[service].seconds_between)
+        if wait > 0:
+            async with outside():
+                await asyncio.sleep(wait)
 
     async def aclose(self) -> None:
         """Stop what runs, close connections, let go of every run."""
@@ -226,6 +234,26 @@ def needed_tools(state: RunState) -> list[ToolSpec]:
         return list(state.definition.tools)
     named = {subtask.subtask.tool for subtask in state.subtasks.values() if subtask.status not in SETTLED_SUBTASK}
     return [tool for tool in state.definition.tools if tool.name in named]
+
+
+def check_tools(needed: Iterable[ToolSpec], toolbox: Toolbox) -> None:
+    """Raise ConfigurationError when one of these tools is not in this process."""
+    for tool in needed:
+        if toolbox.find(tool.name) is None:
+            raise ConfigurationError(
+                f"the run needs the tool {tool.name}, which came from {tool.import_path} and is not here",
+                "Resume it where that tool is: with --tools FILE, or with Leadhand(tools=[…]).",
+            )
+
+
+def changed_tools(state: RunState, toolbox: Toolbox) -> list[ToolSpec]:
+    """The tools that the unfinished part of a run needs and whose code is another now than when it was started."""
+    here = {tool.name: tool.fingerprint for tool in toolbox.specs()}
+    return [
+        tool
+        for tool in needed_tools(state)
+        if tool.fingerprint and here.get(tool.name, tool.fingerprint) != tool.fingerprint
+    ]
 
 
 class StoreCache:

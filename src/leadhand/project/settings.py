@@ -10,6 +10,7 @@ from pathlib import Path
 from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.limits import Limits
 from leadhand.domain.tool import ApprovalPolicy
+from leadhand.project.arguments import name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +49,18 @@ def settings(
     approve: ApprovalPolicy = ApprovalPolicy.ASK,
     environment: Mapping[str, str] | None = None,
 ) -> Settings:
-    """Settings from what was said here, else from the environment, else the defaults."""
+    """Settings from what was said here, else from the environment, else the defaults.
+
+    Raises UsageError for a name that is empty or no text.
+    """
     env = dict(os.environ if environment is None else environment)
+    database = name(database, "database", "Name a file or a postgresql://… URL with it, or leave it out.")
+    model = name(model, "model", _MODEL)
+    for role, each in (models or {}).items():
+        name(each, f"{role}_model", _MODEL)
+    if isinstance(home, Path):
+        home = str(home)
+    home = name(home, "home", "Name a directory with it, or leave it out.")
     where = Path(home or env.get("LEADHAND_HOME") or default_home()).expanduser()
     return Settings(
         home=where,
@@ -63,6 +74,9 @@ def settings(
     )
 
 
+_MODEL = "Name one with it, as provider:name or offline, or leave it out."
+
+
 def default_home() -> Path:
     """Where this user's data lives on this system."""
     import platformdirs
@@ -74,12 +88,19 @@ def make_home(home: Path) -> Path:
     """The home, made if it is not there. Raises ConfigurationError when that cannot be."""
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        probe = home / ".writable"
-        probe.touch()
-        probe.unlink()
+        for directory in (home, home / "runs"):
+            if directory.exists():
+                _try_writing(directory)
     except OSError as error:
         raise ConfigurationError(
             f"the home directory {home} cannot be written: {error.strerror or error}",
             "Name another one with --home DIR or LEADHAND_HOME.",
         ) from error
     return home
+
+
+def _try_writing(directory: Path) -> None:
+    """Raise OSError where nothing can be written. Each file has a name of its own: others may try at the same time."""
+    probe = directory / f".writable-{os.getpid()}-{os.urandom(4).hex()}"
+    probe.touch(exist_ok=False)
+    probe.unlink(missing_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from leadhand.domain.errors import UsageError
 from leadhand.tools.decorator import Tool
 from leadhand.tools.toolbox import Toolbox
 
@@ -21,5 +22,17 @@ def shipped_tools() -> list[Tool[..., Any]]:
 
 
 def toolbox(tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None) -> Toolbox:
-    """A toolbox of these tools; None: of those that ship."""
-    return Toolbox(shipped_tools() if tools is None else tools)
+    """A toolbox of these tools; None: of those that ship. Raises UsageError for what is no tool."""
+    if tools is None:
+        return Toolbox(shipped_tools())
+    how = "Pass a list of functions, or of functions decorated with @tool: tools=[…]."
+    if isinstance(tools, str) or not hasattr(tools, "__iter__"):
+        raise UsageError(f"tools is {type(tools).__name__}, and no list", how)
+    box = Toolbox()
+    for each in tools:
+        try:
+            box.add(each)
+            _ = box.get(each.name if isinstance(each, Tool) else each.__name__).spec
+        except (AttributeError, TypeError, ValueError) as error:  # a callable without a name or a signature
+            raise UsageError(f"{each!r} cannot be made a tool: {error}", how) from error
+    return box

@@ -167,6 +167,7 @@ class AiohttpWeb:
                 f"{title} did not connect in {self._connect_timeout:g} s or answer in {self._total_timeout:g} s",
                 type="timeout",
                 class_=FailureClass.TRANSIENT,
+                next_action=f"check the network, ask again later, or have {setting} name another server",
             ) from None
         except aiohttp.InvalidURL:
             raise ToolError(
@@ -180,6 +181,7 @@ class AiohttpWeb:
                 f"the connection to {title} failed: {error or type(error).__name__}",
                 type="connection",
                 class_=FailureClass.TRANSIENT,
+                next_action=f"check the network, and the address in {setting} if it is set; then ask again",
             ) from error
 
     def _open_session(self) -> aiohttp.ClientSession:

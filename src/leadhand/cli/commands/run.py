@@ -11,6 +11,7 @@ from leadhand.cli.telling import kept_in, opening, say_table
 from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.domain.tool import ApprovalPolicy
 
+EXAMPLE = 'leadhand run "What is the weather in Paris?"'
 POLICIES = tuple(policy.value for policy in ApprovalPolicy)
 
 
@@ -60,10 +61,10 @@ async def run(
         raise UsageError(f"--approve is {approve!r}", f"It is one of: {', '.join(POLICIES)}.")
     if detach and output.stream_json:
         raise UsageError("--detach leaves nothing to stream", "Follow the run with leadhand runs watch --stream-json.")
-    from leadhand.api import check_request
     from leadhand.cli.own_tools import all_tools
+    from leadhand.project.arguments import check_request
 
-    asked = check_request(_request(request))
+    asked = check_request(_request(request), example=EXAMPLE)
     shown = new_view(output)
     lead = open_lead(
         place,
@@ -118,9 +119,9 @@ LONGEST_INPUT = 1_000_000
 def _request(given: str | None) -> str:
     """The request, from the command line or from stdin. Raises UsageError when there is none that can be read."""
     if given is not None and given != "-":
-        return _unicode(given, "the request")
+        return given
     if sys.stdin is None or (given is None and sys.stdin.isatty()):
-        raise UsageError("there is no request", 'Say what you want: leadhand run "What is the weather in Paris?"')
+        raise UsageError("there is no request", f"Say what you want: {EXAMPLE}")
     if sys.stdin.isatty():
         say("Reading the request from the terminal; Ctrl-D ends it.")
     try:
@@ -138,11 +139,3 @@ def _request(given: str | None) -> str:
         return text.decode()
     except UnicodeDecodeError as error:
         raise UsageError("stdin is no text in UTF-8", "Convert it, for example with iconv -t UTF-8.") from error
-
-
-def _unicode(text: str, what: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise UsageError(f"{what} is no text in UTF-8", "Give it in UTF-8.") from error
-    return text

@@ -65,6 +65,10 @@ def _save(name: str, text: str) -> None:
     try:
         if path.is_dir():
             raise UsageError(f"{path} is a directory", "Name a file in it.")
+        if not path.parent.is_dir():
+            raise UsageError(
+                f"there is no directory {path.parent}", "Make it first, or name another file with --output FILE."
+            )
         draft.write_text(text, encoding="utf-8", errors="backslashreplace")
         os.replace(draft, path)
     except OSError as error:

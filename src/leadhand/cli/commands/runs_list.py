@@ -32,7 +32,7 @@ async def runs_list(
     Parameters
     ----------
     status
-        Only those of this status: running, waiting, paused, succeeded, partial, failed, cancelled.
+        Only those of this status: queued, running, waiting, paused, succeeded, partial, failed, cancelled.
     text
         Only those with this text in their request.
     limit

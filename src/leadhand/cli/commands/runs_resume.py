@@ -8,13 +8,16 @@ from leadhand.api import Leadhand
 from leadhand.cli.console import say
 from leadhand.cli.driving import carry_through, new_view
 from leadhand.cli.exit_codes import Exit
-from leadhand.cli.finding import all_runs, definition_of, find_run
+from leadhand.cli.finding import all_runs, find_run
 from leadhand.cli.options import ANSWER, HERE, Output, Place, open_lead, open_reader
 from leadhand.cli.own_tools import all_tools
 from leadhand.cli.telling import kept_in, opening, say_table
 from leadhand.domain.errors import UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunDefinition, RunStatus
+from leadhand.domain.tool import ToolSpec
+from leadhand.project.runtime import check_tools, needed_tools
+from leadhand.project.toolsets import toolbox
 
 
 async def runs_resume(
@@ -45,7 +48,8 @@ async def runs_resume(
     if not wanted:
         say("No run is parked, and none was left behind.")
     codes: list[int] = []
-    for each, definition in wanted:
+    for each, definition, needed in wanted:
+        check_tools(needed, toolbox(own))  # before its model is looked for
         shown = new_view(output)
         async with _lead(place, definition, tools=own, on_text=shown.write_draft) as lead:
             run = await lead.resume(each)
@@ -58,15 +62,16 @@ async def runs_resume(
     return next((code for code in codes if code), Exit.ANSWERED)
 
 
-async def _wanted(place: Place, run_id: str | None) -> list[tuple[str, RunDefinition]]:
-    """The runs to go on with, oldest first, and what they are pinned to."""
+async def _wanted(place: Place, run_id: str | None) -> list[tuple[str, RunDefinition, list[ToolSpec]]]:
+    """The runs to go on with, oldest first, what they are pinned to, and the tools they still need."""
     async with open_reader(place) as reader:
         runtime = await reader.runtime()
         if run_id is not None:
             found = [await find_run(runtime.store, run_id)]
         else:
             found = [listing async for listing in all_runs(runtime.store) if _is_left(listing)]
-        return [(each.run_id, (await definition_of(runtime.store, each.run_id))) for each in reversed(found)]
+        states = [await runtime.load(each.run_id) for each in reversed(found)]
+        return [(state.run_id, state.definition, needed_tools(state)) for state in states]
 
 
 def _is_left(listing: RunListing) -> bool:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leadhand.api import Run
-from leadhand.cli.console import clean, one_line, write, write_json
+from leadhand.cli.console import LONGEST_LINE, clean, one_line, shortened, write, write_json
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import find_run
 from leadhand.cli.options import HERE, Place, open_reader
@@ -116,12 +116,12 @@ def _page(state: RunState, listing: RunListing, place: Place) -> Iterator[str]:
     if finished is None:
         return
     if finished.answer.strip():
-        yield from ["Answer:", *answer_text(finished.answer, finished.sources).splitlines(), ""]
+        yield from ["Answer:", *answer_text(finished.answer, finished.sources, run_id=state.run_id).splitlines(), ""]
     gaps = list(gap_lines(finished.gaps, told=finished.answer))
     if gaps:
         yield from [*gaps, ""]
     if finished.failure is not None:
-        yield from [*failure_lines(finished.failure), ""]
+        yield from [*failure_lines(state, finished.failure), ""]
 
 
 def _facts(state: RunState, listing: RunListing, place: Place) -> Iterator[str]:
@@ -172,5 +172,5 @@ def _subtask(state: RunState, subtask: SubtaskState, width: int, *, driven: bool
     if subtask.superseded_by is not None:
         words.append(f"done again as {subtask.superseded_by}")
     if subtask.failure is not None:
-        words.append(one_line(f"{subtask.failure.message} ({subtask.failure.class_.value})"))
+        words.append(f"{shortened(subtask.failure.message, LONGEST_LINE)} ({subtask.failure.class_.value})")
     return f"{GLYPHS[subtask.status]} {subtask.key:<{width}}  {' · '.join(words)}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from leadhand.domain.errors import FailureClass
+from leadhand.domain.outcome import OUT_OF_REACH
 from leadhand.models.json_values import list_of, objects_of, text_of
 
 from .rendering import render
@@ -65,8 +66,8 @@ def write(points: list[Point], gaps: list[Gap]) -> str:
         blocks.append("Nothing of this request could be answered.")
     if gaps:
         blocks.append(_not_answered(gaps))
-    # Another model or tool helps where none covers the request, not where a service is out of reach.
-    if not points and all(gap.class_ in ("", FailureClass.UNAVAILABLE) for gap in gaps):
+    # Another model or tool helps where none covers the request, not where one was there and failed.
+    if not points and all(_beyond(gap) for gap in gaps):
         blocks.append(
             "To answer more: choose a model with --model (for example a local Ollama, or a provider whose key is in "
             "the environment), or register a tool that covers it. Without one, Leadhand answers questions about "
@@ -75,6 +76,11 @@ def write(points: list[Point], gaps: list[Gap]) -> str:
     sample = any(point.sample for point in points)
     blocks.append(BYLINE + (SAMPLE_NOTE if sample else ""))
     return "\n\n".join(blocks)
+
+
+def _beyond(gap: Gap) -> bool:
+    """Whether a part is one that no tool was there for, or that these rules do not understand."""
+    return gap.class_ in ("", FailureClass.UNAVAILABLE) and gap.next_action in ("", OUT_OF_REACH)
 
 
 def _told(point: Point) -> str:

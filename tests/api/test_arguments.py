@@ -1,0 +1,192 @@
+"""What the Python door is handed: whatever cannot be is refused at once, in one line what and one line how."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand import ConfigurationError, Leadhand, NoSuchRun, RunStatus, ToolReturn, UsageError, tool
+from leadhand.project.settings import make_home
+
+
+def two_lines(refused: UsageError) -> bool:
+    return bool(refused.what and refused.how) and "\n" not in refused.what + refused.how
+
+
+@pytest.mark.parametrize("request_", [None, 5, b"x", ["x"], "\ud800", "a\x00b", "", " \n"])
+def test_what_is_no_request_is_refused_and_shown_one_in_python(home: Path, request_: Any) -> None:
+    with pytest.raises(UsageError) as refused:
+        Leadhand(offline=True, home=home).run_sync(request_)
+
+    assert two_lines(refused.value)
+    assert "leadhand run" not in refused.value.how
+    assert not home.exists()
+
+
+def test_the_hint_for_an_empty_request_is_python(home: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        Leadhand(offline=True, home=home).run_sync("")
+
+    assert refused.value.how == 'Say what you want: lead.run("What is the weather in Paris?")'
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"timeout": "x"},
+        {"timeout": float("inf")},
+        {"max_steps": "3"},
+        {"max_steps": 1.5},
+        {"max_steps": True},
+        {"max_steps": None},
+        {"max_workers": 10**9},
+        {"batch_size": 0},
+        {"budget": float("nan")},
+        {"budget": "1"},
+        {"max_requests": 0},
+        {"max_tokens": -1},
+        {"approve": 5},
+        {"tools": [42]},
+        {"tools": 42},
+        {"tools": "weather"},
+        {"tools": [dict.get]},
+        {"home": ""},
+        {"home": 5},
+        {"database": ""},
+        {"database": 5},
+        {"model": ""},
+        {"model": "\ud800"},
+        {"model": 5},
+        {"lead_model": ""},
+        {"models": "offline"},
+        {"on_text": "print"},
+    ],
+    ids=str,
+)
+def test_arguments_that_cannot_be_are_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError) as refused:
+        Leadhand(**given)
+
+    assert two_lines(refused.value)
+
+
+def test_a_number_is_told_as_it_was_given() -> None:
+    with pytest.raises(UsageError, match="max_workers is 1000000\n"):
+        Leadhand(max_workers=1_000_000)
+    with pytest.raises(UsageError, match="timeout is 'x'\n"):
+        Leadhand(timeout="x")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("run_id", [None, 5, "\ud800"])
+async def test_what_is_no_run_id_is_refused(home: Path, run_id: Any) -> None:
+    async with Leadhand(offline=True, home=home) as lead:
+        with pytest.raises(UsageError):
+            await lead.attach(run_id)
+        with pytest.raises(UsageError):
+            await lead.resume(run_id)
+        with pytest.raises(NoSuchRun):
+            await lead.attach("run_1")
+
+
+def test_requests_and_tokens_can_be_limited(home: Path) -> None:
+    answer = Leadhand(offline=True, home=home, max_requests=1, max_tokens=500_000).run_sync("Weather in Paris?")
+
+    assert answer.document["limits"]["max_requests"] == 1
+    assert answer.document["limits"]["max_tokens"] == 500_000
+    assert answer.status is RunStatus.FAILED
+    assert answer.document["failure"]["type"] == "allowance"
+
+
+def test_many_processes_may_make_one_home_at_once(home: Path) -> None:
+    failures: list[BaseException] = []
+    gate = threading.Barrier(8)
+
+    def make() -> None:
+        gate.wait()
+        try:
+            for _ in range(200):
+                make_home(home)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=make) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert failures == []
+    assert list(home.iterdir()) == []
+
+
+async def test_a_model_that_the_program_brings_along_is_not_looked_for_elsewhere(home: Path, lead_of: Any) -> None:
+    """Neither by name, nor by a ``check`` of its own that means something else."""
+
+    class Checked(lead_of):  # pyright: ignore[reportUntypedBaseClass]
+        def check(self, model: str) -> None:
+            raise AssertionError(model)
+
+    begun = asyncio.Event()
+    go_on = asyncio.Event()
+
+    @tool
+    async def step(n: int) -> ToolReturn:
+        """One step."""
+        begun.set()
+        await go_on.wait()
+        return ToolReturn(raw=n, summary="done")
+
+    models = Checked("step", [{"n": 0}])
+    async with Leadhand(models=models, tools=[step], home=home) as lead:
+        run = await lead.start("one step")
+        await begun.wait()
+        await run.pause()
+        await run.answer()
+    go_on.set()
+    async with Leadhand(offline=True, tools=[step], home=home) as other:
+        with pytest.raises(ConfigurationError, match="the models that a program brings along"):
+            await other.resume(run.run_id)
+    async with Leadhand(models=models, tools=[step], home=home) as lead:
+        assert (await (await lead.resume(run.run_id)).answer()).status is RunStatus.SUCCEEDED
+
+
+async def test_a_tool_that_has_changed_since_the_run_began_is_logged_when_it_is_resumed(
+    home: Path, lead_of: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun = asyncio.Event()
+
+    def first() -> Any:
+        @tool
+        async def step(n: int) -> ToolReturn:
+            """Hangs."""
+            begun.set()
+            await asyncio.Event().wait()
+            return ToolReturn(raw=n)
+
+        return step
+
+    def second() -> Any:
+        @tool
+        async def step(n: int) -> ToolReturn:
+            """Mended."""
+            return ToolReturn(raw=n, summary="done")
+
+        return step
+
+    models = lead_of("step", [{"n": 0}])
+    async with Leadhand(models=models, tools=[first()], home=home) as lead:
+        run = await lead.start("one step")
+        await begun.wait()
+        await run.pause()
+        await run.answer()
+    async with Leadhand(models=models, tools=[second()], home=home) as lead:
+        with caplog.at_level(logging.WARNING, logger="leadhand"):
+            answer = await (await lead.resume(run.run_id)).answer()
+    assert answer.status is RunStatus.SUCCEEDED
+    (record,) = [record for record in caplog.records if record.name == "leadhand"]
+    assert record.getMessage().startswith("the tool step is not the one that the run was started with")

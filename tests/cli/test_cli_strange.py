@@ -1,0 +1,230 @@
+"""What a stranger does: requests that look like flags, tools that shout, answers without end, places that are not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand.cli import parser
+from leadhand.domain.errors import StoreError
+from leadhand.stores.sql_store import SqlContextStore
+
+STRANGE = r'''
+import os, subprocess
+from leadhand import FailureClass, ToolError, tool
+
+@tool
+def shout_tool(place: str) -> str:
+    """Shout at a place."""
+    os.write(1, b"raw\n")
+    subprocess.run(["echo", "from a program"])
+    print("printed")
+    return f"{place}: \x1b]0;title\x07loud \x1b[31mred"
+
+@tool(retries=0)
+def moan_tool(place: str) -> str:
+    """Moan at a place."""
+    raise ToolError("\x1b[31m" + "o" * 5_000_000 + "\nand more", type="moaning")
+'''
+
+
+@pytest.fixture
+def strange(tmp_path: Path) -> Iterator[str]:
+    path = tmp_path / "strange_tools.py"
+    path.write_text(STRANGE)
+    yield str(path)
+    sys.modules.pop(path.stem, None)
+
+
+# --- what is read ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flags", [["--json", "-", "--offline"], ["-", "--json", "--offline"], ["--offline", "--json"]])
+def test_stdin_is_read_wherever_the_dash_stands(leadhand: Any, flags: list[str]) -> None:
+    result = leadhand.process("run", *flags, input="Weather in Paris?\n")
+
+    assert result.json["request"] == "Weather in Paris?"
+
+
+@pytest.mark.parametrize("words", [["--json", "-"], ["-", "--json"], ["-", "--budget", "2", "--json"]])
+def test_the_parser_takes_a_dash_for_the_request(words: list[str]) -> None:
+    _, placed, keywords = parser.parse(["run", *words])
+
+    assert placed == ("-",)
+    assert keywords["output"].json
+
+
+def test_a_request_that_begins_with_a_dash_goes_after_two(leadhand: Any) -> None:
+    refused = leadhand("run", "--offline", "-5 degrees in Oslo?")
+    assert refused.code == 2
+    assert refused.err.endswith("goes last, after --: leadhand run -- '-5 degrees in Oslo?'\n")
+
+    taken = leadhand("run", "--offline", "--json", "--", "-5 degrees in Oslo?")
+    assert taken.json["request"] == "-5 degrees in Oslo?"
+
+
+@pytest.mark.parametrize("line", ["runs list --text", "runs show", "tools call weather_tool", "run --model x", "run"])
+def test_no_argument_may_be_other_than_utf_8(leadhand: Any, line: str) -> None:
+    result = leadhand(*line.split(), "ab\udcff")
+
+    assert result.code == 2
+    assert result.err == "leadhand: the argument 'ab\\udcff' is no text in UTF-8\n  Give it in UTF-8.\n"
+
+
+# --- what is written ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flag", ["--json", "--stream-json"])
+def test_not_even_what_tools_write_past_python_gets_between_the_json(leadhand: Any, strange: str, flag: str) -> None:
+    result = leadhand.process("run", "--offline", "--tools", strange, flag, "Shout at Paris")
+
+    assert result.code == 0
+    assert [json.loads(line) for line in result.out.splitlines()]
+    assert {"raw", "from a program", "printed"} <= set(result.err.splitlines())
+
+
+@pytest.mark.usefixtures("leadhand")
+def test_stdout_leads_where_it_led_when_the_command_is_over(strange: str) -> None:
+    script = (
+        "import os; from leadhand.cli.__main__ import main;"
+        f"main(['run', '--offline', '--tools', {strange!r}, 'Shout at Paris']); os.write(1, b'after')"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, timeout=60, check=True)
+
+    assert "Paris: loud red" in done.stdout
+    assert done.stdout.endswith("after")
+    assert "\nraw\n" not in done.stdout
+
+
+def test_escape_sequences_go_with_all_their_letters(leadhand: Any, strange: str) -> None:
+    result = leadhand("run", "--offline", "--tools", strange, "Shout at Paris")
+
+    assert "Paris: loud red" in result.out
+
+
+def test_a_line_of_progress_is_a_line(leadhand: Any, strange: str) -> None:
+    result = leadhand("run", "--offline", "--tools", strange, "--max-steps", "1", "Moan at Paris")
+
+    assert max(map(len, result.err.splitlines())) < 1_200
+    assert "[31m" not in result.err + result.out
+    shown = leadhand("runs", "show", leadhand.listing()["run_id"])
+    assert max(len(line) for line in shown.out.partition("Answer:")[0].splitlines()) < 500
+
+
+def test_a_detached_run_prints_its_document(leadhand: Any) -> None:
+    document = leadhand("run", "--offline", "--detach", "--json", "Weather in Paris?").json
+
+    assert document["request"] == "Weather in Paris?"
+    assert document["detached"] is True
+    assert document["status"] in ("queued", "running", "succeeded")
+
+
+def test_the_help_of_the_list_names_every_status(leadhand: Any) -> None:
+    words = leadhand("runs", "list", "--help").out.split()
+
+    assert "queued," in words
+    assert "cancelled." in words
+
+
+# --- where things are kept ---------------------------------------------------------------------------------------
+
+
+def test_no_directory_is_made_for_a_database_or_a_file(leadhand: Any, tmp_path: Path) -> None:
+    run_id = leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"]
+
+    database = leadhand("run", "--offline", "--database", f"{tmp_path}/not/there.db", "Weather in Paris?")
+    assert database.code == 6
+    assert len(database.err.splitlines()) == 2
+    export = leadhand("runs", "export", run_id, "--output", f"{tmp_path}/not/there.jsonl")
+    assert export.code == 2
+    assert export.err.splitlines()[0] == f"leadhand: there is no directory {tmp_path}/not"
+    assert len(export.err.splitlines()) == 2
+    assert not (tmp_path / "not").exists()
+
+
+def test_the_home_is_made_with_its_database(leadhand: Any, tmp_path: Path) -> None:
+    home = tmp_path / "deep" / "home"
+
+    assert leadhand("run", "--offline", "--home", str(home), "Weather in Paris?").code == 0
+    assert (home / "leadhand.db").is_file()
+    assert not list(home.glob(".writable*"))
+
+
+def test_the_doctor_notices_a_home_that_cannot_be_written(leadhand: Any) -> None:
+    leadhand.home.mkdir()
+    (leadhand.home / "runs").write_text("not a directory: root may write anywhere else")
+
+    result = leadhand("doctor")
+
+    assert result.code == 6
+    assert f"FAIL  home      the home directory {leadhand.home} cannot be written: Not a directory" in result.out
+
+
+def test_the_doctor_notices_a_database_that_cannot_be_written(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(_: object) -> None:
+        raise StoreError("leadhand.db is read-only", "make it writable")
+
+    monkeypatch.setattr(SqlContextStore, "check_writable", refuse)
+    result = leadhand("doctor")
+
+    assert result.code == 6
+    assert "FAIL  database  leadhand.db is read-only\n                Make it writable\n" in result.out
+
+
+# --- what to do about it -----------------------------------------------------------------------------------------
+
+
+def test_a_host_that_cannot_be_reached_is_a_matter_of_the_network(
+    leadhand: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEADHAND_OPEN_METEO_GEOCODING_URL", "http://127.0.0.1:9")
+
+    result = leadhand("run", "--model", "offline", "--max-steps", "1", "--json", "Weather in Paris?")
+
+    (gap,) = result.json["gaps"]
+    assert gap["next_action"].startswith("check the network, and the address in LEADHAND_OPEN_METEO_GEOCODING_URL")
+    assert "To answer more" not in result.json["answer"]
+
+
+def test_a_model_is_recommended_only_where_the_built_in_one_does_not_understand(leadhand: Any) -> None:
+    assert "To answer more: choose a model" in leadhand("run", "--offline", "Book me a table").out
+    broken = leadhand("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Oslo").out
+    assert "the microphone is broken" in broken
+    assert "To answer more" not in broken
+
+
+def test_a_policy_that_denies_is_no_person(leadhand: Any) -> None:
+    result = leadhand("run", "--offline", "--tools", leadhand.tools, "--approve", "never", "Pay 30 to Bob")
+
+    assert "a person" not in result.out.replace("it needs a person's yes", "")
+    assert "nobody was asked: run it with --approve ask or auto" in result.out
+
+
+def test_used_up_time_is_a_matter_of_the_time_limit_alone(leadhand: Any) -> None:
+    result = leadhand("run", "--offline", "--tools", leadhand.tools, "--timeout", "1", "Measure the noise in Rome")
+
+    assert "raise --timeout (it was 1), and ask again" in result.out + result.err
+    assert "--budget" not in result.out + result.err
+    assert "--max-steps" not in result.out + result.err
+
+
+def test_a_tool_that_has_changed_is_said_in_a_line_when_its_run_is_resumed(leadhand: Any) -> None:
+    tools = Path(leadhand.tools)
+    process = leadhand.start("run", "--offline", "--tools", str(tools), "Measure the noise in Rome")
+    leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
+    process.terminate()
+    process.communicate(timeout=30)
+    tools.write_text(tools.read_text().replace("40 dB", "50 dB"))
+    leadhand.open_gate()
+
+    resumed = leadhand("runs", "resume", leadhand.listing()["run_id"], "--tools", str(tools))
+
+    assert resumed.code == 0
+    (warning,) = [line for line in resumed.err.splitlines() if line.startswith("Warning: ")]
+    assert "the tool measure_tool is not the one that the run was started with" in warning
