@@ -15,7 +15,6 @@ from leadhand.domain.errors import FailureClass
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.flows.room import TOKENS_PER_SUBTASK
-from leadhand.ports import ModelError
 
 WINDOW = 16_000
 
@@ -172,4 +171,3 @@ async def test_a_request_that_no_page_can_hold_fails_with_what_helps(open_world:
     assert state.status is RunStatus.FAILED
     assert state.finished.failure.class_ is FailureClass.TOO_LARGE
     assert "larger window" in state.finished.answer
-    assert isinstance(down(), ModelError)
