@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -151,7 +152,7 @@ class TestFaults:
         ("served", "class_", "type_"),
         [
             (truncated(), "transient", "bad_body"),
-            (broken_off(), "transient", "bad_body"),
+            (broken_off(), "transient", "broken_off"),
             (empty(), "transient", "empty_answer"),
             (no_choices(), "transient", "empty_answer"),
             (rate_limited(1.5), "rate_limited", "rate_limited"),
@@ -300,11 +301,12 @@ class TestConnections:
         assert len(replies) == 50
 
     def test_it_follows_its_caller_to_another_event_loop(self) -> None:
-        models = OpenAICompatible("http://127.0.0.1:9/v1")
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        models = OpenAICompatible(f"http://127.0.0.1:{port}/v1")
 
         async def ask(*, last: bool) -> str:
-            async with ScriptedServer([says("x")]) as server:
-                models.base_url = server.base_url
+            async with ScriptedServer([says("x")], port=port):
                 reply = await models.ask(TALK)
                 if last:
                     await models.aclose()

@@ -6,10 +6,13 @@ names it moves to the next form, which is remembered for as long as the client l
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from leadhand.domain.conversation import ModelRequest
+
+from .openai_errors import speaks_of_length
 
 
 class OutputMode(StrEnum):
@@ -23,12 +26,15 @@ class OutputMode(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abilities:
     """``tools``: calls are part of the protocol; else they are asked for in words. ``token_limit`` is the field that
-    bounds an answer. ``stream_usage``: a stream tells what it used if asked."""
+    bounds an answer. ``stream``: answers can be streamed; ``stream_usage``: a stream tells what it used if asked.
+    ``system``: instructions have a role of their own; else they begin the first user message."""
 
     output: OutputMode = OutputMode.JSON_SCHEMA
     tools: bool = True
     token_limit: str = "max_tokens"
+    stream: bool = True
     stream_usage: bool = True
+    system: bool = True
 
 
 _REFUSALS = frozenset({400, 404, 405, 415, 422, 500, 501})
@@ -41,6 +47,7 @@ _SCHEMA_WORDS = (
     "json_schema",
     "json schema",
     "structured output",
+    "json mode",
     "grammar",
     "guided",
 )
@@ -65,6 +72,13 @@ _TOOL_PHRASES = (
     "field: tools",
     "unknown field tools",
 )
+_SYSTEM_PHRASES = (
+    "system role",  # the chat templates of Gemma, in vLLM and llama.cpp
+    "role system",
+    "support system with",  # OpenAI's o1: "does not support 'system' with this model"
+    "system messages are not",
+    "developer instruction is not",
+)
 _UNSUPPORTED_WORDS = (
     "support",
     "unknown",
@@ -86,6 +100,16 @@ _UNSUPPORTED_WORDS = (
 )
 
 
+_NEXT = {OutputMode.JSON_SCHEMA: OutputMode.FUNCTION, OutputMode.FUNCTION: OutputMode.PROMPT}
+
+
+def ignored(abilities: Abilities) -> Abilities | None:
+    """The abilities to try next after a server took the wish for a structured answer and answered in prose; None if
+    there is no other form. Some servers drop the fields they do not know, and the model never sees the schema."""
+    following = _NEXT.get(abilities.output)
+    return None if following is None else replace(abilities, output=following)
+
+
 def learn(
     abilities: Abilities, request: ModelRequest, status: int, message: str, *, streamed: bool
 ) -> Abilities | None:
@@ -94,12 +118,17 @@ def learn(
     if status not in _REFUSALS:
         return None
     said = message.casefold().replace("`", "").replace("'", "").replace('"', "")
-    if not any(word in said for word in _UNSUPPORTED_WORDS):
+    # "max_completion_tokens is too large: this model's maximum context length is …" refuses a number, not a field.
+    if speaks_of_length(said) or not any(word in said for word in _UNSUPPORTED_WORDS):
         return None
     if "max_completion_tokens" in said and abilities.token_limit == "max_tokens":
         return replace(abilities, token_limit="max_completion_tokens")
     if streamed and abilities.stream_usage and ("stream_options" in said or "include_usage" in said):
         return replace(abilities, stream_usage=False)
+    if streamed and abilities.stream and re.search(r"\bstream(ing)?\b", said):
+        return replace(abilities, stream=False)
+    if abilities.system and any(phrase in said for phrase in _SYSTEM_PHRASES):
+        return replace(abilities, system=False)
     if request.output is not None:
         if abilities.output is OutputMode.JSON_SCHEMA and any(word in said for word in _SCHEMA_WORDS):
             return replace(abilities, output=OutputMode.FUNCTION)

@@ -15,17 +15,31 @@ from leadhand.domain.conversation import (
     ToolMessage,
     input_bound,
 )
-from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.errors import FailureClass
 from leadhand.domain.limits import Usage
 from leadhand.ports import ModelError
 
-from .json_values import is_object, list_of, object_of, objects_of, text_of
+from .json_values import decode_json, is_object, list_of, object_of, objects_of, text_of
 from .openai_abilities import Abilities, OutputMode
+from .openai_errors import error_message, failed
+from .openai_thinking import answer_in
 from .openai_wire import answer_function
 from .structured import decode_object
 
 _REASONING = ("reasoning_details", "reasoning_content", "reasoning")
 _CALL_FIELDS = frozenset({"id", "type", "function", "index"})
+_FINISHES = {
+    "": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "end_turn": "stop",
+    "function_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_length": "length",  # Mistral
+    "safety": "content_filter",  # Gemini
+}
+"""The reasons to stop as our replies name them, by the other words that servers have for them."""
 
 
 def reply_of(
@@ -33,16 +47,23 @@ def reply_of(
 ) -> ModelReply:
     """The reply in ``document``, a decoded chat completion. ``requests`` is how many HTTP requests it took.
 
-    Raises :class:`ModelError`: ``transient`` for an answer without a choice or without anything in it, ``invalid`` for
-    a structured answer that was cut off.
+    Raises :class:`ModelError`: ``transient`` for an answer without a choice, without anything in it or that the server
+    gave up, ``invalid`` for one that was cut off or withheld.
     """
     usage = usage_of(document, request, requests)
     choice = _first_choice(document)
     if choice is None:
-        raise failed("the model answered without any choice", "empty_answer", FailureClass.TRANSIENT, usage)
+        said = "".join(f": {document[field]}"[:200] for field in ("detail", "message") if document.get(field))
+        raise failed(f"the model answered without any choice{said}", "empty_answer", FailureClass.TRANSIENT, usage)
     wire = object_of(choice.get("message"))
-    finish = text_of(choice.get("finish_reason")) or "stop"
-    text = _text(wire.get("content"))
+    written = text_of(choice.get("finish_reason")).casefold()
+    finish = _FINISHES.get(written, written)
+    if finish == "error" or choice.get("error"):
+        said = error_message(json.dumps({"error": choice.get("error") or "no reason was given"}))
+        raise failed(
+            f"the server gave up in the middle of its answer: {said}", "gave_up", FailureClass.TRANSIENT, usage
+        )
+    text = answer_in(_text(wire.get("content")))
     refusal = text_of(wire.get("refusal"))
     if not text and refusal:
         text, finish = refusal, "refusal"
@@ -50,17 +71,21 @@ def reply_of(
     value: dict[str, Any] | None = None
     if request.output is not None:
         value, text, calls = _structured(request, abilities, text, calls)
-        if value is None and finish == "length":
-            raise _cut(request, usage)
     elif not abilities.tools and request.tools and not calls:
         text, calls = _call_in_words(text, request)
-    if not text and not calls:
+    if not calls and value is None:
+        # Half an answer must never pass for a whole one.
         if finish == "length":
             raise _cut(request, usage)
         if finish == "content_filter":
             raise failed(
-                "the provider's content filter withheld the answer", "content_filter", FailureClass.INVALID, usage
+                "the provider's content filter withheld the answer, or the rest of it",
+                "content_filter",
+                FailureClass.INVALID,
+                usage,
+                next_action="put the request in other words, or use another model",
             )
+    if not text and not calls:
         raise failed("the model answered with nothing", "empty_answer", FailureClass.TRANSIENT, usage)
     message = AssistantMessage(text=text, tool_calls=calls, opaque=_opaque(wire, extras, adapter, request.model))
     return ModelReply(
@@ -69,13 +94,6 @@ def reply_of(
         usage=usage,
         finish_reason="tool_calls" if calls and finish == "stop" else finish,
         model=text_of(document.get("model")) or request.model,
-    )
-
-
-def failed(message: str, type: str, class_: FailureClass, usage: Usage | None, *, next_action: str = "") -> ModelError:
-    """A model error, from its parts."""
-    return ModelError(
-        Failure.model_validate({"message": message, "type": type, "class": class_, "next_action": next_action}), usage
     )
 
 
@@ -91,17 +109,28 @@ def _cut(request: ModelRequest, usage: Usage) -> ModelError:
 
 def usage_of(document: Mapping[str, Any], request: ModelRequest, requests: int) -> Usage:
     """What the server counted. A server that does not count is taken at the upper bound, so that a budget holds."""
-    counted = object_of(document.get("usage"))
-    sent, written = _count(counted.get("prompt_tokens")), _count(counted.get("completion_tokens"))
+    counted = usage_in(document)
+    sent = _count(counted.get("prompt_tokens", counted.get("input_tokens")))
+    written = _count(counted.get("completion_tokens", counted.get("output_tokens")))
     total = _count(counted.get("total_tokens"))
     if sent is None and written is not None and total is not None:
         sent = max(0, total - written)
-    if written is None and sent is not None and total is not None:
-        written = max(0, total - sent)
+    if sent is not None and total is not None:
+        # xAI bills thinking that it counts in the total alone.
+        written = max(written or 0, total - sent)
     if sent is not None and written is not None:
         return Usage(requests=requests, input_tokens=sent, output_tokens=written)
     bound = input_bound(request.messages, request.tools, request.output)
     return Usage(requests=requests, input_tokens=bound, output_tokens=request.max_tokens)
+
+
+def usage_in(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What the server says it counted, wherever it says so (Groq's streams and Moonshot's have places of their own)."""
+    for found in (document.get("usage"), object_of(document.get("x_groq")).get("usage")):
+        if is_object(found) and found:
+            return found
+    choice = _first_choice(document)
+    return object_of(choice.get("usage")) if choice is not None else {}
 
 
 def _count(value: object) -> int | None:
@@ -130,14 +159,18 @@ def _calls(wire: Mapping[str, Any], request: ModelRequest) -> tuple[tuple[ToolCa
     entries = objects_of(wire.get("tool_calls"))
     if not entries and object_of(wire.get("function_call")):
         entries = [{"function": wire["function_call"]}]  # the protocol before there were tools
-    made = sum(isinstance(message, ToolMessage) for message in request.messages)
+    if not entries:
+        return (), {}
+    # Some servers count from 0 in every answer: an id must be its call's own in the whole conversation.
+    taken = {message.call_id for message in request.messages if isinstance(message, ToolMessage)}
+    made = len(taken)
     calls: dict[str, ToolCall] = {}
     extras: dict[str, Any] = {}
     for number, entry in enumerate(entries, start=made):
         function = object_of(entry.get("function")) or entry
         key = text_of(entry.get("id")) or f"call_{number}"
-        while key in calls:
-            key += "_"
+        while key in calls or key in taken:
+            key = f"{key}_"
         arguments, raw = _arguments(function.get("arguments"))
         calls[key] = ToolCall(id=key, name=text_of(function.get("name")), arguments=arguments, raw=raw)
         extra = {field: value for field, value in entry.items() if field not in _CALL_FIELDS and entry is not function}
@@ -149,14 +182,19 @@ def _calls(wire: Mapping[str, Any], request: ModelRequest) -> tuple[tuple[ToolCa
 def _arguments(written: object) -> tuple[dict[str, Any] | None, str]:
     """Arguments as an object and as they were written; None for what is no JSON object."""
     if is_object(written):
-        return written, json.dumps(written, ensure_ascii=False)
+        try:
+            return written, json.dumps(written, ensure_ascii=False, allow_nan=False)
+        except ValueError:  # NaN
+            return None, json.dumps(written, ensure_ascii=False)
     if written is None or (isinstance(written, str) and not written.strip()):
         return {}, ""
     if not isinstance(written, str):
         return None, json.dumps(written, ensure_ascii=False)
     try:
-        decoded = json.loads(written)
-    except (ValueError, RecursionError):
+        decoded = decode_json(written, finite=True)
+        if isinstance(decoded, str):  # encoded twice
+            decoded = decode_json(decoded, finite=True)
+    except ValueError:
         return None, written
     return (decoded if is_object(decoded) else None), written
 

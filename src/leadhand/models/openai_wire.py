@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pydantic_core import to_json
+
 from leadhand.domain.conversation import (
     AssistantMessage,
     Message,
@@ -51,6 +53,8 @@ def chat_body(
                 messages = _asked_in_words(messages, request.output)
     if tools:
         body["tools"] = tools
+    if not abilities.system:
+        messages = _without_system(messages)
     body["messages"] = [_message(message, adapter, request.model) for message in messages]
     if stream:
         body["stream"] = True
@@ -61,6 +65,10 @@ def chat_body(
 
 def encode(body: dict[str, Any]) -> bytes:
     """The body as UTF-8. Half a surrogate pair, which UTF-8 cannot say, becomes a question mark."""
+    try:
+        return to_json(body)  # three times as fast, and stricter
+    except ValueError:
+        pass
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
@@ -120,6 +128,17 @@ def _asked_in_words(messages: list[Message], output: OutputSpec) -> list[Message
         messages,
         f"Answer with one JSON object and nothing else: no prose, no code fence. It must fit this schema:\n{schema}",
     )
+
+
+def _without_system(messages: list[Message]) -> list[Message]:
+    """The messages with the instructions at the beginning of the first user message."""
+    told = "\n\n".join(message.text for message in messages if isinstance(message, SystemMessage))
+    others: list[Message] = [message for message in messages if not isinstance(message, SystemMessage)]
+    if not told:
+        return others
+    if others and isinstance(others[0], UserMessage):
+        return [UserMessage(text=f"{told}\n\n{others[0].text}"), *others[1:]]
+    return [UserMessage(text=told), *others]
 
 
 def _with_words(messages: list[Message], words: str) -> list[Message]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .json_values import is_object, list_of
+from .json_values import decode_json, is_object, list_of
 
 _MOST_STARTS = 20
 
@@ -19,8 +19,8 @@ def decode_object(text: str) -> dict[str, Any] | None:
     if not text:
         return None
     try:
-        return _object(json.loads(text))
-    except (ValueError, RecursionError):
+        return _object(decode_json(text, finite=True))
+    except ValueError:
         pass
     decoder = json.JSONDecoder()
     position = -1
@@ -30,10 +30,10 @@ def decode_object(text: str) -> dict[str, Any] | None:
         if position < 0:
             return None
         try:
-            found, _end = decoder.raw_decode(text, position)
+            _, end = decoder.raw_decode(text, position)
+            return _object(decode_json(text[position:end], finite=True))
         except (ValueError, RecursionError):
             continue
-        return _object(found)
     return None
 
 

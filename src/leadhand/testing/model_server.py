@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from leadhand.models.json_values import list_of, object_of, objects_of, text_of
 
+from .faults import Fault
+from .faults_served import served_fault
 from .scripted_model import ScriptError
 from .served import (
     Served,
@@ -22,24 +24,34 @@ from .served import (
     bad_arguments,
     broken_off,
     completion,
+    cut_short,
     cut_stream,
     drip,
     empty,
+    empty_body,
+    endless,
     hang,
+    hang_body,
+    hang_up,
     huge,
     no_choices,
     out_of_quota,
     rate_limited,
     refusal,
     refuses,
+    request_of,
     served_by,
     status,
+    stream_error,
+    too_long,
     truncated,
     web_page,
 )
-from .steps import Step, step_of
+from .steps import Step, role_of, step_of
 
 if TYPE_CHECKING:
+    import ssl
+
     from aiohttp import web
 
 __all__ = [
@@ -49,17 +61,25 @@ __all__ = [
     "Way",
     "bad_arguments",
     "broken_off",
+    "cut_short",
     "cut_stream",
     "drip",
     "empty",
+    "empty_body",
+    "endless",
     "hang",
+    "hang_body",
+    "hang_up",
     "huge",
     "no_choices",
     "out_of_quota",
     "rate_limited",
     "refuses",
     "served_by",
+    "served_fault",
     "status",
+    "stream_error",
+    "too_long",
     "truncated",
     "web_page",
 ]
@@ -72,6 +92,34 @@ class Seen:
     body: dict[str, Any]
     headers: Mapping[str, str]
 
+    @property
+    def role(self) -> str:
+        """What it is for: ``plan``, ``review``, ``work``, ``compose``, or another name its output or brief has."""
+        return role_of(request_of(self.body, "scripted"))
+
+
+@dataclass(slots=True)
+class _Injected:
+    """A fault and the requests it meets: those that fit, from the ``nth`` on, every ``every``-th, ``times`` in all."""
+
+    served: Served
+    nth: int
+    every: int
+    times: int
+    needle: str
+    role: str
+    fitting: int = 0
+    met: int = 0
+
+    def meets(self, seen: Seen, text: str) -> bool:
+        if (self.needle and self.needle not in text) or (self.role and seen.role != self.role):
+            return False
+        self.fitting += 1
+        if self.met == self.times or self.fitting < self.nth or (self.fitting - self.nth) % self.every:
+            return False
+        self.met += 1
+        return True
+
 
 class ScriptedServer:
     """A chat-completions server on a free port of 127.0.0.1: ``async with ScriptedServer([…]) as server``.
@@ -81,7 +129,9 @@ class ScriptedServer:
     :func:`served_by`. ``models`` are what ``GET /v1/models`` lists. A request beyond the script gets a 400 and
     fails :meth:`assert_done`, which leaving the context calls; so does an answer nobody asked for.
 
-    ``base_url`` is for clients, ``requests`` what they sent, ``abandoned`` how many went away before their answer.
+    :meth:`inject` puts faults before the script. ``base_url`` is for clients, ``requests`` what they sent,
+    ``in_flight`` how many are being answered, ``most_at_once`` the most that ever were, ``abandoned`` how many clients
+    went away before their answer. ``port`` is a free one unless given; ``tls`` makes it an HTTPS server.
     """
 
     def __init__(
@@ -89,15 +139,23 @@ class ScriptedServer:
         script: Iterable[Servings] | Callable[[dict[str, Any]], Serving | Awaitable[Serving]] = (),
         *,
         models: Iterable[str] = ("scripted",),
+        port: int = 0,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self._always = script if callable(script) else None
         self._script: deque[Servings] = deque() if callable(script) else deque(script)
         self._models = tuple(models)
+        self._port = port
+        self._tls = tls
+        self._injected: list[_Injected] = []
         self._unexpected = 0
+        self._changed = asyncio.Event()
         self._closing = asyncio.Event()
         self._runner: web.AppRunner | None = None
         self.requests: list[Seen] = []
         self.abandoned = 0
+        self.in_flight = 0
+        self.most_at_once = 0
         self.base_url = ""
 
     async def __aenter__(self) -> Self:
@@ -108,10 +166,10 @@ class ScriptedServer:
         app.router.add_get("/v1/models", self._list)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.5, access_log=None)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        site = web.TCPSite(self._runner, "127.0.0.1", self._port, ssl_context=self._tls)
         await site.start()
         port = self._runner.addresses[0][1]
-        self.base_url = f"http://127.0.0.1:{port}/v1"
+        self.base_url = f"{'https' if self._tls else 'http'}://127.0.0.1:{port}/v1"
         return self
 
     async def __aexit__(
@@ -122,6 +180,40 @@ class ScriptedServer:
             await self._runner.cleanup()
         if error is None:
             self.assert_done()
+
+    def inject(
+        self,
+        fault: Served | Fault | str,
+        *,
+        nth: int = 1,
+        every: int = 1,
+        times: int = 1,
+        needle: str = "",
+        role: str = "",
+    ) -> Self:
+        """Answers some requests with ``fault``, one of this module's or the name of one of ``leadhand.testing.faults``.
+
+        Of the requests that hold ``needle`` in their messages and are for ``role`` (any, if these are not given), the
+        ``nth`` is met and then every ``every``-th, ``times`` in all. A request that meets a fault takes nothing from
+        the script: what asks again gets the answer. A fault that never met its requests fails :meth:`assert_done`.
+        """
+        served = fault if isinstance(fault, Served) else served_fault(fault)
+        self._injected.append(_Injected(served, nth, every, times, needle, role))
+        return self
+
+    async def arrived(self, count: int, *, within_s: float = 10.0) -> None:
+        """Returns once ``count`` requests have come in all. Raises TimeoutError if they do not."""
+        await self._until(lambda: len(self.requests) >= count, within_s)
+
+    async def left(self, count: int, *, within_s: float = 10.0) -> None:
+        """Returns once ``count`` clients went away before their answer. Raises TimeoutError if they do not."""
+        await self._until(lambda: self.abandoned >= count, within_s)
+
+    async def _until(self, reached: Callable[[], bool], within_s: float) -> None:
+        async with asyncio.timeout(within_s):
+            while not reached():
+                self._changed.clear()
+                await self._changed.wait()
 
     @property
     def bodies(self) -> list[dict[str, Any]]:
@@ -134,6 +226,9 @@ class ScriptedServer:
             raise ScriptError(f"{self._unexpected} requests came that the script does not answer")
         if self._script:
             raise ScriptError(f"{len(self._script)} answers that nothing asked for")
+        missed = [fault for fault in self._injected if fault.met < fault.times]
+        if missed:
+            raise ScriptError(f"{len(missed)} faults that met fewer requests than they were to")
 
     async def _list(self, request: web.Request) -> web.Response:
         from aiohttp import web
@@ -141,13 +236,24 @@ class ScriptedServer:
         return web.json_response({"object": "list", "data": [{"id": name, "object": "model"} for name in self._models]})
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
-        body = object_of(json.loads(await request.text()))
-        self.requests.append(Seen(body, {name.casefold(): value for name, value in request.headers.items()}))
+        text = await request.text()
+        body = object_of(json.loads(text))
+        seen = Seen(body, {name.casefold(): value for name, value in request.headers.items()})
+        self.requests.append(seen)
+        self.in_flight += 1
+        self.most_at_once = max(self.most_at_once, self.in_flight)
+        self._changed.set()
         try:
-            return await self._serve(await self._next(body), body, request)
-        except asyncio.CancelledError:
+            words = json.dumps(body.get("messages"), ensure_ascii=False)
+            fault = next((fault for fault in self._injected if fault.meets(seen, words)), None)
+            served = fault.served if fault is not None else await self._next(body)
+            return await self._serve(served, body, request)
+        except (asyncio.CancelledError, ConnectionError):
             self.abandoned += 1
             raise
+        finally:
+            self.in_flight -= 1
+            self._changed.set()
 
     async def _next(self, body: dict[str, Any]) -> Served:
         if self._always is not None:
@@ -172,26 +278,43 @@ class ScriptedServer:
         if served.way is Way.HANG:
             await self._closing.wait()
             return web.Response(status=503)
+        if served.way is Way.HANG_UP:
+            _hang_up(request)
+            return web.Response()
         if body.get("stream") and served.step is not None:
             return await self._stream(served, served.step, body, request)
-        text = served.body if served.step is None else json.dumps(completion(served.step, body))
-        if served.way is Way.WHOLE:
+        # What only a stream can do, a plain answer does in its own way: the body given stands for it.
+        text = served.body if served.step is None or served.body else json.dumps(completion(served.step, body))
+        if served.way in (Way.WHOLE, Way.CUT_STREAM, Way.STREAM_ERROR):
             return web.Response(
                 status=served.status, text=text, content_type=served.content_type, headers=dict(served.headers)
             )
-        encoded = text.encode()
+        return await self._slowly(served, text.encode(), request)
+
+    async def _slowly(self, served: Served, encoded: bytes, request: web.Request) -> web.StreamResponse:
+        """A plain answer that does not come in one piece, or not at all."""
+        from aiohttp import web
+
         response = web.StreamResponse(status=served.status, headers=dict(served.headers))
         response.content_type = served.content_type
-        response.content_length = len(encoded)
+        if served.way is not Way.ENDLESS:
+            response.content_length = len(encoded)
         await response.prepare(request)
-        if served.way is Way.DRIP:
-            for start in range(0, len(encoded), 64):
-                await response.write(encoded[start : start + 64])
-                await asyncio.sleep(served.pause_s)
-            await response.write_eof()
-        else:
-            await response.write(encoded[: len(encoded) // 2])
-            _hang_up(request)
+        match served.way:
+            case Way.DRIP:
+                for start in range(0, len(encoded), 64):
+                    await response.write(encoded[start : start + 64])
+                    await asyncio.sleep(served.pause_s)
+                await response.write_eof()
+            case Way.HANG_BODY:
+                await self._closing.wait()
+            case Way.ENDLESS:
+                await response.write(b'{"choices": [{"message": {"content": "')
+                while not self._closing.is_set():
+                    await response.write(b"x" * 100_000)
+            case _:
+                await response.write(encoded[: len(encoded) // 2])
+                _hang_up(request)
         return response
 
     async def _stream(
@@ -202,16 +325,22 @@ class ScriptedServer:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **served.headers})
         await response.prepare(request)
         events = _events(step, body)
-        if served.way in (Way.CUT_STREAM, Way.BREAK_OFF):
+        if served.way in (Way.CUT_STREAM, Way.BREAK_OFF, Way.STREAM_ERROR, Way.HANG_BODY):
             events = events[: max(1, len(events) // 2)]
         for event in events:
             await response.write(event)
             if served.way is Way.DRIP:
                 await asyncio.sleep(served.pause_s)
-        if served.way is Way.BREAK_OFF:
+            while served.way is Way.ENDLESS and not self._closing.is_set():
+                await response.write(event)
+        if served.way is Way.HANG_BODY:
+            await self._closing.wait()
+        if served.way in (Way.BREAK_OFF, Way.HANG_BODY):
             _hang_up(request)
             return response
-        if served.way is not Way.CUT_STREAM:
+        if served.way is Way.STREAM_ERROR:
+            await response.write(f"data: {served.body}\n\n".encode())
+        elif served.way is not Way.CUT_STREAM:
             await response.write(b"data: [DONE]\n\n")
         await response.write_eof()
         return response

@@ -89,7 +89,8 @@ class ScriptedModel:
     joins the summaries. ``sleep`` is what a step's delay waits with. ``profile`` is what the model is said to be.
 
     Used as a context manager, plain or asynchronous, it checks at the end that every step was taken. ``requests`` are
-    the calls in the order they came, ``most_at_once`` how many ran at the same time.
+    the calls in the order they came, ``most_at_once`` how many ran at the same time, ``abandoned`` how many were
+    cancelled. A step that comes later than its request's deadline is a time-out at the deadline.
     """
 
     def __init__(
@@ -106,6 +107,7 @@ class ScriptedModel:
     ) -> None:
         self.requests: list[ModelRequest] = []
         self.most_at_once = 0
+        self.abandoned = 0
         self._running = 0
         self._unexpected: list[str] = []
         self._rules: list[_Rule] = []
@@ -130,15 +132,20 @@ class ScriptedModel:
         self.most_at_once = max(self.most_at_once, self._running)
         try:
             step = await self._next(request)
-            if step.delay_s > 0:
+            if step.delay_s > request.deadline_s:
+                await self._sleep(request.deadline_s)
+                step = fails("transient", "timeout", f"no answer within {request.deadline_s:g} s")
+            elif step.delay_s > 0:
                 await self._sleep(step.delay_s)
-            reply = step.reply(request)
+            if on_text is not None and request.output is None:
+                for word in _words(step.text):
+                    on_text(word)
+            return step.reply(request)
+        except asyncio.CancelledError:
+            self.abandoned += 1
+            raise
         finally:
             self._running -= 1
-        if on_text is not None and request.output is None:
-            for word in _words(reply.message.text):
-                on_text(word)
-        return reply
 
     def profile(self, model: str) -> ModelProfile:
         """The profile given, else that of a free model with a large window."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from enum import StrEnum
 from typing import Any
 
@@ -38,6 +40,14 @@ class Way(StrEnum):
     """Half of it, then the connection is closed."""
     CUT_STREAM = "cut_stream"
     """As a stream of events that ends without saying why."""
+    STREAM_ERROR = "stream_error"
+    """Half of a stream, then an event that holds an error."""
+    HANG_BODY = "hang_body"
+    """The headers, and half of a stream if it is one; then nothing more."""
+    HANG_UP = "hang_up"
+    """The connection is closed before a word."""
+    ENDLESS = "endless"
+    """For ever, as fast as the client reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,15 +78,59 @@ def status(code: int, message: str = "", *, kind: str = "", headers: Mapping[str
     return Served(status=code, headers=dict(headers or {}), body=json.dumps({"error": error}))
 
 
-def rate_limited(retry_after_s: float | None = None) -> Served:
-    """429, with Retry-After if it is given."""
-    headers = {} if retry_after_s is None else {"Retry-After": f"{retry_after_s:g}"}
+def rate_limited(retry_after_s: float | None = None, *, as_date: bool = False) -> Served:
+    """429, with Retry-After if it is given: in seconds, or ``as_date`` (whole seconds from now)."""
+    headers: dict[str, str] = {}
+    if retry_after_s is not None:
+        moment = datetime.now(UTC) + timedelta(seconds=retry_after_s)
+        headers["Retry-After"] = format_datetime(moment, usegmt=True) if as_date else f"{retry_after_s:g}"
     return status(429, "Rate limit reached", kind="rate_limit_exceeded", headers=headers)
 
 
 def out_of_quota() -> Served:
     """429 that no waiting mends."""
     return status(429, "You exceeded your current quota, please check your plan", kind="insufficient_quota")
+
+
+_TOO_LONG = {
+    "openai": {
+        "message": "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 "
+        "tokens.",
+        "type": "invalid_request_error",
+        "param": "messages",
+        "code": "context_length_exceeded",
+    },
+    "vllm": {
+        "message": "This model's maximum context length is 8192 tokens. However, you requested 9001 tokens in the "
+        "messages. Please reduce the length of the messages.",
+        "type": "BadRequestError",
+        "param": None,
+        "code": 400,
+    },
+    "llama.cpp": {
+        "code": 400,
+        "message": "the request exceeds the available context size, try increasing it",
+        "type": "exceed_context_size_error",
+        "n_prompt_tokens": 9001,
+        "n_ctx": 8192,
+    },
+    "ollama": {
+        "message": "input length exceeds maximum context length",
+        "type": "invalid_request_error",
+        "param": None,
+        "code": None,
+    },
+    "openrouter": {
+        "message": "This endpoint's maximum context length is 8192 tokens. However, you requested about 9001 tokens.",
+        "code": 400,
+        "metadata": {"provider_name": None},
+    },
+}
+
+
+def too_long(words: str = "openai") -> Served:
+    """400: the request is longer than the window, in the words of openai, vllm, llama.cpp, ollama or openrouter."""
+    return Served(status=400, body=json.dumps({"error": _TOO_LONG[words]}))
 
 
 def refuses(feature: str) -> Served:
@@ -109,6 +163,39 @@ def drip(answer: Answer = "slowly", pause_s: float = 0.01) -> Served:
 def hang() -> Served:
     """No answer at all."""
     return Served(way=Way.HANG)
+
+
+def hang_body(answer: Answer = "half an answer") -> Served:
+    """The headers of an answer, half of it if it is a stream, and nothing more."""
+    return Served(step=_step(answer), way=Way.HANG_BODY)
+
+
+def hang_up() -> Served:
+    """The connection is closed without an answer."""
+    return Served(way=Way.HANG_UP)
+
+
+def stream_error(
+    answer: Answer = "half an answer", message: str = "Provider returned error", code: Any = 502
+) -> Served:
+    """A stream that ends in an error; asked for a plain answer, a 200 that holds the error."""
+    error = json.dumps({"error": {"message": message, "code": code}})
+    return Served(step=_step(answer), body=error, way=Way.STREAM_ERROR)
+
+
+def endless() -> Served:
+    """An answer that never ends, as fast as it is read."""
+    return Served(step=says("x"), way=Way.ENDLESS)
+
+
+def empty_body() -> Served:
+    """200 and nothing else."""
+    return Served()
+
+
+def cut_short(text: str = "half an answer that its") -> Served:
+    """An answer that stopped at the limit of its tokens."""
+    return Served(step=replace(says(text), finish_reason="length"))
 
 
 def empty() -> Served:

@@ -151,17 +151,29 @@ def reviews(
     return gives(review)
 
 
-def fails(class_: FailureClass | str, type: str = "", message: str = "", *, retry_after_s: float | None = None) -> Step:
-    """A failure: ``fails("transient", "timeout")``. What it used stays unknown; ``.costing()`` says it."""
+def fails(
+    class_: FailureClass | str,
+    type: str = "",
+    message: str = "",
+    *,
+    retry_after_s: float | None = None,
+    next_action: str = "",
+    after_saying: str = "",
+) -> Step:
+    """A failure: ``fails("transient", "timeout")``. What it used stays unknown; ``.costing()`` says it.
+
+    ``after_saying`` is text that whoever listens has heard before it: a stream that was cut.
+    """
     failure = Failure.model_validate(
         {
             "message": message or f"scripted failure: {type or class_}",
             "type": type or str(class_),
             "class": class_,
             "retry_after_s": retry_after_s,
+            "next_action": next_action,
         }
     )
-    return Step(failure=failure, usage=None)
+    return Step(text=after_saying, failure=failure, usage=None)
 
 
 def _out_of_reach(cannot: Mapping[str, str] | None) -> list[dict[str, str]]:

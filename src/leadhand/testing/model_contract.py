@@ -1,0 +1,275 @@
+"""What every adapter of models must do: the promises of its port as tests, to be run against your own.
+
+Say how your adapter is opened against another side that answers as it is told, and inherit the tests::
+
+    class TestMyModels(FaultyModelsContract):
+        @asynccontextmanager
+        async def serving(self, *answers):
+            async with MyServer(answers) as server, aclosing(MyModels(server.url)) as models:
+                yield Opened(models, "mine:model", lambda: server.requests, lambda: server.disconnects)
+
+        @asynccontextmanager
+        async def faulty(self, fault):
+            async with MyServer([MyServer.having(fault), AFTER]) as server, …
+
+:class:`ModelsContract` is for adapters that have no other side; it needs ``serving`` alone. An adapter for the
+chat-completions protocol takes :class:`~leadhand.testing.model_server.ScriptedServer` for both; one for another
+protocol brings a server that shows the faults of ``leadhand.testing.faults`` in that protocol's shape.
+
+Needs pytest and pytest-asyncio, in its automatic mode. For whole assertions in reports, call
+``pytest.register_assert_rewrite("leadhand.testing.model_contract")`` in your ``conftest.py`` before importing this.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, NamedTuple
+
+import pytest
+
+from leadhand.domain.conversation import (
+    AssistantMessage,
+    Message,
+    ModelReply,
+    ModelRequest,
+    OutputSpec,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from leadhand.domain.errors import NEXT_ACTION, FailureClass
+from leadhand.domain.tool import ToolSpec
+from leadhand.domain.work_order import Plan
+from leadhand.ports import ModelError, Models
+
+from .faults import FAULTS, Fault, fault
+from .steps import Step, calls, plans, says, subtask
+
+LIMIT_S = 0.3
+"""How long, in seconds, an adapter under test may wait for the first byte and between two pieces."""
+
+PATIENCE_S = 20.0
+"""Nothing here takes long; this only ends a test that would wait for ever."""
+
+AFTER = says("all is well")
+"""What the other side answers once its fault is over."""
+
+_PLACE: dict[str, Any] = {
+    "type": "object",
+    "properties": {"location": {"type": "string"}, "day": {"type": "string"}},
+    "required": ["location"],
+}
+_REASON: dict[str, Any] = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}},
+    "required": ["reason"],
+}
+WEATHER = ToolSpec(name="weather_tool", description="The weather at a place on a day.", parameters=_PLACE)
+GIVE_UP = ToolSpec(name="give_up", description="Say that it cannot be done.", parameters=_REASON)
+
+
+def _asking(brief: dict[str, Any], **fields: Any) -> ModelRequest:
+    messages: tuple[Message, ...] = (SystemMessage(text="You are the lead."), UserMessage(text=json.dumps(brief)))
+    return ModelRequest(model="", messages=messages, **fields)
+
+
+PLAN = _asking(
+    {
+        "request": "weather in Paris",
+        "today": "2026-11-21",
+        "tools": [{"name": "weather_tool", "description": WEATHER.description, "parameters": _PLACE}],
+    },
+    output=OutputSpec(name="plan", schema=Plan.model_json_schema()),
+)
+WORK = _asking(
+    {"task": "work", "subtask": {"name": "n", "tool": "weather_tool", "args": {"location": "Paris"}}, "needs": {}},
+    tools=(WEATHER, GIVE_UP),
+)
+COMPOSE = _asking({"task": "compose", "results": [{"summary": "Paris: 18 °C and sunny"}], "gaps": [], "sources": []})
+
+A_PLAN = plans(subtask("check_weather", "weather_tool", location="Paris"))
+A_CALL = calls("weather_tool", location="Paris")
+A_TEXT = says("Paris: 18 °C and sunny")
+
+
+class Opened(NamedTuple):
+    """An adapter, opened: the port, the full name of its model, how many requests have reached the other side, and how
+    many of them were left before they were answered."""
+
+    models: Models
+    model: str
+    asked: Callable[[], int] = lambda: 0
+    abandoned: Callable[[], int] = lambda: 0
+
+    async def ask(
+        self, request: ModelRequest, on_text: Callable[[str], None] | None = None, **fields: Any
+    ) -> ModelReply:
+        """One call of the model."""
+        async with asyncio.timeout(PATIENCE_S):
+            return await self.models.ask(request.evolve(model=self.model, **fields), on_text)
+
+
+class ModelsContract:
+    """The promises of every adapter. ``serving`` is the one thing to supply."""
+
+    def serving(self, *answers: Step) -> AbstractAsyncContextManager[Opened]:
+        """The adapter, opened against another side that gives ``answers`` in turn. One that answers by itself, as the
+        built-in model does, has no use for them. It is closed at the end."""
+        raise NotImplementedError
+
+    async def test_a_plan_comes_back_as_an_object_that_fits_its_schema(self) -> None:
+        async with self.serving(A_PLAN) as opened:
+            reply = await opened.ask(PLAN)
+        plan = Plan.model_validate(reply.value)
+        assert [(s.tool, s.args["location"]) for s in plan.subtasks] == [("weather_tool", "Paris")]
+        assert reply.message.tool_calls == ()
+
+    async def test_a_call_comes_back_with_an_id_and_its_arguments(self) -> None:
+        async with self.serving(A_CALL) as opened:
+            reply = await opened.ask(WORK)
+        (call,) = reply.message.tool_calls
+        assert call.name == "weather_tool"
+        assert call.arguments is not None
+        assert call.arguments["location"] == "Paris"
+        assert call.id
+        assert reply.finish_reason == "tool_calls"
+
+    async def test_a_conversation_goes_on_behind_a_result(self) -> None:
+        async with self.serving(A_CALL, says("18 °C")) as opened:
+            first = await opened.ask(WORK)
+            call = first.message.tool_calls[0]
+            told = ToolMessage(call_id=call.id, name=call.name, content='{"summary": "18 °C", "raw": {}}')
+            second = await opened.ask(WORK, messages=(*WORK.messages, first.message, told))
+        assert second.message.text == "18 °C"
+
+    async def test_text_is_heard_in_pieces_that_join_to_the_answer(self) -> None:
+        heard: list[str] = []
+        async with self.serving(A_TEXT) as opened:
+            reply = await opened.ask(COMPOSE, heard.append)
+        assert "".join(heard) == reply.message.text
+        assert len(heard) > 3
+        assert "18 °C" in reply.message.text
+        assert reply.value is None
+
+    async def test_text_is_the_same_whether_anybody_listens(self) -> None:
+        async with self.serving(A_TEXT, A_TEXT) as opened:
+            assert (await opened.ask(COMPOSE)).message.text == (await opened.ask(COMPOSE, lambda _: None)).message.text
+
+    async def test_a_structured_answer_is_not_streamed(self) -> None:
+        heard: list[str] = []
+        async with self.serving(A_PLAN) as opened:
+            await opened.ask(PLAN, heard.append)
+        assert heard == []
+
+    async def test_every_call_is_counted(self) -> None:
+        async with self.serving(A_PLAN, A_CALL, A_TEXT) as opened:
+            for request in (PLAN, WORK, COMPOSE):
+                assert (await opened.ask(request)).usage.requests == 1
+
+    async def test_a_reply_can_be_logged_and_read_back(self) -> None:
+        async with self.serving(A_CALL) as opened:
+            reply = await opened.ask(WORK)
+        assert AssistantMessage.model_validate_json(reply.message.model_dump_json()) == reply.message
+        assert ModelReply.model_validate_json(reply.model_dump_json()) == reply
+
+    async def test_calls_at_the_same_time_do_not_disturb_each_other(self) -> None:
+        async with self.serving(*[A_TEXT] * 24) as opened:
+            replies = await asyncio.gather(*(opened.ask(COMPOSE) for _ in range(24)))
+        assert all("18 °C" in reply.message.text for reply in replies)
+
+    async def test_a_profile_names_its_model(self) -> None:
+        async with self.serving() as opened:
+            assert opened.models.profile(opened.model).name == opened.model
+
+    async def test_closing_twice_does_no_harm(self) -> None:
+        async with self.serving(A_TEXT) as opened:
+            await opened.ask(COMPOSE)
+            await opened.models.aclose()
+            await opened.models.aclose()
+
+
+class FaultyModelsContract(ModelsContract):
+    """The promises of an adapter whose other side can fail: every fault is one classed failure, soon, and the adapter
+    works on after it. To leave faults out that a protocol cannot have, name them in ``impossible``."""
+
+    impossible: frozenset[str] = frozenset()
+
+    def faulty(self, fault: Fault) -> AbstractAsyncContextManager[Opened]:
+        """The adapter, opened against another side that has ``fault`` once, and then answers :data:`AFTER`. It waits at
+        most :data:`LIMIT_S` for a first byte and between two pieces."""
+        raise NotImplementedError
+
+    @pytest.mark.parametrize("fault", FAULTS, ids=str)
+    async def test_each_fault_is_one_classed_failure_and_soon_over(self, fault: Fault) -> None:
+        if fault.name in self.impossible:
+            pytest.skip(f"this protocol has no {fault.name}")
+        heard: list[str] = []
+        async with self.faulty(fault) as opened:
+            with pytest.raises(ModelError) as caught:
+                await opened.ask(COMPOSE, heard.append if fault.streamed else None, deadline_s=_deadline(fault))
+            count = len(heard)
+            again = await opened.ask(COMPOSE)
+        assert (caught.value.failure.class_, again.message.text) == (fault.class_, AFTER.text)
+        assert len(heard) == count, "text came after the failure"
+        if fault.streamed:
+            assert count, "what had come before the failure was not heard"
+
+    @pytest.mark.parametrize("fault", FAULTS, ids=str)
+    async def test_each_failure_says_what_and_how_in_a_line_each(self, fault: Fault) -> None:
+        if fault.name in self.impossible:
+            pytest.skip(f"this protocol has no {fault.name}")
+        async with self.faulty(fault) as opened:
+            with pytest.raises(ModelError) as caught:
+                await opened.ask(COMPOSE, (lambda _: None) if fault.streamed else None, deadline_s=_deadline(fault))
+            await opened.ask(COMPOSE)
+        failure = caught.value.failure
+        assert failure.type
+        for line in (failure.message, failure.next_action):
+            assert line.strip() == line != ""
+            assert "\n" not in line
+        assert failure.next_action != NEXT_ACTION[FailureClass.INVALID], "that is advice about tools"
+        if fault.retry_after_s is None:
+            assert failure.retry_after_s is None
+        else:
+            assert failure.retry_after_s == pytest.approx(fault.retry_after_s, abs=2.0)
+
+    async def test_arguments_that_are_no_json_are_kept_as_they_were_written(self) -> None:
+        async with self.serving(Step(calls=(("weather_tool", '{"location": "Par'),))) as opened:
+            (call,) = (await opened.ask(WORK)).message.tool_calls
+        assert (call.name, call.arguments, call.raw) == ("weather_tool", None, '{"location": "Par')
+
+    async def test_a_call_of_a_tool_that_was_not_offered_is_passed_on(self) -> None:
+        async with self.serving(calls("no_such_tool", x=1)) as opened:
+            (call,) = (await opened.ask(WORK)).message.tool_calls
+        assert (call.name, call.arguments) == ("no_such_tool", {"x": 1})
+
+    async def test_cancelling_closes_the_request(self) -> None:
+        async with self.faulty(fault("hang")) as opened:
+            task = asyncio.create_task(opened.ask(COMPOSE, deadline_s=30.0))
+            await _reached(lambda: opened.asked() == 1)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await _reached(lambda: opened.abandoned() == 1)
+            assert (await opened.ask(COMPOSE)).message.text == AFTER.text
+
+    async def test_a_time_out_from_outside_is_not_taken_for_ones_own(self) -> None:
+        async with self.faulty(fault("hang")) as opened:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(LIMIT_S / 6):
+                    await opened.models.ask(COMPOSE.evolve(model=opened.model, deadline_s=30.0))
+            await opened.ask(COMPOSE)
+
+
+def _deadline(fault: Fault) -> float:
+    """Slow faults that never fall silent are ended by the deadline alone."""
+    return 2 * LIMIT_S if fault.slow else PATIENCE_S
+
+
+async def _reached(state: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not state():  # noqa: ASYNC110 - the other side may be of any kind: it can only be looked at
+            await asyncio.sleep(0.005)

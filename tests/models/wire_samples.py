@@ -1,0 +1,22 @@
+"""Answers as chat-completions servers write them, and how they are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asking import GIVE_UP, WEATHER, asking, spec
+
+from leadhand.domain.conversation import ModelRequest
+from leadhand.models.openai_abilities import Abilities
+from leadhand.models.openai_answers import reply_of
+
+MODEL = "openai_compatible:m"
+WORK = asking({"task": "work"}, tools=[spec(WEATHER), GIVE_UP], model=MODEL)
+
+
+def answer(message: dict[str, Any], **choice: Any) -> dict[str, Any]:
+    return {"choices": [{"message": message, **choice}], "usage": {"prompt_tokens": 5, "completion_tokens": 3}}
+
+
+def read(document: dict[str, Any], request: ModelRequest = WORK, abilities: Abilities | None = None) -> Any:
+    return reply_of(document, request, abilities or Abilities(), adapter="openai_compatible")
