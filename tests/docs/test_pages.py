@@ -24,7 +24,7 @@ from leadhand.domain import errors
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Limits
 from leadhand.domain.retries import FIRST_DELAY_S, LONGEST_DELAY_S, MOST_LOSSES, retry
-from leadhand.flows.work_order import SHARD
+from leadhand.flows.reviewing import SHARD
 from leadhand.models.providers import PROVIDERS
 from leadhand.tools.services import SERVICES, ServiceUrls
 

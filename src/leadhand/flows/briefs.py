@@ -6,6 +6,7 @@ from collections import Counter
 from functools import cache
 from typing import Any
 
+from leadhand.domain.advice import next_action
 from leadhand.domain.assignment import Assignment, Role
 from leadhand.domain.conversation import OutputSpec
 from leadhand.domain.outcome import answer_sources, gaps, presentable, source_numbers
@@ -91,7 +92,7 @@ def review(state: RunState, assignment: Assignment) -> Brief:
         "tools": _tools(state),
         "plan_cannot": [part.model_dump() for part in state.cannot],
         "order": {"work_order_id": order.order.work_order_id, "goal": order.order.goal},
-        "subtasks": [judged(state.subtasks[key]) for key in assignment.covers],
+        "subtasks": [judged(state, state.subtasks[key]) for key in assignment.covers],
         "accepted": [
             {"subtask": other.key, "name": other.subtask.name, "summary": other.data.summary}
             for other in (presentable(state) if len(state.orders) > 1 and whole else ())
@@ -187,7 +188,7 @@ def _result(subtask: SubtaskState) -> dict[str, Any] | None:
     return {"summary": subtask.data.summary, "raw": subtask.data.raw, "sample": subtask.data.sample}
 
 
-def judged(subtask: SubtaskState) -> dict[str, Any]:
+def judged(state: RunState, subtask: SubtaskState) -> dict[str, Any]:
     """A subtask as a review is shown it."""
     failure = subtask.failure
     return {
@@ -203,7 +204,7 @@ def judged(subtask: SubtaskState) -> dict[str, Any]:
             "message": failure.message,
             "type": failure.type,
             "class": failure.class_.value,
-            "next_action": failure.next_action,
+            "next_action": next_action(state, failure),
         },
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from leadhand.domain import commands as do
+from leadhand.domain.advice import next_action
 from leadhand.domain.assignment import Assignment, Role
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.ids import order_id, page_id
@@ -31,7 +32,7 @@ def plan(state: RunState) -> list[do.Command] | Plan:
             return []
         if not thought.ok:
             if not pages:
-                return [do.Finish(answer=_unplanned(thought), status=RunStatus.FAILED, failure=thought.failure)]
+                return [do.Finish(answer=_unplanned(state, thought), status=RunStatus.FAILED, failure=thought.failure)]
             return _whole(pages, _why(thought).message)
         pages.append(Plan.model_validate(thought.value))
         if not pages[-1].more:
@@ -64,6 +65,7 @@ def _why(thought: AssignmentState) -> Failure:
     )
 
 
-def _unplanned(thought: AssignmentState) -> str:
+def _unplanned(state: RunState, thought: AssignmentState) -> str:
     failure = _why(thought)
-    return f"The request could not be planned: {failure.message} ({failure.class_}). {failure.next_action}"
+    action = next_action(state, failure)
+    return f"The request could not be planned: {failure.message} ({failure.class_}). {action}"

@@ -44,7 +44,7 @@ def all_completed(state: RunState, order: OrderState) -> bool:
 
 def _shards(state: RunState, order: OrderState) -> list[Assignment]:
     space = room(state, Role.REVIEW)
-    sizes = [(key, tokens(briefs.judged(state.subtasks[key]))) for key in order.order.subtask_keys()]
+    sizes = [(key, tokens(briefs.judged(state, state.subtasks[key]))) for key in order.order.subtask_keys()]
     whole = tokens(briefs.common(state))
     around = whole + sum(tokens(state.subtasks[key].subtask.name) for key, _ in sizes)
     groups = grouped(sizes, max(space - whole, space // 2), SHARD)

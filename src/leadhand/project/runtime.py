@@ -12,7 +12,7 @@ from leadhand.domain.events import PauseRequested, ResumeRequested, RunStarted
 from leadhand.domain.evolve import start
 from leadhand.domain.lifecycle import SETTLED_SUBTASK
 from leadhand.domain.limits import NOTHING, Amount
-from leadhand.domain.run import RunDefinition, RunStatus
+from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
 from leadhand.engine import snapshots
@@ -78,7 +78,7 @@ class Runtime:
             request=request,
             flow=flow,
             flow_version=FLOWS[flow].version,
-            models=self.choice.models,
+            models=self._pinned_models(),
             tools=self.toolbox.specs(),
             limits=self.settings.limits,
             approve=self.settings.approve,
@@ -89,6 +89,13 @@ class Runtime:
         run_id = self._ids.run_id()
         entry = await self.store.create(run_id, self._redactor.value(RunStarted(definition=definition)))
         return start(run_id, entry)
+
+    def _pinned_models(self) -> ModelChoice:
+        """The models of a run, with the windows that are known of them: what its briefs have to fit."""
+        choice = self.choice.models
+        names = sorted({choice.default, *choice.roles.values()})
+        windows = {name: window for name in names if (window := self.models.profile(name).window) is not None}
+        return choice.evolve(windows=windows)
 
     def _held_back(self) -> Amount:
         """What one compose call is kept: a request, and a share of the money and tokens there are."""

@@ -33,7 +33,7 @@ class Gap(NamedTuple):
 
 
 def compose(brief: Mapping[str, Any]) -> str:
-    """The answer to a compose brief (``results``, ``gaps``, ``sources``)."""
+    """The answer to a compose brief (``results``, ``gaps``, ``sources``), or a ``part`` of a long one."""
     known = source_numbers(brief)
     points = [
         Point(
@@ -52,7 +52,33 @@ def compose(brief: Mapping[str, Any]) -> str:
         )
         for gap in objects_of(brief.get("gaps"))
     ]
-    return write(points, gaps)
+    match brief.get("part"):
+        case "section":
+            return "\n".join(f"- {_indented(_told(point))}" for point in points)
+        case "digest":
+            return "\n".join(_first_lines(brief))
+        case "opening":
+            return _opening(brief, gaps)
+        case _:
+            return write(points, gaps)
+
+
+def _opening(brief: Mapping[str, Any], gaps: list[Gap]) -> str:
+    """What stands over the sections of a long answer."""
+    sections = [text_of(section) for section in list_of(brief.get("sections"))]
+    count = sum(section.count("\n- ") + section.startswith("- ") for section in sections)
+    blocks = [
+        f"{count} results, in the order of the request:" if count else "The results, in the order of the request:"
+    ]
+    if gaps:
+        blocks.append(_not_answered(gaps))
+    sample = any("sample data" in section for section in sections)
+    return "\n\n".join([BYLINE + (SAMPLE_NOTE if sample else ""), *reversed(blocks)])
+
+
+def _first_lines(brief: Mapping[str, Any]) -> list[str]:
+    """The beginning of each section: a digest by rules."""
+    return [text_of(section)[:400] for section in list_of(brief.get("sections"))]
 
 
 def write(points: list[Point], gaps: list[Gap]) -> str:
