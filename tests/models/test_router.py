@@ -11,7 +11,8 @@ from leadhand.domain.limits import Usage
 from leadhand.models.offline import OfflineModels
 from leadhand.models.openai_compatible import OpenAICompatible
 from leadhand.models.prices import known_cost, known_profile
-from leadhand.models.providers import PROVIDERS, RETIRED
+from leadhand.models.providers import OWN_PROTOCOLS, PROVIDERS, RETIRED, instead_of
+from leadhand.models.pydantic_ai.client import PydanticAI
 from leadhand.models.router import ModelRouter
 from leadhand.ports import ModelError
 from leadhand.testing.model_server import ScriptedServer
@@ -66,24 +67,90 @@ def test_a_missing_key_names_the_variable() -> None:
 
 @pytest.mark.parametrize("model", ["foo", "foo:bar", "", ":", "offline:x"])
 def test_an_unknown_name_lists_the_providers(model: str) -> None:
-    assert all(f"{name}:" in refusal(model) for name in PROVIDERS)
+    assert all(f"{name}:" in refusal(model) for name in (*PROVIDERS, *OWN_PROTOCOLS))
 
 
-@pytest.mark.parametrize("model", ["openai:", "ollama:", "openai_compatible:", "groq"])
+@pytest.mark.parametrize("model", ["openai:", "ollama:", "openai_compatible:", "groq", "anthropic:", "bedrock"])
 def test_a_provider_without_a_model_asks_for_one(model: str) -> None:
     assert "names a provider but no model" in refusal(model)
 
 
-@pytest.mark.parametrize("model", ["anthropic:claude-x", "google:gemini-9", "gemini:x", "bedrock:x", "claude:x"])
-def test_a_provider_of_another_protocol_says_which_way_leads_there(model: str) -> None:
-    said = refusal(model)
-    assert "not supported in this release" in said
-    assert "--model openrouter:" in said
+def test_a_provider_without_a_name_of_its_own_says_which_way_leads_there() -> None:
+    said = refusal("azure:gpt-6-luna")
+    assert "OPENAI_BASE_URL" in said
+    assert "--model openai_compatible:" in said
 
 
-def test_a_retired_model_says_what_to_use_instead() -> None:
-    assert "--model openrouter:google/gemini-3.5-flash-lite" in refusal("google:gemini-1.5-flash")
-    assert "--model openai:gpt-5.6-sol" in refusal("openai:gpt-4", {"OPENAI_API_KEY": "sk-1"})
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [
+        ("anthropic:claude-x", "ANTHROPIC_API_KEY"),
+        ("claude:claude-x", "ANTHROPIC_API_KEY"),
+        ("google:gemini-9", "GEMINI_API_KEY"),
+        ("gemini:gemini-9", "GOOGLE_API_KEY"),
+        ("google-vertex:gemini-9", "GOOGLE_CLOUD_PROJECT"),
+        ("bedrock:x", "AWS_REGION"),
+        ("huggingface:openai/gpt-oss-120b", "HF_TOKEN"),
+    ],
+)
+def test_what_is_missing_is_named_by_its_variable(model: str, variable: str) -> None:
+    assert variable in refusal(model, {"HOME": "/nonexistent"})
+
+
+def test_a_provider_of_another_protocol_is_asked_through_its_own_package() -> None:
+    router = ModelRouter(env={"ANTHROPIC_API_KEY": "sk-1", "AWS_REGION": "eu-west-1", "GOOGLE_CLOUD_PROJECT": "p"})
+    adapter = router.adapter("anthropic:claude-haiku-5-5")
+    assert isinstance(adapter, PydanticAI)
+    assert adapter.connection.base_url == "https://api.anthropic.com"
+    assert router.adapter("claude:claude-opus-5-5") is adapter
+    assert "sk-1" not in repr(adapter.connection)
+    assert isinstance(router.adapter("bedrock:global.amazon.nova-2-lite-v1:0"), PydanticAI)
+    assert isinstance(router.adapter("google-vertex:gemini-3.5-flash-lite"), PydanticAI)
+
+
+def test_a_malformed_address_is_refused_under_its_name() -> None:
+    assert "ANTHROPIC_BASE_URL" in refusal("anthropic:x", {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "nonsense"})
+
+
+@pytest.mark.parametrize("key", ["sk-1\n", "sk-1\nsk-2", "sk 1", " sk-1", "sk-\u00e4", "\u201csk-1\u201d", "sk-1\x7f"])
+@pytest.mark.parametrize("model", ["openai:gpt-6-luna", "anthropic:claude-haiku-5-5", "google:gemini-3.5-flash-lite"])
+def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(model: str, key: str) -> None:
+    variables = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
+    said = refusal(model, dict.fromkeys(variables, key))
+    assert "_API_KEY holds" in said
+    assert "copy the key again" in said
+    assert key.strip() not in said
+
+
+@pytest.mark.parametrize(
+    ("model", "instead"),
+    [
+        ("google:gemini-1.5-flash", "google:gemini-3.5-flash-lite"),
+        ("gemini:gemini-1.5-flash-8b-001", "google:gemini-3.5-flash-lite"),
+        ("google:gemini-1.0-pro", "google:gemini-3.8-flash"),
+        ("google:gemini-2.0-flash-lite-001", "google:gemini-3.5-flash-lite"),
+        ("google-vertex:gemini-1.5-pro-002", "google-cloud:gemini-3.8-flash"),
+        ("anthropic:claude-2.1", "anthropic:claude-sonnet-5-5"),
+        ("anthropic:claude-instant-1.2", "anthropic:claude-haiku-5-5"),
+        ("anthropic:claude-3-opus-20240229", "anthropic:claude-opus-5-5"),
+        ("anthropic:claude-3-sonnet-20240229", "anthropic:claude-sonnet-5-5"),
+        ("openai:gpt-4-32k", "openai:gpt-5.6-sol"),
+        ("openai:text-davinci-003", "openai:gpt-6-luna"),
+        ("openai:gpt-4", "openai:gpt-5.6-sol"),
+    ],
+)
+def test_a_retired_model_says_what_to_use_instead(model: str, instead: str) -> None:
+    said = refusal(model)  # before anything is said about keys
+    assert "has been shut down by its provider" in said
+    assert f"--model {instead}" in said
+
+
+@pytest.mark.parametrize(
+    "model", ["google:gemini-2.5-flash", "anthropic:claude-opus-4-1", "openai:gpt-4o", "cohere:command-r"]
+)
+def test_a_model_that_still_answers_is_not_refused(model: str) -> None:
+    provider, _, name = model.partition(":")
+    assert instead_of(provider, name) is None
 
 
 def test_a_retired_model_may_live_on_elsewhere() -> None:
@@ -91,18 +158,19 @@ def test_a_retired_model_may_live_on_elsewhere() -> None:
 
 
 def test_what_is_recommended_is_not_retired_itself() -> None:
-    assert not set(RETIRED.values()) & set(RETIRED)
-    for instead in RETIRED.values():
-        assert instead.partition(":")[0] in PROVIDERS
-    defaults = {f"{provider.name}:{provider.default_model}" for provider in PROVIDERS.values()}
-    assert not defaults & set(RETIRED)
+    taken = [f"{p.name}:{p.default_model}" for p in (*PROVIDERS.values(), *OWN_PROTOCOLS.values())]
+    for name in [*(retired.instead for retired in RETIRED), *taken]:
+        provider, _, model = name.partition(":")
+        assert provider in PROVIDERS or provider in OWN_PROTOCOLS
+        assert instead_of(provider, model) is None
+    assert all(retired.source.startswith("https://") for retired in RETIRED)
 
 
 async def test_asking_for_a_name_that_leads_nowhere_is_a_classed_failure() -> None:
     with pytest.raises(ModelError) as caught:
         await ModelRouter(env={}).ask(TALK.evolve(model="anthropic:x"))
     assert caught.value.failure.class_ is FailureClass.UNAVAILABLE
-    assert "openrouter" in caught.value.failure.next_action
+    assert "ANTHROPIC_API_KEY" in caught.value.failure.next_action
 
 
 async def test_an_adapter_put_in_by_name_comes_first_and_is_left_open() -> None:
@@ -136,7 +204,20 @@ def test_known_models_have_a_window_and_prices() -> None:
     assert known_cost("nobody:x", Usage()) is None
 
 
-@pytest.mark.parametrize("name", [p.name for p in PROVIDERS.values() if p.default_model])
-def test_every_default_model_has_a_known_price(name: str) -> None:
+def test_cached_input_has_a_price_of_its_own() -> None:
     pytest.importorskip("genai_prices")
-    assert known_profile(f"{name}:{PROVIDERS[name].default_model}") is not None
+    usage = Usage(input_tokens=1_000, output_tokens=100)
+    full = known_cost("anthropic:claude-haiku-5-5", usage)
+    cached = known_cost("anthropic:claude-haiku-5-5", usage, cache_read=900)
+    assert full is not None
+    assert cached is not None
+    assert 0 < cached < full
+
+
+@pytest.mark.parametrize(
+    "model",
+    [f"{p.name}:{p.default_model}" for p in (*PROVIDERS.values(), *OWN_PROTOCOLS.values()) if p.default_model],
+)
+def test_every_default_model_has_a_known_price(model: str) -> None:
+    pytest.importorskip("genai_prices")
+    assert known_profile(model) is not None

@@ -15,7 +15,7 @@ from leadhand.domain.errors import ConfigurationError
 
 from .base_url import checked_base_url
 from .json_values import object_of, objects_of, text_of
-from .providers import ABSENT, PROVIDERS
+from .providers import BY_KEY, OWN_PROTOCOLS, PROVIDERS
 
 PROBE_TIMEOUT_S = 0.4
 _LARGEST_LIST = 1_000_000
@@ -53,13 +53,9 @@ async def detect_model(env: Mapping[str, str], probe: Probe | None = None) -> Ch
         passed_over.append(
             f"{variable} is set, but no model was listed there; name one with --model openai_compatible:NAME"
         )
-    passed_over.extend(_unsupported_keys(env))
-    for provider in PROVIDERS.values():
-        if provider.key_needed and env.get(provider.key_variable):
-            if provider.url_variable in _URL_VARIABLES and env.get(provider.url_variable):
-                continue  # that server was just asked: the key is for it, and which model it has is not known
-            why = f"{provider.key_variable} is set; name another with --model"
-            return Choice(f"{provider.name}:{provider.default_model}", _with(passed_over, why))
+    by_key = _by_key(env, passed_over)
+    if by_key is not None:
+        return by_key
     url = ollama_url(env)
     model = await probe(url)
     if model is not None:
@@ -73,14 +69,25 @@ def _with(passed_over: list[str], why: str) -> str:
     return "; ".join([*passed_over, why])
 
 
-def _unsupported_keys(env: Mapping[str, str]) -> list[str]:
-    """What to say of keys for providers that this release does not speak with."""
-    return [
-        f"{variable} is set, but {absent.title} is not supported in this release (try --model {absent.instead})"
-        for absent in ABSENT.values()
-        for variable in absent.key_variables
-        if env.get(variable)
-    ]
+def _by_key(env: Mapping[str, str], passed_over: list[str]) -> Choice | None:
+    """The default model of the first provider whose key is set; ``passed_over`` hears of keys that cannot be used."""
+    for name in BY_KEY:
+        own = OWN_PROTOCOLS.get(name)
+        provider = own or PROVIDERS[name]
+        variable = next((key for key in provider.key_variables if env.get(key)), None)
+        if variable is None:
+            continue
+        if own is not None:
+            from .pydantic_ai.extras import command, is_installed
+
+            if not is_installed(own):
+                passed_over.append(f"{variable} is set, but {own.title} needs an extra: {command(own)}")
+                continue
+        elif PROVIDERS[name].url_variable in _URL_VARIABLES and env.get(PROVIDERS[name].url_variable):
+            continue  # that server was just asked: the key is for it, and which model it has is not known
+        why = f"{variable} is set; name another with --model"
+        return Choice(f"{name}:{provider.default_model}", _with(passed_over, why))
+    return None
 
 
 def ollama_url(env: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.limits import Usage, nanousd
 
-_PROVIDER_IDS = {"xai": "x-ai"}  # under other names than ours
+_PROVIDER_IDS = {"xai": "x-ai", "google-cloud": "google", "bedrock": "aws"}  # under other names than ours
 _NANO_PER_MILLION = 1_000  # dollars a million tokens, as nano-dollars a token
 
 
@@ -22,10 +22,11 @@ def known_profile(model: str) -> ModelProfile | None:
     return _profile(model)
 
 
-def known_cost(model: str, usage: Usage) -> int | None:
+def known_cost(model: str, usage: Usage, *, cache_read: int = 0, cache_written: int = 0) -> int | None:
     """What ``usage`` of ``provider:name`` costs now, in nano-dollars; None if its price is unknown.
 
-    Input is counted at full price, whether the provider had it cached or not.
+    ``cache_read`` and ``cache_written`` are how many of the input tokens the provider took from its cache and put into
+    it, which have prices of their own.
     """
     if _profile(model) is None:
         return None
@@ -33,7 +34,12 @@ def known_cost(model: str, usage: Usage) -> int | None:
     from genai_prices import calc_price
 
     provider, _, name = model.partition(":")
-    counted = Counted(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
+    counted = Counted(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=cache_read,
+        cache_write_tokens=cache_written,
+    )
     try:
         price = calc_price(counted, name, provider_id=_PROVIDER_IDS.get(provider, provider))
     except (LookupError, ValueError):

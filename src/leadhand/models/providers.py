@@ -1,7 +1,6 @@
 """The providers we know: where they are, which environment variable holds the key, which model is taken by default.
 
-Models come and go; the table of retired ones says what to use instead. Checked against the providers' own pages in
-November 2026.
+Nothing is imported but the standard library: every cold start reads these tables.
 """
 
 from __future__ import annotations
@@ -30,6 +29,10 @@ class Provider:
     def url_variable(self) -> str:
         """The environment variable that moves the provider elsewhere (a proxy, another machine)."""
         return f"{self.name.upper()}_BASE_URL"
+
+    @property
+    def key_variables(self) -> tuple[str, ...]:
+        return (self.key_variable,) if self.key_variable else ()
 
 
 _HOSTED = (
@@ -81,6 +84,14 @@ _HOSTED = (
         key_needed=True,
         default_model="grok-4.3",
     ),
+    # No default model: a token of Hugging Face is mostly there for downloads, so it alone must not spend money.
+    Provider(
+        name="huggingface",
+        title="Hugging Face",
+        base_url="https://router.huggingface.co/v1",
+        key_variable="HF_TOKEN",
+        key_needed=True,
+    ),
 )
 _LOCAL = (
     Provider(name="ollama", title="Ollama", base_url="http://127.0.0.1:11434/v1", first_byte_timeout_s=600.0),
@@ -96,75 +107,194 @@ _LOCAL = (
 )
 
 PROVIDERS = {provider.name: provider for provider in (*_HOSTED, *_LOCAL)}
-"""By name; those that hold keys stand in the order in which a key in the environment is taken."""
+"""Those that speak chat completions, by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnProtocol:
+    """A provider with a protocol of its own, spoken through pydantic-ai, which comes with one of our extras.
+
+    ``module`` is the provider's package as it is imported. The key is in the first of ``key_variables`` that is set;
+    where none is needed, one of ``place_variables`` says where to go (a project, a region). ``base_url`` is "" where
+    the place decides. Any of ``url_variables`` moves it elsewhere. ``default_model`` is taken when its key is found and
+    no model was named, "" if that must not happen; ``example`` is named in messages.
+    """
+
+    name: str
+    title: str
+    extra: str
+    module: str
+    key_variables: tuple[str, ...]
+    url_variables: tuple[str, ...]
+    example: str
+    key_needed: bool = True
+    place_variables: tuple[str, ...] = ()
+    base_url: str = ""
+    default_model: str = ""
+
+
+_OWN_PROTOCOLS = (
+    OwnProtocol(
+        name="anthropic",
+        title="Anthropic",
+        extra="anthropic",
+        module="anthropic",
+        key_variables=("ANTHROPIC_API_KEY",),
+        url_variables=("ANTHROPIC_BASE_URL",),
+        base_url="https://api.anthropic.com",
+        default_model="claude-haiku-5-5",
+        example="claude-haiku-5-5",
+    ),
+    OwnProtocol(
+        name="google",
+        title="Google Gemini",
+        extra="google",
+        module="google.genai",
+        key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),  # the order of Google's own package
+        url_variables=("GOOGLE_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
+        base_url="https://generativelanguage.googleapis.com",
+        default_model="gemini-3.5-flash-lite",
+        example="gemini-3.5-flash-lite",
+    ),
+    OwnProtocol(
+        name="google-cloud",
+        title="Google Cloud (Vertex AI)",
+        extra="google",
+        module="google.genai",
+        key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+        key_needed=False,
+        place_variables=("GOOGLE_CLOUD_PROJECT", "GOOGLE_APPLICATION_CREDENTIALS"),
+        url_variables=("GOOGLE_CLOUD_BASE_URL", "GOOGLE_VERTEX_BASE_URL"),
+        example="gemini-3.5-flash-lite",
+    ),
+    OwnProtocol(
+        name="bedrock",
+        title="Amazon Bedrock",
+        extra="bedrock",
+        module="boto3",
+        key_variables=("AWS_BEARER_TOKEN_BEDROCK",),
+        key_needed=False,
+        place_variables=("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_CONFIG_FILE"),
+        url_variables=("BEDROCK_BASE_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"),
+        example="global.amazon.nova-2-lite-v1:0",
+    ),
+    OwnProtocol(
+        name="cohere",
+        title="Cohere",
+        extra="cohere",
+        module="cohere",
+        key_variables=("CO_API_KEY", "COHERE_API_KEY"),
+        url_variables=("COHERE_BASE_URL", "CO_BASE_URL"),
+        base_url="https://api.cohere.com",
+        default_model="command-a-03-2025",
+        example="command-a-03-2025",
+    ),
+)
+OWN_PROTOCOLS = {provider.name: provider for provider in _OWN_PROTOCOLS}
+"""Those with protocols of their own, by name."""
+
+BY_KEY = ("anthropic", "openai", "google", "groq", "mistral", "openrouter", "deepseek", "xai", "cohere")
+"""The providers whose key alone is enough to choose them, in the order in which keys are looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Absent:
-    """A provider with a protocol of its own, which this release does not speak; ``instead`` is a way to its models."""
+    """A provider that this release has no name for; ``instead`` is what to do to reach its models."""
 
     title: str
-    key_variables: tuple[str, ...]
     instead: str
 
 
 ABSENT = {
-    "anthropic": Absent(
-        title="Anthropic",
-        key_variables=("ANTHROPIC_API_KEY",),
-        instead="openrouter:anthropic/claude-haiku-5.5",
-    ),
-    "google": Absent(
-        title="Google Gemini",
-        key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        instead="openrouter:google/gemini-3.5-flash-lite",
-    ),
-    "bedrock": Absent(title="Amazon Bedrock", key_variables=(), instead="openrouter:amazon/nova-2-lite-v1"),
-    "azure": Absent(title="Azure OpenAI", key_variables=(), instead="openai_compatible:NAME with OPENAI_BASE_URL"),
-    "cohere": Absent(
-        title="Cohere", key_variables=("COHERE_API_KEY", "CO_API_KEY"), instead="openrouter:cohere/command-a"
+    "azure": Absent(
+        title="Azure OpenAI",
+        instead="set OPENAI_BASE_URL=https://RESOURCE.openai.azure.com/openai/v1 and OPENAI_API_KEY, and name the "
+        "deployment: --model openai_compatible:DEPLOYMENT",
     ),
 }
 
 ALIASES = {
     "gemini": "google",
     "google-gla": "google",
-    "google-vertex": "google",
-    "vertex": "google",
+    "google-genai": "google",
+    "google-vertex": "google-cloud",
+    "vertex": "google-cloud",
+    "vertexai": "google-cloud",
     "claude": "anthropic",
     "aws": "bedrock",
     "grok": "xai",
     "x-ai": "xai",
+    "hf": "huggingface",
     "openai-chat": "openai",
+    "azure-openai": "azure",
     "llama.cpp": "llamacpp",
     "lm-studio": "lmstudio",
     "openai-compatible": "openai_compatible",
 }
 """Other names people use for the same."""
 
-RETIRED = {
-    "openai:gpt-3.5-turbo": "openai:gpt-5.6-terra",
-    "openai:gpt-4": "openai:gpt-5.6-sol",
-    "openai:gpt-4-turbo": "openai:gpt-5.6-sol",
-    "openai:gpt-4.1-nano": "openai:gpt-5.6-luna",
-    "openai:o1": "openai:gpt-5.6-sol",
-    "openai:o1-pro": "openai:gpt-5.6-sol",
-    "openai:o3-mini": "openai:gpt-5.6-sol",
-    "openai:o4-mini": "openai:gpt-5.6-terra",
-    "groq:llama-3.3-70b-versatile": "groq:openai/gpt-oss-120b",
-    "deepseek:deepseek-chat": "deepseek:deepseek-flash",
-    "deepseek:deepseek-reasoner": "deepseek:deepseek-flash",
-    "xai:grok-3": "xai:grok-4.3",
-    "xai:grok-4-0709": "xai:grok-4.3",
-    "xai:grok-4-fast-reasoning": "xai:grok-4.3",
-    "xai:grok-4-fast-non-reasoning": "xai:grok-4.3",
-    "xai:grok-4-1-fast-reasoning": "xai:grok-4.3",
-    "xai:grok-4-1-fast-non-reasoning": "xai:grok-4.3",
-    "google:gemini-pro": "openrouter:google/gemini-3.8-flash",
-    "google:gemini-1.5-pro": "openrouter:google/gemini-3.8-flash",
-    "google:gemini-1.5-flash": "openrouter:google/gemini-3.5-flash-lite",
-    "google:gemini-1.5-flash-8b": "openrouter:google/gemini-3.5-flash-lite",
-    "google:gemini-2.0-flash": "openrouter:google/gemini-3.5-flash-lite",
-    "google:gemini-2.0-flash-lite": "openrouter:google/gemini-3.5-flash-lite",
-}
-"""Models that their providers have shut down, and what they recommend."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retired:
+    """Models of ``provider`` that it has shut down: ``names`` are whole names, or end in ``*``.
+
+    ``instead`` is the full name of what to use, ``source`` where the fact stands.
+    """
+
+    provider: str
+    names: tuple[str, ...]
+    instead: str
+    source: str
+
+
+_ANTHROPIC_PAGE = "https://platform.claude.com/docs/en/about-claude/model-deprecations"
+_OPENAI_PAGE = "https://developers.openai.com/api/docs/deprecations"
+_GOOGLE_PAGE = "https://ai.google.dev/gemini-api/docs/deprecations"
+_CLOUD_PAGE = "https://cloud.google.com/vertex-ai/generative-ai/docs/learn/model-versions"
+_GROQ_PAGE = "https://console.groq.com/docs/deprecations"
+_DEEPSEEK_PAGE = "https://api-docs.deepseek.com/updates"
+
+
+def _retired(provider: str, instead: str, source: str, *names: str) -> Retired:
+    return Retired(provider=provider, names=names, instead=f"{provider}:{instead}", source=source)
+
+
+RETIRED = (
+    _retired("anthropic", "claude-haiku-5-5", _ANTHROPIC_PAGE, "claude-instant*", "claude-3-haiku*"),
+    _retired("anthropic", "claude-haiku-5-5", _ANTHROPIC_PAGE, "claude-3-5-haiku*"),
+    _retired("anthropic", "claude-sonnet-5-5", _ANTHROPIC_PAGE, "claude-1", "claude-1.*", "claude-v1*"),
+    _retired("anthropic", "claude-sonnet-5-5", _ANTHROPIC_PAGE, "claude-2", "claude-2.*", "claude-v2*"),
+    _retired("anthropic", "claude-sonnet-5-5", _ANTHROPIC_PAGE, "claude-3-sonnet*", "claude-3-5-sonnet*"),
+    _retired("anthropic", "claude-sonnet-5-5", _ANTHROPIC_PAGE, "claude-3-7-sonnet*"),
+    # The names of Claude 4 that pydantic-ai lists as retired too (DEPRECATED_ANTHROPIC_MODELS).
+    _retired("anthropic", "claude-sonnet-5-5", _ANTHROPIC_PAGE, "claude-sonnet-4-0", "claude-sonnet-4-20250514"),
+    _retired("anthropic", "claude-opus-5-5", _ANTHROPIC_PAGE, "claude-3-opus*"),
+    _retired("anthropic", "claude-opus-5-5", _ANTHROPIC_PAGE, "claude-opus-4-0", "claude-opus-4-20250514"),
+    _retired("google", "gemini-3.8-flash", _GOOGLE_PAGE, "gemini-pro", "gemini-pro-vision", "gemini-1.0*"),
+    _retired("google", "gemini-3.8-flash", _GOOGLE_PAGE, "gemini-1.5-pro*", "gemini-2.0-pro*"),
+    _retired("google", "gemini-3.5-flash-lite", _GOOGLE_PAGE, "gemini-1.5-flash*", "gemini-2.0-flash*"),
+    _retired("google", "gemini-3.1-pro-preview", _GOOGLE_PAGE, "gemini-3-pro-preview"),
+    _retired("google-cloud", "gemini-3.8-flash", _CLOUD_PAGE, "gemini-pro", "gemini-1.0*", "gemini-1.5-pro*"),
+    _retired("google-cloud", "gemini-3.5-flash-lite", _CLOUD_PAGE, "gemini-1.5-flash*"),
+    _retired("openai", "gpt-6-luna", _OPENAI_PAGE, "text-davinci-*", "text-curie-*", "text-babbage-*", "text-ada-*"),
+    _retired("openai", "gpt-6-luna", _OPENAI_PAGE, "code-davinci-*", "code-cushman-*", "codex-mini-latest"),
+    _retired("openai", "gpt-5.6-terra", _OPENAI_PAGE, "gpt-3.5-turbo", "gpt-3.5-turbo-0613", "gpt-3.5-turbo-16k*"),
+    _retired("openai", "gpt-5.6-sol", _OPENAI_PAGE, "gpt-4", "gpt-4-turbo", "gpt-4-turbo-preview"),
+    _retired("openai", "gpt-5.6-sol", _OPENAI_PAGE, "gpt-4-32k*", "gpt-4-vision-preview", "gpt-4.5-preview*"),
+    _retired("openai", "gpt-5.6-sol", _OPENAI_PAGE, "gpt-4-0125-preview", "gpt-4-1106-preview", "chatgpt-4o-latest"),
+    _retired("openai", "gpt-5.6-luna", _OPENAI_PAGE, "gpt-4.1-nano"),
+    _retired("openai", "gpt-5.6-sol", _OPENAI_PAGE, "o1", "o1-pro", "o1-preview*", "o1-mini*", "o3-mini"),
+    _retired("openai", "gpt-5.6-terra", _OPENAI_PAGE, "o4-mini"),
+    _retired("groq", "openai/gpt-oss-120b", _GROQ_PAGE, "llama-3.3-70b-versatile"),
+    _retired("deepseek", "deepseek-flash", _DEEPSEEK_PAGE, "deepseek-chat", "deepseek-reasoner"),
+)
+"""Models that were shut down by November 2026. One that still answers some, or is led on to another, is not here."""
+
+
+def instead_of(provider: str, model: str) -> str | None:
+    """What to use instead of a model that its provider has shut down; None for any other."""
+    for retired in RETIRED:
+        for name in retired.names:
+            if retired.provider == provider and (model == name or (name[-1] == "*" and model.startswith(name[:-1]))):
+                return retired.instead
+    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import ConfigurationError, Failure, FailureClass
@@ -11,7 +12,7 @@ from leadhand.domain.limits import Usage
 from leadhand.ports import ModelError, Models
 
 from .base_url import is_loopback
-from .providers import ABSENT, ALIASES, PROVIDERS, RETIRED, Provider
+from .providers import ABSENT, ALIASES, OWN_PROTOCOLS, PROVIDERS, OwnProtocol, Provider, instead_of
 
 OFFLINE = "offline"
 ANY_SERVER = "openai_compatible"
@@ -85,13 +86,13 @@ class ModelRouter:
         self._refuse_retired(provider, name)
         if provider in ABSENT:
             absent = ABSENT[provider]
-            raise ConfigurationError(
-                f"{absent.title} ({written}:) is not supported in this release",
-                f"use an OpenAI-compatible way to its models, such as OpenRouter: --model {absent.instead}",
-            )
+            raise ConfigurationError(f"{absent.title} has no name of its own in this release", absent.instead)
+        if own := OWN_PROTOCOLS.get(provider):
+            _need_name(model, name, f"{provider}:{own.example}")
+            return self._make(provider, lambda: self._own_protocol(own))
         known = PROVIDERS.get(provider)
         if known is None:
-            names = ", ".join([OFFLINE, *(f"{p}:" for p in PROVIDERS), f"{ANY_SERVER}:"])
+            names = ", ".join([OFFLINE, *(f"{p}:" for p in (*OWN_PROTOCOLS, *PROVIDERS)), f"{ANY_SERVER}:"])
             raise ConfigurationError(
                 f"there is no model {model!r}" if model.strip() else "the model's name is empty",
                 f"name it provider:model; the providers are {names}",
@@ -117,7 +118,7 @@ class ModelRouter:
 
         return OpenAICompatible(
             _named(url, variable),
-            self._env.get("OPENAI_API_KEY"),
+            self._key(("OPENAI_API_KEY",)),
             ca_file=self._ca_file,
             connections=self._connections,
             first_byte_timeout_s=600.0 if is_loopback(url) else 60.0,
@@ -125,12 +126,9 @@ class ModelRouter:
 
     def _provider(self, provider: Provider) -> Models:
         moved = self._env.get(provider.url_variable)
-        key = self._env.get(provider.key_variable) if provider.key_variable else None
+        key = self._key(provider.key_variables)
         if provider.key_needed and not key and not moved:
-            raise ConfigurationError(
-                f"there is no key for {provider.title}: {provider.key_variable} is not set",
-                f"set {provider.key_variable}, or choose another model (--model offline needs none)",
-            )
+            raise _no_key(provider)
         from .openai_compatible import OpenAICompatible
         from .prices import known_cost, known_profile
 
@@ -146,13 +144,78 @@ class ModelRouter:
             costs=known_cost if priced else None,
         )
 
+    def _own_protocol(self, provider: OwnProtocol) -> Models:
+        from .pydantic_ai.extras import require
+
+        require(provider)
+        variable = next((name for name in provider.url_variables if self._env.get(name)), "")
+        key = self._key(provider.key_variables)
+        if provider.key_needed and not key and not variable:
+            raise _no_key(provider)
+        if not provider.key_needed and not key and not variable and not self._has_place(provider):
+            places = " or ".join(provider.place_variables[:2])
+            raise ConfigurationError(f"{provider.title} is not set up: {places} is not set", f"set {places}")
+        from .prices import known_cost, known_profile
+        from .pydantic_ai.client import PydanticAI
+        from .pydantic_ai.connection import Connection
+
+        return PydanticAI(
+            Connection(
+                provider=provider.name,
+                title=provider.title,
+                base_url=_named(self._env[variable], variable) if variable else provider.base_url,
+                key=key or "",
+                key_variables=provider.key_variables,
+                ca_file=self._ca_file,
+                connections=self._connections,
+                env=self._env,
+            ),
+            profiles=known_profile,
+            costs=known_cost,
+        )
+
+    def _has_place(self, provider: OwnProtocol) -> bool:
+        """Whether something says where to go: a project or region, or the file in which AWS keeps one."""
+        if any(self._env.get(name) for name in provider.place_variables):
+            return True
+        return provider.name == "bedrock" and (Path(self._env.get("HOME", "~")).expanduser() / ".aws/config").is_file()
+
+    def _key(self, variables: tuple[str, ...]) -> str | None:
+        """The key in the first of these variables that is set. Raises ConfigurationError for one no header carries."""
+        variable = next((name for name in variables if self._env.get(name)), None)
+        if variable is None:
+            return None
+        key = self._env[variable]
+        if not key.isascii() or not key.isprintable() or " " in key:
+            raise ConfigurationError(
+                f"{variable} holds a blank, a line break or a character that no key has",
+                "copy the key again from the provider's page, and set it without quotes, blanks or line breaks",
+            )
+        return key
+
     def _refuse_retired(self, provider: str, name: str) -> None:
         """A model that its provider has shut down; behind another address it may still live."""
-        instead = RETIRED.get(f"{provider}:{name}")
-        known = PROVIDERS.get(provider)
-        if instead is None or (known is not None and self._env.get(known.url_variable)):
+        instead = instead_of(provider, name)
+        if instead is None or any(self._env.get(variable) for variable in _url_variables(provider)):
             return
         raise ConfigurationError(f"{provider}:{name} has been shut down by its provider", f"use --model {instead}")
+
+
+def _no_key(provider: Provider | OwnProtocol) -> ConfigurationError:
+    variables = provider.key_variables
+    missing = f"{variables[0]} is not set" if len(variables) == 1 else f"neither {' nor '.join(variables)} is set"
+    return ConfigurationError(
+        f"there is no key for {provider.title}: {missing}",
+        f"set {variables[0]}, or choose another model (--model offline needs none)",
+    )
+
+
+def _url_variables(provider: str) -> tuple[str, ...]:
+    """The environment variables that move a provider elsewhere."""
+    if own := OWN_PROTOCOLS.get(provider):
+        return own.url_variables
+    known = PROVIDERS.get(provider)
+    return (known.url_variable,) if known is not None else ()
 
 
 def _offline() -> Models:

@@ -1,0 +1,166 @@
+"""Opens a provider: imports its package, which takes seconds and so belongs on a thread, and makes its client.
+
+Their packages try again by themselves unless told not to. Here the engine tries again, so each is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from typing import Any
+
+import pydantic_ai
+from pydantic_ai.models import Model
+
+from leadhand.models.base_url import is_loopback
+
+from .connection import Connection, Service
+from .http_clients import CONNECT_TIMEOUT_S, LONGEST_READ_S, http_client
+
+NO_KEY = "none"
+"""Sent where a provider was moved elsewhere and no key is set: their packages refuse to go without any."""
+
+
+def open_service(connection: Connection) -> Service:
+    """The models of ``connection.provider``. Raises what its package raises, ImportError among it."""
+    pydantic_ai.BANNER_ENABLED = False
+    return _OPENERS[connection.provider](connection)
+
+
+def _anthropic(connection: Connection) -> Service:
+    import httpx2
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    client = http_client(httpx2, connection)
+    provider = AnthropicProvider(
+        api_key=connection.key or NO_KEY, base_url=connection.base_url.removesuffix("/v1"), http_client=client
+    )
+    return _service(lambda name: AnthropicModel(name, provider=provider), client.aclose)
+
+
+def _google(connection: Connection) -> Service:
+    import httpx2
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.providers.google import GoogleProvider
+
+    client = http_client(httpx2, connection)
+    provider = GoogleProvider(
+        api_key=connection.key or NO_KEY, base_url=connection.base_url.removesuffix("/v1beta"), http_client=client
+    )
+    return _service(lambda name: GoogleModel(name, provider=provider), _closing_google(provider.client, client))
+
+
+def _google_cloud(connection: Connection) -> Service:
+    import httpx2
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.providers.google_cloud import GoogleCloudProvider
+
+    client = http_client(httpx2, connection)
+    project = connection.env.get("GOOGLE_CLOUD_PROJECT")
+    by_key = connection.key and not project and not connection.env.get("GOOGLE_APPLICATION_CREDENTIALS")
+    provider = GoogleCloudProvider(
+        api_key=connection.key if by_key else None,
+        project=project,
+        location=None if by_key else connection.env.get("GOOGLE_CLOUD_LOCATION") or "global",
+        base_url=connection.base_url or None,
+        http_client=client,
+    )
+    return _service(lambda name: GoogleModel(name, provider=provider), _closing_google(provider.client, client))
+
+
+def _closing_google(google: Any, client: Any) -> Callable[[], Awaitable[None]]:
+    async def close() -> None:
+        google.close()  # the blocking client that comes with it, unused
+        await client.aclose()
+
+    return close
+
+
+def _bedrock(connection: Connection) -> Service:
+    from pydantic_ai.models.bedrock import BedrockConverseModel
+    from pydantic_ai.providers.bedrock import BedrockProvider
+
+    boto3: Any = import_module("boto3")
+    config: Any = import_module("botocore.config").Config
+    env = connection.env
+    options: dict[str, Any] = {
+        "retries": {"total_max_attempts": 1, "mode": "standard"},
+        "connect_timeout": CONNECT_TIMEOUT_S,
+        "read_timeout": LONGEST_READ_S,  # its threads cannot be stopped: an end to what a deadline left behind
+        "max_pool_connections": connection.connections,
+    }
+    if connection.base_url and is_loopback(connection.base_url):
+        options["proxies"] = {}
+    session: dict[str, Any] = {
+        "region_name": env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION"),
+        "profile_name": env.get("AWS_PROFILE"),
+    }
+    if connection.key:
+        session["botocore_session"] = _bearer_session(connection.key)
+        options["signature_version"] = "bearer"
+    elif env.get("AWS_ACCESS_KEY_ID"):
+        session["aws_access_key_id"] = env.get("AWS_ACCESS_KEY_ID")
+        session["aws_secret_access_key"] = env.get("AWS_SECRET_ACCESS_KEY")
+        session["aws_session_token"] = env.get("AWS_SESSION_TOKEN")
+    client = boto3.Session(**session).client(
+        "bedrock-runtime",
+        config=config(**options),
+        endpoint_url=connection.base_url or None,
+        verify=connection.ca_file,
+    )
+    provider = BedrockProvider(bedrock_client=client)
+
+    async def close() -> None:
+        client.close()
+
+    return _service(lambda name: BedrockConverseModel(name, provider=provider), close)
+
+
+def _bearer_session(key: str) -> Any:
+    """A session that knows a Bedrock API key and no other credentials, whatever the process's environment holds."""
+    base: Any = import_module("botocore.session").Session
+    token: Any = import_module("botocore.tokens").FrozenAuthToken(key)
+
+    class BearerSession(base):
+        def get_auth_token(self, **_: Any) -> Any:
+            return token
+
+        def get_credentials(self) -> None:
+            return None
+
+    return BearerSession()
+
+
+def _cohere(connection: Connection) -> Service:
+    from pydantic_ai.models.cohere import CohereModel
+    from pydantic_ai.providers.cohere import CohereProvider
+
+    client = http_client(import_module("httpx"), connection)
+    cohere: Any = import_module("cohere")
+    provider = CohereProvider(
+        cohere_client=cohere.AsyncClientV2(
+            api_key=connection.key or NO_KEY, base_url=connection.base_url, httpx_client=client
+        )
+    )
+    return _service(lambda name: CohereModel(name, provider=provider), client.aclose)
+
+
+def _service(make: Callable[[str], Model], close: Callable[[], Awaitable[None]]) -> Service:
+    made: dict[str, Model] = {}
+
+    def model(name: str) -> Model:
+        if name not in made:
+            made[name] = make(name)
+        return made[name]
+
+    return Service(model, close)
+
+
+_OPENERS: dict[str, Callable[[Connection], Service]] = {
+    "anthropic": _anthropic,
+    "bedrock": _bedrock,
+    "cohere": _cohere,
+    "google": _google,
+    "google-cloud": _google_cloud,
+}

@@ -1,0 +1,151 @@
+"""Whole runs on such models, what is imported when, and what is said when something is not there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from asking import asking
+from native_servers import MODELS, SERVERS, answered_by
+
+from leadhand import ConfigurationError, Leadhand, RunStatus
+from leadhand.domain.errors import FailureClass
+from leadhand.models.detection import detect_model
+from leadhand.models.offline import OfflineModels
+from leadhand.models.providers import BY_KEY, OWN_PROTOCOLS, PROVIDERS, RETIRED
+from leadhand.models.pydantic_ai import extras
+from leadhand.models.pydantic_ai.client import PydanticAI
+from leadhand.models.pydantic_ai.connection import Connection, Service
+from leadhand.models.router import ModelRouter
+from leadhand.ports import ModelError
+
+QUESTION = "What's the weather in Paris tomorrow, and how do I get from the Louvre to Orly airport?"
+
+
+@pytest.mark.parametrize("name", SERVERS)
+async def test_a_run_is_led_worked_and_composed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from leadhand.tools import web_client
+    from leadhand.tools.sample_service import SampleWeb
+
+    def sample(**_: object) -> SampleWeb:
+        from datetime import UTC, datetime
+
+        return SampleWeb(now=lambda: datetime.now(UTC))
+
+    monkeypatch.setattr(web_client, "AiohttpWeb", sample)
+    async with SERVERS[name](answered_by(OfflineModels())).running() as server:
+        for variable, value in server.env.items():
+            monkeypatch.setenv(variable, value)
+        async with Leadhand(model=MODELS[name], home=tmp_path / "home") as lead:
+            answer = await lead.run(QUESTION)
+        assert len(server.bodies) >= 2
+    assert answer.status is RunStatus.SUCCEEDED
+    assert "Paris" in answer.text
+    assert answer.document["model"] == MODELS[name]
+    assert answer.document["usage"]["requests"] == len(server.bodies)
+    assert answer.document["usage"]["cost_usd"] > 0
+
+
+def test_nothing_of_it_is_imported_before_it_is_asked() -> None:
+    program = (
+        "import sys, leadhand\n"
+        "from leadhand.models.router import ModelRouter\n"
+        "router = ModelRouter(env={'ANTHROPIC_API_KEY': 'k'})\n"
+        "router.check('anthropic:claude-haiku-5-5')\n"
+        "assert router.profile('anthropic:claude-haiku-5-5').window\n"
+        "print([m for m in ('pydantic_ai', 'anthropic', 'httpx2', 'google.genai', 'boto3') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    # The table of prices brings httpx2 along, which it fetches newer prices with if asked to.
+    assert done.stdout.strip() in ("[]", "['httpx2']")
+
+
+@pytest.mark.parametrize("name", OWN_PROTOCOLS)
+def test_a_missing_extra_is_said_with_the_command_that_installs_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda module: None)
+    provider = OWN_PROTOCOLS[name]
+    with pytest.raises(ConfigurationError) as caught:
+        ModelRouter(env={provider.key_variables[0]: "k"}).check(f"{name}:m")
+    assert caught.value.exit_code == 6
+    assert provider.title in caught.value.what
+    assert f'uv add "leadhand[{provider.extra}]"' in caught.value.how
+    assert f'pip install "leadhand[{provider.extra}]"' in caught.value.how
+    assert "\n" not in caught.value.what + caught.value.how
+
+
+@pytest.mark.parametrize(
+    ("found", "fits"), [("2.62.0", True), ("2.100.1", True), ("2.61.9", False), ("1.107.1", False), ("3.0.0", False)]
+)
+def test_a_release_that_will_not_do_is_said(found: str, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.version", lambda name: found)
+    assert extras.is_installed(OWN_PROTOCOLS["anthropic"]) is fits
+    if not fits:
+        with pytest.raises(ConfigurationError, match=found):
+            extras.require(OWN_PROTOCOLS["anthropic"])
+
+
+async def test_packages_that_do_not_fit_together_are_a_classed_failure() -> None:
+    def broken(connection: Connection) -> Service:
+        raise ImportError("cannot import name 'x'")
+
+    client = PydanticAI(Connection(provider="anthropic", title="Anthropic"), opening=broken)
+    with pytest.raises(ModelError) as caught:
+        await client.ask(asking("x", model="anthropic:m"))
+    assert (caught.value.failure.class_, caught.value.failure.type) == (FailureClass.UNAVAILABLE, "missing_extra")
+
+
+async def test_a_ca_file_without_certificates_is_a_classed_failure(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="does not exist"):
+        PydanticAI(Connection(provider="anthropic", title="Anthropic", ca_file=str(tmp_path / "none")))
+    empty = tmp_path / "ca.pem"
+    empty.write_text("")
+    client = PydanticAI(Connection(provider="anthropic", title="Anthropic", base_url="https://x", ca_file=str(empty)))
+    with pytest.raises(ModelError) as caught:
+        await client.ask(asking("x", model="anthropic:m"))
+    assert caught.value.failure.class_ is FailureClass.UNAVAILABLE
+    assert str(empty) in caught.value.failure.message
+
+
+async def test_a_key_counts_only_where_its_extra_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nobody(url: str) -> str | None:
+        return None
+
+    for variable, name in (("ANTHROPIC_API_KEY", "anthropic"), ("GEMINI_API_KEY", "google")):
+        chosen = await detect_model({variable: "sk-secret"}, nobody)
+        assert chosen.name == MODELS[name]
+        assert variable in chosen.why
+        assert "sk-secret" not in chosen.why
+    monkeypatch.setattr(extras, "find_spec", lambda module: None)
+    passed_over = await detect_model({"ANTHROPIC_API_KEY": "sk-secret", "GROQ_API_KEY": "k"}, nobody)
+    assert passed_over.name.startswith("groq:")
+    assert "ANTHROPIC_API_KEY is set" in passed_over.why
+    assert 'uv add "leadhand[anthropic]"' in passed_over.why
+
+
+def test_what_is_taken_and_recommended_is_known_to_the_installed_packages() -> None:
+    from pydantic_ai.models import known_model_names
+
+    known = set(known_model_names())
+    names = {retired.instead for retired in RETIRED if retired.provider in ("anthropic", "google", "google-cloud")}
+    names |= {f"{own.name}:{own.default_model}" for own in OWN_PROTOCOLS.values() if own.default_model}
+    names |= {f"{own.name}:{own.example}" for own in OWN_PROTOCOLS.values()}
+    assert names <= known
+    assert {*BY_KEY} <= {*PROVIDERS, *OWN_PROTOCOLS}
+
+
+def test_no_model_the_installed_packages_offer_counts_as_retired() -> None:
+    from pydantic_ai.models import known_model_names
+
+    from leadhand.models.providers import instead_of
+
+    assert [name for name in known_model_names() if instead_of(*name.partition(":")[::2])] == []
+
+
+def test_the_models_their_packages_call_retired_are_refused() -> None:
+    from pydantic_ai.models.anthropic import DEPRECATED_ANTHROPIC_MODELS
+
+    from leadhand.models.providers import instead_of
+
+    assert [name for name in DEPRECATED_ANTHROPIC_MODELS if not instead_of("anthropic", name)] == []

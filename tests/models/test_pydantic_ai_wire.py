@@ -1,0 +1,307 @@
+"""Anthropic's and Google's own protocols over real HTTP: answers and every fault, each classed, none silent."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from asking import GIVE_UP, WEATHER, asking, planning, spec
+from native_servers import MODELS, SERVERS, Answer, Fault, Script, Serving, answered_by
+
+from leadhand.domain.conversation import ModelReply, ModelRequest, ToolMessage
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.limits import Usage
+from leadhand.models.offline import OfflineModels
+from leadhand.models.router import ModelRouter
+from leadhand.ports import ModelError
+
+pytestmark = pytest.mark.parametrize("name", SERVERS)
+
+WORK = asking("weather in Paris?", tools=[spec(WEATHER), GIVE_UP])
+TALK = asking("hello")
+CALL = ("call_1", "weather_tool", {"location": "Paris", "days": 2})
+
+
+async def ask(name: str, script: Script, request: ModelRequest = TALK, on_text: Any = None) -> ModelReply:
+    async with SERVERS[name](script).running() as server:
+        router = ModelRouter(env=server.env)
+        try:
+            return await router.ask(request.evolve(model=MODELS[name]), on_text)
+        finally:
+            await router.aclose()
+
+
+async def fails(name: str, serving: Serving, request: ModelRequest = TALK, on_text: Any = None) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        await ask(name, [serving], request, on_text)
+    assert "key-1" not in caught.value.failure.message
+    assert "\n" not in caught.value.failure.message
+    return caught.value
+
+
+async def failure(name: str, serving: Serving, request: ModelRequest = TALK, on_text: Any = None) -> Failure:
+    return (await fails(name, serving, request, on_text)).failure
+
+
+class TestAnswers:
+    async def test_text(self, name: str) -> None:
+        reply = await ask(name, [Answer(text="18 °C")])
+        assert reply.message.text == "18 °C"
+        assert reply.message.opaque is None
+        assert reply.finish_reason == "stop"
+        assert MODELS[name].endswith(reply.model)
+
+    async def test_tool_calls_go_out_and_their_results_come_in(self, name: str) -> None:
+        script = [Answer(text="I look.", calls=(CALL,)), Answer(text="18 °C")]
+        async with SERVERS[name](script).running() as server:
+            router = ModelRouter(env=server.env)
+            request = WORK.evolve(model=MODELS[name])
+            first = await router.ask(request)
+            [call] = first.message.tool_calls
+            assert (call.name, call.arguments) == ("weather_tool", CALL[2])
+            assert first.finish_reason == "tool_calls"
+            result = ToolMessage(call_id=call.id, name=call.name, content='{"temperature": 18}')
+            messages = (*request.messages, first.message, result)
+            assert (await router.ask(request.evolve(messages=messages))).message.text == "18 °C"
+            await router.aclose()
+            read = server.read(server.bodies[1], "m")
+        assert [message.role for message in read.messages] == ["system", "user", "assistant", "tool"]
+        assert [tool.name for tool in read.tools] == ["weather_tool", "give_up"]
+        assert read.tools[0].parameters["required"] == ["location"]
+
+    async def test_thinking_comes_back_signed_as_it_was_given(self, name: str) -> None:
+        script = [Answer(thinking=(("The tool knows.", "c2lnbmVk"),), calls=(CALL,)), Answer(text="18 °C")]
+        async with SERVERS[name](script).running() as server:
+            router = ModelRouter(env=server.env)
+            request = WORK.evolve(model=MODELS[name])
+            first = await router.ask(request)
+            assert first.message.opaque is not None
+            assert "knows" not in first.message.text
+            # As from the log: through JSON.
+            kept = type(first.message).model_validate_json(first.message.model_dump_json())
+            [call] = kept.tool_calls
+            result = ToolMessage(call_id=call.id, name=call.name, content="18")
+            await router.ask(request.evolve(messages=(*request.messages, kept, result)))
+            await router.aclose()
+            assert "c2lnbmVk" in str(server.bodies[1])
+            assert "The tool knows." in str(server.bodies[1])
+
+    async def test_a_structured_answer(self, name: str) -> None:
+        reply = await ask(name, answered_by(OfflineModels()), planning("weather in Paris"))
+        assert isinstance(reply.value, dict)
+        [subtask] = reply.value["subtasks"]
+        assert subtask["args"]["location"] == "Paris"  # a schema that forbids unnamed properties would empty this
+        assert reply.message.tool_calls == ()
+
+    async def test_text_is_streamed_as_it_is_written(self, name: str) -> None:
+        heard: list[str] = []
+        answer = Answer(thinking=(("hm", "c2ln"),), text="Paris: 18 °C and sunny", calls=(CALL,))
+        reply = await ask(name, [answer], WORK, heard.append)
+        assert len(heard) > 1
+        assert "".join(heard) == reply.message.text == "Paris: 18 °C and sunny"
+        assert [call.arguments for call in reply.message.tool_calls] == [CALL[2]]
+        assert reply.usage.output_tokens == 20
+
+    async def test_a_structured_answer_is_not_streamed(self, name: str) -> None:
+        heard: list[str] = []
+        await ask(name, answered_by(OfflineModels()), planning("weather in Paris"), heard.append)
+        assert heard == []
+
+    async def test_usage_counts_cached_input_at_its_own_price(self, name: str) -> None:
+        plain = (await ask(name, [Answer(text="x", sent=1_000)])).usage
+        cached = (await ask(name, [Answer(text="x", sent=1_000, cached=900)])).usage
+        assert plain.input_tokens == cached.input_tokens == 1_000
+        assert plain.output_tokens == cached.output_tokens == 20
+        assert plain.nanousd is not None
+        assert cached.nanousd is not None
+        assert 0 < cached.nanousd < plain.nanousd
+
+    async def test_the_bound_of_the_answer_is_always_sent_and_the_key_only_in_a_header(self, name: str) -> None:
+        async with SERVERS[name]([Answer(text="x")]).running() as server:
+            router = ModelRouter(env=server.env)
+            await router.ask(TALK.evolve(model=MODELS[name], max_tokens=77))
+            await router.aclose()
+            assert "77" in str(server.bodies[0])
+            assert "key-1" not in str(server.bodies[0]) + server.paths[0]
+            assert "key-1" in str(server.headers[0])
+
+    async def test_a_model_moved_elsewhere_needs_no_key(self, name: str) -> None:
+        async with SERVERS[name]([Answer(text="x")]).running() as server:
+            router = ModelRouter(env={server.url_variable: server.base_url})
+            assert (await router.ask(TALK.evolve(model=MODELS[name]))).message.text == "x"
+            await router.aclose()
+
+    async def test_many_calls_at_once_do_not_disturb_each_other(self, name: str) -> None:
+        async with SERVERS[name](lambda request: Answer(text=request.messages[-1].text)).running() as server:
+            router = ModelRouter(env=server.env)
+            asked = [asking(f"number {n}", model=MODELS[name]) for n in range(20)]
+            replies = await asyncio.gather(*(router.ask(request) for request in asked))
+            await router.aclose()
+        assert [reply.message.text for reply in replies] == [f"number {n}" for n in range(20)]
+
+    def test_a_client_serves_one_event_loop_after_the_other(self, name: str) -> None:
+        router = ModelRouter(env={})
+
+        async def one() -> str:
+            async with SERVERS[name]([Answer(text="x")]).running() as server:
+                nonlocal router
+                router._env = server.env if not router._made else router._env
+                reply = await asyncio.wait_for(router.ask(TALK.evolve(model=MODELS[name])), 60)
+                await router.aclose()
+                return reply.message.text
+
+        assert asyncio.run(one()) == "x"
+        assert asyncio.run(one()) == "x"
+
+
+class TestFaults:
+    async def test_a_rate_limit_says_how_long_to_wait_and_costs_nothing(self, name: str) -> None:
+        kind = {"anthropic": "rate_limit_error", "google": "RESOURCE_EXHAUSTED"}[name]
+        fault = Fault(status=429, error=(kind, "slow down, key-1"), headers={"Retry-After": "7"})
+        error = await fails(name, fault)
+        assert error.failure.class_ is FailureClass.RATE_LIMITED
+        assert error.failure.retry_after_s == 7
+        assert error.usage == Usage(requests=1, nanousd=0)
+
+    async def test_a_rate_limit_without_a_time(self, name: str) -> None:
+        found = await failure(name, Fault(status=429, error=("rate_limit_error", "slow down")))
+        assert found.class_ is FailureClass.RATE_LIMITED
+        assert found.retry_after_s is None
+
+    async def test_a_used_up_quota_is_not_tried_again(self, name: str) -> None:
+        fault = {
+            "anthropic": Fault(
+                status=400, error=("invalid_request_error", "Your credit balance is too low to access the API")
+            ),
+            "google": Fault(status=402, error=("FAILED_PRECONDITION", "enable billing")),
+        }[name]
+        found = await failure(name, fault)
+        assert (found.class_, found.type) == (FailureClass.UNAVAILABLE, "quota")
+
+    @pytest.mark.parametrize("status", [401, 403])
+    async def test_a_bad_key_names_its_variable(self, name: str, status: int) -> None:
+        found = await failure(name, Fault(status=status, error=("authentication_error", "invalid key")))
+        assert (found.class_, found.type) == (FailureClass.UNAVAILABLE, "bad_key")
+        assert "_API_KEY" in found.next_action
+
+    async def test_an_unknown_model_says_which_there_are(self, name: str) -> None:
+        found = await failure(name, Fault(status=404, error=("not_found_error", "model: nobody")))
+        assert (found.class_, found.type) == (FailureClass.UNAVAILABLE, "unknown_model")
+        assert f"{name}:" in found.next_action
+
+    @pytest.mark.parametrize("status", [500, 503, 529])
+    async def test_trouble_of_the_provider_is_transient_and_the_engines_to_try_again(
+        self, name: str, status: int
+    ) -> None:
+        kind = {500: "api_error", 503: "api_error", 529: "overloaded_error"}[status]
+        async with SERVERS[name]([Fault(status=status, error=(kind, "overloaded"))]).running() as server:
+            router = ModelRouter(env=server.env)
+            with pytest.raises(ModelError) as caught:
+                await router.ask(TALK.evolve(model=MODELS[name]))
+            await router.aclose()
+            assert len(server.bodies) == 1  # nothing beneath tried again
+        assert caught.value.failure.class_ is FailureClass.TRANSIENT
+
+    async def test_too_long_a_prompt(self, name: str) -> None:
+        message = {
+            "anthropic": "prompt is too long: 250000 tokens > 200000 maximum",
+            "google": "The input token count (2000000) exceeds the maximum number of tokens allowed (1000000).",
+        }[name]
+        kind = {"anthropic": "invalid_request_error", "google": "INVALID_ARGUMENT"}[name]
+        found = await failure(name, Fault(status=400, error=(kind, message)))
+        assert found.class_ is FailureClass.TOO_LARGE
+
+    async def test_a_refused_request_says_why(self, name: str) -> None:
+        found = await failure(name, Fault(status=400, error=("invalid_request_error", "bad schema")))
+        assert found.class_ is FailureClass.INVALID
+        assert "bad schema" in found.message
+
+    @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'"x"', b"{}", b'{"content": 1, "candidates": 1}'])
+    async def test_a_body_that_is_no_answer_is_transient(self, name: str, body: bytes) -> None:
+        found = await failure(name, Fault(body=body))
+        assert found.class_ is FailureClass.TRANSIENT
+
+    @pytest.mark.parametrize("status", [200, 404, 502])
+    async def test_a_web_page_is_no_api(self, name: str, status: int) -> None:
+        page = Fault(status=status, body="<!doctype html><html>hi</html>", content_type="text/html")
+        found = await failure(name, page)
+        assert found.class_ is (FailureClass.TRANSIENT if status == 502 else FailureClass.UNAVAILABLE)
+        if status != 502:
+            assert found.type == "not_an_api"
+            assert "base URL" in found.next_action
+
+    async def test_a_redirection_is_not_followed(self, name: str) -> None:
+        found = await failure(name, Fault(status=302, headers={"Location": "http://127.0.0.1:9/"}))
+        assert found.class_ is FailureClass.UNAVAILABLE
+
+    async def test_a_truncated_body_is_transient(self, name: str) -> None:
+        error = await fails(name, Fault(answer=Answer(text="x" * 500), cut=100))
+        assert error.failure.class_ is FailureClass.TRANSIENT
+        assert error.usage is None  # it may be on the bill all the same
+
+    async def test_a_stream_that_ends_too_soon_is_transient(self, name: str) -> None:
+        heard: list[str] = []
+        cut = {"anthropic": 700, "google": 400}[name]
+        found = await failure(name, Fault(answer=Answer(text="x" * 500), cut=cut), on_text=heard.append)
+        assert found.class_ is FailureClass.TRANSIENT
+
+    async def test_an_answer_without_anything_in_it_is_transient(self, name: str) -> None:
+        found = await failure(name, Answer())
+        assert (found.class_, found.type) == (FailureClass.TRANSIENT, "empty_answer")
+
+    async def test_an_answer_that_was_cut_off_is_invalid(self, name: str) -> None:
+        found = await failure(name, Answer(finish="length"))
+        assert (found.class_, found.type) == (FailureClass.INVALID, "cut_answer")
+        found = await failure(name, Answer(text='{"goal": "x', finish="length"), planning("weather in Paris"))
+        assert (found.class_, found.type) == (FailureClass.INVALID, "cut_answer")
+
+    async def test_a_text_that_was_cut_off_says_so(self, name: str) -> None:
+        assert (await ask(name, [Answer(text="and then", finish="length")])).finish_reason == "length"
+
+    async def test_a_withheld_answer(self, name: str) -> None:
+        found = await failure(name, Answer(finish="filter"))
+        assert (found.class_, found.type) == (FailureClass.INVALID, "content_filter")
+
+    async def test_a_hang_ends_at_the_deadline_and_the_request_is_closed(self, name: str) -> None:
+        async with SERVERS[name]([Fault(seconds=60), Answer(text="x")]).running() as server:
+            router = ModelRouter(env=server.env)
+            request = TALK.evolve(model=MODELS[name])
+            await _warm(router, name)
+            with pytest.raises(ModelError) as caught:
+                await router.ask(request.evolve(deadline_s=0.3))
+            assert caught.value.failure.class_ is FailureClass.TRANSIENT
+            assert caught.value.usage is None
+            assert (await router.ask(request)).message.text == "x"
+            await router.aclose()
+        assert server.abandoned == 1
+
+    async def test_cancelling_closes_the_request(self, name: str) -> None:
+        async with SERVERS[name]([Fault(seconds=60)]).running() as server:
+            router = ModelRouter(env=server.env)
+            task = asyncio.create_task(router.ask(TALK.evolve(model=MODELS[name])))
+            await server.asked.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await router.aclose()
+        assert server.abandoned == 1
+
+    async def test_an_endless_answer_is_not_read_to_its_end(self, name: str) -> None:
+        found = await failure(name, Fault(answer=Answer(text="x" * 10_500_000)))
+        assert (found.class_, found.type) == (FailureClass.INVALID, "too_long_answer")
+
+    async def test_nobody_there(self, name: str) -> None:
+        server = SERVERS[name]()
+        router = ModelRouter(env={server.url_variable: "http://127.0.0.1:9"})
+        with pytest.raises(ModelError) as caught:
+            await router.ask(TALK.evolve(model=MODELS[name]))
+        await router.aclose()
+        assert (caught.value.failure.class_, caught.value.failure.type) == (FailureClass.TRANSIENT, "connection")
+        assert caught.value.usage == Usage(requests=1, nanousd=0)
+
+
+async def _warm(router: ModelRouter, name: str) -> None:
+    """Opens the client, so that a short deadline measures the server and not the import."""
+    adapter: Any = router.adapter(MODELS[name])
+    await adapter._open()
