@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -12,7 +13,8 @@ from asking import asking, planning
 from leadhand.models.offline import OfflineModels
 from leadhand.models.openai_compatible import OpenAICompatible
 from leadhand.ports import ModelError
-from leadhand.testing.model_server import ScriptedServer, served_by, status
+from leadhand.testing.faults import FAULTS, fault
+from leadhand.testing.model_server import ScriptedServer, Way, hang, rate_limited, served_by, served_fault, status
 from leadhand.testing.scripted_model import ScriptError
 from leadhand.testing.steps import fails, says
 
@@ -88,3 +90,66 @@ async def test_a_delay_comes_before_the_answer_and_headers_go_with_it() -> None:
     async with ScriptedServer([says("x").after(0.01), status(429, headers={"Retry-After": "7"})]) as server:
         assert (await post(server))[0] == 200
         assert (await post(server))[0] == 429
+
+
+class TestInjection:
+    async def test_a_fault_meets_the_call_it_is_for_and_takes_nothing_from_the_script(self) -> None:
+        async with ScriptedServer(["one", "two", "three"]).inject(status(500), nth=2) as server:
+            codes = [(await post(server))[0] for _ in range(4)]
+        assert codes == [200, 500, 200, 200]
+
+    async def test_a_fault_may_come_back_every_so_many_calls(self) -> None:
+        always = ScriptedServer(lambda _: "x").inject("http_503", nth=2, every=3, times=2)
+        async with always as server:
+            codes = [(await post(server))[0] for _ in range(9)]
+        assert codes == [200, 503, 200, 200, 503, 200, 200, 200, 200]
+
+    async def test_a_fault_may_look_for_words_or_for_what_a_call_is_for(self) -> None:
+        server = ScriptedServer(served_by(OfflineModels()))
+        server.inject(rate_limited(1), needle="Lyon").inject(status(401), role="compose")
+        compose = asking({"task": "compose", "results": [{"summary": "s"}]}, model="openai_compatible:m")
+        async with server:
+            models = OpenAICompatible(server.base_url)
+            await models.ask(planning("weather in Paris", model="openai_compatible:m"))
+            for request, class_ in (
+                (planning("weather in Lyon", model="openai_compatible:m"), "rate_limited"),
+                (compose, "unavailable"),
+            ):
+                with pytest.raises(ModelError) as caught:
+                    await models.ask(request)
+                assert caught.value.failure.class_ == class_
+                await models.ask(request)
+            await models.aclose()
+        assert [seen.role for seen in server.requests] == ["plan", "plan", "plan", "compose", "compose"]
+
+    async def test_a_fault_that_met_nothing_fails(self) -> None:
+        with pytest.raises(ScriptError, match="1 faults"):
+            async with ScriptedServer(["x"]).inject(status(500), needle="nowhere") as server:
+                await post(server)
+
+
+async def test_it_counts_who_waits_and_who_goes_away() -> None:
+    async with ScriptedServer(lambda _: hang()) as server:
+        waiting = [asyncio.create_task(post(server)) for _ in range(3)]
+        await server.arrived(3)
+        assert (server.in_flight, server.most_at_once, server.abandoned) == (3, 3, 0)
+        for task in waiting[:2]:
+            task.cancel()
+        await server.left(2)
+        assert (server.in_flight, server.abandoned) == (1, 2)
+        waiting[2].cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_waiting_for_a_request_that_never_comes_ends() -> None:
+    async with ScriptedServer() as server:
+        with pytest.raises(TimeoutError):
+            await server.arrived(1, within_s=0.01)
+
+
+def test_every_fault_has_a_name_and_a_shape() -> None:
+    assert len({known.name for known in FAULTS}) == len(FAULTS)
+    assert fault("hang").slow
+    assert [served_fault(known).way for known in FAULTS if known.name == "hang"] == [Way.HANG]
+    with pytest.raises(KeyError):
+        served_fault("nobody's")

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from asking import GIVE_UP, WEATHER, asking, planning, spec
+from http_client import KEY, MODEL, PLAN, TALK, WORK, client, failure_of
 
-from leadhand.domain.conversation import ModelProfile, ModelRequest
-from leadhand.domain.errors import ConfigurationError, Failure
+from leadhand.domain.conversation import ModelProfile
+from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.limits import Usage
 from leadhand.models.openai_compatible import OpenAICompatible
 from leadhand.ports import ModelError
@@ -23,7 +21,6 @@ from leadhand.testing.model_server import (
     Served,
     bad_arguments,
     broken_off,
-    cut_stream,
     drip,
     empty,
     hang,
@@ -31,37 +28,11 @@ from leadhand.testing.model_server import (
     no_choices,
     out_of_quota,
     rate_limited,
-    refuses,
     status,
     truncated,
     web_page,
 )
-from leadhand.testing.steps import calls, calls_all, gives, says
-
-MODEL = "openai_compatible:scripted"
-TALK = asking({"task": "compose"}, model=MODEL)
-WORK = asking({"task": "work"}, tools=[spec(WEATHER), GIVE_UP], model=MODEL)
-PLAN = planning("weather in Paris", model=MODEL)
-KEY = "sk-very-secret-key"
-
-
-@contextlib.asynccontextmanager
-async def client(server: ScriptedServer, **options: Any) -> AsyncIterator[OpenAICompatible]:
-    made = OpenAICompatible(server.base_url, KEY, **options)
-    try:
-        yield made
-    finally:
-        await made.aclose()
-
-
-async def failure_of(served: Any, request: ModelRequest = TALK, *, streamed: bool = False, **options: Any) -> Failure:
-    """The failure of one call that is served ``served``."""
-    heard: list[str] = []
-    async with ScriptedServer([served]) as server, client(server, **options) as models:
-        with pytest.raises(ModelError) as caught:
-            await models.ask(request, heard.append if streamed else None)
-    assert KEY not in str(caught.value)
-    return caught.value.failure
+from leadhand.testing.steps import calls_all, gives, says
 
 
 class TestAnswers:
@@ -103,48 +74,6 @@ class TestAnswers:
         async with ScriptedServer([said]) as server, client(server, **prices) as models:
             assert models.profile(MODEL) == profile
             assert (await models.ask(TALK)).usage.nanousd == 10
-
-
-class TestStreaming:
-    async def test_text_is_heard_as_it_is_written(self) -> None:
-        heard: list[str] = []
-        said = says("one two three").costing(output_tokens=3)
-        async with ScriptedServer([said]) as server, client(server) as models:
-            reply = await models.ask(TALK, heard.append)
-        assert heard == ["one ", "two ", "three"]
-        assert reply.message.text == "one two three"
-        assert reply.usage.output_tokens == 3
-        assert server.bodies[0]["stream_options"] == {"include_usage": True}
-
-    async def test_tool_calls_come_in_pieces_too(self) -> None:
-        heard: list[str] = []
-        async with ScriptedServer([calls("weather_tool", location="Paris")]) as server, client(server) as models:
-            reply = await models.ask(WORK, heard.append)
-        assert reply.message.tool_calls[0].arguments == {"location": "Paris"}
-        assert heard == []
-
-    async def test_a_structured_answer_is_not_streamed(self) -> None:
-        heard: list[str] = []
-        async with ScriptedServer([gives({"goal": "g"})]) as server, client(server) as models:
-            await models.ask(PLAN, heard.append)
-        assert "stream" not in server.bodies[0]
-        assert heard == []
-
-    async def test_a_server_that_does_not_stream_is_heard_at_once(self) -> None:
-        plain = Served(body='{"choices": [{"message": {"content": "whole"}}]}')
-        heard: list[str] = []
-        async with ScriptedServer([plain]) as server, client(server) as models:
-            assert (await models.ask(TALK, heard.append)).message.text == "whole"
-        assert heard == ["whole"]
-
-    @pytest.mark.parametrize("served", [cut_stream(), broken_off()])
-    async def test_a_stream_that_breaks_off_is_transient(self, served: Any) -> None:
-        failure = await failure_of(served, streamed=True)
-        assert (failure.class_, failure.type) == ("transient", "cut_stream")
-
-    async def test_a_stream_that_falls_silent_is_given_up(self) -> None:
-        failure = await failure_of(drip(says("a b c d"), pause_s=5.0), streamed=True, idle_timeout_s=0.05)
-        assert (failure.class_, failure.type) == ("transient", "timeout")
 
 
 class TestFaults:
@@ -222,57 +151,6 @@ class TestFaults:
                     await models.ask(TALK)
 
 
-class TestAbilities:
-    async def test_a_structured_answer_falls_back_twice_and_the_form_is_remembered(self) -> None:
-        script = [refuses("response_format"), refuses("tool_choice"), gives({"n": 1}), gives({"n": 2})]
-        async with ScriptedServer(script) as server, client(server) as models:
-            first, second = await models.ask(PLAN), await models.ask(PLAN)
-        assert (first.value, second.value) == ({"n": 1}, {"n": 2})
-        assert (first.usage.requests, second.usage.requests) == (3, 1)
-        assert "response_format" in server.bodies[0]
-        assert "tool_choice" in server.bodies[1]
-        assert not {"response_format", "tool_choice"} & set(server.bodies[2])
-
-    async def test_a_forced_function_carries_the_answer(self) -> None:
-        async with ScriptedServer([refuses("response_format"), gives({"n": 1})]) as server, client(server) as models:
-            reply = await models.ask(PLAN)
-        assert reply.value == {"n": 1}
-        assert reply.message.tool_calls == ()
-
-    async def test_the_field_that_bounds_an_answer_is_learned(self) -> None:
-        refusal = status(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
-        async with ScriptedServer([refusal, says("x"), says("y")]) as server, client(server) as models:
-            await models.ask(TALK)
-            await models.ask(TALK)
-        assert [("max_tokens" in body, "max_completion_tokens" in body) for body in server.bodies] == [
-            (True, False),
-            (False, True),
-            (False, True),
-        ]
-
-    async def test_a_model_without_tools_is_asked_in_words(self) -> None:
-        wish = says('{"tool": "weather_tool", "arguments": {"location": "Paris"}}')
-        async with ScriptedServer([status(400, "m does not support tools"), wish]) as server, client(server) as models:
-            reply = await models.ask(WORK)
-        assert reply.message.tool_calls[0].arguments == {"location": "Paris"}
-
-    async def test_what_one_model_cannot_another_is_still_asked_for(self) -> None:
-        script = [refuses("response_format"), gives({}), gives({})]
-        async with ScriptedServer(script) as server, client(server) as models:
-            await models.ask(PLAN)
-            await models.ask(PLAN.evolve(model="openai_compatible:other"))
-        assert "response_format" in server.bodies[2]
-
-    async def test_a_server_that_refuses_everything_is_not_asked_for_ever(self) -> None:
-        refusing = ScriptedServer(lambda _: status(400, "response_format tool_choice unsupported"))
-        async with refusing as server, client(server) as models:
-            with pytest.raises(ModelError) as caught:
-                await models.ask(PLAN)
-        assert caught.value.failure.class_ == "invalid"
-        assert len(server.requests) == 3
-        assert caught.value.usage == Usage(requests=3, nanousd=0)
-
-
 class TestConnections:
     async def test_a_client_can_be_used_again_after_it_was_closed(self) -> None:
         async with ScriptedServer([says("a"), says("b")]) as server:
@@ -329,13 +207,6 @@ class TestConnections:
             models = OpenAICompatible("http://model.invalid/v1")
             assert (await models.ask(TALK)).message.text == "by proxy"
             await models.aclose()
-
-
-@pytest.mark.parametrize("key", ["sk-ключ", "two words", "line\nbreak"])
-def test_a_key_that_no_header_can_carry_is_refused_unshown(key: str) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        OpenAICompatible("http://x/v1", key)
-    assert key not in str(caught.value)
 
 
 def test_a_missing_certificate_file_is_named() -> None:

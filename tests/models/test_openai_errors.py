@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.models.openai_errors import error_message, failure_of, retry_after
+from leadhand.models.openai_errors import error_message, failure_of, parameter_named, retry_after, status_inside
 
 KEY = "sk-very-secret-key"
 
@@ -39,11 +39,29 @@ def body(message: str = "m", code: str = "c") -> str:
         (404, "<!DOCTYPE html><p>", "unavailable", "not_an_api"),
         (200, "<html>", "unavailable", "not_an_api"),
         (301, "", "unavailable", "not_an_api"),
+        (405, "Method Not Allowed", "unavailable", "not_an_api"),
+        (403, "<html>blocked</html>", "unavailable", "forbidden"),
+        (413, "<html>Request Entity Too Large</html>", "too_large", "context_length"),
+        (500, body("the request exceeds the available context size"), "too_large", "context_length"),
+        (400, body("The input token count (9) exceeds the maximum number of tokens allowed (8)."), "too_large", None),
+        (400, body("This model's maximum prompt length is 131072 but …"), "too_large", None),
+        (400, body("The decoder prompt is longer than the maximum model length of 8192"), "too_large", None),
+        (429, body("Request too large on TPM: The input or output tokens must be reduced"), "too_large", None),
+        (429, body("Too many tokens, please wait before trying again"), "rate_limited", "rate_limited"),
+        (
+            429,
+            body("You exceeded your current quota. Retry in 37s", "RESOURCE_EXHAUSTED"),
+            "rate_limited",
+            None,
+        ),
+        (400, body("Your credit balance is too low"), "unavailable", "quota"),
+        (400, body("Failed to call a function. Please adjust your prompt.", "tool_use_failed"), "transient", None),
+        (200, '{"error": "Unexpected endpoint or method. (POST /chat/completions)"}', "unavailable", "not_an_api"),
     ],
 )
-def test_each_refusal_has_its_class(status: int, text: str, class_: str, type_: str) -> None:
+def test_each_refusal_has_its_class(status: int, text: str, class_: str, type_: str | None) -> None:
     failure = failure_of(status, {}, text)
-    assert (failure.class_, failure.type) == (class_, type_)
+    assert (failure.class_, failure.type) == (class_, type_ or failure.type)
     assert failure.next_action
 
 
@@ -90,6 +108,11 @@ def test_only_failures_that_pass_carry_a_wait() -> None:
     ("text", "message"),
     [
         ('{"error": "plain"}', "plain"),
+        ('\ufeff{"error": "marked"}', "marked"),
+        (
+            '{"detail": [{"loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}]}',
+            "body.stream_options: Extra inputs are not permitted",
+        ),
         ('{"message": "m"}', "m"),
         ('{"object": "error", "message": "vllm"}', "vllm"),
         ('{"detail": "d"}', "d"),
@@ -106,3 +129,35 @@ def test_the_message_is_found_in_every_usual_shape(text: str, message: str) -> N
 @given(st.integers(201, 599), st.dictionaries(st.text(), st.text()), st.text())
 def test_any_refusal_is_classed(status: int, headers: dict[str, str], text: str) -> None:
     assert failure_of(status, headers, text, key=KEY).message
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        ({"code": 429}, 429),
+        ({"code": "503"}, 503),
+        ({"status": 401}, 401),
+        ({"code": "rate_limit_exceeded"}, 429),
+        ({"type": "authentication_error"}, 401),
+        ({"code": "model_not_found"}, 404),
+        ({"message": "m"}, 502),
+        ("plain words", 502),
+    ],
+)
+def test_an_error_inside_an_answer_has_a_status(error: object, status: int) -> None:
+    assert status_inside({"error": error}) == status
+
+
+def test_a_server_that_has_moved_says_where() -> None:
+    failure = failure_of(308, {"Location": "https://new.example/v1/chat/completions"}, "")
+    assert "https://new.example/v1" in failure.message
+
+
+def test_a_key_that_is_missing_is_told_from_one_that_is_wrong() -> None:
+    assert "no key was sent" in failure_of(401, {}, body()).next_action
+    assert "no key was sent" not in failure_of(401, {}, body(), key=KEY).next_action
+
+
+def test_the_field_that_is_refused_is_found_beside_the_message() -> None:
+    assert parameter_named('{"error": {"message": "Unsupported", "param": "stream"}}') == "stream"
+    assert parameter_named("no json") == ""

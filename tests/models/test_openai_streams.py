@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from wire_samples import read
 
 from leadhand.models.openai_stream import Assembly
+from leadhand.models.openai_thinking import AnswerOnly
 
 
 class TestStreams:
@@ -54,3 +59,81 @@ class TestStreams:
         assembly = Assembly()
         assembly.take({"error": {"message": "overloaded", "code": 503}})
         assert assembly.error == {"message": "overloaded", "code": 503}
+
+
+def _calls_of(*parts: dict[str, Any]) -> list[tuple[str, Any]]:
+    assembly = Assembly()
+    for part in parts:
+        assembly.take({"choices": [{"delta": {"tool_calls": [part]}}]})
+    return [(call.name, call.arguments) for call in read(assembly.document()).message.tool_calls]
+
+
+def _part(name: str = "", arguments: str | None = None, **fields: Any) -> dict[str, Any]:
+    function = {"name": name} if name else {}
+    return {**fields, "function": function if arguments is None else {**function, "arguments": arguments}}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        # Gemini: every call at index 0, told apart by their ids
+        (
+            _part("a", '{"n": 1}', index=0, id="x"),
+            _part("b", '{"n":', index=0, id="y"),
+            _part("", " 2}", index=0),
+        ),
+        # old vLLM: a new id with every piece
+        (
+            _part("a", None, index=0, id="x1"),
+            _part("", '{"n": 1}', index=0, id="x2"),
+            _part("b", '{"n": 2}', index=1, id="y1"),
+        ),
+        # neither index nor id: a name after whole arguments begins the next
+        (_part("a", '{"n"'), _part("", ": 1}"), _part("b", '{"n": 2}')),
+        # indexes from 1, ids later
+        (_part("a", '{"n": 1}', index=1), _part("b", '{"n"', index=2, id="y"), _part("b", ": 2}", index=2, id="y")),
+        # arguments as objects
+        (
+            {"index": 0, "id": "x", "function": {"name": "a", "arguments": {"n": 1}}},
+            {"index": 1, "id": "y", "function": {"name": "b", "arguments": {"n": 2}}},
+        ),
+    ],
+)
+def test_calls_are_told_apart_however_their_pieces_are_marked(parts: tuple[dict[str, Any], ...]) -> None:
+    assert _calls_of(*parts) == [("a", {"n": 1}), ("b", {"n": 2})]
+
+
+def test_the_call_of_the_old_protocol_comes_in_pieces_too() -> None:
+    assembly = Assembly()
+    for delta in ({"name": "a", "arguments": '{"n"'}, {"arguments": ": 1}"}):
+        assembly.take({"choices": [{"delta": {"function_call": delta}}]})
+    (call,) = read(assembly.document()).message.tool_calls
+    assert (call.name, call.arguments) == ("a", {"n": 1})
+
+
+def test_an_error_inside_a_choice_is_kept() -> None:
+    assembly = Assembly()
+    assembly.take({"choices": [{"delta": {"content": "half"}}]})
+    assembly.take({"choices": [{"delta": {}, "finish_reason": "error", "error": {"message": "gone", "code": 502}}]})
+    assert assembly.error == {"message": "gone", "code": 502}
+
+
+@given(
+    st.lists(st.sampled_from(["<", "think", ">", "<think>", "</think>", "</", " ", "\n", "a", "Paris", "<b>"])),
+    st.lists(st.integers(0, 40), max_size=6),
+)
+def test_thinking_is_held_back_however_it_is_cut(words: list[str], cuts: list[int]) -> None:
+    text = "".join(words)
+    places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    heard = AnswerOnly()
+    pieces = [heard.take(text[a:b]) for a, b in itertools.pairwise(places)] + [heard.close()]
+    whole = AnswerOnly()
+    assert "".join(pieces) == whole.take(text) + whole.close()
+
+
+def test_a_draft_shows_no_thinking() -> None:
+    assembly = Assembly()
+    pieces = ("<th", "ink>Hm", "</thi", "nk>\n\n", "Pa", "ris")
+    heard = [assembly.take({"choices": [{"delta": {"content": piece}}]}) for piece in pieces]
+    assert heard == ["", "", "", "", "Pa", "ris"]
+    assert read(assembly.document()).message.text == "Paris"

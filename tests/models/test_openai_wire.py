@@ -20,7 +20,7 @@ from leadhand.domain.conversation import (
     ToolMessage,
     UserMessage,
 )
-from leadhand.models.openai_abilities import Abilities, OutputMode, learn
+from leadhand.models.openai_abilities import Abilities, OutputMode, ignored, learn
 from leadhand.models.openai_wire import chat_body, encode
 from leadhand.testing.served import completion, request_of
 from leadhand.testing.steps import Step
@@ -169,6 +169,37 @@ class TestAbilities:
         by_function = Abilities(output=OutputMode.FUNCTION)
         learned = learn(by_function, self.PLAN, 400, "tool_choice is not supported", streamed=False)
         assert learned == Abilities(output=OutputMode.PROMPT)
+
+    @pytest.mark.parametrize(
+        ("message", "learned"),
+        [
+            ("Your organization must be verified to stream this model. stream", Abilities(stream=False)),
+            ("Streaming is not supported", Abilities(stream=False)),
+            ("System role not supported", Abilities(system=False)),
+            ("Unsupported value: messages[0].role does not support 'system' with this model", Abilities(system=False)),
+        ],
+    )
+    def test_what_else_servers_refuse_has_another_form(self, message: str, learned: Abilities) -> None:
+        assert learn(Abilities(), WORK, 400, message, streamed=True) == learned
+
+    def test_a_number_that_is_too_large_is_no_unknown_field(self) -> None:
+        said = (
+            "'max_tokens' or 'max_completion_tokens' is too large: 9000. This model's maximum context length is 8192 "
+            "tokens; max_completion_tokens must be smaller"
+        )
+        assert learn(Abilities(), WORK, 400, said, streamed=False) is None
+
+    def test_instructions_without_a_role_begin_the_first_message(self) -> None:
+        messages = chat_body(WORK, "m", Abilities(system=False))["messages"]
+        assert [message["role"] for message in messages] == ["user"]
+        assert messages[0]["content"].startswith("You are the lead.\n\n{")
+
+    def test_a_form_that_was_ignored_is_followed_by_the_next(self) -> None:
+        second = ignored(Abilities())
+        assert second == Abilities(output=OutputMode.FUNCTION)
+        assert second is not None
+        assert ignored(second) == Abilities(output=OutputMode.PROMPT)
+        assert ignored(Abilities(output=OutputMode.PROMPT)) is None
 
     def test_a_stream_that_cannot_count_is_asked_without(self) -> None:
         learned = learn(Abilities(), WORK, 400, "Unknown parameter: stream_options", streamed=True)

@@ -163,3 +163,24 @@ async def test_lenient_it_reviews_and_composes_what_is_not_scripted() -> None:
         with pytest.raises(ScriptError):
             await model.ask(planning("x"))
         model._unexpected.clear()
+
+
+async def test_a_step_later_than_the_deadline_is_a_time_out_at_the_deadline() -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    model = ScriptedModel([says("late").after(9.0)], sleep=sleep)
+    with pytest.raises(ModelError, match="no answer within 2 s") as caught:
+        await model.ask(asking({}, deadline_s=2.0))
+    assert slept == [2.0]
+    assert (caught.value.failure.class_, caught.value.failure.type) == ("transient", "timeout")
+
+
+async def test_a_failure_may_come_in_the_middle_of_what_it_says() -> None:
+    heard: list[str] = []
+    model = ScriptedModel([fails("transient", "cut_stream", after_saying="half an")])
+    with pytest.raises(ModelError):
+        await model.ask(asking({}), heard.append)
+    assert heard == ["half ", "an"]

@@ -275,6 +275,8 @@ class ScriptedServer:
     async def _serve(self, served: Served, body: dict[str, Any], request: web.Request) -> web.StreamResponse:
         from aiohttp import web
 
+        if served.delay_s:
+            await asyncio.sleep(served.delay_s)
         if served.way is Way.HANG:
             await self._closing.wait()
             return web.Response(status=503)

@@ -55,7 +55,7 @@ class Served:
     """One HTTP answer: ``status``, ``headers`` and ``body``, and the way it goes.
 
     ``step`` instead of a body is an answer in the form the request asked for. ``pause_s`` stands between two pieces of
-    a drip, in seconds.
+    a drip, ``delay_s`` before everything, in seconds.
     """
 
     status: int = 200
@@ -65,6 +65,11 @@ class Served:
     way: Way = Way.WHOLE
     pause_s: float = 0.0
     content_type: str = "application/json"
+    delay_s: float = 0.0
+
+    def after(self, seconds: float) -> Served:
+        """The same, ``seconds`` later."""
+        return replace(self, delay_s=seconds)
 
 
 Serving = Answer | Served

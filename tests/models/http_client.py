@@ -1,0 +1,43 @@
+"""The client against a scripted server, for the tests of what goes over HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from asking import GIVE_UP, WEATHER, asking, planning, spec
+
+from leadhand.domain.conversation import ModelRequest
+from leadhand.domain.errors import Failure
+from leadhand.models.openai_compatible import OpenAICompatible
+from leadhand.ports import ModelError
+from leadhand.testing.model_server import (
+    ScriptedServer,
+)
+
+MODEL = "openai_compatible:scripted"
+TALK = asking({"task": "compose"}, model=MODEL)
+WORK = asking({"task": "work"}, tools=[spec(WEATHER), GIVE_UP], model=MODEL)
+PLAN = planning("weather in Paris", model=MODEL)
+KEY = "sk-very-secret-key"
+
+
+@contextlib.asynccontextmanager
+async def client(server: ScriptedServer, **options: Any) -> AsyncIterator[OpenAICompatible]:
+    made = OpenAICompatible(server.base_url, KEY, **options)
+    try:
+        yield made
+    finally:
+        await made.aclose()
+
+
+async def failure_of(served: Any, request: ModelRequest = TALK, *, streamed: bool = False, **options: Any) -> Failure:
+    """The failure of one call that is served ``served``."""
+    heard: list[str] = []
+    async with ScriptedServer([served]) as server, client(server, **options) as models:
+        with pytest.raises(ModelError) as caught:
+            await models.ask(request, heard.append if streamed else None)
+    assert KEY not in str(caught.value)
+    return caught.value.failure

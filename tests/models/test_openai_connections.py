@@ -1,0 +1,156 @@
+"""Connections go through the right proxy, trust the right certificates, and say why when they do not come about."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+import ssl
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from asking import asking
+
+from leadhand.domain.errors import ConfigurationError, Failure
+from leadhand.models.openai_compatible import OpenAICompatible
+from leadhand.models.openai_connections import proxy_for
+from leadhand.ports import ModelError
+from leadhand.testing.model_server import ScriptedServer, hang_up
+from leadhand.testing.steps import says
+
+TALK = asking({"task": "compose"}, model="openai_compatible:scripted")
+
+
+async def failure_at(url: str, **options: str) -> Failure:
+    models = OpenAICompatible(url, **options)
+    with pytest.raises(ModelError) as caught:
+        await models.ask(TALK)
+    await models.aclose()
+    assert "\n" not in caught.value.failure.message
+    return caught.value.failure
+
+
+async def test_nobody_listening_on_this_machine_means_to_start_the_server() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    failure = await failure_at(f"http://127.0.0.1:{port}/v1")
+    assert (failure.class_, failure.type) == ("transient", "connection")
+    assert failure.next_action == "start the server, or correct the base URL"
+
+
+async def test_a_name_that_nobody_knows_is_named() -> None:
+    failure = await failure_at("http://models.invalid/v1")
+    assert "the name models.invalid is not known" in failure.message
+    assert "base URL" in failure.next_action
+
+
+@pytest.mark.parametrize("host", ["exa..mple.com", "a" * 70 + ".com"])
+async def test_a_name_that_cannot_be_one_is_no_crash(host: str) -> None:
+    failure = await failure_at(f"http://{host}/v1")
+    assert (failure.class_, failure.type) == ("unavailable", "bad_url")
+
+
+async def test_a_connection_that_is_closed_without_an_answer_may_have_cost_something() -> None:
+    async with ScriptedServer([hang_up()]) as server:
+        models = OpenAICompatible(server.base_url)
+        with pytest.raises(ModelError, match="closed the connection before it answered") as caught:
+            await models.ask(TALK)
+        await models.aclose()
+    assert caught.value.usage is None
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1080", "socks5h://user:secret@127.0.0.1:1080"])
+async def test_a_proxy_of_another_kind_is_refused_in_words(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("all_proxy", proxy)
+    failure = await failure_at("http://model.invalid/v1")
+    assert (failure.class_, failure.type) == ("unavailable", "proxy")
+    assert "HTTP_PROXY" in failure.next_action
+    assert "secret" not in failure.message
+
+
+async def test_a_proxy_that_is_not_there_is_told_from_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "")
+    failure = await failure_at("http://model.invalid/v1")
+    assert "no connection to the proxy at 127.0.0.1:9" in failure.message
+    assert "HTTP_PROXY" in failure.next_action
+
+
+def test_a_server_named_in_no_proxy_is_reached_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "http://proxy:3128")
+    monkeypatch.setenv("no_proxy", "example.com")
+    assert proxy_for("https://api.example.com/v1") is None
+    assert proxy_for("https://api.example.org/v1") == "http://proxy:3128"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1 that no system trusts, with its key beside it."""
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl to make a certificate with")
+    folder = tmp_path_factory.mktemp("tls")
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout key.pem -out cert.pem"
+    subprocess.run(
+        [*command.split(), "-addext", "subjectAltName=IP:127.0.0.1"], cwd=folder, check=True, capture_output=True
+    )
+    return folder / "cert.pem"
+
+
+@contextlib.asynccontextmanager
+async def https(certificate: Path) -> AsyncIterator[str]:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
+    async with ScriptedServer(lambda _: says("in secret"), tls=context) as server:
+        yield server.base_url
+
+
+async def test_a_companys_certificate_is_trusted_by_setting(certificate: Path) -> None:
+    async with https(certificate) as url:
+        models = OpenAICompatible(url, ca_file=str(certificate))
+        assert (await models.ask(TALK)).message.text == "in secret"
+        await models.aclose()
+
+
+async def test_a_companys_certificate_is_trusted_by_the_environment(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    async with https(certificate) as url:
+        models = OpenAICompatible(url)
+        assert (await models.ask(TALK)).message.text == "in secret"
+        await models.aclose()
+
+
+async def test_a_certificate_nobody_vouches_for_is_refused_with_the_way_out(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with https(certificate) as url:
+        failure = await failure_at(url)
+        assert (failure.class_, failure.type) == ("unavailable", "certificate")
+        assert "self-signed" in failure.message.replace("self signed", "self-signed")
+        assert "CA file" in failure.next_action
+        monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
+        assert "SSL_CERT_FILE names /nowhere.pem" in (await failure_at(url)).next_action
+
+
+async def test_https_to_a_server_that_speaks_plain_http_says_so() -> None:
+    async with ScriptedServer() as server:
+        failure = await failure_at(server.base_url.replace("http:", "https:"))
+    assert failure.class_ == "unavailable"
+    assert "http://" in failure.next_action
+
+
+@pytest.mark.parametrize("key", ["sk-ключ", "two words", "line\nbreak", "line\r\nbreak"])
+def test_a_key_that_no_header_can_carry_is_refused_unshown(key: str) -> None:
+    with pytest.raises(ConfigurationError, match="MY_KEY holds line breaks") as caught:
+        OpenAICompatible("http://x/v1", key, key_setting="MY_KEY")
+    assert key not in str(caught.value)
+    assert caught.value.exit_code == 6
+
+
+def test_a_line_break_behind_a_key_is_only_how_it_was_copied() -> None:
+    OpenAICompatible("http://x/v1", "sk-key\n")

@@ -1,0 +1,115 @@
+"""No call waits without a bound, each limit has words of its own, and no answer fills the memory."""
+
+from __future__ import annotations
+
+import asyncio
+import tracemalloc
+from typing import Any
+
+import pytest
+from asking import asking, planning
+
+from leadhand.domain.errors import Failure
+from leadhand.models.openai_compatible import LARGEST_BODY, OpenAICompatible
+from leadhand.ports import ModelError
+from leadhand.testing.model_server import ScriptedServer, drip, endless, hang, hang_body, refuses
+from leadhand.testing.steps import gives, says
+
+TALK = asking({"task": "compose"}, model="openai_compatible:m")
+
+
+async def failure_of(served: Any, *, streamed: bool = False, deadline_s: float = 20.0, **options: Any) -> Failure:
+    async with ScriptedServer([served]) as server:
+        models = OpenAICompatible(server.base_url, **options)
+        with pytest.raises(ModelError) as caught:
+            await models.ask(TALK.evolve(deadline_s=deadline_s), (lambda _: None) if streamed else None)
+        await models.aclose()
+    return caught.value.failure
+
+
+@pytest.mark.parametrize(
+    ("served", "streamed", "options", "said"),
+    [
+        (hang(), False, {"first_byte_timeout_s": 0.1}, "did not begin to answer within 0.1 s"),
+        (hang(), True, {"first_byte_timeout_s": 0.1}, "did not begin to answer within 0.1 s"),
+        (
+            hang_body(),
+            False,
+            {"idle_timeout_s": 0.1},
+            "fell silent for 0.1 s in the middle of its answer",
+        ),
+        (
+            hang_body("a b c d"),
+            True,
+            {"idle_timeout_s": 0.1},
+            "fell silent for 0.1 s in the middle of its answer",
+        ),
+        (hang(), False, {"deadline_s": 0.1}, "gave no answer within 0.1 s: it had not begun to answer"),
+        (drip("x" * 9_000, 0.02), False, {"deadline_s": 0.2}, "gave no whole answer within 0.2 s: "),
+    ],
+)
+async def test_each_limit_says_which_it_was(served: Any, streamed: bool, options: Any, said: str) -> None:
+    failure = await failure_of(served, streamed=streamed, **options)
+    assert said in failure.message
+    assert (failure.class_, failure.type) == ("transient", "timeout")
+
+
+async def test_an_idle_limit_longer_than_that_of_the_first_byte_holds() -> None:
+    slow = drip(says("a b c"), pause_s=0.2)
+    async with ScriptedServer([slow]) as server:
+        models = OpenAICompatible(server.base_url, first_byte_timeout_s=0.1, idle_timeout_s=5.0)
+        assert (await models.ask(TALK, lambda _: None)).message.text == "a b c"
+        await models.aclose()
+
+
+async def test_each_form_that_is_tried_has_the_whole_time_for_its_first_byte() -> None:
+    script = [refuses("response_format").after(0.15), refuses("tool_choice").after(0.15), gives({"n": 1}).after(0.15)]
+    async with ScriptedServer(script) as server:
+        models = OpenAICompatible(server.base_url, first_byte_timeout_s=0.3)
+        assert (await models.ask(planning("x", model="openai_compatible:m"))).value == {"n": 1}
+        await models.aclose()
+
+
+async def test_a_connection_that_never_comes_about_is_given_up() -> None:
+    # TEST-NET-1 (RFC 5737) leads nowhere: either nothing answers, or the network says at once that there is no way.
+    models = OpenAICompatible("http://192.0.2.1/v1", connect_timeout_s=0.1)
+    with pytest.raises(ModelError) as caught:
+        await models.ask(TALK)
+    await models.aclose()
+    assert caught.value.failure.class_ == "transient"
+    assert "no connection to http://192.0.2.1/v1" in caught.value.failure.message
+    assert caught.value.usage is not None
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_an_answer_without_end_is_left_and_fills_no_memory(streamed: bool) -> None:
+    tracemalloc.start()
+    try:
+        failure = await failure_of(endless(), streamed=streamed)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (failure.class_, failure.type) == ("invalid", "too_long_answer")
+    assert "10 MB" in failure.message
+    assert peak < 5 * LARGEST_BODY
+
+
+async def test_the_server_sees_a_cancelled_stream_go_away() -> None:
+    heard: list[str] = []
+    first = asyncio.Event()
+
+    def listen(piece: str) -> None:
+        heard.append(piece)
+        first.set()
+
+    async with ScriptedServer([hang_body("one two three four")]) as server:
+        models = OpenAICompatible(server.base_url)
+        task = asyncio.create_task(models.ask(TALK, listen))
+        await first.wait()
+        assert server.in_flight == 1
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await server.left(1)
+        assert server.in_flight == 0
+        await models.aclose()

@@ -1,0 +1,101 @@
+"""Text is heard as it is written, and nothing passes for a whole answer that is none."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from http_client import PLAN, TALK, WORK, client, failure_of
+
+from leadhand.ports import ModelError
+from leadhand.testing.model_server import (
+    ScriptedServer,
+    Served,
+    broken_off,
+    cut_stream,
+    drip,
+    stream_error,
+)
+from leadhand.testing.steps import calls, gives, says
+
+
+class TestStreaming:
+    async def test_text_is_heard_as_it_is_written(self) -> None:
+        heard: list[str] = []
+        said = says("one two three").costing(output_tokens=3)
+        async with ScriptedServer([said]) as server, client(server) as models:
+            reply = await models.ask(TALK, heard.append)
+        assert heard == ["one ", "two ", "three"]
+        assert reply.message.text == "one two three"
+        assert reply.usage.output_tokens == 3
+        assert server.bodies[0]["stream_options"] == {"include_usage": True}
+
+    async def test_tool_calls_come_in_pieces_too(self) -> None:
+        heard: list[str] = []
+        async with ScriptedServer([calls("weather_tool", location="Paris")]) as server, client(server) as models:
+            reply = await models.ask(WORK, heard.append)
+        assert reply.message.tool_calls[0].arguments == {"location": "Paris"}
+        assert heard == []
+
+    async def test_a_structured_answer_is_not_streamed(self) -> None:
+        heard: list[str] = []
+        async with ScriptedServer([gives({"goal": "g"})]) as server, client(server) as models:
+            await models.ask(PLAN, heard.append)
+        assert "stream" not in server.bodies[0]
+        assert heard == []
+
+    async def test_a_server_that_does_not_stream_is_heard_at_once(self) -> None:
+        plain = Served(body='{"choices": [{"message": {"content": "whole"}}]}')
+        heard: list[str] = []
+        async with ScriptedServer([plain]) as server, client(server) as models:
+            assert (await models.ask(TALK, heard.append)).message.text == "whole"
+        assert heard == ["whole"]
+
+    async def test_nothing_is_heard_after_a_failure_and_what_was_heard_is_the_beginning(self) -> None:
+        heard: list[str] = []
+        async with (
+            ScriptedServer([cut_stream("one two three four")]) as server,
+            client(server) as models,
+        ):
+            with pytest.raises(ModelError):
+                await models.ask(TALK, heard.append)
+            before = list(heard)
+            await asyncio.sleep(0.02)
+            assert heard == before
+        assert before
+        assert "one two three four".startswith("".join(before))
+
+    async def test_a_stream_under_another_name_is_read_all_the_same(self) -> None:
+        events = 'data: {"choices": [{"delta": {"content": "a "}}]}\r\n\r\n: ping\r\n\r\ndata:\r\n\r\n'
+        events += 'data: {"choices": [{"delta": {"content": "b"}, "finish_reason": "stop"}]}\r\n\r\n'
+        heard: list[str] = []
+        for content_type in ("application/json", "text/plain", "text/event-stream"):
+            served = Served(body=events, content_type=content_type)
+            async with ScriptedServer([served]) as server, client(server) as models:
+                assert (await models.ask(TALK, heard.append)).message.text == "a b"
+        assert heard == ["a b", "a b", "a ", "b"]
+
+    async def test_a_heartbeat_by_any_name_is_no_piece_of_the_answer(self) -> None:
+        events = "event: ping\ndata: still here\n\n" + 'data: {"choices": [{"delta": {"content": "x"}}]}\n\n'
+        served = Served(body=events + "data: [DONE]\n\n", content_type="text/event-stream")
+        async with ScriptedServer([served]) as server, client(server) as models:
+            assert (await models.ask(TALK, lambda _: None)).message.text == "x"
+
+    @pytest.mark.parametrize(
+        ("message", "class_"),
+        [("Provider disconnected", "transient"), ("maximum context length is 8192 tokens", "too_large")],
+    )
+    async def test_an_error_in_a_stream_is_classed_by_its_words(self, message: str, class_: str) -> None:
+        failure = await failure_of(stream_error(message=message), streamed=True)
+        assert failure.class_ == class_
+        assert message in failure.message
+
+    @pytest.mark.parametrize("served", [cut_stream(), broken_off()])
+    async def test_a_stream_that_breaks_off_is_transient(self, served: Any) -> None:
+        failure = await failure_of(served, streamed=True)
+        assert (failure.class_, failure.type) == ("transient", "cut_stream")
+
+    async def test_a_stream_that_falls_silent_is_given_up(self) -> None:
+        failure = await failure_of(drip(says("a b c d"), pause_s=5.0), streamed=True, idle_timeout_s=0.05)
+        assert (failure.class_, failure.type) == ("transient", "timeout")

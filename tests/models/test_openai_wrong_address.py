@@ -1,0 +1,124 @@
+"""A wrong address or name says what is wrong and what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from asking import asking
+
+from leadhand.domain.errors import Failure
+from leadhand.models.openai_compatible import OpenAICompatible
+from leadhand.ports import ModelError
+from leadhand.testing.model_server import ScriptedServer, Served, status, web_page
+
+TALK = asking({"task": "compose"}, model="openai_compatible:llama4")
+UNKNOWN = status(404, "The model `llama4` does not exist", kind="model_not_found")
+
+
+async def failure_of(models: OpenAICompatible) -> Failure:
+    with pytest.raises(ModelError) as caught:
+        await models.ask(TALK)
+    await models.aclose()
+    assert "\n" not in caught.value.failure.message + caught.value.failure.next_action
+    return caught.value.failure
+
+
+async def failure_from(served: Served, *listed: str) -> Failure:
+    async with ScriptedServer([served], models=listed) as server:
+        return await failure_of(OpenAICompatible(server.base_url))
+
+
+async def test_a_model_that_does_not_exist_names_those_that_do_the_nearest_first() -> None:
+    failure = await failure_from(UNKNOWN, "gemma", "qwen3", "llama3.1")
+    assert (failure.class_, failure.type) == ("unavailable", "unknown_model")
+    assert failure.message == "openai_compatible has no model 'llama4'"
+    assert failure.next_action.endswith("/v1 has: llama3.1, gemma, qwen3")
+
+
+async def test_of_many_models_a_few_are_named() -> None:
+    failure = await failure_from(UNKNOWN, *(f"m{n}" for n in range(300)))
+    assert failure.next_action.endswith(" and 292 more")
+
+
+async def test_a_server_that_lists_nothing_is_believed() -> None:
+    failure = await failure_from(UNKNOWN)
+    assert (failure.class_, failure.type) == ("unavailable", "unknown_model")
+    assert "The model `llama4` does not exist" in failure.message
+
+
+async def test_a_model_that_is_listed_and_refused_all_the_same_keeps_the_servers_words() -> None:
+    assert "does not exist" in (await failure_from(UNKNOWN, "llama4")).message
+
+
+async def test_a_base_url_that_lacks_v1_is_found_out() -> None:
+    async with ScriptedServer() as server:
+        root = server.base_url.removesuffix("/v1")
+        failure = await failure_of(OpenAICompatible(root))
+    assert (failure.class_, failure.type) == ("unavailable", "not_an_api")
+    assert failure.message == f"there is no chat-completions API at {root}; there is one at {root}/v1"
+    assert failure.next_action == f"set the base URL to {root}/v1"
+
+
+@asynccontextmanager
+async def _web_site(answer: dict[str, Any]) -> AsyncIterator[str]:
+    """A server that knows no API and says the same on every path; its address."""
+    from aiohttp import web
+
+    async def say(_: web.Request) -> web.Response:
+        return web.Response(**answer)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", say)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    await runner.cleanup()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"text": "<!DOCTYPE html><p>Welcome", "content_type": "text/html"},
+        {"text": "<html>Not Found", "content_type": "text/html", "status": 404},
+        {"text": "", "status": 302, "headers": {"Location": "https://elsewhere.example/login"}},
+        {"text": '{"error": "Unexpected endpoint or method. (POST /chat/completions)"}'},  # LM Studio
+        {"text": "Method Not Allowed", "status": 405},
+    ],
+)
+async def test_what_is_no_api_is_said_to_be_none(answer: dict[str, Any]) -> None:
+    async with _web_site(answer) as url:
+        bare = await failure_of(OpenAICompatible(url))
+        deep = await failure_of(OpenAICompatible(f"{url}/v1"))
+    for failure in (bare, deep):
+        assert (failure.class_, failure.type) == ("unavailable", "not_an_api")
+    assert bare.next_action == f"set the base URL to {url}/v1"
+    assert "base URL" in deep.next_action
+
+
+async def test_the_list_is_asked_for_once_however_many_calls_fail() -> None:
+    asked = 0
+
+    class Counting(ScriptedServer):
+        async def _list(self, request: Any) -> Any:
+            nonlocal asked
+            asked += 1
+            return await super()._list(request)
+
+    async with Counting(lambda _: UNKNOWN, models=["gemma"]) as server:
+        models = OpenAICompatible(server.base_url)
+        for _ in range(5):
+            with pytest.raises(ModelError):
+                await models.ask(TALK)
+        await models.aclose()
+    assert asked == 1
+
+
+async def test_a_web_page_that_names_the_key_does_not_show_it() -> None:
+    async with ScriptedServer([web_page(404)], models=["gemma"]) as server:
+        models = OpenAICompatible(server.base_url, "sk-very-secret-key")
+        assert "sk-very" not in (await failure_of(models)).message
