@@ -154,7 +154,8 @@ class Leadhand:
     port of your own, such as ``leadhand.testing.scripted_model.ScriptedModel``. ``tools`` are functions, plain or
     decorated with ``@tool``; not given, those that ship. ``budget`` is in US dollars (None: no limit), ``timeout`` in
     seconds (None: no limit); ``max_requests`` and ``max_tokens`` bound the model calls of a run and the tokens of all
-    of them together. ``home`` and ``database`` say where runs are kept.
+    of them together, ``max_output_tokens`` those of one reply (a model that thinks at length, and a long plan, need
+    more). ``home`` and ``database`` say where runs are kept.
 
     Use it as ``async with Leadhand(…) as lead``, or call :meth:`run_sync`, which needs no loop.
     """
@@ -178,6 +179,7 @@ class Leadhand:
         timeout: float | None = 1_800.0,
         max_requests: int | None = None,
         max_tokens: int | None = None,
+        max_output_tokens: int = 2_000,
         approve: str = "ask",
         on_text: Callable[[str, str, str], None] | None = None,
     ) -> None:
@@ -196,6 +198,7 @@ class Leadhand:
                 timeout=timeout,
                 max_requests=max_requests,
                 max_tokens=max_tokens,
+                max_output_tokens=max_output_tokens,
             ),
             approve=approval_policy(approve),
         )

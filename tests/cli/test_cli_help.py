@@ -15,7 +15,7 @@ FLAGS: dict[str, set[str]] = {
     "run": COMMON
     | OUTPUT
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
-    | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout"}
+    | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--approve", "--detach", "--tools", "--project", "--worker"},
     "runs list": COMMON | {"--status", "--text", "--limit", "--json"},
     "runs show": COMMON | {"--json", "--seq", "--order"},

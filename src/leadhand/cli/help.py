@@ -25,6 +25,7 @@ PLACEHOLDERS = {
     "--status": "STATUS",
     "--text": "TEXT",
     "--timeout": "SECONDS",
+    "--max-output-tokens": "N",
     "--tools": "FILE",
 }
 UNTOLD = frozenset({"", "False", "None", "()"})

@@ -92,6 +92,8 @@ class LimitFlags:
     """US dollars at most."""
     timeout: float = 1_800.0
     """Seconds at most."""
+    max_output_tokens: int = 2_000
+    """Tokens of one reply of a model; one that thinks at length needs more."""
 
     def check(self) -> None:
         """Raises UsageError for a limit that no run can have."""
@@ -100,6 +102,7 @@ class LimitFlags:
         _between("--batch-size", self.batch_size, 1, 1_000_000)
         _between("--budget", self.budget, 0, 1_000_000)
         _between("--timeout", self.timeout, 0.001, YEAR_S)
+        _between("--max-output-tokens", self.max_output_tokens, 16, 1_000_000)
 
 
 HERE = Place()

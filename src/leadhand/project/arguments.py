@@ -20,6 +20,7 @@ _WHOLE: dict[str, tuple[int, int]] = {
     "batch_size": (1, 1_000_000),
     "max_requests": (1, 1_000_000_000),
     "max_tokens": (1, 1_000_000_000_000),
+    "max_output_tokens": (16, 1_000_000),
 }
 _NUMBERS: dict[str, tuple[float, float]] = {"budget": (0, 1_000_000), "timeout": (0.001, 366 * 86_400)}
 _OPTIONAL = frozenset({"batch_size", "max_requests", "max_tokens", "budget", "timeout"})
@@ -34,6 +35,7 @@ def limits(
     timeout: float | None,
     max_requests: int | None = None,
     max_tokens: int | None = None,
+    max_output_tokens: int = 2_000,
 ) -> Limits:
     """Limits as a person gives them: money in dollars, time in seconds. Raises UsageError for what cannot be."""
     given = {
@@ -44,6 +46,7 @@ def limits(
         "timeout": timeout,
         "max_requests": max_requests,
         "max_tokens": max_tokens,
+        "max_output_tokens": max_output_tokens,
     }
     for name, value in given.items():
         if value is None and name in _OPTIONAL:
@@ -62,6 +65,7 @@ def limits(
         timeout_s=timeout,
         max_requests=max_requests,
         max_tokens=max_tokens,
+        max_output_tokens=max_output_tokens,
     )
 
 

@@ -79,6 +79,7 @@ async def run(
         batch_size=limits.batch_size,
         budget=limits.budget,
         timeout=limits.timeout,
+        max_output_tokens=limits.max_output_tokens,
         approve=approve,
         on_text=shown.write_draft,
     )
