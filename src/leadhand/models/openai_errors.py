@@ -51,7 +51,7 @@ _LONGEST_WAIT_S = 24 * 3_600.0
 
 def failed(message: str, type: str, class_: FailureClass, usage: Usage | None, *, next_action: str = "") -> ModelError:
     """A model error, from its parts; the message is put on one line."""
-    failure = {"message": " ".join(message.split())[:600], "type": type, "class": class_, "next_action": next_action}
+    failure = {"message": _one_line(message), "type": type, "class": class_, "next_action": next_action}
     return ModelError(Failure.model_validate(failure), usage)
 
 
@@ -83,7 +83,7 @@ def failure_of(
         what = f"the model server answered {status}: it has moved to {elsewhere}"
     return Failure.model_validate(
         {
-            "message": " ".join(redacted(what, key).split())[:600],
+            "message": _one_line(redacted(what, key)),
             "type": type,
             "class": class_,
             "next_action": action,
@@ -226,6 +226,11 @@ def _seconds(value: str | None) -> float | None:
     except ValueError:
         return None
     return seconds if 0 <= seconds < float("inf") else None
+
+
+def _one_line(text: str) -> str:
+    """``text`` as a message: on one line, bounded, and without what a log cannot hold (stray bytes of a header)."""
+    return " ".join(text.encode("utf-8", "replace").decode().split())[:600]
 
 
 def redacted(text: str, key: str) -> str:

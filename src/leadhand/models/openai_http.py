@@ -77,7 +77,7 @@ class ChatServer:
                 f"{self.base_url}/chat/completions", data=body, proxy=self._proxy, allow_redirects=False
             ) as response:
                 begun = True
-                if response.status != 200:
+                if not 200 <= response.status < 300:
                     text = (await self._read(response, patience, partly=True)).decode("utf-8", "replace")
                     return Answered(None, response.status, dict(response.headers), text.removeprefix("\ufeff"))
                 if on_text is not None and "event-stream" in response.content_type:
@@ -132,7 +132,7 @@ class ChatServer:
     def _decoded(self, body: bytes, content_type: str) -> dict[str, Any]:
         """The JSON object of a body. Raises ModelError: a web page is no API, anything else was cut or garbled."""
         if not body.strip():
-            raise failed("the server answered 200 with nothing at all", "empty_body", FailureClass.TRANSIENT, None)
+            raise failed(f"{self.base_url} answered with an empty body", "empty_body", FailureClass.TRANSIENT, None)
         try:
             document = decode_json(body)
         except ValueError:
