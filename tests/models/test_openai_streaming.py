@@ -12,6 +12,7 @@ from leadhand.ports import ModelError
 from leadhand.testing.model_server import (
     ScriptedServer,
     Served,
+    Way,
     broken_off,
     cut_stream,
     drip,
@@ -99,3 +100,9 @@ class TestStreaming:
     async def test_a_stream_that_falls_silent_is_given_up(self) -> None:
         failure = await failure_of(drip(says("a b c d"), pause_s=5.0), streamed=True, idle_timeout_s=0.05)
         assert (failure.class_, failure.type) == ("transient", "timeout")
+
+    async def test_an_answer_that_said_it_was_over_is_whole_however_the_connection_ends(self) -> None:
+        events = 'data: {"choices": [{"delta": {"content": "whole"}, "finish_reason": "stop"}]}\n\n'
+        cut = Served(body=events + ":" * len(events), content_type="text/event-stream", way=Way.BREAK_OFF)
+        async with ScriptedServer([cut]) as server, client(server) as models:
+            assert (await models.ask(TALK, lambda _: None)).message.text == "whole"
