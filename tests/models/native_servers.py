@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import ssl
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -69,7 +70,8 @@ class NativeServer(ABC):
     url_variable: str
     key_variable: str
 
-    def __init__(self, script: Script = ()) -> None:
+    def __init__(self, script: Script = (), *, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
         self._always = script if callable(script) else None
         self._script: deque[Serving] = deque() if callable(script) else deque(script)
         self.bodies: list[dict[str, Any]] = []
@@ -89,8 +91,8 @@ class NativeServer(ABC):
         app.router.add_post("/{path:.*}", self._answer)
         runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.5, access_log=None)
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        self.base_url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=self._tls).start()
+        self.base_url = f"http{'s' if self._tls else ''}://127.0.0.1:{runner.addresses[0][1]}"
         try:
             yield self
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -32,6 +33,8 @@ from leadhand.domain.conversation import (
     ToolMessage,
     UserMessage,
 )
+from leadhand.domain.limits import Usage
+from leadhand.models.pydantic_ai.answers import reply_of
 from leadhand.models.pydantic_ai.client import PydanticAI
 from leadhand.models.pydantic_ai.connection import Connection, Service
 from leadhand.models.pydantic_ai.messages import conversation, has_late_system_message, opaque_of
@@ -227,6 +230,42 @@ async def test_details_that_are_no_json_are_kept_as_what_json_can_say() -> None:
     part = TextPart("t", provider_details={"when": datetime(2026, 11, 21, tzinfo=UTC)})
     reply = await adapter(ModelResponse(parts=[part])).ask(asking("x", model=MODEL))
     assert ModelReply.model_validate_json(reply.model_dump_json()) == reply
+
+
+HALF = "\ud83d"
+
+
+def test_halves_of_surrogate_pairs_and_numbers_that_are_none_reach_no_log() -> None:
+    parts = [
+        ThinkingPart(HALF, signature="s", provider_details={"x": HALF}),
+        TextPart(f"a{HALF}"),
+        ToolCallPart("t", {"q": HALF}, "c1"),
+        ToolCallPart("t", {"q": float("nan")}, "c2"),
+    ]
+    request = asking(f"x{HALF}", model=MODEL)
+    reply = reply_of(ModelResponse(parts=parts), request, adapter="function", usage=Usage())
+    assert ModelReply.model_validate_json(reply.model_dump_json()) == reply
+    assert reply.message.text == "a?"
+    assert HALF not in str(conversation(request.messages, adapter="function", model=MODEL))
+    assert [call.arguments for call in reply.message.tool_calls] == [{"q": "?"}, None]
+
+
+def test_a_client_serves_one_event_loop_after_the_other() -> None:
+    opened: list[str] = []
+
+    def opening(connection: Connection) -> Service:
+        opened.append(connection.provider)
+        return Service(lambda name: FunctionModel(lambda *_: ModelResponse(parts=[TextPart("x")])), nothing)
+
+    client = PydanticAI(Connection(provider="function", title="Function"), opening=opening)
+
+    async def twice() -> list[ModelReply]:
+        return await asyncio.gather(*(client.ask(asking("x", model=MODEL)) for _ in range(2)))
+
+    assert len(asyncio.run(twice())) == 2
+    assert len(opened) == 1  # by one for all
+    assert len(asyncio.run(twice())) == 2
+    assert len(opened) == 2
 
 
 def asked(**fields: Any) -> ModelRequest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,11 @@ async def test_a_key_counts_only_where_its_extra_is_installed(monkeypatch: pytes
     assert 'uv add "leadhand[anthropic]"' in passed_over.why
 
 
+# Older releases know other names; these two are about the one that our constraints name.
+OLDER = tuple(int(number) for number in version("pydantic-ai-slim").split(".")[:2]) < (2, 68)
+
+
+@pytest.mark.skipif(OLDER, reason="the names of an older release")
 def test_what_is_taken_and_recommended_is_known_to_the_installed_packages() -> None:
     from pydantic_ai.models import known_model_names
 
@@ -135,6 +141,7 @@ def test_what_is_taken_and_recommended_is_known_to_the_installed_packages() -> N
     assert {*BY_KEY} <= {*PROVIDERS, *OWN_PROTOCOLS}
 
 
+@pytest.mark.skipif(OLDER, reason="the names of an older release")
 def test_no_model_the_installed_packages_offer_counts_as_retired() -> None:
     from pydantic_ai.models import known_model_names
 

@@ -60,9 +60,8 @@ async def detect_model(env: Mapping[str, str], probe: Probe | None = None) -> Ch
     model = await probe(url)
     if model is not None:
         return Choice(f"ollama:{model}", _with(passed_over, f"Ollama runs at {url}, and this is its first model"))
-    return Choice(
-        "offline", _with(passed_over, "no provider key is set and no Ollama answers: the built-in rule-based model")
-    )
+    nothing = "no other key is set" if passed_over else "no provider key is set"
+    return Choice("offline", _with(passed_over, f"{nothing} and no Ollama answers: the built-in rule-based model"))
 
 
 def _with(passed_over: list[str], why: str) -> str:

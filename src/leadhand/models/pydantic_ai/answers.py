@@ -15,12 +15,12 @@ from pydantic_ai.tools import ToolDefinition
 from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, OutputSpec, ToolCall, input_bound
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.limits import Usage
-from leadhand.models.json_values import is_object, object_of, objects_of
+from leadhand.models.json_values import decode_json, is_object, object_of, objects_of
 from leadhand.models.openai_wire import answer_function
 from leadhand.models.structured import decode_object
 
 from .errors import broken_off, failed
-from .messages import opaque_of
+from .messages import clean, opaque_of
 
 _FINISHES = {"tool_call": "tool_calls"}  # as other adapters say it
 
@@ -105,7 +105,7 @@ def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, us
     """
     finish = response.finish_reason or "stop"
     finish = _FINISHES.get(finish, finish)
-    text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
+    text = clean("".join(part.content for part in response.parts if isinstance(part, TextPart)))
     calls = tuple(_call(part) for part in response.parts if isinstance(part, ToolCallPart))
     if response.state != "complete":
         raise broken_off(usage)
@@ -165,12 +165,13 @@ def _call(part: ToolCallPart) -> ToolCall:
 def _arguments(written: str | dict[str, Any] | None) -> tuple[dict[str, Any] | None, str]:
     """Arguments as an object and as they were written; None for what is no JSON object."""
     if is_object(written):
-        return written, json.dumps(written, ensure_ascii=False)
+        written = json.dumps(written)
     if not isinstance(written, str) or not written.strip():
         return {}, ""
+    written = clean(written)
     try:
-        decoded = json.loads(written)
-    except (ValueError, RecursionError):
+        decoded = decode_json(written, finite=True)
+    except ValueError:
         return None, written
     return (decoded if is_object(decoded) else None), written
 

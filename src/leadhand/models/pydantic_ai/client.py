@@ -180,14 +180,15 @@ async def _streamed(
     from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 
     from .errors import broken_off
+    from .messages import clean
 
     async with model.request_stream(messages, settings, wanted) as stream:
         async for event in stream:
             match event:
                 case PartStartEvent(part=TextPart(content=text)) if text:
-                    on_text(text)
+                    on_text(clean(text))
                 case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
-                    on_text(text)
+                    on_text(clean(text))
                 case _:
                     pass
         response = stream.get()

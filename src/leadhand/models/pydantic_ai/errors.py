@@ -84,6 +84,8 @@ _Kind = tuple[FailureClass, str, str, str, Usage | None]
 def _kind(error: Exception, connection: Connection) -> _Kind:
     """The class, the type, what to say, what a person can do (""; the class's own advice), and the usage."""
     title = connection.title
+    if isinstance(error, ConfigurationError):
+        return FailureClass.UNAVAILABLE, "configuration", error.what, error.how, _UNBILLED
     chain = list(_causes(error))
     names = {kind.__name__ for cause in chain for kind in type(cause).__mro__}
     if any(isinstance(cause, TooLongAnswer) for cause in chain):
@@ -94,7 +96,8 @@ def _kind(error: Exception, connection: Connection) -> _Kind:
         return FailureClass.UNAVAILABLE, "not_an_api", f"{title} {other}", action, _UNBILLED
     if any(isinstance(cause, ssl.SSLError) for cause in chain):
         action = "give the company's certificate as the CA file, or correct the base URL"
-        return FailureClass.UNAVAILABLE, "certificate", f"no trusted connection to {title}: {error}", action, _UNBILLED
+        said = _unreached(error, connection).replace("no connection", "no trusted connection")
+        return FailureClass.UNAVAILABLE, "certificate", said, action, _UNBILLED
     if isinstance(error, exceptions.ModelTimeoutError | exceptions.ModelRequestTimeout | TimeoutError):
         return FailureClass.TRANSIENT, "timeout", f"{title} did not answer in time", "", None
     if names & _CREDENTIALS:
@@ -105,7 +108,7 @@ def _kind(error: Exception, connection: Connection) -> _Kind:
         return FailureClass.UNAVAILABLE, "configuration", f"{title}: {error}", action, _UNBILLED
     if isinstance(error, exceptions.ModelAPIError):
         return _of_api(error, connection, names)
-    return _of_rest(error, title, names)
+    return _of_rest(error, connection, names)
 
 
 def _of_api(error: exceptions.ModelAPIError, connection: Connection, names: set[str]) -> _Kind:
@@ -126,8 +129,15 @@ def _of_api(error: exceptions.ModelAPIError, connection: Connection, names: set[
         case exceptions.ModelNotFoundError():
             return FailureClass.UNAVAILABLE, "unknown_model", said, _other_names(error, connection), usage
         case exceptions.ModelConnectionError():
-            not_sent = error.phase in ("pool", "connect") or bool(names & _NO_CONNECTION)
-            return FailureClass.TRANSIENT, "connection", said, "", _UNBILLED if not_sent else None
+            if error.phase in ("pool", "connect") or names & _NO_CONNECTION:
+                return FailureClass.TRANSIENT, "connection", _unreached(error, connection), "", _UNBILLED
+            return (
+                FailureClass.TRANSIENT,
+                "connection",
+                f"the answer of {connection.title} broke off: {error}",
+                "",
+                None,
+            )
         case _ if status == 413:
             return FailureClass.TOO_LARGE, "context_length", said, "", usage
         case _ if status in (408, 409, 425) or status >= 500:
@@ -153,12 +163,18 @@ def _said(error: exceptions.ModelAPIError, title: str, status: int) -> str:
     return f"{title} answered {status}" + (f": {error_message(body)}" if error.body else "")
 
 
-def _of_rest(error: Exception, title: str, names: set[str]) -> _Kind:
+def _unreached(error: Exception, connection: Connection) -> str:
+    """That nothing answers, where, and why: what the system said stands at the end of the chain."""
+    where = f"{connection.title} at {connection.base_url}" if connection.base_url else connection.title
+    why = [said for cause in _causes(error) if (said := str(cause))]
+    return f"no connection to {where}: {why[-1] if why else type(error).__name__}"
+
+
+def _of_rest(error: Exception, connection: Connection, names: set[str]) -> _Kind:
     """What no class of pydantic-ai says: by its cause."""
+    title = connection.title
     said = f"{title}: {error or type(error).__name__}"
     match error:
-        case ConfigurationError():
-            return FailureClass.UNAVAILABLE, "configuration", error.what, error.how, _UNBILLED
         case exceptions.UserError():
             return FailureClass.UNAVAILABLE, "unsupported", said, "choose another model", _UNBILLED
         case ImportError():
@@ -177,7 +193,7 @@ def _of_rest(error: Exception, title: str, names: set[str]) -> _Kind:
         case _ if names & _TIMEOUTS:
             return FailureClass.TRANSIENT, "timeout", said, "", None
         case _ if names & _NO_CONNECTION:
-            return FailureClass.TRANSIENT, "connection", f"no connection to {title}: {error}", "", _UNBILLED
+            return FailureClass.TRANSIENT, "connection", _unreached(error, connection), "", _UNBILLED
         case OSError():
             return FailureClass.TRANSIENT, "connection", said, "", None
         case _:

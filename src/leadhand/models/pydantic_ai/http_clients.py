@@ -30,7 +30,7 @@ class NotAnApi(Exception):
 
 
 def http_client(library: Any, connection: Connection) -> Any:
-    """An ``AsyncClient`` of ``library``. Raises :class:`ConfigurationError` for a CA file that holds no certificates.
+    """An ``AsyncClient`` of ``library``. Raises :class:`ConfigurationError` for a CA file or proxy that cannot be used.
 
     How long a whole call may take is the caller's business: only the connection has a limit here.
     """
@@ -65,21 +65,28 @@ def http_client(library: Any, connection: Connection) -> Any:
             raise NotAnApi(f"answered {response.status_code} with a web page")
         response.stream = Bounded(response.stream)
 
-    return library.AsyncClient(
-        verify=certificates(connection.ca_file) or True,
+    options = {
+        "verify": certificates(connection.ca_file),
         # No proxy stands between this machine and itself.
-        trust_env=not (connection.base_url and is_loopback(connection.base_url)),
-        limits=library.Limits(max_connections=connection.connections, max_keepalive_connections=connection.connections),
-        timeout=library.Timeout(LONGEST_READ_S, connect=CONNECT_TIMEOUT_S),  # what a package asks for; see above
-        event_hooks={"request": [patient], "response": [checked]},
-    )
+        "trust_env": not (connection.base_url and is_loopback(connection.base_url)),
+        "limits": library.Limits(
+            max_connections=connection.connections, max_keepalive_connections=connection.connections
+        ),
+        "timeout": library.Timeout(LONGEST_READ_S, connect=CONNECT_TIMEOUT_S),  # what their packages ask it for
+        "event_hooks": {"request": [patient], "response": [checked]},
+    }
+    try:
+        return library.AsyncClient(**options)
+    except (ImportError, ValueError) as error:  # a proxy of another kind needs a package of its own
+        what = f"the proxy that the environment names cannot be used: {str(error).partition(' Make sure')[0]}"
+        raise ConfigurationError(what, "set HTTPS_PROXY and ALL_PROXY to an http:// address, or to nothing") from None
 
 
-def certificates(ca_file: str | None) -> ssl.SSLContext | None:
-    """The system's certificates and those of ``ca_file``; None without one."""
-    if ca_file is None:
-        return None
+def certificates(ca_file: str | None) -> ssl.SSLContext:
+    """The system's certificates, or those that SSL_CERT_FILE names, and those of ``ca_file``."""
     context = ssl.create_default_context()
+    if ca_file is None:
+        return context
     try:
         context.load_verify_locations(ca_file)
     except OSError as error:  # ssl.SSLError is one too

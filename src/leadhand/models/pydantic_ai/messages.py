@@ -11,10 +11,10 @@ own JSON in :class:`~leadhand.domain.conversation.Opaque`, never as their types:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
-import pydantic_core
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequestPart,
@@ -38,7 +38,7 @@ from leadhand.domain.conversation import (
     ToolMessage,
     UserMessage,
 )
-from leadhand.models.json_values import object_of, objects_of, text_of
+from leadhand.models.json_values import decode_json, object_of, objects_of, text_of
 
 
 def conversation(messages: Iterable[Message], *, adapter: str, model: str) -> list[ModelMessage]:
@@ -58,6 +58,11 @@ def conversation(messages: Iterable[Message], *, adapter: str, model: str) -> li
     return translated
 
 
+def clean(text: str) -> str:
+    """``text`` with a question mark for each half of a surrogate pair, which neither a log nor a wire can carry."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 def has_late_system_message(messages: Iterable[Message]) -> bool:
     """Whether a system message stands after something else: providers that know none there need it reworded."""
     begun = False
@@ -73,13 +78,13 @@ def has_late_system_message(messages: Iterable[Message]) -> bool:
 def _request_part(message: SystemMessage | UserMessage | ToolMessage) -> ModelRequestPart:
     match message:
         case SystemMessage():
-            return SystemPromptPart(content=message.text)
+            return SystemPromptPart(content=clean(message.text))
         case UserMessage():
-            return UserPromptPart(content=message.text)
+            return UserPromptPart(content=clean(message.text))
         case ToolMessage():
             return ToolReturnPart(
                 tool_name=message.name,
-                content=message.content,
+                content=clean(message.content),
                 tool_call_id=message.call_id,
                 outcome="success" if message.ok else "failed",
             )
@@ -160,7 +165,7 @@ def _entry(part: TextPart | ThinkingPart | ToolCallPart) -> dict[str, Any]:
         case TextPart():
             entry = {"kind": "text", "length": len(part.content)}
         case ThinkingPart():
-            entry = {"kind": "thinking", "text": part.content}
+            entry = {"kind": "thinking", "text": clean(part.content)}
             if part.signature:
                 entry["signature"] = part.signature
         case ToolCallPart():
@@ -170,5 +175,5 @@ def _entry(part: TextPart | ThinkingPart | ToolCallPart) -> dict[str, Any]:
     if part.provider_name:
         entry["provider"] = part.provider_name
     if part.provider_details:
-        entry["details"] = pydantic_core.to_jsonable_python(part.provider_details, serialize_unknown=True)
+        entry["details"] = decode_json(json.dumps(part.provider_details, default=str))
     return entry
