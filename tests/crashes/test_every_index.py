@@ -1,0 +1,81 @@
+"""A log cut at any index and taken up by a fresh process: the same answer, and nothing finished is done again."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from engine.worlds import ask
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crashes.stories import Story, check_resumed, in_doubt, retell, tell
+from leadhand.domain.limits import Limits
+from leadhand.domain.run import RunStatus
+
+STORY = Story(
+    subtasks=(
+        ask("first", "look", n=1),
+        ask("large", "look", n=7),
+        ask("unlucky", "flaky", n=3),
+        ask("below", "look", n=-4),
+        ask("pay", "send", n=5),
+        {**ask("length", "measure", n={"$result": {"subtask": "1", "path": "/raw/n"}}), "needs": [1]},
+        {**ask("thoughts", None), "needs": [0, 2]},
+        {**ask("after", "look", n=8), "needs": [3]},
+    ),
+    limits=Limits(max_workers=3),
+    slip=True,
+)
+WHOLE = asyncio.run(tell(STORY))
+
+
+def test_the_story_has_everything_in_it():
+    assert WHOLE.state.status is RunStatus.SUCCEEDED
+    assert list(WHOLE.state.orders) == ["wo-001", "wo-002"], "there was to be a repair order"
+    kinds = {entry.event.type for entry in WHOLE.log}
+    assert kinds >= {"attempt_scheduled", "subtask_blocked", "tool_call_returned", "model_call_returned"}
+    roles = {key.partition("/")[0].partition("-")[0] for key in WHOLE.asked}
+    assert roles == {"plan", "wo", "review", "compose"}
+    assert WHOLE.blobs, "a payload was to be kept beside the log"
+    assert sum(bool(in_doubt(WHOLE.log[:length])) for length in range(1, len(WHOLE.log))) >= 1
+
+
+@pytest.mark.parametrize("length", range(1, len(WHOLE.log)))
+async def test_cut_anywhere_it_comes_to_the_same_end(length: int):
+    beginning = WHOLE.log[:length]
+    check_resumed(WHOLE, beginning, await retell(STORY, beginning, WHOLE.blobs))
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> Story:
+    """Small orders of every kind of subtask, each of which may need some before it."""
+    subtasks: list[dict[str, Any]] = []
+    for index in range(draw(st.integers(1, 6))):
+        kind = draw(st.sampled_from(["look", "flaky", "measure", "send", "below", None]))
+        n = 10 + index
+        proposed = ask(f"s{index}", None) if kind is None else ask(f"s{index}", kind, n=n)
+        if kind == "below":
+            proposed = ask(f"s{index}", "look", n=-n)
+        proposed["needs"] = draw(st.lists(st.integers(0, index - 1), max_size=2, unique=True)) if index else []
+        subtasks.append(proposed)
+    limits = Limits(max_workers=draw(st.integers(1, 4)), batch_size=draw(st.sampled_from([None, 1, 2])))
+    return Story(subtasks=tuple(subtasks), limits=limits, slip=draw(st.booleans()))
+
+
+@given(story=stories(), cuts=st.lists(st.floats(0, 1), min_size=1, max_size=3))
+@settings(max_examples=60, deadline=None)
+def test_any_story_cut_again_and_again_comes_to_the_same_end(story: Story, cuts: list[float]):
+    """Each cut is made in what the process before it had made of the one before that."""
+
+    async def told() -> None:
+        whole = told = await tell(story)
+        for cut in cuts:
+            beginning = told.log[: 1 + int(cut * (len(told.log) - 2))]
+            told = await retell(story, beginning, told.blobs)
+            check_resumed(whole, beginning, told)
+            if in_doubt(beginning):
+                break  # from here on it is another story
+
+    asyncio.run(told())
