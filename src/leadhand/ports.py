@@ -32,7 +32,8 @@ class Work:
 
     ``calls`` is what its lineage did so far; finished calls are not made again. ``needs`` are the results the subtask
     uses, by key. ``compacted`` says through which turn, and to how many characters, tools' answers are shortened for
-    the model. ``faults`` says what is wrong with a thought (its structured value, its text), None for a subtask.
+    the model. ``allowed`` are tools that a person allowed for the whole run. ``faults`` says what is wrong with a
+    thought (its structured value, its text), None for a subtask.
     """
 
     run_id: str
@@ -42,6 +43,7 @@ class Work:
     brief: Brief
     calls: tuple[ModelTurn | ToolEvidence, ...] = ()
     compacted: tuple[int, int] = (-1, 0)
+    allowed: frozenset[str] = frozenset()
     subtask: Subtask | None = None
     needs: Mapping[str, ResultData] = field(default_factory=dict[str, ResultData])
     faults: Callable[[Json, str], list[str]] | None = None

@@ -280,3 +280,68 @@ async def test_a_refusal_by_the_tool_itself_is_told_to_the_model_which_must_ask_
 
     assert state.status is RunStatus.WAITING, "another call was made without another yes"
     assert bench.made == [("send", 5)]
+
+
+async def test_a_yes_for_the_whole_run_is_a_yes_to_every_call_of_that_tool(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(*(ask(f"pay_{n}", "send", amount=n) for n in (1, 2, 3))), work=GIVE_UP)
+    world = open_world(models, [bench.send()], limits=Limits(batch_size=2))
+    waiting = await world.run()
+    assert [asked.status for asked in waiting.approvals.values()] == ["pending", "pending"]
+    first = next(iter(waiting.approvals.values()))
+    await world.append(
+        "run_1",
+        ApprovalAnswered(
+            approval_id=first.approval_id, approve=True, args_hash=args_hash(first.args), by="me", always=True
+        ),
+    )
+    state = await world.take_over("run_1")
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert sorted(amount for _, amount in bench.made) == [1, 2, 3]
+    assert len(await world.events(ApprovalRequested)) == 2, "the third was asked about all the same"
+    assert state.allowed == {"send": "me"}
+
+
+async def test_a_question_that_nobody_answers_in_time_is_a_no(open_world: Any):
+    bench = Bench()
+    world = open_world(sending(), [bench.send()], limits=Limits(approval_timeout_s=3_600))
+    assert (await world.run()).status is RunStatus.WAITING
+    world.clock.advance(3_601)
+    state = await world.take_over("run_1")
+
+    assert bench.made == []
+    assert [asked.status for asked in state.approvals.values()] == ["expired"]
+    assert "nobody answered in time" in state.finished.gaps[0].reason
+
+
+async def test_a_yes_after_the_time_is_up_comes_too_late(open_world: Any):
+    bench = Bench()
+    world = open_world(sending(), [bench.send()], limits=Limits(approval_timeout_s=3_600))
+    await world.run()
+    world.clock.advance(3_601)
+    await world.take_over("run_1")
+    await world.answer("run_1")
+
+    assert bench.made == []
+
+
+async def test_the_question_shows_all_that_a_person_needs_to_answer_it(open_world: Any):
+    @tool(effect="once", cost_usd=0.25)
+    async def transfer(amount: int, to: str, note: str) -> str:
+        """Transfer money."""
+        return "done"
+
+    amount = {"$result": {"subtask": "0", "path": "/raw/n"}}
+    pay = {**ask("pay", "transfer", amount=amount, to="Ann", note="rent"), "needs": [0]}
+    world = open_world(FakeModels(plan(ask("a", "look", n=7), pay)), [Bench().look, transfer])
+    state = await world.run("send Ann what is due")
+
+    (question,) = state.approvals.values()
+    assert (question.asked_for, question.tool, question.effect, question.cost_usd) == ("pay", "transfer", "once", 0.25)
+    assert question.args == {"amount": 7, "to": "Ann", "note": "rent"}
+    assert question.origins == {
+        "amount": "the result of wo-001.0 (/raw/n)",
+        "to": "the request",
+        "note": "the lead's plan",
+    }

@@ -11,12 +11,20 @@ from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.domain.conversation import ToolMessage
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import (
-    CancelRequested,
-)
+from leadhand.domain.events import CancelRequested
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
+from leadhand.domain.state import RunState
+from leadhand.domain.tool import ApprovalPolicy
 from leadhand.project.clock import SystemClock
+
+
+def assert_asked(state: RunState) -> None:
+    """The run waits, and what it waits for is a person's word on a call whose end nobody saw."""
+    assert state.status is RunStatus.WAITING
+    (asked,) = [asked for asked in state.approvals.values() if asked.status == "pending"]
+    assert asked.kind == "effect"
+
 
 GIVE_UP = calls(("give_up", {"reason": "it is not to be"}))
 
@@ -30,9 +38,81 @@ async def test_a_call_that_timed_out_may_have_happened_and_is_never_made_again(o
     state = await world.run()
 
     assert bench.counts["hanging"] == 1
+    assert_asked(state)
+
+
+async def test_where_nobody_is_to_be_asked_a_call_in_doubt_is_a_gap_that_says_so(open_world: Any):
+    bench = Bench()
+    world = open_world(
+        FakeModels(plan(ask("a", "hanging"))),
+        [bench.hanging(effect="once", approval="auto", timeout=0.02, retries=5)],
+        approve=ApprovalPolicy.NEVER,
+    )
+    state = await world.run()
+
+    assert bench.counts["hanging"] == 1
     (gap,) = state.finished.gaps
     assert "its end was not seen: it may have happened" in gap.reason
     assert "find out whether it happened" in gap.next_action
+
+
+async def doubtful(open_world: Any, bench: Bench, **more: Any) -> Any:
+    """A world that waits for a person's word on a call whose end nobody saw."""
+    tool_ = bench.hanging(effect="once", timeout=0.02, **more)
+    world = open_world(FakeModels(plan(ask("pay", "hanging"), ask("b", "look", n=1))), [tool_, bench.look])
+    assert_asked(await world.run())
+    return world
+
+
+@pytest.mark.parametrize("said", ["it went through", ""])
+async def test_a_person_who_says_that_it_happened_is_the_evidence(open_world: Any, said: str):
+    bench = Bench()
+    world = await doubtful(open_world, bench, approval="auto")
+    await world.says(happened=True, summary=said, raw={"receipt": 7})
+    state = await world.take_over("run_1")
+
+    assert bench.counts == {"hanging": 1, "look": 1}
+    assert state.status is RunStatus.SUCCEEDED
+    assert state.subtasks["wo-001.0"].data.raw == {"receipt": 7}
+    assert (said or "me says that it happened") in state.finished.answer
+
+
+async def test_a_person_who_says_that_it_did_not_happen_lets_it_be_made_again(open_world: Any):
+    bench = Bench()
+    world = await doubtful(open_world, bench, approval="auto")
+    await world.says(happened=False)
+    state = await world.take_over("run_1")
+
+    assert bench.counts["hanging"] == 2
+    assert_asked(state)
+
+
+async def test_a_call_that_needed_a_yes_needs_another_before_it_is_made_again(open_world: Any):
+    bench = Bench()
+    tool_ = bench.hanging(effect="once", timeout=0.02)
+    world = open_world(FakeModels(plan(ask("pay", "hanging"))), [tool_])
+    await world.run()
+    await world.answer("run_1")
+    assert_asked(await world.take_over("run_1"))
+    await world.says(happened=False)
+    state = await world.take_over("run_1")
+
+    assert bench.counts["hanging"] == 1
+    assert [(asked.kind, asked.status) for asked in state.approvals.values()] == [
+        ("call", "pending"),
+        ("effect", "denied"),
+    ]
+
+
+async def test_a_word_on_a_call_counts_once(open_world: Any):
+    bench = Bench()
+    world = await doubtful(open_world, bench, approval="auto")
+    await world.says(happened=True, summary="the first word")
+    await world.says(happened=False, summary="the second", at_most_pending=False)
+    state = await world.take_over("run_1")
+
+    assert bench.counts["hanging"] == 1
+    assert "the first word" in state.finished.answer
 
 
 async def test_a_call_whose_line_was_cut_may_have_happened_and_is_never_made_again(open_world: Any):
@@ -42,7 +122,7 @@ async def test_a_call_whose_line_was_cut_may_have_happened_and_is_never_made_aga
     state = await world.run()
 
     assert bench.counts["broken"] == 1
-    assert state.subtasks["wo-001.0"].failure.type == "indeterminate"
+    assert_asked(state)
 
 
 async def test_a_call_that_failed_in_passing_may_have_happened_and_is_never_made_again_unasked(open_world: Any):
@@ -88,7 +168,7 @@ async def test_an_attempt_that_runs_out_of_time_in_the_middle_of_a_call_does_not
     state = await world.run()
 
     assert bench.counts["hanging"] == 1
-    assert state.subtasks["wo-001.0"].failure.type == "indeterminate"
+    assert_asked(state)
 
 
 async def test_a_call_under_way_when_its_process_died_is_not_made_again_by_the_next(open_world: Any):
@@ -104,8 +184,7 @@ async def test_a_call_under_way_when_its_process_died_is_not_made_again_by_the_n
     state = await world.take_over(run_id)
 
     assert bench.counts == {"hanging": 1, "look": 1}
-    assert state.status is RunStatus.PARTIAL
-    assert "it may have happened" in state.finished.gaps[0].reason
+    assert_asked(state)
 
 
 async def test_a_call_under_way_when_its_run_was_paused_is_not_made_again_by_the_resume(open_world: Any):
@@ -122,7 +201,7 @@ async def test_a_call_under_way_when_its_run_was_paused_is_not_made_again_by_the
     state = await world.take_over(run_id)
 
     assert bench.counts["hanging"] == 1
-    assert "it may have happened" in state.finished.gaps[0].reason
+    assert_asked(state)
 
 
 async def test_a_finished_call_is_not_made_again_when_its_result_is_found_wanting(open_world: Any):

@@ -12,7 +12,7 @@ from domain.invariants import check_log
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.domain.approval import args_hash
 from leadhand.domain.document import run_document
-from leadhand.domain.events import AnyEvent, ApprovalAnswered, Entry, RunStarted
+from leadhand.domain.events import AnyEvent, ApprovalAnswered, EffectAnswered, Entry, RunStarted
 from leadhand.domain.evolve import replay
 from leadhand.domain.limits import NOTHING, Amount, Limits
 from leadhand.domain.run import ModelChoice, RunDefinition
@@ -145,11 +145,18 @@ class World:
         """Answer every open question of a run."""
         state = await self.state(run_id)
         for asked in state.approvals.values():
-            if asked.status == "pending":
+            if asked.status == "pending" and asked.kind == "call":
                 answered = ApprovalAnswered(
                     approval_id=asked.approval_id, approve=approve, args_hash=args_hash(asked.args), by="me", **more
                 )
                 await self.append(run_id, answered)
+
+    async def says(self, run_id: str = "run_1", *, at_most_pending: bool = True, **word: Any) -> None:
+        """Give a person's word on every call whose end nobody saw."""
+        state = await self.state(run_id)
+        for asked in state.approvals.values():
+            if asked.kind == "effect" and (asked.status == "pending" or not at_most_pending):
+                await self.append(run_id, EffectAnswered(approval_id=asked.approval_id, by="me", **word))
 
     # --- looking -----------------------------------------------------------------------------------------------------
 

@@ -134,6 +134,11 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
             approval_id="wo-001.0/t0/c0", attempt=ATTEMPT, tool="book", args={"n": 1}, effect=Effect.ONCE, by="me"
         )
     ),
+    events.ApprovalExpired(approval_id="wo-001.0/t0/c0"),
+    events.AttemptHeld(
+        attempt=ATTEMPT,
+        open_calls=(OpenCall(call_id="wo-001.0/t0/c0/effect", kind="effect", tool="book", args={"n": 1}),),
+    ),
     events.RunPaused(reason="Ctrl-C"),
     events.RunWaiting(reason="one approval"),
     events.RunResumed(),
@@ -208,6 +213,9 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.ResumeRequested(by="me"),
     events.ApprovalAnswered(
         by="me", approval_id="wo-001.0/t0/c0", approve=True, args_hash="00ff", args={"n": 2}, reason="go on"
+    ),
+    events.EffectAnswered(
+        by="me", approval_id="wo-001.0/t0/c0/effect", happened=True, summary="it went through", raw={"receipt": 7}
     ),
     events.ChildAnswered(by="me", call_id="wo-001.0/t0/c1", ok=True, content="done"),
 )

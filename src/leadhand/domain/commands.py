@@ -75,6 +75,12 @@ class AskApproval(NamedTuple):
     approval: Approval
 
 
+class ExpireApproval(NamedTuple):
+    """Take silence for a no."""
+
+    approval_id: str
+
+
 class Pause(NamedTuple):
     """Start nothing new until somebody resumes the run."""
 
@@ -113,6 +119,7 @@ Command = (
     | GiveUpAttempt
     | JudgeOrder
     | AskApproval
+    | ExpireApproval
     | Pause
     | Wait
     | Resume

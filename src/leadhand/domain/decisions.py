@@ -11,6 +11,8 @@ from typing import assert_never
 
 from . import commands as do
 from . import events as ev
+from .approval import EFFECT, ApprovalStatus
+from .assignment import OpenCall
 from .errors import Failure
 from .evidence import indeterminate, unproven
 from .evolve import fold
@@ -23,7 +25,7 @@ from .review import Decision, Review, Verdict
 from .run import ENDED, RunStatus
 from .state import AssignmentState, AttemptState, RunState
 from .thoughts import thought_faults
-from .tool import Effect
+from .tool import ApprovalPolicy, Effect
 from .work_order import WorkOrder, faults
 from .work_result import WorkResult
 
@@ -62,6 +64,11 @@ def decide(state: RunState, command: do.Command, now: datetime) -> list[ev.AnyEv
             if asked is not None and asked.attempt == command.approval.attempt:
                 raise do.Refused(f"{command.approval.approval_id} was asked already")
             return [ev.ApprovalRequested(approval=command.approval)]
+        case do.ExpireApproval():
+            asked = state.approvals.get(command.approval_id)
+            if asked is None or asked.status is not ApprovalStatus.PENDING:
+                raise do.Refused(f"{command.approval_id} is not open")
+            return [ev.ApprovalExpired(approval_id=command.approval_id)]
         case do.Pause():
             return [ev.RunPaused(reason=command.reason)] if _may(state, RunStatus.PAUSED) else []
         case do.Wait():
@@ -186,6 +193,13 @@ def _settle(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
     attempt = assignment.attempt if assignment is not None else None
     if assignment is None or attempt is None or attempt.status is not AttemptStatus.RETURNED or attempt.result is None:
         raise do.Refused(f"{key} has nothing to settle")
+    if assignment.doubts and state.cancel_by is None and state.definition.approve is not ApprovalPolicy.NEVER:
+        # Neither done again nor given up in silence: a person knows, or can find out.
+        questions = tuple(
+            OpenCall(call_id=f"{call.call_id}{EFFECT}", kind="effect", tool=call.tool, args=call.args)
+            for call in assignment.doubts
+        )
+        return [ev.AttemptHeld(attempt=attempt.attempt, open_calls=questions)]
     failure = _failure(state, assignment, attempt.result)
     if failure is None:
         return [ev.AttemptSettled(attempt=attempt.attempt, ok=True, final=True)]
@@ -251,8 +265,7 @@ def _failure(state: RunState, assignment: AssignmentState, result: WorkResult) -
 
 def _unseen_effect(assignment: AssignmentState) -> Failure | None:
     """The failure of a ``once`` call whose end nobody saw: it says more than why the attempt around it ended."""
-    unseen = next((call for call in assignment.begun if call.effect is Effect.ONCE), None)
-    return indeterminate(unseen.tool) if unseen is not None else None
+    return indeterminate(assignment.doubts[0].tool) if assignment.doubts else None
 
 
 def _continue(state: RunState, key: str) -> list[ev.AnyEvent]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .errors import Failure
-from .state import AssignmentState, RunState, ToolEvidence
+from .state import INDETERMINATE, AssignmentState, RunState, ToolEvidence
 from .work_order import Subtask
 from .work_result import ResultData, WorkResult
 
@@ -51,7 +51,7 @@ def indeterminate(tool: str) -> Failure:
     return Failure.model_validate(
         {
             "message": f"{tool} had begun and its end was not seen: it may have happened, so it was not called again",
-            "type": "indeterminate",
+            "type": INDETERMINATE,
             "class": "unavailable",
             "next_action": "find out whether it happened before you ask for it again",
         }

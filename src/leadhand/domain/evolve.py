@@ -137,6 +137,8 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.SubtaskBlocked: orders.blocked,
     ev.OrderReviewed: orders.reviewed,
     ev.ApprovalRequested: calls.approval_requested,
+    ev.ApprovalExpired: calls.approval_expired,
+    ev.AttemptHeld: attempts.held,
     ev.RunPaused: _paused,
     ev.RunWaiting: _waiting,
     ev.RunResumed: _resumed,
@@ -153,5 +155,6 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.PauseRequested: _pause_requested,
     ev.ResumeRequested: _resume_requested,
     ev.ApprovalAnswered: calls.approval_answered,
+    ev.EffectAnswered: calls.effect_answered,
     ev.ChildAnswered: calls.child_answered,
 }

@@ -177,6 +177,22 @@ def parked(state: RunState, _entry: ev.Entry, event: ev.AttemptParked) -> None:
     _show(state, key, SubtaskStatus.WAITING)
 
 
+def held(state: RunState, _entry: ev.Entry, event: ev.AttemptHeld) -> None:
+    key = assignment_of(event.attempt)
+    assignment = state.assignments[key]
+    attempt = assignment.attempt
+    if attempt is None or attempt.attempt != event.attempt or key not in state.unsettled:
+        return
+    state.assignments[key] = assignment._replace(
+        attempt=attempt._replace(
+            status=AttemptStatus.PARKED, host=None, open_calls=event.open_calls, answers={}, result=None
+        )
+    )
+    del state.unsettled[key]
+    state.parked[key] = None
+    _show(state, key, SubtaskStatus.WAITING)
+
+
 def _show(state: RunState, key: str, status: SubtaskStatus) -> None:
     subtask = state.subtasks.get(key)
     if subtask is not None:

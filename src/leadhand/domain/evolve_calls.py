@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from . import events as ev
-from .approval import ApprovalStatus, args_hash
+from .approval import EFFECT, Approval, ApprovalStatus, args_hash
 from .evolve_attempts import current
+from .ids import assignment_of
 from .state import Answered, BegunCall, ModelTurn, RunState, ToolEvidence
 
 
@@ -87,14 +88,56 @@ def approval_requested(state: RunState, _entry: ev.Entry, event: ev.ApprovalRequ
 
 def approval_answered(state: RunState, _entry: ev.Entry, event: ev.ApprovalAnswered) -> None:
     approval = state.approvals.get(event.approval_id)
-    if approval is None or approval.status is not ApprovalStatus.PENDING:
+    if approval is None or approval.status is not ApprovalStatus.PENDING or approval.kind != "call":
         return
     if event.args_hash != args_hash(approval.args):
         return  # an answer about something else than what was shown
+    _decided(state, approval, event)
+    if event.always and event.approve:
+        state.allowed[approval.tool] = event.by
+        for other in list(state.approvals.values()):
+            if other.tool == approval.tool and other.kind == "call" and other.status is ApprovalStatus.PENDING:
+                _decided(state, other, event.evolve(args=None))
+
+
+def _decided(state: RunState, approval: Approval, event: ev.ApprovalAnswered) -> None:
     status = ApprovalStatus.APPROVED if event.approve else ApprovalStatus.DENIED
     args = approval.args if event.args is None else event.args
-    state.approvals[event.approval_id] = approval.evolve(status=status, args=args, by=event.by, reason=event.reason)
-    _answer(state, event.approval_id, Answered(ok=event.approve, content=event.reason, args=event.args))
+    state.approvals[approval.approval_id] = approval.evolve(status=status, args=args, by=event.by, reason=event.reason)
+    _answer(state, approval.approval_id, Answered(ok=event.approve, content=event.reason, args=event.args))
+
+
+def approval_expired(state: RunState, _entry: ev.Entry, event: ev.ApprovalExpired) -> None:
+    approval = state.approvals[event.approval_id]
+    state.approvals[event.approval_id] = approval.evolve(status=ApprovalStatus.EXPIRED, reason=NOBODY)
+    _answer(state, event.approval_id, Answered(ok=False, content=NOBODY))
+
+
+NOBODY = "nobody answered in time"
+
+
+def effect_answered(state: RunState, _entry: ev.Entry, event: ev.EffectAnswered) -> None:
+    """What a person says of a call takes the place of what nobody saw."""
+    approval = state.approvals.get(event.approval_id)
+    if approval is None or approval.status is not ApprovalStatus.PENDING or approval.kind != "effect":
+        return
+    status = ApprovalStatus.APPROVED if event.happened else ApprovalStatus.DENIED
+    state.approvals[event.approval_id] = approval.evolve(status=status, by=event.by, reason=event.summary)
+    key = assignment_of(approval.attempt)
+    assignment = state.assignments[key]
+    call_id = event.approval_id.removesuffix(EFFECT)
+    doubted = next((call for call in assignment.doubts if call.call_id == call_id), None)
+    if doubted is not None:
+        kept = tuple(
+            call for call in assignment.calls if not (isinstance(call, ToolEvidence) and call.call_id == call_id)
+        )
+        if event.happened:
+            said = event.summary or f"{event.by or 'a person'} says that it happened"
+            person = ToolEvidence(**doubted._asdict(), ok=True, summary=said, raw=event.raw, by=event.by or "a person")
+            kept = (*kept, person)
+        begun = tuple(call for call in assignment.begun if call.call_id != call_id)
+        state.assignments[key] = assignment._replace(calls=kept, begun=begun)
+    _answer(state, event.approval_id, Answered(ok=event.happened, content=event.summary))
 
 
 def child_answered(state: RunState, _entry: ev.Entry, event: ev.ChildAnswered) -> None:

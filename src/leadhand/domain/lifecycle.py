@@ -58,7 +58,7 @@ ATTEMPT: dict[AttemptStatus, frozenset[AttemptStatus]] = {
     AttemptStatus.SCHEDULED: frozenset({AttemptStatus.RUNNING, AttemptStatus.RETURNED, AttemptStatus.PARKED}),
     AttemptStatus.RUNNING: frozenset({AttemptStatus.RETURNED, AttemptStatus.PARKED}),
     AttemptStatus.PARKED: frozenset({AttemptStatus.SETTLED}),
-    AttemptStatus.RETURNED: frozenset({AttemptStatus.SETTLED}),
+    AttemptStatus.RETURNED: frozenset({AttemptStatus.SETTLED, AttemptStatus.PARKED}),
     AttemptStatus.SETTLED: frozenset(),
 }
 

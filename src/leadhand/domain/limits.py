@@ -85,7 +85,8 @@ class Limits(Value):
     ``batch_size`` makes subtasks go in groups of that size. ``budget_nanousd`` is in nano-dollars, ``timeout_s`` in
     seconds from the start of the run, ``attempt_timeout_s`` in seconds for one attempt. ``max_turns`` caps the model
     calls of one attempt, ``max_repairs`` how often a malformed thought or result is asked for again, ``max_retries``
-    how often a transient failure of a thought, or of a subtask without a tool, is tried again.
+    how often a transient failure of a thought, or of a subtask without a tool, is tried again. ``approval_timeout_s``
+    is how long a question to a person stands before silence is a no (None: for ever).
     """
 
     max_steps: int = Field(default=3, ge=1, le=100)
@@ -97,6 +98,7 @@ class Limits(Value):
     max_output_tokens: int = Field(default=2_000, ge=1)
     timeout_s: float | None = Field(default=1_800.0, gt=0)
     attempt_timeout_s: float = Field(default=300.0, gt=0)
+    approval_timeout_s: float | None = Field(default=None, gt=0)
     max_turns: int = Field(default=8, ge=1)
     max_repairs: int = Field(default=2, ge=0)
     max_retries: int = Field(default=2, ge=0)

@@ -44,7 +44,9 @@ class ModelChoice(Value):
 class RunDefinition(Value):
     """Everything a run is pinned to when it starts: resuming it tomorrow, elsewhere, uses this and not what is newer.
 
-    ``held_back`` is the allowance kept for composing the answer, whatever the workers spend.
+    ``approve`` is the policy for calls that need a person's yes, ``approve_rules`` what holds for some of them instead
+    (see :func:`~leadhand.domain.approval.policy_of`). ``held_back`` is the allowance kept for composing the answer,
+    whatever the workers spend.
     """
 
     request: str
@@ -54,6 +56,7 @@ class RunDefinition(Value):
     tools: tuple[ToolSpec, ...] = ()
     limits: Limits = Limits()
     approve: ApprovalPolicy = ApprovalPolicy.ASK
+    approve_rules: dict[str, ApprovalPolicy] = {}
     offline: bool = False
     detached: bool = False
     held_back: Amount = NOTHING

@@ -25,6 +25,9 @@ from .value import Json
 from .work_order import OutOfReach, Subtask, WorkOrder
 from .work_result import ResultData, WorkResult
 
+INDETERMINATE = "indeterminate"
+"""The type of the failure of a ``once`` call whose end nobody saw."""
+
 
 class SubtaskState(NamedTuple):
     """What became of one subtask. ``event_ids`` are its own evidence and no other's.
@@ -70,7 +73,10 @@ class ModelTurn(NamedTuple):
 
 
 class ToolEvidence(NamedTuple):
-    """A finished tool call, as the lineage of an attempt remembers it: the proof that it was made."""
+    """A finished tool call, as the lineage of an attempt remembers it: the proof that it was made.
+
+    ``by`` names the person on whose word it rests, where nobody saw it end.
+    """
 
     call_id: str
     tool: str
@@ -82,6 +88,7 @@ class ToolEvidence(NamedTuple):
     sources: tuple[Source, ...] = ()
     sample: bool = False
     failure: Failure | None = None
+    by: str = ""
 
 
 class BegunCall(NamedTuple):
@@ -145,6 +152,16 @@ class AssignmentState(NamedTuple):
         return self.attempt is None
 
     @property
+    def doubts(self) -> list[BegunCall]:
+        """Calls with effect ``once`` that began and whose end nobody saw."""
+        unheard = [call for call in self.begun if call.effect is Effect.ONCE]
+        return unheard + [
+            BegunCall(call_id=call.call_id, tool=call.tool, args=call.args, effect=call.effect)
+            for call in self.evidence
+            if call.effect is Effect.ONCE and call.failure is not None and call.failure.type == INDETERMINATE
+        ]
+
+    @property
     def evidence(self) -> list[ToolEvidence]:
         """The finished tool calls of the lineage."""
         return [call for call in self.calls if isinstance(call, ToolEvidence)]
@@ -157,7 +174,7 @@ class RunState:
     The maps are flat, by key, so that one event touches one entry of each, however many subtasks there are:
     ``ready`` (may be handed out), ``doomed`` (needs something that failed: key → cause), ``unsettled`` (returned, not
     judged), ``retrying`` (settled for another try), ``live`` (scheduled or running), ``parked``. ``reserved`` holds, by
-    attempt, what each of its open model calls may still cost.
+    attempt, what each of its open model calls may still cost; ``allowed`` the tools that a person allowed for good.
     """
 
     run_id: str
@@ -180,6 +197,7 @@ class RunState:
     retrying: dict[str, None] = field(default_factory=dict[str, None])
     cannot: tuple[OutOfReach, ...] = ()
     approvals: dict[str, Approval] = field(default_factory=dict[str, Approval])
+    allowed: dict[str, str] = field(default_factory=dict[str, str])
     spent: Amount = NOTHING
     input_tokens: int = 0
     output_tokens: int = 0

@@ -30,6 +30,7 @@ class ApprovalPolicy(StrEnum):
 class ToolSpec(Value):
     """A tool as a run pins it: enough to plan with, to check arguments against and to find its code again.
 
+    ``toolset`` names the group it belongs to, ``cost_usd`` what a call costs, for whoever is asked to allow it.
     ``parameters`` is the JSON schema (draft 2020-12) of the arguments, an object. ``timeout_s`` bounds one call in
     seconds; ``retries`` is how often a ``transient`` failure of it is tried again. ``approval`` is the tool's own wish;
     None leaves it to the run's policy. ``import_path`` (``module:name``) and ``fingerprint`` say which code it was.
@@ -42,6 +43,8 @@ class ToolSpec(Value):
     timeout_s: float = 30.0
     retries: int = 2
     approval: ApprovalPolicy | None = None
+    toolset: str = ""
+    cost_usd: float | None = None
     import_path: str = ""
     fingerprint: str = ""
 

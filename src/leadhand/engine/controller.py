@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import partial
 
 from leadhand.domain import commands as do
-from leadhand.domain.approval import Approval
+from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.decisions import decide, due, standstill
 from leadhand.domain.errors import Failure, FailureClass, Fenced
 from leadhand.domain.events import AnyEvent, AssignmentIssued, AttemptScheduled, Entry, RunResumed
@@ -23,6 +23,7 @@ from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.thoughts import thought_faults
 from leadhand.engine.log import RunLog
+from leadhand.engine.questions import question
 from leadhand.engine.recovery import lost_attempts
 from leadhand.flows.flow import Flow
 from leadhand.ports import Clock, ContextStore, Dispatcher, Work
@@ -147,23 +148,19 @@ class Controller:
         return wanted or list(self._flow.next(state)) or standstill(state)
 
     def _approvals(self, state: RunState) -> Iterable[do.Command]:
-        """Questions to people that parked attempts wait for and nobody has put yet."""
+        """Questions to people that parked attempts wait for and nobody has put yet, and those that have expired."""
+        now = self._clock.now()
+        for approval in state.approvals.values():
+            if approval.status is ApprovalStatus.PENDING and approval.expires_at and approval.expires_at <= now:
+                yield do.ExpireApproval(approval_id=approval.approval_id)
         for key in state.parked:
             attempt = state.assignments[key].attempt
             for call in attempt.open_calls if attempt is not None else ():
                 asked = state.approvals.get(call.call_id)
-                if attempt is None or call.kind != "approval" or (asked and asked.attempt == attempt.attempt):
+                if attempt is None or call.kind not in ("approval", "effect"):
                     continue
-                if call.call_id not in attempt.answers:
-                    yield do.AskApproval(
-                        approval=Approval(
-                            approval_id=call.call_id,
-                            attempt=attempt.attempt,
-                            tool=call.tool,
-                            args=call.args,
-                            effect=state.tools[call.tool].effect,
-                        )
-                    )
+                if (asked is None or asked.attempt != attempt.attempt) and call.call_id not in attempt.answers:
+                    yield do.AskApproval(approval=question(state, key, attempt.attempt, call, now))
 
     # --- acting ------------------------------------------------------------------------------------------------------
 
@@ -201,10 +198,15 @@ class Controller:
                 self._dispatcher.start(work_of(self._state, self._flow, key))
 
     def _seconds_left(self) -> float | None:
-        deadline = self._state.deadline
-        if deadline is None or self._state.status is not RunStatus.RUNNING:
-            return None
-        return max(0.0, (deadline - self._clock.now()) / timedelta(seconds=1))
+        """Until something is due that no event announces: the run's deadline, or the end of a question."""
+        ends = [
+            approval.expires_at
+            for approval in self._state.approvals.values()
+            if approval.expires_at is not None and approval.status is ApprovalStatus.PENDING
+        ]
+        if self._state.deadline is not None and self._state.status is RunStatus.RUNNING:
+            ends.append(self._state.deadline)
+        return max(0.0, (min(ends) - self._clock.now()) / timedelta(seconds=1)) if ends else None
 
 
 def work_of(state: RunState, flow: Flow, key: str) -> Work:
@@ -226,6 +228,7 @@ def work_of(state: RunState, flow: Flow, key: str) -> Work:
         brief=flow.brief(state, assignment.assignment),
         calls=assignment.calls,
         compacted=assignment.compacted,
+        allowed=frozenset(state.allowed),
         subtask=subtask.subtask if subtask is not None else None,
         needs=needs,
         faults=None if subtask is not None else partial(thought_faults, state, assignment.assignment),

@@ -14,7 +14,7 @@ from pydantic_core import to_json, to_jsonable_python
 from leadhand.domain.errors import Failure, FailureClass, ToolError
 from leadhand.domain.events import ToolCallBegan, ToolCallReturned
 from leadhand.domain.evidence import indeterminate
-from leadhand.domain.tool import ApprovalPolicy, Effect, ToolReturn, ToolSpec
+from leadhand.domain.tool import Effect, ToolReturn, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.engine.gate import argument_faults
 from leadhand.engine.log import RunLog
@@ -164,21 +164,6 @@ def returned_value(value: object) -> ToolReturn:
             raise ToolError(str(rest.get("message", "the tool reports an error")), type="tool_error")
         case _:
             return returned
-
-
-def denied(tool: ToolSpec, policy: ApprovalPolicy) -> bool | None:
-    """Whether a call is denied unasked (True), allowed unasked (False), or a person is to be asked (None).
-
-    A tool's own ``never`` or ``auto`` wins; a call with effect ``once`` asks unless told otherwise.
-    """
-    wish = tool.approval
-    if wish is ApprovalPolicy.NEVER:
-        return True
-    if wish is ApprovalPolicy.AUTO or (wish is None and tool.effect is not Effect.ONCE):
-        return False
-    if policy is ApprovalPolicy.ASK:
-        return None
-    return policy is ApprovalPolicy.NEVER
 
 
 def _failure(message: str, type_: str, class_: FailureClass, next_action: str = "") -> Failure:

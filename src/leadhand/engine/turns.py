@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from leadhand.domain.approval import policy_of
 from leadhand.domain.assignment import OpenCall
 from leadhand.domain.conversation import Message, ModelReply, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import ConversationCompacted
+from leadhand.domain.evolve_calls import NOBODY
 from leadhand.domain.ids import model_call_id, tool_call_id
 from leadhand.domain.state import Answered
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.engine.conversation import Conversation, Done, Turn
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import Ask, ModelCalls
-from leadhand.engine.tool_calls import Outcome, ToolCalls, denied
+from leadhand.engine.tool_calls import Outcome, ToolCalls
 from leadhand.ports import ModelError, Work
 
 GIVE_UP = "give_up"
@@ -128,7 +130,14 @@ class Turns:
     def _must_ask(self, turn: Turn, position: int, tool: ToolSpec) -> bool:
         """Whether a person has to be asked before a call, and has not answered yet."""
         answered = self._call_id(turn, position) in self._work.attempt.answers
-        return not answered and denied(tool, self._work.definition.approve) is None
+        return not answered and self._policy(tool) is ApprovalPolicy.ASK
+
+    def _policy(self, tool: ToolSpec) -> ApprovalPolicy:
+        definition = self._work.definition
+        policy = policy_of(tool, definition.approve, definition.approve_rules)
+        if policy is ApprovalPolicy.ASK and tool.name in self._work.allowed:
+            return ApprovalPolicy.AUTO
+        return policy
 
     async def _one(self, turn: Turn, position: int, call: ToolCall) -> None:
         """Make one call, or refuse it; what it comes to is in the turn."""
@@ -144,9 +153,9 @@ class Turns:
             turn.done[position] = _refused(call_id, call.name, "the arguments are no JSON object", "bad_arguments")
             return
         answer = self._work.attempt.answers.get(call_id)
-        denial = denied(tool, self._work.definition.approve) if answer is None else not answer.ok
+        denial = self._policy(tool) is ApprovalPolicy.NEVER if answer is None else not answer.ok
         if denial:
-            reason = _denial(answer, self._work.definition.approve)
+            reason = _denial(answer, tool)
             turn.done[position] = _refused(call_id, call.name, reason, "denied", FailureClass.REJECTED)
             return
         args = call.arguments if answer is None or answer.args is None else answer.args
@@ -161,13 +170,15 @@ class Turns:
         turn.done[position] = _done(outcome, tool.name)
 
 
-def _denial(answer: Answered | None, policy: ApprovalPolicy) -> str:
+def _denial(answer: Answered | None, tool: ToolSpec) -> str:
     """Why a call is not made, for the model and for the gap that names it."""
+    if answer is not None and answer.content == NOBODY:
+        return f"it needs a person's yes, and {NOBODY}"
     if answer is not None:
         return f"a person denied it: {answer.content}" if answer.content else "a person denied it"
-    if policy is ApprovalPolicy.NEVER:
-        return "it needs a person's yes, and the run was started with --approve never"
-    return "the tool is never to be called"
+    if tool.approval is ApprovalPolicy.NEVER:
+        return "the tool is never to be called"
+    return "it needs a person's yes, and the run was started with --approve never"
 
 
 def _refused(call_id: str, tool: str, message: str, type_: str, class_: FailureClass = FailureClass.INVALID) -> Done:

@@ -33,6 +33,8 @@ class Tool(Generic[_P, _R]):
         timeout: float = 30.0,
         retries: int = 2,
         approval: ApprovalPolicy | str | None = None,
+        toolset: str = "",
+        cost_usd: float | None = None,
     ) -> None:
         self.function = function
         self.source: str | None = None
@@ -42,6 +44,10 @@ class Tool(Generic[_P, _R]):
             raise UsageError(
                 f"{self.name!r} cannot be the name of a tool",
                 'Give it a name of letters, digits and underscores: @tool(name="hotel_tool").',
+            )
+        if cost_usd is not None and not cost_usd >= 0:
+            raise UsageError(
+                f"the tool {self.name} has cost_usd={cost_usd:g}", "Give what a call costs in US dollars, 0 or more."
             )
         if timeout <= 0 or retries < 0:
             raise UsageError(
@@ -53,6 +59,8 @@ class Tool(Generic[_P, _R]):
         self._approval = None if approval is None else _member(ApprovalPolicy, approval, self.name, "approval")
         self._timeout_s = timeout
         self._retries = retries
+        self._toolset = toolset
+        self._cost_usd = cost_usd
         self.__doc__ = function.__doc__
         self.__name__ = self.name
 
@@ -91,6 +99,8 @@ class Tool(Generic[_P, _R]):
             timeout_s=self._timeout_s,
             retries=self._retries,
             approval=self._approval,
+            toolset=self._toolset,
+            cost_usd=self._cost_usd,
             import_path=f"{self.source or self.function.__module__}:{self.function.__qualname__}",
             fingerprint=_fingerprint(self.function),
         )
@@ -164,6 +174,8 @@ def tool(
     timeout: float = 30.0,
     retries: int = 2,
     approval: ApprovalPolicy | str | None = None,
+    toolset: str = "",
+    cost_usd: float | None = None,
 ) -> Callable[[Callable[_P, _R]], Tool[_P, _R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
     """Make a tool of a function, sync or async.
@@ -177,6 +189,8 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
     :param timeout: seconds for one call.
     :param retries: how often a transient failure is tried again.
     :param approval: ``ask``, ``auto`` or ``never``; not given, the run's policy decides.
+    :param toolset: the group it belongs to, for rules on which calls ask.
+    :param cost_usd: what a call costs in US dollars: shown to whoever is asked to allow it.
 
     Raises :class:`~leadhand.domain.errors.UsageError` for a policy or name that cannot be.
     """

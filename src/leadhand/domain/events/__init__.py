@@ -17,8 +17,10 @@ from leadhand.domain.value import Value
 
 from .base import Happened, Kind
 from .decisions import (
+    ApprovalExpired,
     ApprovalRequested,
     AssignmentIssued,
+    AttemptHeld,
     AttemptLost,
     AttemptScheduled,
     AttemptSettled,
@@ -48,6 +50,7 @@ from .requests import (
     ApprovalAnswered,
     CancelRequested,
     ChildAnswered,
+    EffectAnswered,
     PauseRequested,
     Request,
     ResumeRequested,
@@ -65,6 +68,8 @@ AnyEvent = (
     | SubtaskBlocked
     | OrderReviewed
     | ApprovalRequested
+    | ApprovalExpired
+    | AttemptHeld
     | RunPaused
     | RunWaiting
     | RunResumed
@@ -81,6 +86,7 @@ AnyEvent = (
     | PauseRequested
     | ResumeRequested
     | ApprovalAnswered
+    | EffectAnswered
     | ChildAnswered
 )
 Event = Annotated[AnyEvent, Field(discriminator="type")]
@@ -119,8 +125,10 @@ __all__ = [
     "UPCASTERS",
     "AnyEvent",
     "ApprovalAnswered",
+    "ApprovalExpired",
     "ApprovalRequested",
     "AssignmentIssued",
+    "AttemptHeld",
     "AttemptLost",
     "AttemptParked",
     "AttemptReturned",
@@ -130,6 +138,7 @@ __all__ = [
     "CancelRequested",
     "ChildAnswered",
     "ConversationCompacted",
+    "EffectAnswered",
     "Entry",
     "Event",
     "Happened",

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from leadhand.domain.approval import Approval
-from leadhand.domain.assignment import Assignment
+from leadhand.domain.assignment import Assignment, OpenCall
 from leadhand.domain.errors import Failure
 from leadhand.domain.review import Review
 from leadhand.domain.run import CitedSource, Gap, RunDefinition, RunStatus
@@ -137,6 +137,26 @@ class ApprovalRequested(Happened):
     @property
     def subject(self) -> str:
         return self.approval.attempt
+
+
+class ApprovalExpired(Happened):
+    """Nobody answered in time: that is a no."""
+
+    type: Literal["approval_expired"] = "approval_expired"
+    approval_id: str
+
+
+class AttemptHeld(Happened):
+    """A returned attempt is parked: a call of it with effect ``once`` had begun, and a person has to say what came of
+    it before anything goes on."""
+
+    type: Literal["attempt_held"] = "attempt_held"
+    attempt: str
+    open_calls: tuple[OpenCall, ...]
+
+    @property
+    def subject(self) -> str:
+        return self.attempt
 
 
 class RunPaused(Happened):

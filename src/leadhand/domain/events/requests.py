@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+from leadhand.domain.value import Json
+
 from .base import Happened, Kind
 
 
@@ -34,7 +36,10 @@ class ResumeRequested(Request):
 
 
 class ApprovalAnswered(Request):
-    """A person's word on a call. ``args_hash`` must be that of the arguments shown; ``args`` replaces them."""
+    """A person's word on a call. ``args_hash`` must be that of the arguments shown; ``args`` replaces them.
+
+    ``always``: yes to every call of this tool in this run.
+    """
 
     type: Literal["approval_answered"] = "approval_answered"
     approval_id: str
@@ -42,6 +47,20 @@ class ApprovalAnswered(Request):
     args_hash: str
     args: dict[str, Any] | None = None
     reason: str = ""
+    always: bool = False
+
+
+class EffectAnswered(Request):
+    """A person's word on a call whose end nobody saw.
+
+    ``happened``: it counts as made, with ``summary`` and ``raw`` as its result. Otherwise it may be made again.
+    """
+
+    type: Literal["effect_answered"] = "effect_answered"
+    approval_id: str
+    happened: bool
+    summary: str = ""
+    raw: Json = None
 
 
 class ChildAnswered(Request):

@@ -1,0 +1,46 @@
+"""Questions to people: what they are shown of a call before they answer."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+
+from leadhand.domain.approval import Approval
+from leadhand.domain.assignment import OpenCall
+from leadhand.domain.state import RunState
+from leadhand.domain.value import Json
+from leadhand.domain.work_order import result_reference
+
+
+def question(state: RunState, key: str, attempt: str, call: OpenCall, now: datetime) -> Approval:
+    """The question that an open call of a parked attempt puts, with all that a person needs to answer it."""
+    tool = state.tools[call.tool]
+    subtask = state.subtasks.get(key)
+    limit = state.definition.limits.approval_timeout_s if call.kind == "approval" else None
+    return Approval(
+        approval_id=call.call_id,
+        kind="effect" if call.kind == "effect" else "call",
+        attempt=attempt,
+        tool=call.tool,
+        args=call.args,
+        effect=tool.effect,
+        asked_for=subtask.subtask.name if subtask is not None else key,
+        origins={name: _origin(state, key, name, value) for name, value in call.args.items()},
+        cost_usd=tool.cost_usd,
+        expires_at=None if limit is None else now + timedelta(seconds=limit),
+    )
+
+
+def _origin(state: RunState, key: str, name: str, value: Json) -> str:
+    """Where an argument came from: the request itself, a result, the lead's plan, or the worker's model."""
+    said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if said and said.casefold() in state.definition.request.casefold():
+        return "the request"
+    subtask = state.subtasks.get(key)
+    planned = subtask.subtask.args.get(name) if subtask is not None else None
+    reference = result_reference(planned)
+    if reference is not None:
+        return f"the result of {reference[0]} ({reference[1]})"
+    if subtask is not None and name in subtask.subtask.args and planned == value:
+        return "the lead's plan"
+    return "the worker's model"
