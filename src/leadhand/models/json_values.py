@@ -21,7 +21,7 @@ def decode_json(written: str | bytes, *, finite: bool = False) -> Any:
     """
     try:
         return from_json(written, allow_inf_nan=not finite)
-    except ValueError:
+    except (ValueError, TypeError):  # TypeError: a text that holds half a surrogate pair
         pass
     # The fast parser is also the strict one: what it refuses may still be an answer.
     text = written if isinstance(written, str) else written.decode("utf-8", "replace")
