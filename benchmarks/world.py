@@ -48,7 +48,7 @@ class ScriptedLead:
         else:
             facts = json.loads(request.messages[1].text)  # type: ignore[union-attr]
             verdicts = [{"subtask": piece["subtask"], "verdict": "accept"} for piece in facts["subtasks"]]
-            value = {"verdicts": verdicts, "complete": True}
+            value: dict[str, Any] = {"verdicts": verdicts, "complete": True}
             if facts["compose"]:
                 value["answer"] = "All pieces are there."
         return ModelReply(message=AssistantMessage(), value=value, usage=Usage(nanousd=0))
@@ -75,7 +75,7 @@ async def carry_out(store: ContextStore, count: int, seconds: float) -> RunState
     clock = SystemClock()
     toolbox = Toolbox([piece(seconds)])
     redactor = Redactor()
-    host = Host(store, ModelCalls(ScriptedLead(count), clock), ToolCalls(toolbox, _no_web, clock), redactor)
+    host = Host(store, ModelCalls(ScriptedLead(count), store, clock), ToolCalls(toolbox, _no_web, clock), redactor)
     dispatcher = LocalDispatcher(host, clock)
     definition = RunDefinition(
         request="benchmark",

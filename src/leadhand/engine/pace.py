@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from leadhand.engine.slots import outside
 from leadhand.ports import Clock, ContextStore
 
-FIRST_LIMIT = 256
-"""Calls at once of a model that has not yet refused any; the run's own workers are fewer by default."""
+FIRST_LIMIT = 1_024
+"""Calls at once of a model that has not yet refused any; before that, a run's number of workers bounds them."""
 LARGEST_LIMIT = 4_096
 LONGEST_HOLD_S = 3_600.0
 """The longest that one answer is believed when it asks to be left alone, in seconds."""

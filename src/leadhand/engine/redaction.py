@@ -28,10 +28,11 @@ _PATTERNS = (
 )
 _MARKS = (
     *("sk-", "gsk_", "aiza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "akia", "xox", "lh_", "bearer", "private key"),
-    *("apikey", "api_key", "api-key", "authorization", "passw", "secret", "_token", "-token", "accesstoken"),
-    *("refreshtoken", "privatekey", "private_key", "private-key"),
+    *("apikey", "api_key", "api-key", "authorization", "passw", "secret"),
+    *("accesstoken", "access_token", "access-token", "refreshtoken", "refresh_token", "refresh-token"),
+    *("privatekey", "private_key", "private-key"),
 )
-"""In lower case: what any text that the patterns or the names match must hold."""
+"""In lower case: what any text that the patterns or the names match must hold; no field of an event is called so."""
 
 SHORTEST_SECRET = 8
 """Known values shorter than this, in characters, are not searched for: they would blot out ordinary words."""

@@ -120,7 +120,10 @@ class Turns:
             elif not held or tool is None or tool.effect is Effect.PURE:
                 now.append((position, call))
             # else: it has an effect, and stands after a call that may yet be denied: it waits with it
-        await asyncio.gather(*(self._one(turn, position, call) for position, call in now))
+        if len(now) == 1:  # as with most replies: it needs no task of its own
+            await self._one(turn, *now[0])
+        else:
+            await asyncio.gather(*(self._one(turn, position, call) for position, call in now))
         if held:
             raise Parked(tuple(held))
 
