@@ -56,6 +56,7 @@ def _succeed(future: asyncio.Future[Any], result: object) -> None:
 def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
     if not future.done():
         future.set_exception(error)
+        _heard(future)
 
 
 class Service(threading.Thread):
@@ -98,7 +99,16 @@ def failed(error: BaseException) -> asyncio.Future[Any]:
     """What a call answers that failed before it began to wait."""
     future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     future.set_exception(error)
+    _heard(future)
     return future
+
+
+def _heard(future: asyncio.Future[Any]) -> None:
+    """Keep asyncio from complaining of an error that nobody awaits.
+
+    Who appends without waiting for the commit relies on a later append of theirs, which meets the same error.
+    """
+    future.exception()
 
 
 def closed_error() -> StoreError:

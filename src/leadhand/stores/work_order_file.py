@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import threading
 from pathlib import Path
@@ -11,12 +12,16 @@ from pathlib import Path
 from leadhand.domain.document import work_order, work_state
 from leadhand.domain.state import RunState
 
+LOGGER = logging.getLogger("leadhand")
 INTERVAL_S = 0.2
 """The file is written at most this often, in seconds, and always at the end: a large order changes quickly."""
 
 
 class WorkOrderFile:
-    """Keeps ``<folder>/<run_id>/work_order.json`` up to date with the committed state of one run."""
+    """Keeps ``<folder>/<run_id>/work_order.json`` up to date with the committed state of one run.
+
+    Where it cannot be written (the disk is full), a warning says so, once, and the run goes on: the log has it all.
+    """
 
     def __init__(self, folder: Path, run_id: str) -> None:
         self._path = folder / run_id / "work_order.json"
@@ -24,6 +29,7 @@ class WorkOrderFile:
         self._written = -1
         self._task: asyncio.Task[None] | None = None
         self._writing = threading.Lock()
+        self._failed = False
 
     def note(self, state: RunState) -> None:
         """Take note of a committed state; it will be written soon."""
@@ -52,11 +58,23 @@ class WorkOrderFile:
             "work_orders": [work_order(order) for order in state.orders.values()],
             "work_states": [work_state(state, order) for order in state.orders.values()],
         }
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        draft = self._path.with_suffix(".json.tmp")
         with self._writing:  # the last write may come while an earlier one is still on its thread
             if state.seq <= self._written:
                 return
-            draft.write_text(json.dumps(document, ensure_ascii=False, indent=1), encoding="utf-8")
-            os.replace(draft, self._path)
+            try:
+                self._replace(json.dumps(document, ensure_ascii=False, indent=1))
+            except OSError as error:
+                if not self._failed:
+                    LOGGER.warning("cannot write %s: %s; the run goes on without it", self._path, error.strerror)
+                self._failed = True
             self._written = state.seq
+
+    def _replace(self, text: str) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        draft = self._path.with_suffix(".json.tmp")
+        try:
+            draft.write_text(text, encoding="utf-8")
+            os.replace(draft, self._path)
+        except OSError:
+            draft.unlink(missing_ok=True)  # half a file would only take up room
+            raise

@@ -26,7 +26,7 @@ from leadhand.domain.events import Entry
 from .connection import Connection, Database, Hold, TryAgain, Unstorable
 from .schema import VERSION, migrate, version_of
 from .threads import Service, Wakeups, alike, closed_error, failed
-from .transaction import LogTransaction, Operation
+from .transaction import LogTransaction, Operation, Release
 
 Argument = TypeVar("Argument")
 
@@ -35,6 +35,9 @@ BATCH = 512
 
 TRIES = 5
 """How often a transaction that met another is tried, in all."""
+
+RETRY_S = 1.0
+"""How long, in seconds, until what is owed to a database that could not be written is tried again."""
 
 Publish = Callable[[dict[str, list[Entry]], Wakeups], None]
 
@@ -63,6 +66,8 @@ class Writer:
         self._door = threading.Lock()  # nothing may be queued behind the None that ends the thread
         self._closed: StoreError | None = None
         self._thread: Service | None = None
+        # Runs we let go of in vain, on a full disk for example. We live, so until that is written nobody may have them.
+        self._owed: list[Release] = []
 
     async def open(self) -> None:
         """Open the database, bring it to today's schema and take the hold. Raises StoreError, ConfigurationError."""
@@ -111,7 +116,7 @@ class Writer:
             going_on = True
             while going_on:
                 batch, going_on = self._next_batch()
-                if batch:
+                if batch or self._owed:
                     self._commit(batch)
             self._let_go()
         finally:
@@ -144,9 +149,12 @@ class Writer:
         return connection
 
     def _next_batch(self) -> tuple[list[Waiting], bool]:
-        """What is queued, at least one write, and whether there will be more."""
+        """What is queued, at least one write unless some are owed, and whether there will be more."""
         batch: list[Waiting] = []
-        item = self._queue.get()
+        try:
+            item = self._queue.get(timeout=RETRY_S if self._owed else None)
+        except Empty:
+            return batch, True
         while item is not None:
             batch.append(item)
             if len(batch) == BATCH:
@@ -160,16 +168,19 @@ class Writer:
     def _commit(self, batch: list[Waiting]) -> None:
         """Write a batch and tell those who wait what became of it."""
         wakeups = Wakeups()
+        owed = self._owed
         try:
-            outcomes, committed = self._transact([write for write, _ in batch])
+            outcomes, committed = self._transact([*owed, *(write for write, _ in batch)])
+            outcomes, self._owed = outcomes[len(owed) :], []
         except Unstorable as error:
             if len(batch) > 1:  # the fault of one write, so the others shall not suffer
                 for waiting in batch:
                     self._commit([waiting])
                 return
-            outcomes, committed = [error], dict[str, list[Entry]]()
+            outcomes, committed = [error for _ in batch], dict[str, list[Entry]]()
         except StoreError as error:
             outcomes, committed = [alike(error) for _ in batch], {}
+            self._owed = [*owed, *(write for write, _ in batch if isinstance(write, Release))]
         except Exception as error:  # a fault of ours: those who wait must hear of it rather than wait for ever
             what = StoreError(f"{self._database.name}: {type(error).__name__}: {error}", "please report this")
             what.__cause__ = error

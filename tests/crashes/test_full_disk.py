@@ -1,0 +1,202 @@
+"""A disk that is full in the middle of a run: it is said, nothing committed is lost, and the run goes on afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import gc
+import os
+import resource
+import shutil
+import sqlite3
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from leadhand import Leadhand, RunStatus, StoreError, Tool, ToolContext, ToolReturn, tool
+from leadhand.domain.evolve import replay
+from leadhand.domain.lifecycle import SubtaskStatus
+from leadhand.stores import sqlite, work_order_file
+from leadhand.stores.opening import open_store
+from leadhand.testing.scripted_model import ScriptedModel, plans, says, subtask
+
+COUNT = 60
+EACH = 30_000
+"""Bytes that each piece returns: all of them together are more than there is room for."""
+ROOM = 800_000
+NEEDED = 10_000_000
+
+
+@dataclass
+class Disk:
+    """A directory with a database and a home, on a disk without room for the whole run, until ``more`` is called."""
+
+    folder: Path
+    more: Callable[[], None]
+    words: str
+    """What a person is told once there is no room."""
+    lasting: bool = True
+    """Whether the connections that found it full are of any use once there is room."""
+    calls: list[str] = field(default_factory=list[str])
+
+    @property
+    def url(self) -> str:
+        return f"sqlite:///{self.folder / 'leadhand.db'}"
+
+    def lead(self) -> Leadhand:
+        models = ScriptedModel(
+            plan=lambda _: plans(*(subtask(f"piece_{n}", "piece", n=n) for n in range(COUNT))),
+            compose=lambda _: says("all there"),
+            lenient=True,
+        )
+        home = self.folder / "home"
+        return Leadhand(models=models, tools=[self._piece], home=home, database=self.url, max_workers=3)
+
+    @property
+    def _piece(self) -> Tool[..., Any]:
+        @tool
+        async def piece(n: int, context: ToolContext) -> ToolReturn:
+            """Do piece n, which is large."""
+            self.calls.append(context.call_id.partition("/")[2])
+            return ToolReturn(raw={"n": n, "large": Random(n).randbytes(EACH // 2).hex()}, summary=f"piece {n}")
+
+        return piece
+
+
+@contextmanager
+def limited_files(folder: Path) -> Generator[Disk]:
+    """No file of this process may be longer than so much: a disk that fails, for want of a better."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def limit(size: int) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+
+    limit(ROOM)
+    try:
+        yield Disk(folder, lambda: limit(soft), "the disk of {name} failed: ")
+    finally:
+        limit(soft)
+
+
+@contextmanager
+def small_disk(folder: Path) -> Generator[Disk]:
+    """A real one, in memory; only root may mount it."""
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={NEEDED}", "leadhand-test", str(folder)]
+    if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("no file system may be mounted here")
+    try:
+        filler = folder / "filler"
+        filler.write_bytes(bytes(shutil.disk_usage(folder).free - ROOM))
+        yield Disk(folder, filler.unlink, "the disk of {name} is full")
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@contextmanager
+def few_pages(folder: Path) -> Generator[Disk]:
+    """SQLite itself finds no room for another page."""
+    session = sqlite.session
+    pages = [ROOM // 4_096]
+
+    def limited(path: Path | str) -> sqlite3.Connection:
+        connection = session(path)
+        connection.execute(f"PRAGMA max_page_count = {pages[-1]}")
+        return connection
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite, "session", limited)
+        yield Disk(folder, lambda: pages.append(NEEDED), "the disk of {name} is full", lasting=False)
+
+
+DISKS = [limited_files, small_disk, few_pages]
+
+
+@pytest.fixture(params=DISKS, ids=[disk.__name__ for disk in DISKS])
+def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    with request.param(folder) as made:
+        yield made
+
+
+async def test_it_is_said_and_afterwards_the_run_goes_on(disk: Disk) -> None:
+    lead = disk.lead()
+    run = await lead.start("do the pieces")
+    with pytest.raises(StoreError) as full:
+        await run.answer()
+    assert disk.words.format(name=disk.folder / "leadhand.db") in full.value.what
+    assert full.value.how
+
+    disk.more()
+    async with aclosing(await open_store(disk.url)) as store:
+        log = await store.read(run.run_id)
+    state = replay(run.run_id, log)
+    completed = {key for key, subtask in state.subtasks.items() if subtask.status is SubtaskStatus.COMPLETED}
+    assert 0 < len(completed) < COUNT, "it was to be full in the middle"
+    before = len(disk.calls)
+    if not disk.lasting:
+        await lead.aclose()
+        lead = disk.lead()
+    answer = await (await lead.resume(run.run_id)).answer()
+    store = (await lead.runtime()).store
+    assert (await store.read(run.run_id))[: len(log)] == log
+    await lead.aclose()
+
+    assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, "all there")
+    again = [call for call in disk.calls[before:] if call.partition("/")[0] in completed]
+    assert not again, "a completed subtask was carried out again"
+    assert set(Counter(disk.calls)) == {f"wo-001.{n}/t0/c0" for n in range(COUNT)}
+
+
+@pytest.mark.parametrize("disk", [limited_files, small_disk], indirect=True, ids=lambda disk: disk.__name__)
+async def test_a_run_that_could_not_be_let_go_of_is_free_once_there_is_room(disk: Disk) -> None:
+    """The process lives on, and writes nothing more: others must not have to wait for its end."""
+    lead = disk.lead()
+    run = await lead.start("do the pieces")
+    with pytest.raises(StoreError):
+        await run.answer()
+    disk.more()
+    async with aclosing(disk.lead()) as other:
+        store = (await other.runtime()).store
+        while not (await store.run(run.run_id)).orphan:  # noqa: ASYNC110 (a thread of the first one makes it so)
+            await asyncio.sleep(0.01)
+        answer = await (await other.resume(run.run_id)).answer()
+    await lead.aclose()
+    assert answer.status is RunStatus.SUCCEEDED
+
+
+async def test_the_work_order_for_people_may_be_impossible_to_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(work_order_file.os, "replace", full)
+    disk = Disk(tmp_path, lambda: None, "")
+    async with disk.lead() as lead:
+        answer = await lead.run("do the pieces")
+    assert answer.status is RunStatus.SUCCEEDED
+    assert list((tmp_path / "home" / "runs").glob("*/*")) == []
+    (warning,) = [record.getMessage() for record in caplog.records if "work_order.json" in record.getMessage()]
+    assert "No space left on device" in warning
+
+
+async def test_nothing_is_said_of_it_behind_the_back_of_who_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Appends that nobody awaits fail with the others; one error is enough, and asyncio's own words help nobody."""
+    with few_pages(tmp_path) as disk:
+        async with disk.lead() as lead:
+            run = await lead.start("do the pieces")
+            with pytest.raises(StoreError):
+                await run.answer()
+            del run
+    gc.collect()
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
