@@ -235,10 +235,11 @@ class ContextStore(Protocol):
         """
         ...
 
-    async def claim(self, run_id: str) -> int:
+    async def claim(self, run_id: str, *, ended: bool = False) -> int:
         """Become the owner of a run that no living process owns, and return the new epoch.
 
-        Writes ``RunClaimed``. Raises :class:`~leadhand.domain.errors.RunOwned` while its owner lives.
+        Writes ``RunClaimed``. Raises :class:`~leadhand.domain.errors.RunOwned` while its owner lives. A run that is
+        over can be claimed only with ``ended``, by whoever means to reopen it.
         """
         ...
 

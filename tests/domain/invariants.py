@@ -106,6 +106,10 @@ def _check_readiness(state: RunState) -> None:
                 assert key not in state.parked
             case SubtaskStatus.WAITING:
                 assert key in state.parked
+            case SubtaskStatus.COMPLETED if subtask.by:
+                assert assignment is None or assignment.closed
+                assert subtask.data is not None
+                assert subtask.failure is None
             case SubtaskStatus.COMPLETED:
                 assert assignment is not None
                 assert assignment.closed
@@ -152,7 +156,7 @@ def _check_evidence(state: RunState, entries: Sequence[ev.Entry]) -> None:
             match entry.event:
                 case ev.AttemptSettled():
                     assert assignment_of(entry.event.attempt) == subtask.key
-                case ev.SubtaskBlocked():
+                case ev.SubtaskBlocked() | ev.SubtaskResolved():
                     assert entry.event.subtask == subtask.key
                 case _:
                     raise AssertionError(f"{cited} is {entry.event.type}, which says nothing about {subtask.key}")
@@ -177,7 +181,7 @@ def _check_end(state: RunState) -> None:
     assert finished is not None
     assert state.status is finished.status
     assert state.status in ENDED
-    assert due(state) == []
+    assert due(state) == ([do.Honour()] if state.wishes else [])
     assert not [*state.live, *state.parked, *state.unsettled, *state.retrying], "something outlived its run"
     assert state.held == Amount(), "a finished run holds a reservation"
     for command in ANY_COMMAND:

@@ -216,6 +216,22 @@ def person(history: History, pick: Pick) -> None:
     history.write(pick([ev.PauseRequested(by="me"), ev.ResumeRequested(by="me"), ev.ResumeRequested(by="me")]))
 
 
+def wish(history: History, pick: Pick) -> None:
+    """Somebody wants a subtask done again, left out, or gives its result: one that there is, or is not."""
+    key = pick([*history.state.subtasks, "wo-001.7"])
+    history.write(
+        pick(
+            [
+                ev.RetryRequested(by="me"),
+                ev.RetryRequested(by="me", subtasks=(key,)),
+                ev.RetryRequested(by="me", subtasks=(key,), args={"n": 2}),
+                ev.SkipRequested(by="me", subtask=key),
+                ev.ResultSupplied(by="me", subtask=key, summary="I know", raw={"n": 3}),
+            ]
+        )
+    )
+
+
 def cancel(history: History, pick: Pick) -> None:
     if pick([False] * 19 + [True]):
         history.write(ev.CancelRequested(by="me"))
@@ -250,6 +266,7 @@ MOVES: dict[Callable[[History, Pick], None], int] = {
     lose: 1,
     late: 1,
     person: 1,
+    wish: 1,
     cancel: 1,
     take_over: 1,
     time_passes: 1,

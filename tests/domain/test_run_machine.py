@@ -43,6 +43,11 @@ class Explored(RuleBasedStateMachine):
     def an_attempt_comes_to_something(self, data: st.DataObject, move: Any) -> None:
         self._happens(move, data)
 
+    @precondition(lambda self: self.history.state.subtasks)
+    @rule(data=st.data())
+    def somebody_wants_something_of_a_subtask(self, data: st.DataObject) -> None:
+        self._happens(moves.wish, data)
+
     @precondition(lambda self: self.history.live)
     @rule(data=st.data(), move=st.sampled_from([moves.ask_model, moves.call_tool, moves.park]))
     def an_attempt_goes_on(self, data: st.DataObject, move: Any) -> None:

@@ -139,6 +139,12 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         attempt=ATTEMPT,
         open_calls=(OpenCall(call_id="wo-001.0/t0/c0/effect", kind="effect", tool="book", args={"n": 1}),),
     ),
+    events.RunReopened(by="me"),
+    events.RetryGranted(subtasks=("wo-001.0",), args={"n": 2}, data=ResultData(summary="it is two", raw=2), by="me"),
+    events.SubtaskResolved(
+        subtask="wo-001.0", data=ResultData(summary="it is two", raw=2), by="me", reason="I know", failed=True
+    ),
+    events.RequestDeclined(request="retry_requested", reason="no subtask has failed"),
     events.RunPaused(reason="Ctrl-C"),
     events.RunWaiting(reason="one approval"),
     events.RunResumed(),
@@ -217,6 +223,9 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.EffectAnswered(
         by="me", approval_id="wo-001.0/t0/c0/effect", happened=True, summary="it went through", raw={"receipt": 7}
     ),
+    events.RetryRequested(by="me", subtasks=("wo-001.0",), args={"n": 2}),
+    events.SkipRequested(by="me", subtask="wo-001.0", reason="too dear"),
+    events.ResultSupplied(by="me", subtask="wo-001.0", summary="it is two", raw={"n": 2}),
     events.ChildAnswered(by="me", call_id="wo-001.0/t0/c1", ok=True, content="done"),
 )
 

@@ -31,7 +31,7 @@ def next_action(state: RunState, failure: Failure) -> str:
 def more_steps(state: RunState) -> str:
     """What helps where the review wanted more: further orders, if none was left, else a better request."""
     most = state.definition.limits.max_steps
-    if len(state.orders) >= most:
+    if state.steps >= most:
         return f"allow more work orders with --max-steps (it was {most}), and ask again"
     return "ask more precisely"
 

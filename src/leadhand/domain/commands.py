@@ -13,9 +13,20 @@ from .work_order import OutOfReach, WorkOrder
 
 
 class IssueOrder(NamedTuple):
-    """Issue an order: from then on it is immutable."""
+    """Issue an order: from then on it is immutable. ``by`` names the person who asked for it, if one did."""
 
     order: WorkOrder
+    by: str = ""
+
+
+class Honour(NamedTuple):
+    """Decide what becomes of the oldest wish of a person."""
+
+
+class Decline(NamedTuple):
+    """Say why what a person wants done again cannot be."""
+
+    reason: str
 
 
 class RefuseParts(NamedTuple):
@@ -110,6 +121,8 @@ class Finish(NamedTuple):
 
 Command = (
     IssueOrder
+    | Honour
+    | Decline
     | RefuseParts
     | Assign
     | Block

@@ -26,6 +26,7 @@ from .run import ENDED, RunStatus
 from .state import AssignmentState, AttemptState, RunState
 from .thoughts import thought_faults
 from .tool import ApprovalPolicy, Effect
+from .wishes import honour
 from .work_order import WorkOrder, faults
 from .work_result import WorkResult
 
@@ -35,11 +36,15 @@ def decide(state: RunState, command: do.Command, now: datetime) -> list[ev.AnyEv
 
     Raises :class:`~leadhand.domain.commands.Refused` when the state does not allow it.
     """
-    if state.finished is not None:
+    if state.finished is not None and not isinstance(command, do.Honour):
         raise do.Refused("the run is over")
     match command:
         case do.IssueOrder():
-            return _issue_order(state, command.order)
+            return _issue_order(state, command.order, command.by)
+        case do.Honour():
+            return honour(state)
+        case do.Decline():
+            return [ev.RequestDeclined(request="retry_granted", reason=command.reason)]
         case do.RefuseParts():
             return [ev.PartsRefused(parts=command.parts)]
         case do.Assign():
@@ -83,9 +88,11 @@ def decide(state: RunState, command: do.Command, now: datetime) -> list[ev.AnyEv
 
 def due(state: RunState) -> list[do.Command]:
     """What the state calls for by itself: judge, retry, take up what was answered, give up what is doomed."""
+    wished: list[do.Command] = [do.Honour()] if state.wishes else []
     if state.finished is not None:
-        return []
-    wanted: list[do.Command] = [do.Settle(assignment=key) for key in state.unsettled]
+        return wished
+    wanted: list[do.Command] = [*wished]
+    wanted += [do.Settle(assignment=key) for key in state.unsettled]
     wanted += [do.TryAgain(assignment=key) for key in state.retrying]
     if state.status is RunStatus.PAUSED:
         return wanted + ([do.Resume()] if state.resume_wanted else [])
@@ -93,7 +100,7 @@ def due(state: RunState) -> list[do.Command]:
         return [*wanted, do.Pause(reason=state.pause_reason)]
     wanted += [do.Block(subtask=key, cause=cause) for key, cause in state.doomed.items()]
     answered = [do.Continue(assignment=key) for key in state.parked if _attempt(state, key).answered]
-    if answered and state.status is RunStatus.WAITING:
+    if state.status is RunStatus.WAITING and (answered or not state.parked):
         wanted.append(do.Resume())
     return wanted + answered
 
@@ -119,12 +126,12 @@ def standstill(state: RunState) -> list[do.Command]:
 # --- orders ----------------------------------------------------------------------------------------------------------
 
 
-def _issue_order(state: RunState, order: WorkOrder) -> list[ev.AnyEvent]:
+def _issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]:
     if order.work_order_id in state.orders:
         raise do.Refused(f"{order.work_order_id} was issued already, and an order does not change")
     if order.work_order_id != order_id(len(state.orders) + 1):
         raise do.Refused(f"the next order is {order_id(len(state.orders) + 1)}, not {order.work_order_id}")
-    if len(state.orders) >= state.definition.limits.max_steps:
+    if not by and state.steps >= state.definition.limits.max_steps:
         raise do.Refused(f"the run is limited to {state.definition.limits.max_steps} orders")
     latest = state.order
     if latest is not None and (latest.open or latest.review is None):
@@ -138,9 +145,16 @@ def _issue_order(state: RunState, order: WorkOrder) -> list[ev.AnyEvent]:
     repaired = [subtask.repairs_subtask for subtask in order.subtasks if subtask.repairs_subtask is not None]
     if len(repaired) != len(set(repaired)):
         found.append("two subtasks repair the same one")
+    if found and by:
+        return [ev.RequestDeclined(request="retry_granted", reason="; ".join(found))]
     if found:
         raise do.Refused("; ".join(found))
-    return [ev.WorkOrderIssued(order=order)]
+    supplied = [
+        ev.SubtaskResolved(subtask=key, data=again.data, by=again.by)
+        for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)
+        if (again := state.again.get(subtask.repairs_subtask or "")) is not None and again.data is not None
+    ]
+    return [ev.WorkOrderIssued(order=order, by=by), *(supplied if by else [])]
 
 
 def _repairable(state: RunState, key: str) -> bool:
@@ -160,6 +174,8 @@ def _judge(state: RunState, order: str, review: Review) -> list[ev.AnyEvent]:
         if verdict is None:
             continue  # stays unverified: neither accepted nor called wrong
         subtask = state.subtasks[key]
+        if subtask.by and subtask.verdict is not None:
+            verdict = subtask.verdict  # a person's word stands
         if verdict.verdict is Decision.ACCEPT and subtask.status is not SubtaskStatus.COMPLETED:
             verdict = verdict.evolve(verdict=Decision.DROP, reason=f"it is {subtask.status} and cannot be accepted")
         verdicts.append(verdict)
@@ -311,6 +327,7 @@ def _finish(state: RunState, command: do.Finish, now: datetime) -> list[ev.AnyEv
     after = fold(state, entries) if entries else state
     finished = ev.RunFinished(
         status=status,
+        number=len(state.answers) + 1,
         answer=plain_summary(after) if command.answer is None else command.answer,
         sources=tuple(answer_sources(after)),
         gaps=tuple(gaps(after)),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from .events import AttemptSettled, Entry, SubtaskBlocked
+from .events import AttemptSettled, Entry, SubtaskBlocked, SubtaskResolved
 from .ids import assignment_of, event_id
 from .lifecycle import SubtaskStatus
 from .limits import usd
@@ -38,6 +38,10 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
         "answer": finished.answer if finished is not None else None,
         "sources": [source.model_dump() for source in finished.sources] if finished is not None else [],
         "gaps": [gap.model_dump(mode="json") for gap in finished.gaps] if finished is not None else [],
+        "earlier_answers": [
+            {"number": answer.number, "status": answer.status.value, "answer": answer.answer}
+            for answer in state.answers
+        ],
         "failure": finished.failure.model_dump(mode="json") if finished is not None and finished.failure else None,
         "work_orders": [work_order(order) for order in state.orders.values()],
         "work_states": states,
@@ -106,6 +110,8 @@ def context_events(state: RunState, entries: Iterable[Entry]) -> list[dict[str, 
                 found.append(_context_event(state, entry, event))
             case SubtaskBlocked():
                 found.append(_blocked_event(state, entry, event))
+            case SubtaskResolved():
+                found.append(_resolved_event(state, entry, event))
             case _:
                 pass
     return found
@@ -128,6 +134,16 @@ def _blocked_event(state: RunState, entry: Entry, event: SubtaskBlocked) -> dict
     failure = state.subtasks[event.subtask].failure
     content = {"error": failure.model_dump(mode="json")} if failure is not None else {}
     return _frame(state, entry, event.subtask, ok=False, content=content)
+
+
+def _resolved_event(state: RunState, entry: Entry, event: SubtaskResolved) -> dict[str, Any]:
+    """The evidence of a person: a result of theirs, or the word that a subtask is left undone."""
+    content: dict[str, Any] = event.data.model_dump(mode="json") if event.data is not None else {}
+    failure = state.subtasks[event.subtask].failure
+    if event.data is None and failure is not None:
+        content = {"error": failure.model_dump(mode="json")}
+    frame = _frame(state, entry, event.subtask, ok=event.data is not None, content=content)
+    return {**frame, "agent": "person", "by": event.by}
 
 
 def _frame(state: RunState, entry: Entry, key: str, *, ok: bool, content: dict[str, Any]) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def _waiting(state: RunState, entry: ev.Entry, _event: ev.RunWaiting) -> None:
     state.rest_since = state.rest_since or entry.at
 
 
-def _resumed(state: RunState, entry: ev.Entry, _event: ev.RunResumed) -> None:
+def _resumed(state: RunState, entry: ev.Entry, _event: ev.RunResumed | ev.RunReopened) -> None:
     if state.rest_since is not None:
         state.rested += entry.at - state.rest_since
         state.rest_since = None
@@ -102,6 +102,25 @@ def _finished(state: RunState, entry: ev.Entry, event: ev.RunFinished) -> None:
     state.status = event.status
     state.finished = event
     state.finished_at = entry.at
+    state.rest_since = state.rest_since or entry.at
+
+
+def _reopened(state: RunState, entry: ev.Entry, event: ev.RunReopened) -> None:
+    if state.finished is not None:
+        state.answers = (*state.answers, state.finished)
+    state.finished = state.finished_at = state.cancel_by = None
+    _resumed(state, entry, event)
+
+
+def _wished(state: RunState, _entry: ev.Entry, event: ev.RetryRequested | ev.SkipRequested | ev.ResultSupplied) -> None:
+    state.wishes = (*state.wishes, event)
+
+
+def _declined(state: RunState, _entry: ev.Entry, event: ev.RequestDeclined) -> None:
+    if event.request == "retry_granted":
+        state.again = {}
+    else:
+        state.wishes = state.wishes[1:]
 
 
 def _cancel_requested(state: RunState, _entry: ev.Entry, event: ev.CancelRequested) -> None:
@@ -142,6 +161,10 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.RunPaused: _paused,
     ev.RunWaiting: _waiting,
     ev.RunResumed: _resumed,
+    ev.RunReopened: _reopened,
+    ev.RetryGranted: orders.retry_granted,
+    ev.SubtaskResolved: orders.resolved,
+    ev.RequestDeclined: _declined,
     ev.RunFinished: _finished,
     ev.AttemptStarted: attempts.attempt_started,
     ev.ModelCallBegan: calls.model_began,
@@ -156,5 +179,8 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.ResumeRequested: _resume_requested,
     ev.ApprovalAnswered: calls.approval_answered,
     ev.EffectAnswered: calls.effect_answered,
+    ev.RetryRequested: _wished,
+    ev.SkipRequested: _wished,
+    ev.ResultSupplied: _wished,
     ev.ChildAnswered: calls.child_answered,
 }

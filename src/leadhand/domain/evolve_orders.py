@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from . import events as ev
-from .errors import Failure
-from .ids import event_id
-from .lifecycle import SubtaskStatus
-from .review import Decision
-from .state import OrderState, RunState, SubtaskState
+from .approval import ApprovalStatus
+from .errors import Failure, FailureClass
+from .ids import assignment_of, event_id
+from .lifecycle import SETTLED_SUBTASK, SubtaskStatus
+from .review import Decision, Verdict
+from .state import Again, OrderState, RunState, SubtaskState
 
 
 def order_issued(state: RunState, entry: ev.Entry, event: ev.WorkOrderIssued) -> None:
     order = event.order
     keys = order.subtask_keys()
-    state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=len(keys))
+    state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=len(keys), by=event.by)
+    if event.by:
+        state.again = {}
     for position, (key, subtask) in enumerate(zip(keys, order.subtasks, strict=True)):
         state.subtasks[key] = SubtaskState(key=key, order=order.work_order_id, position=position, subtask=subtask)
         if subtask.repairs_subtask is not None:
@@ -69,11 +72,91 @@ def blocked(state: RunState, entry: ev.Entry, event: ev.SubtaskBlocked) -> None:
     subtask_settled(state, event.subtask, ok=False)
 
 
+def retry_granted(state: RunState, _entry: ev.Entry, event: ev.RetryGranted) -> None:
+    state.wishes = state.wishes[1:]
+    for key in event.subtasks:
+        state.again[key] = Again(by=event.by, args=event.args, data=event.data)
+
+
+def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> None:
+    """A person's word settles a subtask, whatever it was waiting for; what had given it up is tried again."""
+    state.wishes = state.wishes[1:] if state.wishes and _is_of(state.wishes[0], event.subtask) else state.wishes
+    key = event.subtask
+    subtask = state.subtasks[key]
+    was = subtask.status
+    for place in (state.ready, state.doomed, state.awaited):
+        place.pop(key, None)
+    failure, verdict = None, Verdict(subtask=key, verdict=Decision.ACCEPT, reason=f"supplied by {event.by}")
+    if event.data is None:
+        reason = f"{event.by} left it undone" + (f": {event.reason}" if event.reason else "")
+        failure = Failure.model_validate({"message": reason, "type": "skipped", "class": "rejected"})
+        verdict = Verdict(subtask=key, verdict=Decision.DROP, reason=reason)
+    assignment = state.assignments.get(key)
+    if assignment is not None and not assignment.closed:
+        state.parked.pop(key, None)
+        state.assignments[key] = assignment._replace(
+            attempt=None, calls=(), begun=(), ok=event.data is not None, failure=failure
+        )
+        order = state.orders[subtask.order]
+        state.orders[subtask.order] = order._replace(running=order.running - 1)
+        for asked in list(state.approvals.values()):
+            if asked.status is ApprovalStatus.PENDING and assignment_of(asked.attempt) == key:
+                state.approvals[asked.approval_id] = asked.evolve(status=ApprovalStatus.DENIED, by=event.by)
+    state.subtasks[key] = subtask._replace(
+        status=SubtaskStatus.DROPPED if event.data is None else SubtaskStatus.COMPLETED,
+        data=event.data,
+        failure=failure,
+        verdict=verdict,
+        by=event.by,
+        event_ids=(*subtask.event_ids, event_id(entry.seq)),
+    )
+    if was not in SETTLED_SUBTASK:
+        subtask_settled(state, key, ok=event.data is not None)
+    elif event.data is not None:
+        for dependent in [dependent for dependent, cause in state.doomed.items() if cause == key]:
+            del state.doomed[dependent]
+            _await(state, dependent)
+        for dependent in blocked_by(state, {key}):
+            state.again[dependent] = Again(by=event.by)
+
+
+def _is_of(wish: object, key: str) -> bool:
+    return isinstance(wish, ev.SkipRequested | ev.ResultSupplied) and wish.subtask == key
+
+
+def _await(state: RunState, key: str) -> None:
+    """Find out anew what a subtask that is not doomed any more waits for."""
+    needs = state.subtasks[key].subtask.needs
+    statuses = {needed: state.subtasks[needed].status for needed in needs}
+    lost = next((n for n, s in statuses.items() if s in (SubtaskStatus.FAILED, SubtaskStatus.DROPPED)), None)
+    awaited = sum(1 for status in statuses.values() if status is not SubtaskStatus.COMPLETED)
+    state.awaited.pop(key, None)
+    if lost is not None:
+        state.doomed[key] = lost
+    elif awaited:
+        state.awaited[key] = awaited
+    else:
+        state.ready[key] = None
+
+
+def blocked_by(state: RunState, causes: set[str]) -> list[str]:
+    """The subtasks that were given up since they need one of ``causes``, or one that was given up for that reason."""
+    found: list[str] = []
+    for key, subtask in state.subtasks.items():
+        given_up = subtask.failure is not None and subtask.failure.class_ is FailureClass.BLOCKED
+        if given_up and subtask.superseded_by is None and causes.intersection(subtask.subtask.needs):
+            found.append(key)
+            causes = {*causes, key}
+    return found
+
+
 def reviewed(state: RunState, _entry: ev.Entry, event: ev.OrderReviewed) -> None:
     order = state.orders[event.work_order_id]
     state.orders[event.work_order_id] = order._replace(review=event.review)
     for verdict in event.review.verdicts:
         subtask = state.subtasks[verdict.subtask]
+        if subtask.by:
+            continue  # a person's word stands
         status, failure = subtask.status, subtask.failure
         if verdict.verdict is Decision.DROP:
             status = SubtaskStatus.DROPPED

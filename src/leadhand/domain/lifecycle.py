@@ -38,20 +38,26 @@ RUN: dict[RunStatus, frozenset[RunStatus]] = {
     ),
     RunStatus.WAITING: frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.CANCELLED, RunStatus.FAILED}),
     RunStatus.PAUSED: frozenset({RunStatus.RUNNING, RunStatus.CANCELLED}),
-    RunStatus.SUCCEEDED: frozenset(),
-    RunStatus.PARTIAL: frozenset(),
-    RunStatus.FAILED: frozenset(),
-    RunStatus.CANCELLED: frozenset(),
+    # A person may want more of a run that is over.
+    RunStatus.SUCCEEDED: frozenset({RunStatus.RUNNING}),
+    RunStatus.PARTIAL: frozenset({RunStatus.RUNNING}),
+    RunStatus.FAILED: frozenset({RunStatus.RUNNING}),
+    RunStatus.CANCELLED: frozenset({RunStatus.RUNNING}),
 }
 
 SUBTASK: dict[SubtaskStatus, frozenset[SubtaskStatus]] = {
-    SubtaskStatus.PENDING: frozenset({SubtaskStatus.RUNNING, SubtaskStatus.FAILED, SubtaskStatus.DROPPED}),
+    # A person may settle what is not under way: by a result, or by leaving it undone.
+    SubtaskStatus.PENDING: frozenset(
+        {SubtaskStatus.RUNNING, SubtaskStatus.COMPLETED, SubtaskStatus.FAILED, SubtaskStatus.DROPPED}
+    ),
     SubtaskStatus.RUNNING: frozenset({SubtaskStatus.WAITING, SubtaskStatus.COMPLETED, SubtaskStatus.FAILED}),
-    SubtaskStatus.WAITING: frozenset({SubtaskStatus.RUNNING, SubtaskStatus.FAILED}),
+    SubtaskStatus.WAITING: frozenset(
+        {SubtaskStatus.RUNNING, SubtaskStatus.COMPLETED, SubtaskStatus.FAILED, SubtaskStatus.DROPPED}
+    ),
     # The review may find a completed subtask wanting; it is never made to have run again under the same key.
     SubtaskStatus.COMPLETED: frozenset({SubtaskStatus.FAILED, SubtaskStatus.DROPPED}),
-    SubtaskStatus.FAILED: frozenset({SubtaskStatus.DROPPED}),
-    SubtaskStatus.DROPPED: frozenset(),
+    SubtaskStatus.FAILED: frozenset({SubtaskStatus.DROPPED, SubtaskStatus.COMPLETED}),
+    SubtaskStatus.DROPPED: frozenset({SubtaskStatus.COMPLETED}),
 }
 
 ATTEMPT: dict[AttemptStatus, frozenset[AttemptStatus]] = {

@@ -9,10 +9,12 @@ from .events import (
     AttemptSettled,
     RunFinished,
     RunPaused,
+    RunReopened,
     RunResumed,
     RunStarted,
     RunWaiting,
     SubtaskBlocked,
+    SubtaskResolved,
     WorkOrderIssued,
 )
 from .ids import assignment_of
@@ -59,7 +61,7 @@ def listing_change(events: list[AnyEvent]) -> ListingChange:
     subtasks = completed = failed = 0
     for event in events:
         match event:
-            case RunStarted() | RunResumed():
+            case RunStarted() | RunResumed() | RunReopened():
                 status = RunStatus.RUNNING
             case RunPaused():
                 status = RunStatus.PAUSED
@@ -71,6 +73,9 @@ def listing_change(events: list[AnyEvent]) -> ListingChange:
                 subtasks += len(event.order.subtasks)
             case SubtaskBlocked():
                 failed += 1
+            case SubtaskResolved():
+                completed += event.data is not None
+                failed += (event.data is None) - event.failed
             case AttemptSettled() if event.final and is_subtask(assignment_of(event.attempt)):
                 completed += event.ok
                 failed += not event.ok

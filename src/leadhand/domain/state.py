@@ -15,7 +15,7 @@ from .approval import Approval
 from .assignment import Assignment, OpenCall
 from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
-from .events import RunFinished
+from .events import ResultSupplied, RetryRequested, RunFinished, SkipRequested
 from .lifecycle import AttemptStatus, SubtaskStatus
 from .limits import NOTHING, Amount
 from .review import Review, Verdict
@@ -32,7 +32,8 @@ INDETERMINATE = "indeterminate"
 class SubtaskState(NamedTuple):
     """What became of one subtask. ``event_ids`` are its own evidence and no other's.
 
-    ``acted``: a ``once`` call of it was made, or may have been; it is not done again unasked.
+    ``acted``: a ``once`` call of it was made, or may have been; it is not done again unasked. ``by`` names the person
+    who settled it, where one did.
     """
 
     key: str
@@ -46,6 +47,7 @@ class SubtaskState(NamedTuple):
     verdict: Verdict | None = None
     superseded_by: str | None = None
     acted: bool = False
+    by: str = ""
 
     @property
     def accepted(self) -> bool:
@@ -54,13 +56,23 @@ class SubtaskState(NamedTuple):
 
 
 class OrderState(NamedTuple):
-    """How far an order is. ``open`` counts subtasks not yet settled, ``running`` those handed out."""
+    """How far an order is. ``open`` counts subtasks not yet settled, ``running`` those handed out; ``by`` names the
+    person who asked for it, where one did."""
 
     order: WorkOrder
     at: datetime
     open: int
     running: int = 0
     review: Review | None = None
+    by: str = ""
+
+
+class Again(NamedTuple):
+    """A subtask that a person wants done again: with other ``args`` (None: the same), or with ``data`` in its place."""
+
+    by: str
+    args: dict[str, Any] | None = None
+    data: ResultData | None = None
 
 
 class ModelTurn(NamedTuple):
@@ -174,7 +186,9 @@ class RunState:
     The maps are flat, by key, so that one event touches one entry of each, however many subtasks there are:
     ``ready`` (may be handed out), ``doomed`` (needs something that failed: key → cause), ``unsettled`` (returned, not
     judged), ``retrying`` (settled for another try), ``live`` (scheduled or running), ``parked``. ``reserved`` holds, by
-    attempt, what each of its open model calls may still cost; ``allowed`` the tools that a person allowed for good.
+    attempt, what each of its open model calls may still cost; ``allowed`` the tools that a person allowed for good;
+    ``wishes`` what people asked for and nobody has decided yet, ``again`` the subtasks to do once more as they asked;
+    ``answers`` those of a run that was reopened.
     """
 
     run_id: str
@@ -203,6 +217,9 @@ class RunState:
     output_tokens: int = 0
     unpriced: bool = False
     reserved: dict[str, dict[str, Amount]] = field(default_factory=dict[str, dict[str, Amount]])
+    wishes: tuple[RetryRequested | SkipRequested | ResultSupplied, ...] = ()
+    again: dict[str, Again] = field(default_factory=dict[str, Again])
+    answers: tuple[RunFinished, ...] = ()
     cancel_by: str | None = None
     pause_reason: str | None = None
     resume_wanted: bool = False
@@ -216,6 +233,11 @@ class RunState:
     def order(self) -> OrderState | None:
         """The latest order."""
         return next(reversed(self.orders.values())) if self.orders else None
+
+    @property
+    def steps(self) -> int:
+        """The orders that the lead itself issued: those that ``max_steps`` counts."""
+        return sum(1 for order in self.orders.values() if not order.by)
 
     @property
     def deadline(self) -> datetime | None:

@@ -100,7 +100,7 @@ def review(state: RunState, assignment: Assignment) -> Brief:
         ],
         "compose": composing,
         "judge_only": not whole,
-        "last_order": len(state.orders) >= state.definition.limits.max_steps,
+        "last_order": state.steps >= state.definition.limits.max_steps,
     }
     covered = set(assignment.covers)
     others = [state.subtasks[key].subtask for key in order.order.subtask_keys() if key not in covered]

@@ -19,8 +19,6 @@ from leadhand.domain.state import AssignmentState, RunState
 from . import briefs
 from .room import grouped, room, tokens, too_much
 
-COMPOSE = "compose"
-WHOLE = "compose-whole"
 SECTION = 25
 """Results to a section."""
 
@@ -28,16 +26,17 @@ SECTION = 25
 def compose(state: RunState) -> list[do.Command]:
     """What composing the answer still wants; at last, the end of the run. The summary comes in any case: without a
     model, code writes it."""
-    thought = state.assignments.get(COMPOSE)
-    if thought is None and _section(0, 0) not in state.assignments:
+    name = _name(state)
+    thought = state.assignments.get(name)
+    if thought is None and _section(state, 0, 0) not in state.assignments:
         if _fits(state):
-            return [do.Assign(assignment=Assignment(assignment_id=COMPOSE, role=Role.COMPOSE))]
+            return [do.Assign(assignment=Assignment(assignment_id=name, role=Role.COMPOSE))]
         return _sections(state)
     if thought is not None and not thought.closed:
         return []
     if thought is not None and (thought.ok or not too_much(thought.failure)):
         return [do.Finish(answer=_text(thought), failure=thought.failure)]
-    return _tree(state) if _section(0, 0) in state.assignments else _sections(state)
+    return _tree(state) if _section(state, 0, 0) in state.assignments else _sections(state)
 
 
 def _fits(state: RunState) -> bool:
@@ -62,7 +61,7 @@ def _sections(state: RunState) -> list[do.Command]:
     return [
         do.Assign(
             assignment=Assignment(
-                assignment_id=_section(0, number),
+                assignment_id=_section(state, 0, number),
                 role=Role.COMPOSE,
                 covers=tuple(keys),
                 options={"part": number + 1, "of": len(groups)},
@@ -79,17 +78,20 @@ def _tree(state: RunState) -> list[do.Command]:
         level, number = following, number + 1
     if not all(node.closed for node in level):
         return []
-    opening = state.assignments.get(WHOLE)
+    whole = f"{_name(state)}-whole"
+    opening = state.assignments.get(whole)
     if opening is None:
         texts = [(node.assignment.assignment_id, tokens(text_of(state, node))) for node in level]
         groups = grouped(texts, room(state, Role.COMPOSE) - tokens(briefs.common(state)))
         if len(groups) == 1 or len(groups) == len(level):  # they fit; or they cannot be made to, and are cut
             ids = [node.assignment.assignment_id for node in level]
-            return [do.Assign(assignment=Assignment(assignment_id=WHOLE, role=Role.COMPOSE, options={"over": ids}))]
+            return [do.Assign(assignment=Assignment(assignment_id=whole, role=Role.COMPOSE, options={"over": ids}))]
         return [
             do.Assign(
                 assignment=Assignment(
-                    assignment_id=_section(number + 1, position), role=Role.COMPOSE, options={"over": ids, "part": True}
+                    assignment_id=_section(state, number + 1, position),
+                    role=Role.COMPOSE,
+                    options={"over": ids, "part": True},
                 )
             )
             for position, ids in enumerate(groups)
@@ -120,13 +122,19 @@ def text_of(state: RunState, node: AssignmentState) -> str:
     return "\n".join(lines)
 
 
-def _section(level: int, number: int) -> str:
-    return f"{COMPOSE}-{level}-{number}"
+def _name(state: RunState) -> str:
+    """What the composition is called; after an order that a person asked for it is another one."""
+    asked = any(order.by for order in state.orders.values())
+    return f"compose{len(state.orders)}" if asked else "compose"
+
+
+def _section(state: RunState, level: int, number: int) -> str:
+    return f"{_name(state)}-{level}-{number}"
 
 
 def _level(state: RunState, level: int) -> Iterator[AssignmentState]:
     number = 0
-    while (node := state.assignments.get(_section(level, number))) is not None:
+    while (node := state.assignments.get(_section(state, level, number))) is not None:
         yield node
         number += 1
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.ids import order_id, subtask_key
+from leadhand.domain.evolve_orders import blocked_by
+from leadhand.domain.ids import order_id, split_key, subtask_key
 from leadhand.domain.lifecycle import SubtaskStatus
 from leadhand.domain.review import Decision
-from leadhand.domain.state import OrderState, RunState, SubtaskState
+from leadhand.domain.state import Again, OrderState, RunState, SubtaskState
 from leadhand.domain.work_order import Subtask, WorkOrder, circle, issue, result_reference
 
 NEW_REASON = frozenset({FailureClass.TRANSIENT, FailureClass.LOST, FailureClass.RATE_LIMITED})
@@ -44,6 +47,34 @@ def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
     return WorkOrder(
         work_order_id=new_id, goal=order.order.goal, subtasks=tuple(subtasks), repairs=order.order.work_order_id
     )
+
+
+def person_order(state: RunState, order: OrderState) -> WorkOrder | None:
+    """The order that does what people asked for again, and what had been given up because of it; None: it cannot be."""
+    new_id = order_id(len(state.orders) + 1)
+    wanted = {**state.again, **{key: Again(by="") for key in blocked_by(state, set(state.again))}}
+    again: list[tuple[SubtaskState, Subtask]] = []
+    for key in sorted(wanted, key=split_key):
+        before, wish = state.subtasks[key], state.again.get(key)
+        subtask = before.subtask
+        if wish is not None and wish.data is not None:
+            subtask = Subtask(name=subtask.name)  # nothing is done: its result is there
+        elif wish is not None and wish.args is not None:
+            subtask = subtask.evolve(args=wish.args, needs=_still_needed(subtask, wish.args))
+        again.append((before, subtask))
+    subtasks = _repaired(state, again, new_id)
+    if not subtasks:
+        return None
+    return WorkOrder(
+        work_order_id=new_id, goal=order.order.goal, subtasks=tuple(subtasks), repairs=order.order.work_order_id
+    )
+
+
+def _still_needed(subtask: Subtask, args: dict[str, Any]) -> tuple[str, ...]:
+    """The needs of a subtask that still make sense with other arguments: those that these refer to, or all."""
+    referred = {found[0] for value in args.values() if (found := result_reference(value)) is not None}
+    before = {found[0] for value in subtask.args.values() if (found := result_reference(value)) is not None}
+    return tuple(needed for needed in subtask.needs if needed in referred or needed not in before)
 
 
 def _repaired(state: RunState, again: list[tuple[SubtaskState, Subtask]], new_id: str) -> list[Subtask]:

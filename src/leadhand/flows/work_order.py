@@ -21,7 +21,7 @@ from leadhand.domain.state import OrderState, RunState
 
 from . import briefs, composing, planning, reviewing
 from .flow import Brief
-from .repair import repair_order
+from .repair import person_order, repair_order
 
 
 class WorkOrderFlow:
@@ -44,7 +44,9 @@ class WorkOrderFlow:
             return list(_hand_out(state, order))
         if order.review is None:
             return reviewing.review(state, order)
-        repair = repair_order(state, order) if len(state.orders) < state.definition.limits.max_steps else None
+        if state.again:
+            return _as_asked(state, order)
+        repair = repair_order(state, order) if state.steps < state.definition.limits.max_steps else None
         if repair is not None:
             return [do.IssueOrder(order=repair), *_refuse(state, order.review)]
         return [*_refuse(state, order.review), *_answer(state, order)]
@@ -76,6 +78,14 @@ def _hand_out(state: RunState, order: OrderState) -> Iterator[do.Command]:
         return
     for key in islice(state.ready, size):
         yield do.Assign(assignment=Assignment(assignment_id=key, role=Role.WORK, covers=(key,)))
+
+
+def _as_asked(state: RunState, order: OrderState) -> list[do.Command]:
+    """The order that people asked for: what failed once more, or a result of theirs in its place."""
+    wanted = person_order(state, order)
+    if wanted is None:
+        return [do.Decline(reason="it needs a subtask that failed: ask for that one, too, or supply its result")]
+    return [do.IssueOrder(order=wanted, by=next(iter(state.again.values())).by)]
 
 
 def _refuse(state: RunState, review: Review) -> list[do.Command]:

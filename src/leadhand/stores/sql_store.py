@@ -112,12 +112,13 @@ class SqlContextStore:
         """
         return self._followers.follow(run_id, after)
 
-    async def claim(self, run_id: str) -> int:
+    async def claim(self, run_id: str, *, ended: bool = False) -> int:
         """Become the owner of a run that no living process owns, and return the new epoch.
 
-        Raises NoSuchRun, RunOwned while its owner lives (this store included), UsageError when the run is finished.
+        Raises NoSuchRun, RunOwned while its owner lives (this store included), UsageError when the run is finished and
+        this was not allowed for by ``ended``.
         """
-        return await self._writer.submit(Claim(run_id=run_id))
+        return await self._writer.submit(Claim(run_id=run_id, ended=ended))
 
     async def release(self, run_id: str, epoch: int) -> None:
         """Stop owning a run. Does nothing when it is no longer ours. Raises NoSuchRun."""

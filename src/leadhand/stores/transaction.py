@@ -56,9 +56,10 @@ class Append:
 
 @dataclass(slots=True, kw_only=True)
 class Claim:
-    """Become the owner of a run; answers with the new epoch."""
+    """Become the owner of a run, of one that is over only if ``ended``; answers with the new epoch."""
 
     run_id: str
+    ended: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -219,7 +220,7 @@ class LogTransaction:
     def _claim(self, claim: Claim) -> int:
         row = self._row(claim.run_id)
         row.fold_listing(self._at)
-        if row.status in ENDED:
+        if row.status in ENDED and not claim.ended:
             raise UsageError(
                 f"run {claim.run_id} is finished ({row.status})",
                 f"read it with `leadhand runs show {claim.run_id}`, or start another",

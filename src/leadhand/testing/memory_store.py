@@ -126,9 +126,9 @@ class MemoryStore:
             else:
                 await changed.wait()
 
-    async def claim(self, run_id: str) -> int:
+    async def claim(self, run_id: str, *, ended: bool = False) -> int:
         listing = self._listing(run_id)
-        if listing.status in ENDED:
+        if listing.status in ENDED and not ended:
             raise UsageError(f"run {run_id} is finished", f"See what came of it: leadhand runs show {run_id}")
         if listing.owner is not None:
             raise RunOwned(f"run {run_id} is driven by {listing.owner}", f"Follow it: leadhand runs watch {run_id}")

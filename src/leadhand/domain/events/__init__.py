@@ -26,13 +26,17 @@ from .decisions import (
     AttemptSettled,
     OrderReviewed,
     PartsRefused,
+    RequestDeclined,
+    RetryGranted,
     RunClaimed,
     RunFinished,
     RunPaused,
+    RunReopened,
     RunResumed,
     RunStarted,
     RunWaiting,
     SubtaskBlocked,
+    SubtaskResolved,
     WorkOrderIssued,
 )
 from .observations import (
@@ -53,7 +57,10 @@ from .requests import (
     EffectAnswered,
     PauseRequested,
     Request,
+    ResultSupplied,
     ResumeRequested,
+    RetryRequested,
+    SkipRequested,
 )
 
 AnyEvent = (
@@ -73,6 +80,10 @@ AnyEvent = (
     | RunPaused
     | RunWaiting
     | RunResumed
+    | RunReopened
+    | RetryGranted
+    | SubtaskResolved
+    | RequestDeclined
     | RunFinished
     | AttemptStarted
     | ModelCallBegan
@@ -87,6 +98,9 @@ AnyEvent = (
     | ResumeRequested
     | ApprovalAnswered
     | EffectAnswered
+    | RetryRequested
+    | SkipRequested
+    | ResultSupplied
     | ChildAnswered
 )
 Event = Annotated[AnyEvent, Field(discriminator="type")]
@@ -150,14 +164,21 @@ __all__ = [
     "PartsRefused",
     "PauseRequested",
     "Request",
+    "RequestDeclined",
+    "ResultSupplied",
     "ResumeRequested",
+    "RetryGranted",
+    "RetryRequested",
     "RunClaimed",
     "RunFinished",
     "RunPaused",
+    "RunReopened",
     "RunResumed",
     "RunStarted",
     "RunWaiting",
+    "SkipRequested",
     "SubtaskBlocked",
+    "SubtaskResolved",
     "ToolCallBegan",
     "ToolCallReturned",
     "Upcaster",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from leadhand.domain.approval import Approval
 from leadhand.domain.assignment import Assignment, OpenCall
@@ -11,6 +11,7 @@ from leadhand.domain.errors import Failure
 from leadhand.domain.review import Review
 from leadhand.domain.run import CitedSource, Gap, RunDefinition, RunStatus
 from leadhand.domain.work_order import OutOfReach, WorkOrder
+from leadhand.domain.work_result import ResultData
 
 from .base import Happened
 
@@ -30,10 +31,12 @@ class RunClaimed(Happened):
 
 
 class WorkOrderIssued(Happened):
-    """An order was accepted as a plan and is immutable from here on. ``cannot`` are parts no tool covers."""
+    """An order was accepted as a plan and is immutable from here on. ``by`` names the person who asked for it, if one
+    did: such an order is not among those that ``max_steps`` counts."""
 
     type: Literal["work_order_issued"] = "work_order_issued"
     order: WorkOrder
+    by: str = ""
 
     @property
     def subject(self) -> str:
@@ -179,10 +182,54 @@ class RunResumed(Happened):
     type: Literal["run_resumed"] = "run_resumed"
 
 
+class RunReopened(Happened):
+    """A person wants more of a run that was over: it goes on, and will have another answer."""
+
+    type: Literal["run_reopened"] = "run_reopened"
+    by: str
+
+
+class RetryGranted(Happened):
+    """Subtasks will be done again in an order of their own, as a person asked: with other ``args``, or with ``data``
+    in place of doing it."""
+
+    type: Literal["retry_granted"] = "retry_granted"
+    subtasks: tuple[str, ...]
+    args: dict[str, Any] | None = None
+    data: ResultData | None = None
+    by: str
+
+
+class SubtaskResolved(Happened):
+    """A person settled a subtask: with a result (``data``), or by leaving it undone. ``failed`` says that it had failed
+    before."""
+
+    type: Literal["subtask_resolved"] = "subtask_resolved"
+    subtask: str
+    data: ResultData | None = None
+    by: str
+    reason: str = ""
+    failed: bool = False
+
+    @property
+    def subject(self) -> str:
+        return self.subtask
+
+
+class RequestDeclined(Happened):
+    """What a person asked for cannot be done, and why."""
+
+    type: Literal["request_declined"] = "request_declined"
+    request: str
+    reason: str
+
+
 class RunFinished(Happened):
-    """The run is over. ``answer`` is the only answer there is; a draft never was."""
+    """The run is over. ``answer`` is the only answer there is; a draft never was. A run that was reopened has another,
+    of the next ``number``."""
 
     type: Literal["run_finished"] = "run_finished"
+    number: int = 1
     status: RunStatus
     answer: str
     sources: tuple[CitedSource, ...] = ()

@@ -63,6 +63,34 @@ class EffectAnswered(Request):
     raw: Json = None
 
 
+class RetryRequested(Request):
+    """Somebody wants subtasks done again (none named: every one that failed), one of them perhaps with other ``args``.
+
+    After the end, too: the run reopens.
+    """
+
+    type: Literal["retry_requested"] = "retry_requested"
+    subtasks: tuple[str, ...] = ()
+    args: dict[str, Any] | None = None
+
+
+class SkipRequested(Request):
+    """Somebody wants a subtask left undone."""
+
+    type: Literal["skip_requested"] = "skip_requested"
+    subtask: str
+    reason: str = ""
+
+
+class ResultSupplied(Request):
+    """Somebody gives the result of a subtask: evidence of a person, not of a call."""
+
+    type: Literal["result_supplied"] = "result_supplied"
+    subtask: str
+    summary: str
+    raw: Json = None
+
+
 class ChildAnswered(Request):
     """An open call of a parked attempt got its answer from elsewhere (a child assignment, a person)."""
 

@@ -1,0 +1,104 @@
+"""What people want of a run beyond its flow: subtasks done again, left undone, or settled by a result of theirs."""
+
+from __future__ import annotations
+
+from . import commands as do
+from . import events as ev
+from .ids import split_key
+from .lifecycle import SubtaskStatus
+from .state import RunState, SubtaskState
+from .work_result import ResultData
+
+Wish = ev.RetryRequested | ev.SkipRequested | ev.ResultSupplied
+
+FAILED = (SubtaskStatus.FAILED, SubtaskStatus.DROPPED)
+IDLE = (SubtaskStatus.PENDING, SubtaskStatus.WAITING)
+
+
+def honour(state: RunState) -> list[ev.AnyEvent]:
+    """What becomes of the oldest wish. Raises Refused when there is none."""
+    if not state.wishes:
+        raise do.Refused("nobody wants anything")
+    wish = state.wishes[0]
+    objection = objection_to(state, wish)
+    if objection:
+        return [ev.RequestDeclined(request=wish.type, reason=objection)]
+    reopened: list[ev.AnyEvent] = [ev.RunReopened(by=_by(wish))] if state.finished is not None else []
+    match wish:
+        case ev.RetryRequested():
+            keys = wish.subtasks or retriable(state)
+            return [*reopened, ev.RetryGranted(subtasks=tuple(keys), args=wish.args, by=_by(wish))]
+        case ev.SkipRequested():
+            failed = state.subtasks[wish.subtask].status in FAILED
+            return [ev.SubtaskResolved(subtask=wish.subtask, by=_by(wish), reason=wish.reason, failed=failed)]
+        case ev.ResultSupplied():
+            data = ResultData(summary=wish.summary, raw=wish.raw)
+            if state.orders[state.subtasks[wish.subtask].order].review is None and state.finished is None:
+                failed = state.subtasks[wish.subtask].status in FAILED
+                return [ev.SubtaskResolved(subtask=wish.subtask, data=data, by=_by(wish), failed=failed)]
+            # Its order is judged and stays as it is: the result is that of a subtask which repairs it.
+            return [*reopened, ev.RetryGranted(subtasks=(wish.subtask,), data=data, by=_by(wish))]
+
+
+def retriable(state: RunState) -> list[str]:
+    """The subtasks that failed, or were left, and that nothing has replaced: what a retry of all does again."""
+    return [
+        key
+        for key, subtask in state.subtasks.items()
+        if subtask.status in FAILED and subtask.superseded_by is None and not _blocked(subtask)
+    ]
+
+
+def objection_to(state: RunState, wish: Wish) -> str:
+    """Why a wish cannot be granted, in one sentence; empty when it can."""
+    if isinstance(wish, ev.RetryRequested):
+        if not wish.subtasks and not retriable(state):
+            return "no subtask has failed"
+        if wish.args is not None and len(wish.subtasks) != 1:
+            return "other arguments are for one subtask: name it"
+        return next((said for key in wish.subtasks if (said := _not_again(state, key))), "")
+    subtask = state.subtasks.get(wish.subtask)
+    if subtask is None:
+        return _unknown(state, wish.subtask)
+    if subtask.superseded_by is not None:
+        return f"{wish.subtask} was done again as {subtask.superseded_by}: name that"
+    if subtask.status is SubtaskStatus.RUNNING:
+        return f"{wish.subtask} is under way: pause the run first, or wait"
+    if isinstance(wish, ev.SkipRequested):
+        reviewed = state.orders[subtask.order].review is not None
+        if state.finished is not None or reviewed or subtask.status not in (*IDLE, SubtaskStatus.FAILED):
+            return f"{wish.subtask} is {subtask.status}: there is nothing to leave out"
+        return ""
+    if subtask.status not in (*IDLE, *FAILED):
+        return f"{wish.subtask} is {subtask.status} already"
+    return ""
+
+
+def _not_again(state: RunState, key: str) -> str:
+    subtask = state.subtasks.get(key)
+    if subtask is None:
+        return _unknown(state, key)
+    if subtask.superseded_by is not None:
+        return f"{key} was done again as {subtask.superseded_by}: name that"
+    if subtask.accepted:
+        return f"{key} was accepted: fork the run to do it in another way"
+    if subtask.status in (SubtaskStatus.RUNNING, *IDLE):
+        return f"{key} is {subtask.status}: it has not failed"
+    return ""
+
+
+def _unknown(state: RunState, key: str) -> str:
+    try:
+        split_key(key)
+    except ValueError as error:
+        return str(error)
+    return f"there is no subtask {key}; there are {len(state.subtasks)}" if state.subtasks else "there are no subtasks"
+
+
+def _blocked(subtask: SubtaskState) -> bool:
+    """Given up for another's failure: it goes again with that one."""
+    return subtask.failure is not None and subtask.failure.type == "needs_failed"
+
+
+def _by(wish: Wish) -> str:
+    return wish.by or "somebody"

@@ -1,0 +1,63 @@
+"""A fork: another run that begins as the first did, up to an event of its log, and goes on from there by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from leadhand.domain.errors import UsageError
+from leadhand.domain.events import (
+    AnyEvent,
+    CancelRequested,
+    Entry,
+    PauseRequested,
+    ResumeRequested,
+    RunClaimed,
+    RunFinished,
+    RunStarted,
+    ToolCallBegan,
+)
+from leadhand.domain.tool import Effect
+from leadhand.ports import ContextStore
+
+LEFT_OUT = (RunStarted, RunClaimed, CancelRequested, PauseRequested, ResumeRequested)
+"""What was about the first run and its process, and not about the work."""
+
+
+class Done(NamedTuple):
+    """A call with effect ``once`` that the first run made after the cut, and the fork may make again."""
+
+    seq: int
+    tool: str
+    args: dict[str, Any]
+
+
+async def fork(store: ContextStore, run_id: str, at: int, new_id: str) -> None:
+    """Make run ``new_id`` with what happened in ``run_id`` up to sequence ``at``; this process owns it.
+
+    Its budget starts with what had been spent by then, its time anew. Raises NoSuchRun, and UsageError for a sequence
+    at which there is nothing to go on from.
+    """
+    entries = await store.read(run_id)
+    last = next((entry.seq for entry in entries if isinstance(entry.event, RunFinished)), entries[-1].seq + 1)
+    if not 1 <= at < last:
+        raise UsageError(
+            f"run {run_id} cannot be forked at {at}",
+            f"Name an event from 1 to {last - 1}: leadhand runs show {run_id} --seq N shows one.",
+        )
+    started = entries[0].event
+    assert isinstance(started, RunStarted)
+    options = {**started.definition.options, "forked_from": {"run_id": run_id, "seq": at}}
+    await store.create(new_id, RunStarted(definition=started.definition.evolve(options=options)))
+    kept: list[AnyEvent] = [entry.event for entry in entries[:at] if not isinstance(entry.event, LEFT_OUT)]
+    if kept:
+        await store.append(new_id, kept, epoch=1)
+
+
+def done_after(entries: Sequence[Entry], at: int) -> list[Done]:
+    """What a run did to the world after ``at`` that cannot be taken back, in order."""
+    return [
+        Done(seq=entry.seq, tool=entry.event.tool, args=entry.event.args)
+        for entry in entries
+        if entry.seq > at and isinstance(entry.event, ToolCallBegan) and entry.event.effect is Effect.ONCE
+    ]

@@ -1,0 +1,239 @@
+"""People step in: subtasks done again, left out or answered by hand, before and after the end; runs forked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels, calls
+from engine.tools import Bench, refusal
+from engine.worlds import World, ask, plan
+from leadhand.domain.errors import FailureClass, UsageError
+from leadhand.domain.events import (
+    RequestDeclined,
+    ResultSupplied,
+    RetryRequested,
+    RunReopened,
+    SkipRequested,
+    ToolCallBegan,
+    WorkOrderIssued,
+)
+from leadhand.domain.limits import Limits
+from leadhand.domain.run import RunStatus
+from leadhand.engine.forking import done_after, fork
+from leadhand.tools.decorator import tool
+
+GIVE_UP = calls(("give_up", {"reason": "it is not to be"}))
+
+
+class Shop:
+    """A tool that works for some numbers only; which ones can change."""
+
+    def __init__(self, *works: int) -> None:
+        self.works = set(works)
+        self.asked: list[int] = []
+
+    @property
+    def tool(self) -> Any:
+        @tool(retries=0)
+        async def shop(n: int) -> Any:
+            """Ask a shop."""
+            self.asked.append(n)
+            if n not in self.works:
+                raise refusal("closed", FailureClass.UNAVAILABLE)
+            from leadhand.domain.tool import ToolReturn
+
+            return ToolReturn(raw=n, summary=f"got {n}")
+
+        return shop
+
+
+async def wish(world: World, *events: Any) -> Any:
+    """What becomes of a run that is over when people want something of it."""
+    await world.append("run_1", *events)
+    await world.store.claim("run_1", ended=True)
+    return await world.drive("run_1")
+
+
+async def test_a_failed_subtask_is_done_again_after_the_end_and_the_answer_is_a_new_one(open_world: Any):
+    shop = Shop(1)
+    world = open_world(FakeModels(plan(ask("a", "shop", n=1), ask("b", "shop", n=2)), work=GIVE_UP), [shop.tool])
+    first = await world.run()
+    assert first.status is RunStatus.PARTIAL
+    shop.works.add(2)
+    state = await wish(world, RetryRequested(by="me"))
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert shop.asked == [1, 2, 2], "what was done was done again"
+    assert "got 1" in state.finished.answer
+    assert "got 2" in state.finished.answer
+    assert (state.finished.number, [answer.number for answer in state.answers]) == (2, [1])
+    assert [event.by for event in await world.events(RunReopened)] == ["me"]
+    order = state.order.order
+    assert (order.repairs, order.subtasks[0].repairs_subtask) == ("wo-001", "wo-001.1")
+
+
+async def test_what_was_given_up_for_a_failure_goes_again_with_it(open_world: Any):
+    shop = Shop(2, 3)
+    chain = plan(
+        ask("a", "shop", n=1), {**ask("b", "shop", n=2), "needs": [0]}, {**ask("c", "shop", n=3), "needs": [1]}
+    )
+    world = open_world(FakeModels(chain, work=GIVE_UP), [shop.tool])
+    assert (await world.run()).status is RunStatus.FAILED
+    shop.works.add(1)
+    state = await wish(world, RetryRequested(by="me", subtasks=("wo-001.0",)))
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert shop.asked == [1, 1, 2, 3]
+
+
+async def test_a_subtask_is_done_again_with_other_arguments(open_world: Any):
+    shop = Shop(5)
+    world = open_world(FakeModels(plan(ask("a", "shop", n=1)), work=GIVE_UP), [shop.tool])
+    await world.run()
+    state = await wish(world, RetryRequested(by="me", subtasks=("wo-001.0",), args={"n": 5}))
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert shop.asked == [1, 5]
+    assert state.subtasks["wo-001.0"].subtask.args == {"n": 1}, "an order changed after it was issued"
+
+
+async def test_a_person_supplies_a_result_and_what_needs_it_goes_on(open_world: Any):
+    shop = Shop(2)
+    chain = plan(
+        ask("a", "shop", n=1),
+        {**ask("b", "shop", n={"$result": {"subtask": "0", "path": "/raw/n"}}), "needs": [0]},
+    )
+    world = open_world(FakeModels(chain, work=GIVE_UP), [shop.tool])
+    assert (await world.run()).status is RunStatus.FAILED
+    state = await wish(world, ResultSupplied(by="Ann", subtask="wo-001.0", summary="it is two", raw={"n": 2}))
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert shop.asked == [1, 2]
+    supplied = state.subtasks["wo-002.0"]
+    assert (supplied.by, supplied.data.summary, supplied.accepted) == ("Ann", "it is two", True)
+    assert "it is two" in state.finished.answer
+
+
+async def test_a_subtask_that_waits_for_a_person_can_be_left_out_or_answered(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("pay", "send", amount=5), ask("post", "send", amount=6), ask("a", "look", n=1)))
+    world = open_world(models, [bench.send(), bench.look])
+    assert (await world.run()).status is RunStatus.WAITING
+    await world.append(
+        "run_1",
+        SkipRequested(by="me", subtask="wo-001.0", reason="too dear"),
+        ResultSupplied(by="me", subtask="wo-001.1", summary="I posted it myself"),
+    )
+    await world.store.claim("run_1")
+    state = await world.drive("run_1")
+
+    assert state.status is RunStatus.PARTIAL
+    assert bench.made == [("look", 1)]
+    (gap,) = state.finished.gaps
+    assert "me left it undone: too dear" in gap.reason
+    assert "I posted it myself" in state.finished.answer
+
+
+async def test_a_person_s_order_is_not_one_of_the_lead_s(open_world: Any):
+    shop = Shop()
+    world = open_world(FakeModels(plan(ask("a", "shop", n=1)), work=GIVE_UP), [shop.tool], limits=Limits(max_steps=1))
+    await world.run()
+    for _ in range(3):
+        state = await wish(world, RetryRequested(by="me"))
+    assert shop.asked == [1, 1, 1, 1]
+    assert [event.by for event in await world.events(WorkOrderIssued)] == ["", "me", "me", "me"]
+    assert state.finished.number == 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (RetryRequested(by="me", subtasks=("wo-001.9",)), "no subtask wo-001.9"),
+        (RetryRequested(by="me", subtasks=("what",)), "is no subtask key"),
+        (RetryRequested(by="me", subtasks=("wo-001.0",)), "was accepted"),
+        (RetryRequested(by="me", args={"n": 1}), "name it"),
+        (SkipRequested(by="me", subtask="wo-001.0"), "nothing to leave out"),
+        (SkipRequested(by="me", subtask="wo-001.1"), "nothing to leave out"),
+        (ResultSupplied(by="me", subtask="wo-001.0", summary="no"), "is completed already"),
+    ],
+)
+async def test_what_cannot_be_granted_is_declined_with_the_reason_and_changes_nothing(
+    open_world: Any, asked: Any, why: str
+):
+    shop = Shop(1)
+    world = open_world(FakeModels(plan(ask("a", "shop", n=1), ask("b", "shop", n=2)), work=GIVE_UP), [shop.tool])
+    before = await world.run()
+    state = await wish(world, asked)
+
+    (declined,) = await world.events(RequestDeclined)
+    assert why in declined.reason
+    assert state.finished == before.finished
+    assert shop.asked == [1, 2]
+
+
+async def test_a_retry_while_others_work_goes_as_soon_as_their_order_is_over(open_world: Any):
+    import asyncio
+
+    shop, gate = Shop(), asyncio.Event()
+
+    @tool
+    async def slow() -> str:
+        """Take long."""
+        await gate.wait()
+        return "slow"
+
+    models = FakeModels(plan(ask("a", "shop", n=1), ask("b", "slow")), work="slow but sure")
+    world = open_world(models, [shop.tool, slow])
+    run_id = await world.start()
+    driving = world.driving(run_id)
+    await world.until(lambda state: state.subtasks and state.subtasks["wo-001.0"].failure)
+    shop.works.add(1)
+    await world.append(run_id, RetryRequested(by="me", subtasks=("wo-001.0",)))
+    gate.set()
+    state = await driving
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert shop.asked == [1, 1]
+
+
+async def test_a_fork_goes_on_from_the_cut_by_itself_and_leaves_the_first_run_alone(open_world: Any):
+    shop = Shop(1)
+    world = open_world(FakeModels(plan(ask("a", "shop", n=1), ask("b", "shop", n=2)), work=GIVE_UP), [shop.tool])
+    first = await world.run()
+    entries = await world.entries()
+    ordered = next(entry.seq for entry in entries if isinstance(entry.event, WorkOrderIssued))
+    shop.works.add(2)
+    await fork(world.store, "run_1", ordered, "fork_1")
+    state = await world.drive("fork_1")
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert shop.asked == [1, 2, 1, 2]
+    assert len(world.models.requests("plan")) == 1, "the plan was there"
+    assert state.definition.options["forked_from"] == {"run_id": "run_1", "seq": ordered}
+    assert await world.entries() == entries
+    assert first.status is RunStatus.PARTIAL
+
+
+async def test_every_event_before_the_end_can_be_forked_at(open_world: Any):
+    world = open_world(FakeModels(plan(ask("a", "look", n=1), ask("b", "look", n=2))), [Bench().look])
+    state = await world.run()
+    for at in range(1, state.seq):
+        await fork(world.store, "run_1", at, f"fork_{at}")
+        assert (await world.drive(f"fork_{at}")).finished.answer == state.finished.answer, at
+    for at in (0, state.seq, state.seq + 5):
+        with pytest.raises(UsageError, match="cannot be forked"):
+            await fork(world.store, "run_1", at, "never")
+
+
+async def test_what_cannot_be_taken_back_after_the_cut_is_listed(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("pay", "send", amount=5), ask("a", "look", n=1)))
+    world = open_world(models, [bench.send(approval="auto"), bench.look])
+    await world.run()
+    entries = await world.entries()
+    began = next(e.seq for e in entries if isinstance(e.event, ToolCallBegan) and e.event.tool == "send")
+
+    assert [(done.seq, done.tool, done.args) for done in done_after(entries, 1)] == [(began, "send", {"amount": 5})]
+    assert done_after(entries, began) == []
