@@ -279,6 +279,7 @@ async def test_the_answer_is_broadcast_as_it_is_written_and_only_the_finished_on
 
     assert world.written == [
         ("run_1", "compose/a1", "A draft that cites [9]."),
+        ("run_1", "compose/a1", ""),  # it is called back
         ("run_1", "compose/a1", "The answer."),
     ]
     assert state.finished.answer == "The answer."

@@ -84,7 +84,7 @@ class Lanes:
             self._console.print(_line(step), no_wrap=True, overflow="ellipsis")
 
     def write_draft(self, run_id: str, attempt: str, piece: str) -> None:
-        if attempt != self._draft_of:
+        if attempt != self._draft_of or not piece:
             self._draft_of = attempt
             self._draft.clear()
         self._draft.append(piece)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from .events import AttemptSettled, Entry, SubtaskBlocked, SubtaskResolved
+from .evidence import given_up, left_undone
 from .ids import assignment_of, event_id
 from .lifecycle import SubtaskStatus
 from .limits import usd
@@ -131,17 +132,16 @@ def _context_event(state: RunState, entry: Entry, event: AttemptSettled) -> dict
 
 
 def _blocked_event(state: RunState, entry: Entry, event: SubtaskBlocked) -> dict[str, Any]:
-    failure = state.subtasks[event.subtask].failure
-    content = {"error": failure.model_dump(mode="json")} if failure is not None else {}
+    content = {"error": given_up(event.cause).model_dump(mode="json")}
     return _frame(state, entry, event.subtask, ok=False, content=content)
 
 
 def _resolved_event(state: RunState, entry: Entry, event: SubtaskResolved) -> dict[str, Any]:
     """The evidence of a person: a result of theirs, or the word that a subtask is left undone."""
-    content: dict[str, Any] = event.data.model_dump(mode="json") if event.data is not None else {}
-    failure = state.subtasks[event.subtask].failure
-    if event.data is None and failure is not None:
-        content = {"error": failure.model_dump(mode="json")}
+    if event.data is None:
+        content: dict[str, Any] = {"error": left_undone(event.by, event.reason).model_dump(mode="json")}
+    else:
+        content = event.data.model_dump(mode="json")
     frame = _frame(state, entry, event.subtask, ok=event.data is not None, content=content)
     return {**frame, "agent": "person", "by": event.by}
 

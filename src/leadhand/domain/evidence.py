@@ -58,5 +58,18 @@ def indeterminate(tool: str) -> Failure:
     )
 
 
+def given_up(cause: str) -> Failure:
+    """A subtask is not started, since ``cause``, which it needs, did not succeed."""
+    return Failure.model_validate(
+        {"message": f"it needs {cause}, which did not succeed", "type": "needs_failed", "class": "blocked"}
+    )
+
+
+def left_undone(by: str, reason: str) -> Failure:
+    """A person left a subtask undone."""
+    said = f"{by} left it undone" + (f": {reason}" if reason else "")
+    return Failure.model_validate({"message": said, "type": "skipped", "class": "rejected"})
+
+
 def _invalid(message: str) -> Failure:
     return Failure.model_validate({"message": message, "type": "unproven", "class": "invalid"})

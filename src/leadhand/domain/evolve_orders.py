@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import events as ev
 from .approval import ApprovalStatus
 from .errors import Failure, FailureClass
+from .evidence import given_up, left_undone
 from .ids import assignment_of, event_id
 from .lifecycle import SETTLED_SUBTASK, SubtaskStatus
 from .review import Decision, Verdict
@@ -65,9 +66,7 @@ def blocked(state: RunState, entry: ev.Entry, event: ev.SubtaskBlocked) -> None:
     state.subtasks[event.subtask] = subtask._replace(
         status=SubtaskStatus.FAILED,
         event_ids=(*subtask.event_ids, event_id(entry.seq)),
-        failure=Failure.model_validate(
-            {"message": f"it needs {event.cause}, which did not succeed", "type": "needs_failed", "class": "blocked"}
-        ),
+        failure=given_up(event.cause),
     )
     subtask_settled(state, event.subtask, ok=False)
 
@@ -88,9 +87,8 @@ def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> Non
         place.pop(key, None)
     failure, verdict = None, Verdict(subtask=key, verdict=Decision.ACCEPT, reason=f"supplied by {event.by}")
     if event.data is None:
-        reason = f"{event.by} left it undone" + (f": {event.reason}" if event.reason else "")
-        failure = Failure.model_validate({"message": reason, "type": "skipped", "class": "rejected"})
-        verdict = Verdict(subtask=key, verdict=Decision.DROP, reason=reason)
+        failure = left_undone(event.by, event.reason)
+        verdict = Verdict(subtask=key, verdict=Decision.DROP, reason=failure.message)
     assignment = state.assignments.get(key)
     if assignment is not None and not assignment.closed:
         state.parked.pop(key, None)

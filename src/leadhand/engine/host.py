@@ -20,7 +20,7 @@ from leadhand.engine.worker import Worker
 from leadhand.ports import ContextStore, Work
 
 OnText = Callable[[str, str, str], None]
-"""Receives live text: run, attempt, and the piece that was just written."""
+"""Receives live text: run, attempt, and the piece that was just written; an empty piece: it begins anew."""
 
 
 class Host:

@@ -18,6 +18,8 @@ from leadhand.engine.pace import Pace
 from leadhand.engine.slots import outside
 from leadhand.ports import AllowanceRefused, Clock, ContextStore, ModelError, Models
 
+SLACK_S = 1.0
+"""What an adapter gets beyond a call's deadline, in seconds, before the call is given up for it."""
 SETTLING_S = 0.1
 """How often, in seconds, a call that does not fit looks whether others have given something back."""
 
@@ -124,7 +126,8 @@ class ModelCalls:
         reply: ModelReply | None = None
         usage: Usage | None = None
         try:
-            async with asyncio.timeout(question.deadline_s):
+            # The adapter keeps the deadline and says what it waited for; this is for one that does not.
+            async with asyncio.timeout(question.deadline_s + min(SLACK_S, question.deadline_s / 10)):
                 reply = await self._models.ask(request, on_text)
             usage = self._priced(question.model, reply.usage)
         except TimeoutError:

@@ -98,6 +98,8 @@ class Turns:
             final=work.brief.final,
         )
         on_text = self._on_text if work.brief.draft else None
+        if on_text is not None and number > 1:
+            on_text("")  # what was written before was not accepted
         return await self._models.ask(self._log, work.attempt.attempt, question, on_text)
 
     async def call(self, turn: Turn) -> None:

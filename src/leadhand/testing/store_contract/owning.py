@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from leadhand.domain.errors import RunOwned, UsageError
-from leadhand.domain.events import RunClaimed, RunFinished
+from leadhand.domain.events import RunClaimed, RunFinished, RunReopened
 from leadhand.domain.run import RunStatus
 from leadhand.ports import ContextStore
 
@@ -48,6 +48,15 @@ class OwningContract(OneStore):
         await store.release("run-1", 1)
         with pytest.raises(UsageError, match="run-1 is finished"):
             await store.claim("run-1")
+
+    async def test_a_finished_run_can_be_claimed_by_whoever_means_to_reopen_it(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        await store.append("run-1", [RunFinished(status=RunStatus.PARTIAL, answer="so far")], epoch=1)
+        await store.release("run-1", 1)
+        assert await store.claim("run-1", ended=True) == 2
+        await store.append("run-1", [RunReopened(by="me")], epoch=2)
+        listing = await store.run("run-1")
+        assert (listing.status, listing.finished_at, listing.owner) == (RunStatus.RUNNING, None, store.host)
 
 
 class SharedOwningContract(TwoStores):
