@@ -1,0 +1,211 @@
+"""Starting, killing and resuming real processes, and counting what they did between them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import leadhand
+from leadhand.domain.events import AttemptLost, Entry, ModelCallReturned, RunClaimed, ToolCallReturned
+from leadhand.domain.evolve import replay
+from leadhand.domain.lifecycle import SETTLED_SUBTASK, SubtaskStatus
+from leadhand.domain.state import RunState
+from leadhand.ports import ContextStore
+from leadhand.stores.opening import open_store
+
+CHILD = Path(__file__).with_name("child.py")
+SOURCE = Path(leadhand.__file__).parents[1]
+PATIENCE_S = 60.0
+
+
+class Life:
+    """A process of ``child.py``; what it says is JSON, a line at a time."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def said(self) -> dict[str, Any]:
+        """Its next line."""
+        assert self._process.stdout is not None
+        async with asyncio.timeout(PATIENCE_S):
+            line = await self._process.stdout.readline()
+        assert line, f"it ended with {await self._process.wait()}: {await self.complaint()}"
+        return json.loads(line)
+
+    async def go(self) -> None:
+        """Let it begin, when it was told to wait for that."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"\n")
+        await self._process.stdin.drain()
+
+    async def kill(self) -> None:
+        """As ``kill -9`` does."""
+        self._process.kill()
+        await self._process.wait()
+
+    async def died(self) -> None:
+        """Wait until it has killed itself."""
+        async with asyncio.timeout(PATIENCE_S):
+            assert await self._process.wait() == -9, await self.complaint()
+
+    async def rest(self) -> list[dict[str, Any]]:
+        """All it still has to say, until it ends well."""
+        assert self._process.stdout is not None
+        async with asyncio.timeout(PATIENCE_S):
+            lines = (await self._process.stdout.read()).splitlines()
+            code = await self._process.wait()
+        complaint = await self.complaint()
+        assert (code, complaint) == (0, "")
+        return [json.loads(line) for line in lines]
+
+    async def complaint(self) -> str:
+        assert self._process.stderr is not None
+        return (await self._process.stderr.read()).decode()
+
+
+@dataclass
+class Theatre:
+    """A database, a home, the file of calls: what the lives of a run have in common."""
+
+    url: str
+    folder: Path
+    plan: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    config: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def gate(self) -> Path:
+        return self.folder / "gate"
+
+    @property
+    def answer(self) -> str:
+        """What the run is to come to: every piece, those below zero done another way."""
+        done = {"piece": "piece", "pay": "paid", "fork": "forked"}
+        return "; ".join(sorted(f"{done[name]} {abs(n)}" for name, n in self.plan))
+
+    @asynccontextmanager
+    async def life(self, **config: Any) -> AsyncGenerator[Life]:
+        """A process; killed at the end of the block, if it is still there."""
+        given = {
+            "url": self.url,
+            "home": str(self.folder / "home"),
+            "calls": str(self.folder / "calls"),
+            "gate": str(self.gate),
+            "plan": self.plan,
+            **self.config,
+            **config,
+        }
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            str(CHILD),
+            json.dumps(given),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        )
+        try:
+            yield Life(process)
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.communicate()
+
+    def noted(self, kind: str, after: int = 0) -> list[str]:
+        """What was noted of a kind (``call``, ``asked``, ``held``, ``forked``), from a line on."""
+        path = self.folder / "calls"
+        lines = path.read_text().splitlines()[after:] if path.exists() else []
+        return [line.partition(" ")[2] for line in lines if line.startswith(f"{kind} ")]
+
+    @property
+    def lines(self) -> int:
+        path = self.folder / "calls"
+        return len(path.read_text().splitlines()) if path.exists() else 0
+
+    async def held(self, what: str, times: int = 1) -> None:
+        """Wait until something of a life waits at the gate, for the so manieth time."""
+        async with asyncio.timeout(PATIENCE_S):
+            while self.noted("held").count(what) < times:  # noqa: ASYNC110 (another process notes it)
+                await asyncio.sleep(0.005)
+
+    async def resumed(self, run_id: str) -> dict[str, Any]:
+        """Resume a run in a process of its own and say what came of it."""
+        async with self.life(resume=run_id) as life:
+            begun, ended = await life.rest()
+        assert begun == {"run_id": run_id}
+        return ended
+
+    def store(self) -> Any:
+        """The database, as another process sees it."""
+        return _opened(self.url)
+
+
+@asynccontextmanager
+async def _opened(url: str) -> AsyncGenerator[ContextStore]:
+    async with aclosing(await open_store(url)) as store:
+        yield store
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """A run as its killed process left it."""
+
+    run_id: str
+    log: list[Entry]
+    state: RunState
+    lines: int
+
+    @property
+    def completed(self) -> set[str]:
+        """The subtasks that were finished."""
+        done = self.state.subtasks.items()
+        return {key for key, subtask in done if subtask.status is SubtaskStatus.COMPLETED}
+
+
+async def left_by(theatre: Theatre, run_id: str) -> Cut:
+    """What the dead process left; its run is an orphan, seen at once."""
+    async with theatre.store() as store:
+        async with asyncio.timeout(PATIENCE_S):
+            while not (await store.run(run_id)).orphan:
+                # PostgreSQL learns of the end of a process from its socket; a lock file is free at that moment.
+                assert theatre.url.startswith("postgres"), "the run is no orphan, and its process is dead"
+                await asyncio.sleep(0.005)
+        log = await store.read(run_id)
+    return Cut(run_id=run_id, log=log, state=replay(run_id, log), lines=theatre.lines)
+
+
+async def check_resumed(theatre: Theatre, cut: Cut, *, answer: str | None = None) -> None:
+    """Resume what was cut in a new process, and count: nothing finished is done again, and nothing is lost."""
+    ended = await theatre.resumed(cut.run_id)
+    assert ended == {"status": "succeeded", "answer": theatre.answer if answer is None else answer}
+    await check_calls(theatre, cut)
+
+
+async def check_calls(theatre: Theatre, cut: Cut) -> None:
+    """Count what was done after the cut against what the log said before it."""
+    async with theatre.store() as store:
+        log = await store.read(cut.run_id)
+    assert log[: len(cut.log)] == cut.log, "something committed was lost"
+    assert [entry.seq for entry in log] == list(range(1, len(log) + 1))
+    calls = [call.removeprefix(f"{cut.run_id}/") for call in theatre.noted("call", cut.lines)]
+    again = [call for call in calls if call.partition("/")[0] in cut.completed]
+    assert not again, "a completed subtask was carried out again"
+    returned = {entry.event.call_id for entry in cut.log if isinstance(entry.event, ToolCallReturned)}
+    assert not returned & set(calls), "a call whose result is in the log was made again"
+    answered = {entry.event.call_id for entry in cut.log if isinstance(entry.event, ModelCallReturned)}
+    asked = {key.removeprefix(f"{cut.run_id}/") for key in theatre.noted("asked", cut.lines)}
+    assert not answered & asked, "a model was asked again what it had answered"
+    assert not [call for call, times in Counter(calls).items() if times > 1]
+    state = replay(cut.run_id, log)
+    assert all(subtask.status in SETTLED_SUBTASK for subtask in state.subtasks.values()), "a subtask was lost"
+    since = [entry.event for entry in log[len(cut.log) :]]
+    lost = {event.attempt.rpartition("/a")[0] for event in since if isinstance(event, AttemptLost)}
+    assert lost <= set(cut.state.live), "an attempt was given up that was not under way"
+    assert len([event for event in since if isinstance(event, RunClaimed)]) == 1

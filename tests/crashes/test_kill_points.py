@@ -1,0 +1,187 @@
+"""Processes that are really killed, at named points: what was finished stays so, what was under way is done again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crashes.killing import Theatre, check_calls, check_resumed, left_by
+from leadhand.domain.approval import args_hash
+from leadhand.domain.events import ApprovalAnswered, ApprovalRequested
+from leadhand.domain.evolve import replay
+from leadhand.domain.run import RunStatus
+
+THREE = [("piece", 1), ("piece", 2), ("piece", 3)]
+BELOW = [("piece", 1), ("piece", -2), ("piece", 3)]
+"""The second piece fails for good, and a repair order does it another way."""
+
+
+@pytest.fixture
+def theatre(sqlite_url: str, tmp_path: Path) -> Theatre:
+    return Theatre(sqlite_url, tmp_path, list(THREE))
+
+
+@pytest.fixture
+def any_theatre(url: str, tmp_path: Path) -> Theatre:
+    """On each kind of database in turn."""
+    return Theatre(url, tmp_path, list(THREE))
+
+
+@pytest.mark.parametrize("point", ["plan", "piece 2", "review", "compose"])
+async def test_killed_while(theatre: Theatre, point: str) -> None:
+    theatre.plan = BELOW  # its second piece is done by the repair order
+    async with theatre.life(hold=point) as life:
+        run_id = (await life.said())["run_id"]
+        await theatre.held(point)
+        await life.kill()
+    cut = await left_by(theatre, run_id)
+    if point == "piece 2":
+        assert list(cut.state.orders) == ["wo-001", "wo-002"]
+        assert cut.completed == {"wo-001.0", "wo-001.2"}
+    await check_resumed(theatre, cut)
+
+
+async def test_killed_in_the_middle_of_a_fan_out(any_theatre: Theatre) -> None:
+    """A hundred pieces in twenty slots; killed as soon as thirty are seen to be complete, wherever it then is."""
+    theatre = any_theatre
+    theatre.plan = [("piece", n) for n in range(100)]
+    theatre.config = {"max_workers": 20, "seconds": 0.01}
+    async with theatre.life() as life, theatre.store() as store:
+        run_id = (await life.said())["run_id"]
+        async for batch in store.follow(run_id):
+            if batch and (await store.run(run_id)).completed >= 30:
+                break
+        await life.kill()
+    cut = await left_by(theatre, run_id)
+    assert 30 <= len(cut.completed) < 100
+    await check_resumed(theatre, cut)
+    assert len(set(theatre.noted("call"))) == 100
+    assert len(theatre.noted("call")) <= 100 + 20, "more was done again than was under way"
+
+
+@pytest.mark.parametrize(
+    ("moment", "event"),
+    [
+        ("before", "tool_call_returned"),
+        ("after", "attempt_returned"),
+        ("before", "attempt_settled"),
+        ("before", "run_finished"),
+    ],
+)
+async def test_killed_in_the_middle_of_the_commit_of(theatre: Theatre, moment: str, event: str) -> None:
+    await _killed_in_a_commit(theatre, moment, event)
+
+
+async def test_killed_between_a_result_and_its_commit_on_a_server(postgres_url: str, tmp_path: Path) -> None:
+    await _killed_in_a_commit(Theatre(postgres_url, tmp_path, list(THREE)), "before", "attempt_returned")
+
+
+async def _killed_in_a_commit(theatre: Theatre, moment: str, event: str) -> None:
+    async with theatre.life(die=[moment, event], max_workers=1) as life:
+        run_id = (await life.said())["run_id"]
+        await life.died()
+    cut = await left_by(theatre, run_id)
+    assert (event in {entry.event.type for entry in cut.log}) is (moment == "after")
+    await check_resumed(theatre, cut)
+
+
+async def test_killed_at_the_very_end_the_run_is_over_and_its_answer_is_there(theatre: Theatre) -> None:
+    async with theatre.life(die=["after", "run_finished"]) as life:
+        run_id = (await life.said())["run_id"]
+        await life.died()
+    async with theatre.life(resume=run_id) as life:
+        (refused,) = await life.rest()
+    assert refused["refused"] == "UsageError"
+    async with theatre.store() as store:
+        listing = await store.run(run_id)
+        assert (listing.status, listing.owner, listing.orphan) == (RunStatus.SUCCEEDED, None, False)
+
+
+async def test_killed_again_and_again_it_comes_to_its_end(theatre: Theatre) -> None:
+    theatre.plan = BELOW
+    run_id = ""
+    for point in ("plan", "piece 1", "piece 2"):
+        async with theatre.life(hold=point, **({"resume": run_id} if run_id else {})) as life:
+            run_id = (await life.said())["run_id"]
+            await theatre.held(point)
+            await life.kill()
+    await check_resumed(theatre, await left_by(theatre, run_id))
+
+
+async def test_killed_while_one_is_parked_and_others_work_it_asks_once(theatre: Theatre) -> None:
+    theatre.plan = [("pay", 5), ("piece", 1), ("piece", 2)]
+    async with theatre.life(hold="piece 2") as life, theatre.store() as store:
+        run_id = (await life.said())["run_id"]
+        async for batch in store.follow(run_id):
+            if any(entry.event.type == "approval_requested" for entry in batch):
+                break
+        await theatre.held("piece 2")
+        await life.kill()
+    cut = await left_by(theatre, run_id)
+    assert list(cut.state.parked) == ["wo-001.0"]
+
+    # Resumed, it does what is left and waits for the answer; and is killed while it waits.
+    async with theatre.life(resume=run_id, hold="end") as life:
+        await life.said()
+        assert (await life.said())["status"] == "waiting"
+        await life.kill()
+    assert not [call for call in theatre.noted("call") if "wo-001.0" in call], "it was paid without a yes"
+    async with theatre.store() as store:
+        log = await store.read(run_id)
+        assert sum(isinstance(entry.event, ApprovalRequested) for entry in log) == 1
+        assert not (await store.run(run_id)).orphan, "who waits for a person is not left behind"
+        (asked,) = replay(run_id, log).approvals.values()
+        answer = ApprovalAnswered(approval_id=asked.approval_id, approve=True, args_hash=args_hash(asked.args), by="me")
+        await store.append(run_id, [answer])
+
+    assert await theatre.resumed(run_id) == {"status": "succeeded", "answer": theatre.answer}
+    assert len([call for call in theatre.noted("call") if "wo-001.0" in call]) == 1
+
+
+async def test_killed_in_the_middle_of_what_is_done_once_it_is_never_done_again(theatre: Theatre) -> None:
+    """A person is to say what became of it: at present by a gap of the answer, in time by an answer to a question."""
+    theatre.plan = [("pay", 5), ("piece", 1)]
+    async with theatre.life(hold="end") as life:
+        run_id = (await life.said())["run_id"]
+        assert (await life.said())["status"] == "waiting"
+    async with theatre.store() as store:
+        (asked,) = replay(run_id, await store.read(run_id)).approvals.values()
+        answer = ApprovalAnswered(approval_id=asked.approval_id, approve=True, args_hash=args_hash(asked.args), by="me")
+        await store.append(run_id, [answer])
+    async with theatre.life(resume=run_id, hold="pay") as life:
+        await life.said()
+        await theatre.held("pay")
+        await life.kill()
+    cut = await left_by(theatre, run_id)
+    ended = await theatre.resumed(run_id)
+    assert ended["status"] in ("partial", "waiting")
+    assert len([call for call in theatre.noted("call") if "wo-001.0" in call]) == 1
+    async with theatre.store() as store:
+        state = replay(run_id, await store.read(run_id))
+    if ended["status"] == "partial":
+        failure = state.subtasks["wo-001.0"].failure
+        assert failure is not None
+        assert failure.type == "indeterminate"
+        await check_calls(theatre, cut)
+    else:
+        assert list(state.parked) == ["wo-001.0"]
+
+
+async def test_of_two_processes_on_one_database_one_is_killed_and_the_other_is_as_well_as_ever(
+    any_theatre: Theatre,
+) -> None:
+    theatre = any_theatre
+    async with theatre.life(hold="piece 2") as doomed, theatre.life(hold="piece 3") as other:
+        lost, kept = (await doomed.said())["run_id"], (await other.said())["run_id"]
+        await theatre.held("piece 2")
+        await theatre.held("piece 3")
+        await doomed.kill()
+        cut = await left_by(theatre, lost)
+        theatre.gate.touch()
+        assert await other.rest() == [{"status": "succeeded", "answer": theatre.answer}]
+    async with theatre.store() as store:
+        assert not {"attempt_lost", "run_claimed"} & {entry.event.type for entry in await store.read(kept)}
+        assert await store.read(lost) == cut.log, "the other touched what is not its own"
+        assert (await store.run(lost)).orphan
+    await check_resumed(theatre, cut)
