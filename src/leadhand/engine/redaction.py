@@ -62,7 +62,7 @@ class Redactor:
     def value(self, value: _V) -> _V:
         """The same value without secrets; the very same object where there are none."""
         written = value.model_dump_json().lower()
-        if not any(mark in written for mark in self._marks):
+        if not any(map(written.__contains__, self._marks)):
             return value
         return type(value).model_validate(self.payload(value.model_dump(mode="json", by_alias=True)))
 
