@@ -222,7 +222,7 @@ class History:
                 attempt=attempt.attempt,
                 open_calls=tuple(
                     OpenCall.model_validate(
-                        {"call_id": f"{attempt.attempt}/{key}/c{n}", "kind": kind, "tool": "send", "args": {"n": n}}
+                        {"call_id": f"{key}/t{attempt.number}/c{n}", "kind": kind, "tool": "send", "args": {"n": n}}
                     )
                     for n, kind in enumerate(kinds)
                 ),
@@ -248,7 +248,8 @@ class History:
         key = _assignment(attempt)
         if attempt.status is AttemptStatus.SCHEDULED:
             self.starts(attempt)
-        tool = self.state.tools.get(self.state.subtasks[key].subtask.tool or "")
+        subtask = self.state.subtasks.get(key)  # None: it is the child of another
+        tool = self.state.tools.get(subtask.subtask.tool or "") if subtask is not None else None
         done = [call.call_id for call in self.state.assignments[key].evidence if call.ok]
         sources: tuple[Source, ...] = ()
         if tool is not None and not done:

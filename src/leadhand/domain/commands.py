@@ -66,6 +66,12 @@ class Continue(NamedTuple):
     assignment: str
 
 
+class AnswerChild(NamedTuple):
+    """Hand what a child assignment came to, to the call that asked for it."""
+
+    call_id: str
+
+
 class GiveUpAttempt(NamedTuple):
     """Count an attempt as over although it did not return: its process died, or its deadline passed."""
 
@@ -129,6 +135,7 @@ Command = (
     | Settle
     | TryAgain
     | Continue
+    | AnswerChild
     | GiveUpAttempt
     | JudgeOrder
     | AskApproval

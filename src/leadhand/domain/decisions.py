@@ -13,6 +13,7 @@ from . import commands as do
 from . import events as ev
 from .approval import EFFECT, ApprovalStatus
 from .assignment import OpenCall
+from .children import answer_of, wanted_children
 from .errors import Failure
 from .evidence import indeterminate, unproven
 from .evolve import fold
@@ -59,6 +60,8 @@ def decide(state: RunState, command: do.Command, now: datetime) -> list[ev.AnyEv
             return _try_again(state, command.assignment, now)
         case do.Continue():
             return _continue(state, command.assignment)
+        case do.AnswerChild():
+            return [answer_of(state, command.call_id)]
         case do.GiveUpAttempt():
             _current(state, command.attempt)
             return [ev.AttemptLost(attempt=command.attempt, failure=command.failure)]
@@ -98,6 +101,7 @@ def due(state: RunState) -> list[do.Command]:
         return wanted + ([do.Resume()] if state.resume_wanted else [])
     if state.pause_reason is not None:
         return [*wanted, do.Pause(reason=state.pause_reason)]
+    wanted += wanted_children(state)
     wanted += [do.Block(subtask=key, cause=cause) for key, cause in state.doomed.items()]
     answered = [do.Continue(assignment=key) for key in state.parked if _attempt(state, key).answered]
     if state.status is RunStatus.WAITING and (answered or not state.parked):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from . import events as ev
 from .approval import EFFECT, Approval, ApprovalStatus, args_hash
+from .children import child_of
+from .errors import Failure
 from .evolve_attempts import current
 from .ids import assignment_of
 from .state import Answered, BegunCall, ModelTurn, RunState, ToolEvidence
+from .tool import Effect
 
 
 def model_began(state: RunState, _entry: ev.Entry, event: ev.ModelCallBegan) -> None:
@@ -141,6 +144,29 @@ def effect_answered(state: RunState, _entry: ev.Entry, event: ev.EffectAnswered)
 
 
 def child_answered(state: RunState, _entry: ev.Entry, event: ev.ChildAnswered) -> None:
+    """The call that asked for a child has its result: evidence like that of any other call."""
+    key = event.call_id.rpartition("/t")[0]
+    assignment = state.assignments.get(key)
+    attempt = assignment.attempt if assignment is not None else None
+    call = next((c for c in attempt.open_calls if c.call_id == event.call_id), None) if attempt is not None else None
+    if assignment is not None and call is not None and call.kind == "child" and key in state.parked:
+        child = child_of(state, event.call_id)
+        data = child.result.data if child is not None and child.result is not None else None
+        failure = None
+        if not event.ok:
+            failure = Failure.model_validate({"message": event.content, "type": "child_failed", "class": "invalid"})
+        evidence = ToolEvidence(
+            call_id=call.call_id,
+            tool=call.tool,
+            args=call.args,
+            effect=Effect.PURE,
+            ok=event.ok,
+            summary=event.content if event.ok else None,
+            sources=data.sources if data is not None else (),
+            sample=data.sample if data is not None else False,
+            failure=failure,
+        )
+        state.assignments[key] = assignment._replace(calls=(*assignment.calls, evidence))
     _answer(state, event.call_id, Answered(ok=event.ok, content=event.content))
 
 

@@ -31,6 +31,7 @@ class ToolSpec(Value):
     """A tool as a run pins it: enough to plan with, to check arguments against and to find its code again.
 
     ``toolset`` names the group it belongs to, ``cost_usd`` what a call costs, for whoever is asked to allow it.
+    ``delegate``: a call of it is carried out by a worker of its own, a child assignment, which is told the arguments.
     ``parameters`` is the JSON schema (draft 2020-12) of the arguments, an object. ``timeout_s`` bounds one call in
     seconds; ``retries`` is how often a ``transient`` failure of it is tried again. ``approval`` is the tool's own wish;
     None leaves it to the run's policy. ``import_path`` (``module:name``) and ``fingerprint`` say which code it was.
@@ -45,6 +46,7 @@ class ToolSpec(Value):
     approval: ApprovalPolicy | None = None
     toolset: str = ""
     cost_usd: float | None = None
+    delegate: bool = False
     import_path: str = ""
     fingerprint: str = ""
 

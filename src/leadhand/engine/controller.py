@@ -13,6 +13,7 @@ from functools import partial
 
 from leadhand.domain import commands as do
 from leadhand.domain.approval import ApprovalStatus
+from leadhand.domain.children import subtask_of
 from leadhand.domain.decisions import decide, due, standstill
 from leadhand.domain.errors import Failure, FailureClass, Fenced
 from leadhand.domain.events import AnyEvent, AssignmentIssued, AttemptScheduled, Entry, RunResumed
@@ -214,10 +215,11 @@ def work_of(state: RunState, flow: Flow, key: str) -> Work:
     assignment = state.assignments[key]
     if assignment.attempt is None:
         raise ValueError(f"{key} has no attempt to carry out")
-    subtask = state.subtasks.get(key)
+    ordered = state.subtasks.get(key)
+    subtask = ordered.subtask if ordered is not None else subtask_of(assignment.assignment)
     needs = {
         needed: data
-        for needed in (subtask.subtask.needs if subtask is not None else ())
+        for needed in (subtask.needs if subtask is not None else ())
         if (data := state.subtasks[needed].data) is not None
     }
     return Work(
@@ -229,7 +231,7 @@ def work_of(state: RunState, flow: Flow, key: str) -> Work:
         calls=assignment.calls,
         compacted=assignment.compacted,
         allowed=frozenset(state.allowed),
-        subtask=subtask.subtask if subtask is not None else None,
+        subtask=subtask,
         needs=needs,
         faults=None if subtask is not None else partial(thought_faults, state, assignment.assignment),
         deadline=state.deadline,

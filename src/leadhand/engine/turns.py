@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Literal
 
 from leadhand.domain.approval import policy_of
 from leadhand.domain.assignment import OpenCall
@@ -116,9 +117,9 @@ class Turns:
         now: list[tuple[int, ToolCall]] = []
         for position, call in todo:
             tool = self._specs.get(call.name)
-            if tool is not None and call.arguments is not None and self._must_ask(turn, position, tool):
+            if tool is not None and call.arguments is not None and (kind := self._waits_for(turn, position, tool)):
                 call_id = self._call_id(turn, position)
-                held.append(OpenCall(call_id=call_id, kind="approval", tool=tool.name, args=call.arguments))
+                held.append(OpenCall(call_id=call_id, kind=kind, tool=tool.name, args=call.arguments))
             elif not held or tool is None or tool.effect is Effect.PURE:
                 now.append((position, call))
             # else: it has an effect, and stands after a call that may yet be denied: it waits with it
@@ -132,10 +133,13 @@ class Turns:
     def _call_id(self, turn: Turn, position: int) -> str:
         return tool_call_id(self._work.assignment.assignment_id, turn.number, position)
 
-    def _must_ask(self, turn: Turn, position: int, tool: ToolSpec) -> bool:
-        """Whether a person has to be asked before a call, and has not answered yet."""
-        answered = self._call_id(turn, position) in self._work.attempt.answers
-        return not answered and self._policy(tool) is ApprovalPolicy.ASK
+    def _waits_for(self, turn: Turn, position: int, tool: ToolSpec) -> Literal["approval", "child"] | None:
+        """Whose answer a call needs that it has not got yet: a person's, a child's, or nobody's."""
+        if self._call_id(turn, position) in self._work.attempt.answers:
+            return None
+        if self._policy(tool) is ApprovalPolicy.ASK:
+            return "approval"
+        return "child" if tool.delegate else None
 
     def _policy(self, tool: ToolSpec) -> ApprovalPolicy:
         definition = self._work.definition

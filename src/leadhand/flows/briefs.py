@@ -82,6 +82,24 @@ def work(state: RunState, assignment: Assignment) -> Brief:
     return Brief(prompt="work", facts=facts, tools=tuple(tool.name for tool in state.definition.tools))
 
 
+def child(state: RunState, assignment: Assignment) -> Brief:
+    """What another worker wants done: its arguments say what; every tool of the run may be used for it."""
+    told = assignment.options["child"]
+    tool = state.tools[told["name"]]
+    facts: dict[str, Any] = {
+        "task": "work",
+        **common(state, CONTEXT),
+        "subtask": {
+            "name": tool.name,
+            "tool": None,
+            "args": told["args"],
+            "expected_output": tool.description,
+        },
+        "needs": {},
+    }
+    return Brief(prompt="work", facts=facts, tools=tuple(each.name for each in state.definition.tools))
+
+
 def review(state: RunState, assignment: Assignment) -> Brief:
     """The subtasks of one shard with their results or errors: a verdict for each, and what is missing."""
     order = state.orders[assignment.options["work_order_id"]]

@@ -59,6 +59,8 @@ class WorkOrderFlow:
                 return briefs.review(state, assignment)
             case Role.COMPOSE:
                 return _compose_brief(state, assignment)
+            case _ if assignment.parent is not None:
+                return briefs.child(state, assignment)
             case _:
                 return briefs.work(state, assignment)
 

@@ -35,6 +35,7 @@ class Tool(Generic[_P, _R]):
         approval: ApprovalPolicy | str | None = None,
         toolset: str = "",
         cost_usd: float | None = None,
+        delegate: bool = False,
     ) -> None:
         self.function = function
         self.source: str | None = None
@@ -61,6 +62,7 @@ class Tool(Generic[_P, _R]):
         self._retries = retries
         self._toolset = toolset
         self._cost_usd = cost_usd
+        self._delegate = delegate
         self.__doc__ = function.__doc__
         self.__name__ = self.name
 
@@ -101,6 +103,7 @@ class Tool(Generic[_P, _R]):
             approval=self._approval,
             toolset=self._toolset,
             cost_usd=self._cost_usd,
+            delegate=self._delegate,
             import_path=f"{self.source or self.function.__module__}:{self.function.__qualname__}",
             fingerprint=_fingerprint(self.function),
         )
@@ -176,6 +179,7 @@ def tool(
     approval: ApprovalPolicy | str | None = None,
     toolset: str = "",
     cost_usd: float | None = None,
+    delegate: bool = False,
 ) -> Callable[[Callable[_P, _R]], Tool[_P, _R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
     """Make a tool of a function, sync or async.
@@ -190,6 +194,8 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
     :param retries: how often a transient failure is tried again.
     :param approval: ``ask``, ``auto`` or ``never``; not given, the run's policy decides.
     :param toolset: the group it belongs to, for rules on which calls ask.
+    :param delegate: a call of it is carried out by a worker of its own, which is told the arguments and may use every
+        tool; the function itself is not called. Its caller waits without holding anything.
     :param cost_usd: what a call costs in US dollars: shown to whoever is asked to allow it.
 
     Raises :class:`~leadhand.domain.errors.UsageError` for a policy or name that cannot be.

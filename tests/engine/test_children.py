@@ -1,0 +1,143 @@
+"""A worker has another worker do something: it waits without holding anything, however deep it goes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels, calls
+from engine.tools import Bench, refusal
+from engine.worlds import ask, plan
+from leadhand.domain.conversation import ModelRequest, ToolMessage
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.events import AssignmentIssued, AttemptParked, ChildAnswered
+from leadhand.domain.limits import Limits
+from leadhand.domain.run import RunStatus
+from leadhand.tools.decorator import tool
+
+GIVE_UP = calls(("give_up", {"reason": "it is not to be"}))
+
+
+@tool(delegate=True)
+def helper(what: str) -> str:
+    """Say in one sentence what came of it."""
+    raise AssertionError("it is carried out by a worker, and never called")
+
+
+def told(request: ModelRequest) -> list[Any]:
+    """What tools have answered so far."""
+    return [json.loads(message.content) for message in request.messages if isinstance(message, ToolMessage)]
+
+
+def workers(**by_name: Any) -> Any:
+    """Workers that answer by the name of what they are to do: a function of the request and what tools said."""
+
+    def work(request: ModelRequest, facts: dict[str, Any]) -> Any:
+        return by_name[facts["subtask"]["name"]](request, facts, told(request))
+
+    return work
+
+
+def delegates(request: ModelRequest, facts: dict[str, Any], said: list[Any]) -> Any:
+    return (
+        f"I am told: {said[-1].get('summary') or said[-1].get('message')}"
+        if said
+        else calls(("helper", {"what": "it"}))
+    )
+
+
+async def test_what_a_child_found_is_the_result_of_the_call_that_asked_for_it(open_world: Any):
+    def child(request: ModelRequest, facts: dict[str, Any], said: list[Any]) -> Any:
+        assert facts["subtask"]["args"] == {"what": "it"}
+        return "the child looked, and saw 7" if said else calls(("look", {"n": 7}))
+
+    bench = Bench()
+    models = FakeModels(plan(ask("a")), work=workers(a=delegates, helper=child))
+    world = open_world(models, [bench.look, helper], limits=Limits(max_workers=1))
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert state.subtasks["wo-001.0"].data.summary == "I am told: the child looked, and saw 7"
+    assert [source.url for source in state.subtasks["wo-001.0"].data.sources] == ["https://example.org/7"]
+    (issued,) = [event for event in await world.events(AssignmentIssued) if event.assignment.parent]
+    assert issued.assignment.parent == "wo-001.0/a1"
+
+
+async def test_an_order_may_name_a_delegate_itself(open_world: Any):
+    models = FakeModels(plan(ask("a", "helper", what="tea")), work=workers(helper=lambda *_: "tea is ready"))
+    state = await open_world(models, [helper]).run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert state.subtasks["wo-001.0"].data.summary == "tea is ready"
+
+
+async def test_a_child_that_fails_is_an_answer_to_its_parent(open_world: Any):
+    bench = Bench()
+    shut = bench.broken(refusal("shut for ever", FailureClass.UNAVAILABLE), retries=0)
+
+    def child(request: ModelRequest, facts: dict[str, Any], said: list[Any]) -> Any:
+        return GIVE_UP if said else calls(("broken", {}))
+
+    models = FakeModels(plan(ask("a")), work=workers(a=delegates, helper=child))
+    state = await open_world(models, [shut, helper]).run()
+
+    assert "shut for ever" in state.subtasks["wo-001.0"].data.summary
+
+
+async def test_a_parent_waits_for_a_child_that_waits_for_a_person_while_a_hundred_siblings_run_in_two_slots(
+    open_world: Any,
+):
+    def child(request: ModelRequest, facts: dict[str, Any], said: list[Any]) -> Any:
+        return "sent" if said else calls(("send", {"amount": 5}))
+
+    bench = Bench()
+    siblings = [ask(f"s{n}", "look", n=n) for n in range(100)]
+    models = FakeModels(plan(ask("a"), *siblings), work=workers(a=delegates, helper=child))
+    world = open_world(models, [bench.send(), bench.look, helper], limits=Limits(max_workers=2))
+    waiting = await world.run()
+
+    assert waiting.status is RunStatus.WAITING
+    assert bench.counts == {"look": 100}
+    assert bench.most_at_once <= 2
+    assert len(waiting.parked) == 2
+    assert waiting.reserved == {}, "somebody who waits holds money"
+    await world.answer("run_1")
+    state = await world.take_over("run_1")
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert bench.counts == {"look": 100, "send": 1}
+    assert state.subtasks["wo-001.0"].data.summary == "I am told: sent"
+
+
+async def test_children_of_children_go_so_deep_and_no_deeper(open_world: Any):
+    models = FakeModels(plan(ask("a")), work=workers(a=delegates, helper=delegates))
+    world = open_world(models, [helper], limits=Limits(max_workers=1))
+    state = await world.run()
+
+    answers = await world.events(ChildAnswered)
+    assert answers[0].content == "children go 4 deep and no deeper"
+    assert len(answers) == 5
+    assert state.status is RunStatus.SUCCEEDED
+
+
+@pytest.mark.parametrize("cut", range(6, 30, 2))
+async def test_a_run_with_children_goes_on_from_any_event(open_world: Any, cut: int):
+    def child(request: ModelRequest, facts: dict[str, Any], said: list[Any]) -> Any:
+        return "the child saw 7" if said else calls(("look", {"n": 7}))
+
+    bench = Bench()
+    models = FakeModels(plan(ask("a")), work=workers(a=delegates, helper=child))
+    world = open_world(models, [bench.look, helper])
+    whole = await world.run()
+    entries = await world.entries()
+    if cut >= len(entries) - 1:
+        pytest.skip("the run is shorter")
+    from leadhand.engine.forking import fork
+
+    await fork(world.store, "run_1", cut, "fork_1")
+    again = await world.drive("fork_1")
+
+    assert again.finished.answer == whole.finished.answer
+    assert len(await world.events(AttemptParked, "fork_1")) == 1
