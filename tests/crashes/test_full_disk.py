@@ -7,12 +7,11 @@ import errno
 import gc
 import os
 import resource
-import shutil
 import sqlite3
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -27,19 +26,23 @@ from leadhand.stores import sqlite, work_order_file
 from leadhand.stores.opening import open_store
 from leadhand.testing.scripted_model import ScriptedModel, plans, says, subtask
 
-COUNT = 60
+COUNT = 40
+FILLS = 20
+"""The piece that fills the disk up to its brim."""
 EACH = 30_000
-"""Bytes that each piece returns: all of them together are more than there is room for."""
-ROOM = 800_000
-NEEDED = 10_000_000
+"""Bytes that each piece returns."""
+ROOM = 600_000
+"""Less than the pieces need, but more than half of it."""
+ENOUGH = 20_000_000
 
 
 @dataclass
 class Disk:
-    """A directory with a database and a home, on a disk without room for the whole run, until ``more`` is called."""
+    """A directory with a database and a home, on a disk that ``fill`` fills and ``more`` makes larger."""
 
     folder: Path
-    more: Callable[[], None]
+    fill: Callable[[], object]
+    more: Callable[[], object]
     words: str
     """What a person is told once there is no room."""
     lasting: bool = True
@@ -64,6 +67,8 @@ class Disk:
         @tool
         async def piece(n: int, context: ToolContext) -> ToolReturn:
             """Do piece n, which is large."""
+            if n == FILLS and not any(f".{n}/" in call for call in self.calls):
+                self.fill()
             self.calls.append(context.call_id.partition("/")[2])
             return ToolReturn(raw={"n": n, "large": Random(n).randbytes(EACH // 2).hex()}, summary=f"piece {n}")
 
@@ -72,15 +77,14 @@ class Disk:
 
 @contextmanager
 def limited_files(folder: Path) -> Generator[Disk]:
-    """No file of this process may be longer than so much: a disk that fails, for want of a better."""
+    """No file of this process may be longer than a page: a disk that fails, for want of a better."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def limit(size: int) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
 
-    limit(ROOM)
     try:
-        yield Disk(folder, lambda: limit(soft), "the disk of {name} failed: ")
+        yield Disk(folder, lambda: limit(4_096), lambda: limit(soft), "the disk of {name} failed: ")
     finally:
         limit(soft)
 
@@ -88,13 +92,18 @@ def limited_files(folder: Path) -> Generator[Disk]:
 @contextmanager
 def small_disk(folder: Path) -> Generator[Disk]:
     """A real one, in memory; only root may mount it."""
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={NEEDED}", "leadhand-test", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={ENOUGH}", "leadhand-test", str(folder)]
     if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("no file system may be mounted here")
     try:
         filler = folder / "filler"
-        filler.write_bytes(bytes(shutil.disk_usage(folder).free - ROOM))
-        yield Disk(folder, filler.unlink, "the disk of {name} is full")
+
+        def fill() -> None:
+            with filler.open("wb", buffering=0) as file, suppress(OSError):
+                while file.write(bytes(4_096)):
+                    pass
+
+        yield Disk(folder, fill, filler.unlink, "the disk of {name} is full")
     finally:
         subprocess.run(["umount", "-l", str(folder)], check=True)
 
@@ -112,7 +121,7 @@ def few_pages(folder: Path) -> Generator[Disk]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sqlite, "session", limited)
-        yield Disk(folder, lambda: pages.append(NEEDED), "the disk of {name} is full", lasting=False)
+        yield Disk(folder, int, lambda: pages.append(ENOUGH), "the disk of {name} is full", lasting=False)
 
 
 DISKS = [limited_files, small_disk, few_pages]
@@ -163,7 +172,7 @@ async def test_a_run_that_could_not_be_let_go_of_is_free_once_there_is_room(disk
     with pytest.raises(StoreError):
         await run.answer()
     disk.more()
-    async with aclosing(disk.lead()) as other:
+    async with disk.lead() as other:
         store = (await other.runtime()).store
         while not (await store.run(run.run_id)).orphan:  # noqa: ASYNC110 (a thread of the first one makes it so)
             await asyncio.sleep(0.01)
@@ -179,7 +188,7 @@ async def test_the_work_order_for_people_may_be_impossible_to_write(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(work_order_file.os, "replace", full)
-    disk = Disk(tmp_path, lambda: None, "")
+    disk = Disk(tmp_path, int, int, "")
     async with disk.lead() as lead:
         answer = await lead.run("do the pieces")
     assert answer.status is RunStatus.SUCCEEDED
