@@ -243,8 +243,8 @@ class History:
 
     # --- whole attempts ----------------------------------------------------------------------------------------------
 
-    def works(self, attempt: AttemptState) -> None:
-        """Carry a subtask out as it should be: start, call the tool it names, return what it said."""
+    def works(self, attempt: AttemptState, said: str = "") -> None:
+        """Carry a subtask out as it should be: start, call the tool it names, return what it ``said``."""
         key = _assignment(attempt)
         if attempt.status is AttemptStatus.SCHEDULED:
             self.starts(attempt)
@@ -255,7 +255,7 @@ class History:
         if tool is not None and not done:
             done = [self.calls_tool(attempt, tool, ok=True)]
             sources = (Source(title="A page", url="https://example.org/a"),)
-        data = ResultData(summary=f"{key} is done", sources=sources)
+        data = ResultData(summary=said or f"{key} is done", sources=sources)
         self.returns(attempt, WorkResult(task_name="task", ok=True, data=data, used=tuple(done)))
 
     def thinks(self, attempt: AttemptState, value: Any = None, text: str = "an answer") -> None:

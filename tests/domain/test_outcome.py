@@ -10,12 +10,12 @@ from domain.histories import History, definition
 from domain.moves import histories
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
+from leadhand.domain.citations import cited
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.lifecycle import SubtaskStatus
 from leadhand.domain.outcome import answer_sources, gaps, plain_summary, presentable, status_of, unverified
 from leadhand.domain.review import Review
 from leadhand.domain.run import RunStatus
-from leadhand.domain.thoughts import CITATION
 from leadhand.domain.work_order import OutOfReach, Subtask, WorkOrder
 
 _SETTINGS = settings(max_examples=100, deadline=None)
@@ -42,7 +42,7 @@ def test_the_plain_summary_names_every_gap_and_every_result(history: History):
 def test_the_plain_summary_cites_only_sources_the_answer_has(history: History):
     count = len(answer_sources(history.state))
 
-    assert {int(number) for number in CITATION.findall(plain_summary(history.state))} <= set(range(1, count + 1))
+    assert cited(plain_summary(history.state)) <= set(range(1, count + 1))
 
 
 @_SETTINGS

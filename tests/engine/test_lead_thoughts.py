@@ -20,7 +20,7 @@ from leadhand.flows.work_order import WorkOrderFlow
 
 GOOD = plan(ask("a", "look", n=1))
 BAD_PLANS = {
-    "words": ("I would look at number one.", "answer with one JSON object"),
+    "words": ("I would look at number one.", "the model answered with prose where a plan was asked for"),
     "a list": ([], "is not of type"),
     "no goal": ({"subtasks": [ask("a", "look", n=1)]}, "goal"),
     "one thing too many": ({**GOOD, "comment": "so"}, "comment"),

@@ -344,28 +344,3 @@ async def test_a_tool_that_this_process_does_not_have_is_a_gap_and_is_not_tried_
     assert "is not in this process" in failure_of(state).message
     assert len([event for event in await world.events(AttemptSettled) if event.attempt.startswith("wo-001.0/")]) == 1
     assert state.status is RunStatus.PARTIAL
-
-
-@pytest.mark.parametrize("then", ["answers late", "goes on for ever"])
-async def test_a_tool_that_swallows_its_cancellation_is_abandoned_and_what_it_says_late_does_not_count(
-    open_world: Any, then: str, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("leadhand.engine.tool_calls.CLEARING_UP_S", 0.02)
-    over = asyncio.Event()
-
-    @tool(retries=0, timeout=0.02)
-    async def stubborn() -> str:
-        """Never let go."""
-        try:
-            await over.wait()
-        except asyncio.CancelledError:
-            if then == "goes on for ever":
-                await over.wait()
-        return "late"
-
-    world = open_world(FakeModels(plan(ask("a", "stubborn")), work=GIVE_UP), [stubborn], clock=SystemClock())
-    await world.run()
-    over.set()
-
-    (returned,) = await world.events(ToolCallReturned)
-    assert (returned.ok, returned.failure.type, returned.raw) == (False, "timeout", None)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from flows.scripts import Script, accept, drop, look, replan, retry
+from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.citations import cited
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.run import RunStatus
+from leadhand.domain.thoughts import thought_faults
 
 
 def test_the_composer_is_shown_the_request_every_accepted_result_and_every_gap():
@@ -146,3 +149,16 @@ def test_the_flow_asks_for_nothing_twice():
     assert list(script.flow.next(script.state)) == []
     script.done("wo-001.1")
     assert list(script.flow.next(script.state)) == []
+
+
+def test_numbers_in_brackets_that_a_tool_wrote_are_no_citations():
+    script = Script(look("a"), look("b", 2))
+    for key in ("wo-001.0", "wo-001.1"):
+        script.works(script.attempt(key), f"use args[0] and [1] of {key}")
+    script.decide_all()
+    script.reviewed(accept("wo-001.0", "wo-001.1"))
+    told = [result["summary"] for result in script.composing().facts["results"]]
+
+    assert cited(" ".join(told)) == set()
+    assert thought_faults(script.state, Assignment(assignment_id="compose", role=Role.COMPOSE), None, told[0]) == []
+    assert told[0].replace("\u2060", "") == "use args[0] and [1] of wo-001.0"

@@ -14,7 +14,7 @@ from . import events as ev
 from .approval import EFFECT, ApprovalStatus
 from .assignment import OpenCall
 from .children import answer_of, wanted_children
-from .errors import Failure
+from .errors import Failure, FailureClass
 from .evidence import indeterminate, unproven
 from .evolve import fold
 from .evolve_attempts import INTERRUPTED, thought
@@ -224,6 +224,9 @@ def _settle(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
     if failure is None:
         return [ev.AttemptSettled(attempt=attempt.attempt, ok=True, final=True)]
     final = state.cancel_by is not None or _retry(state, assignment, attempt, failure, now) is None
+    if final and state.cancel_by is None:
+        later = _retry(state, assignment, attempt, failure, now, in_time=False)
+        failure = failure if later is None else _too_late(state, failure)
     return [ev.AttemptSettled(attempt=attempt.attempt, ok=False, final=final, failure=failure)]
 
 
@@ -249,9 +252,15 @@ def _try_again(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
 
 
 def _retry(
-    state: RunState, assignment: AssignmentState, attempt: AttemptState, failure: Failure, now: datetime
+    state: RunState,
+    assignment: AssignmentState,
+    attempt: AttemptState,
+    failure: Failure,
+    now: datetime,
+    *,
+    in_time: bool = True,
 ) -> Retry | None:
-    """Whether, when and how an attempt is followed by another."""
+    """Whether, when and how an attempt is followed by another; with ``in_time``, before the run's time is up."""
     key = assignment.assignment.assignment_id
     subtask = state.subtasks.get(key)
     return retry(
@@ -261,9 +270,16 @@ def _retry(
         limits=state.definition.limits,
         tool=state.tools.get(subtask.subtask.tool or "") if subtask is not None else None,
         now=now,
-        deadline=state.deadline,
+        deadline=state.deadline if in_time else None,
         acted=any(call.effect is Effect.ONCE for call in assignment.evidence),
     )
+
+
+def _too_late(state: RunState, failure: Failure) -> Failure:
+    """It would be tried again, but the run's time is up before it may be."""
+    seconds = state.definition.limits.timeout_s
+    message = f"{failure.message}; the run's time ({seconds:g} s) is up before it may be tried again"
+    return Failure.model_validate({"message": message, "type": "time", "class": FailureClass.EXHAUSTED})
 
 
 def _failure(state: RunState, assignment: AssignmentState, result: WorkResult) -> Failure | None:

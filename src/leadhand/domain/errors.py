@@ -39,7 +39,7 @@ class FailureClass(StrEnum):
 
 
 NEXT_ACTION: dict[FailureClass, str] = {
-    FailureClass.TRANSIENT: "it was tried again with back-off; ask again once the service answers",
+    FailureClass.TRANSIENT: "ask again once the service answers",
     FailureClass.RATE_LIMITED: "wait, or raise the limit at the provider",
     FailureClass.INVALID: "correct the arguments, or the tool's own check",
     FailureClass.UNAVAILABLE: "mend what it says is missing or wrong; trying again will not help",
@@ -57,8 +57,8 @@ NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.TRANSIENT, "connection"): "check the network, and the address of what it connects to; then ask again",
     (FailureClass.INVALID, "malformed_answer"): _BETTER_MODEL,
     (FailureClass.INVALID, "bad_thought"): _BETTER_MODEL,
-    (FailureClass.INVALID, "bad_arguments"): "ask again; leadhand tools show NAME says which arguments the tool takes",
-    (FailureClass.INVALID, "exception"): "mend the tool: leadhand tools call NAME tries it by hand",
+    (FailureClass.INVALID, "bad_arguments"): "ask again; leadhand tools show says which arguments a tool takes",
+    (FailureClass.INVALID, "exception"): "mend the tool: leadhand tools call tries one by hand",
     (FailureClass.INVALID, "not_json"): "have the tool return what JSON can say",
     (FailureClass.INVALID, "unproven"): "choose a model that calls its tools (--worker-model)",
     (FailureClass.INVALID, "gave_up"): "register a tool that can do it, or choose another model (--worker-model)",

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from .advice import ASK_AGAIN, more_steps, next_action
 from .assignment import Role
+from .citations import as_data
 from .errors import Failure, FailureClass
 from .ids import subtask_key
 from .lifecycle import SubtaskStatus
@@ -189,7 +190,7 @@ def plain_summary(state: RunState) -> str:
             continue
         cited = "".join(f" [{numbers[source.title, source.url]}]" for source in data.sources)
         sample = " (sample data)" if data.sample else ""
-        told = _shortened(data.summary, f"leadhand runs show {state.run_id} --json")
+        told = _shortened(as_data(data.summary), f"leadhand runs show {state.run_id} --json")
         if subtask.accepted:
             found.append(f"- {told}{sample}{cited}")
         else:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import to_json
 
 from .assignment import Assignment, Role
+from .citations import cited
 from .ids import order_id, page_id
 from .lifecycle import SubtaskStatus
 from .outcome import answer_sources
@@ -17,7 +17,6 @@ from .state import RunState
 from .value import Json, Value
 from .work_order import Plan, ProposedSubtask, faults, issue
 
-CITATION = re.compile(r"\[(\d{1,4})\]")
 _V = TypeVar("_V", bound=Value)
 
 
@@ -123,7 +122,7 @@ def _answer_faults(state: RunState, text: str, covers: tuple[str, ...] = ()) -> 
     if not text.strip():
         return ["the answer is empty"]
     count = len(answer_sources(state, covers))
-    wrong = sorted({int(number) for number in CITATION.findall(text) if not 1 <= int(number) <= count})
+    wrong = sorted(number for number in cited(text) if not 1 <= number <= count)
     if wrong:
         listed = f"there are sources [1] to [{count}]" if count else "there are no sources to cite"
         return [f"the answer cites [{wrong[0]}], but {listed}"]

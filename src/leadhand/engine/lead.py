@@ -34,7 +34,7 @@ class Lead:
             while turn is None or self.faults(turn):
                 if conversation.replies > self._work.definition.limits.max_repairs:
                     assert turn is not None
-                    message = "; ".join(self.faults(turn))
+                    message = self._said_of(turn)
                     failure = {"message": message, "type": "malformed_answer", "class": "invalid"}
                     return WorkResult.failed(name, Failure.model_validate(failure))
                 turn = await self._turns.ask(conversation, self._objection)
@@ -54,6 +54,15 @@ class Lead:
                 return found
         found = self._work.faults(turn.value, turn.message.text) if self._work.faults is not None else []
         return found or _argument_faults(self._work.assignment.role, turn.value, self._tools)
+
+    def _said_of(self, turn: Turn) -> str:
+        """What is wrong with an answer, in words for a person."""
+        output = self._work.brief.output
+        if output is None or turn.value is not None:
+            return "; ".join(self.faults(turn))
+        text = " ".join(turn.message.text.split())
+        said = f"{text[:80]}…" if len(text) > 80 else text
+        return f"the model answered with prose where a {output.name} was asked for: {said!r}"
 
     @property
     def _tools(self) -> dict[str, ToolSpec]:

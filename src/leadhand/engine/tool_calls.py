@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 import time
+import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from pydantic_core import to_json, to_jsonable_python
@@ -22,6 +26,8 @@ from leadhand.engine.slots import TimeIsUp, bounded
 from leadhand.engine.threads import Threads
 from leadhand.ports import BoundTool, Clock, StaleAttempt, Toolbox, ToolContext, Web
 
+LOGGER = logging.getLogger("leadhand.tools")
+OURS = Path(__file__).parents[1]
 CLEARING_UP_S = 1.0
 """What a tool that was cancelled gets to clear up, in seconds."""
 
@@ -113,11 +119,16 @@ class ToolCalls:
                 return None, indeterminate(tool.name)
             if isinstance(error, TimeIsUp):
                 message = f"{tool.name} gave no answer within {tool.timeout_s:g} s"
-                return None, _failure(message, "timeout", FailureClass.TRANSIENT)
+                more = "ask again once its service answers, or give the tool more time: @tool(timeout=…)"
+                return None, _failure(message, "timeout", FailureClass.TRANSIENT, more)
             kind = "timeout" if isinstance(error, TimeoutError) else "connection"
             return None, _failure(f"{tool.name}: {_words(error)}", kind, FailureClass.TRANSIENT)
         except Exception as error:  # A tool is somebody else's code: whatever it raises is this call's failure.
-            return None, _failure(f"{tool.name} raised {_words(error)}", "exception", FailureClass.INVALID)
+            LOGGER.debug("the tool %s raised", tool.name, exc_info=error)
+            mend = f"mend the tool; leadhand tools call {tool.name} tries it by hand, with --debug for the traceback"
+            where = _where(error)
+            message = f"{tool.name} raised {_words(error)}{where}"
+            return None, _failure(message, "exception", FailureClass.INVALID, mend)
 
 
 async def _contained(call: Awaitable[Any]) -> Any:
@@ -126,13 +137,18 @@ async def _contained(call: Awaitable[Any]) -> Any:
     It runs as a task of its own, so that one which swallows its cancellation is abandoned: it holds up nobody, and
     what it returns late counts for nothing.
     """
-    task = asyncio.ensure_future(_without_exit(call))
+    running = _without_exit(call)
+    task = asyncio.ensure_future(running)
     try:
         await asyncio.wait({task})
     except asyncio.CancelledError:
         task.cancel()
         task.add_done_callback(lambda done: done.cancelled() or done.exception())  # retrieved, and of no interest
         await asyncio.wait({task}, timeout=CLEARING_UP_S)
+        if not task.done():  # it swallows its cancellation; the loop would wait for it for ever when it ends
+            with contextlib.suppress(RuntimeError, ValueError):
+                running.close()
+            task.cancel()
         raise
     if task.cancelled():
         raise RuntimeError("CancelledError: the tool was cancelled from within")
@@ -140,6 +156,7 @@ async def _contained(call: Awaitable[Any]) -> Any:
 
 
 async def _without_exit(call: Awaitable[Any]) -> Any:
+    """Await a call; an exit of the interpreter that it asks for is an error of the call."""
     try:
         return await call
     except SystemExit as error:
@@ -168,6 +185,13 @@ def returned_value(value: object) -> ToolReturn:
 
 def _failure(message: str, type_: str, class_: FailureClass, next_action: str = "") -> Failure:
     return Failure.model_validate({"message": message, "type": type_, "class": class_, "next_action": next_action})
+
+
+def _where(error: BaseException) -> str:
+    """The last line of the tool's own code that the error went through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(OURS)]
+    return f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
 
 
 def _words(error: BaseException) -> str:

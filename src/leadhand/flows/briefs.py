@@ -8,6 +8,7 @@ from typing import Any
 
 from leadhand.domain.advice import next_action
 from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.citations import as_data
 from leadhand.domain.conversation import OutputSpec
 from leadhand.domain.outcome import answer_sources, gaps, presentable, source_numbers
 from leadhand.domain.review import Review
@@ -112,7 +113,7 @@ def review(state: RunState, assignment: Assignment) -> Brief:
         "order": {"work_order_id": order.order.work_order_id, "goal": order.order.goal},
         "subtasks": [judged(state, state.subtasks[key]) for key in assignment.covers],
         "accepted": [
-            {"subtask": other.key, "name": other.subtask.name, "summary": other.data.summary}
+            {"subtask": other.key, "name": other.subtask.name, "summary": as_data(other.data.summary)}
             for other in (presentable(state) if len(state.orders) > 1 and whole else ())
             if other.order != order.order.work_order_id and other.data is not None
         ],
@@ -131,6 +132,7 @@ def review(state: RunState, assignment: Assignment) -> Brief:
         for shown, key in zip(facts["subtasks"], assignment.covers, strict=True):
             data = state.subtasks[key].data
             if shown["result"] is not None and data is not None:
+                shown["result"]["summary"] = as_data(data.summary)
                 shown["result"]["sources"] = [numbers[source.title, source.url] for source in data.sources]
         facts["gaps"] = [_gap_facts(gap) for gap in gaps(state) if gap.subtask_index is None]
     return Brief(prompt="review", facts=facts, output=_output("review", Review))
@@ -193,7 +195,7 @@ def told(subtask: SubtaskState, numbers: dict[tuple[str, str], int]) -> dict[str
         "name": subtask.subtask.name,
         "tool": subtask.subtask.tool,
         "args": subtask.subtask.args,
-        "summary": subtask.data.summary,
+        "summary": as_data(subtask.data.summary),
         "sample": subtask.data.sample,
         "verified": subtask.accepted,
         "sources": [numbers[source.title, source.url] for source in subtask.data.sources],

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from leadhand.domain import commands as do
 from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.citations import as_data
 from leadhand.domain.outcome import answer_sources, presentable, source_numbers
 from leadhand.domain.state import AssignmentState, RunState
 
@@ -118,7 +119,9 @@ def text_of(state: RunState, node: AssignmentState) -> str:
         if subtask.data is not None:
             cited = "".join(f" [{numbers[source.title, source.url]}]" for source in subtask.data.sources)
             sample = " (sample data)" if subtask.data.sample else ""
-            lines.append(f"- {subtask.data.summary}{sample}{'' if subtask.accepted else ' (unverified)'}{cited}")
+            lines.append(
+                f"- {as_data(subtask.data.summary)}{sample}{'' if subtask.accepted else ' (unverified)'}{cited}"
+            )
     return "\n".join(lines)
 
 

@@ -68,4 +68,5 @@ def _why(thought: AssignmentState) -> Failure:
 def _unplanned(state: RunState, thought: AssignmentState) -> str:
     failure = _why(thought)
     action = next_action(state, failure)
-    return f"The request could not be planned: {failure.message} ({failure.class_}). {action}"
+    said = f"The request could not be planned: {failure.message} ({failure.class_})."
+    return f"{said} What you can do: {action}." if action else said
