@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from leadhand.api import Answer, Leadhand, Run
+    from leadhand.api import Leadhand
+    from leadhand.domain.approval import Approval
     from leadhand.domain.errors import (
         ConfigurationError,
         FailureClass,
@@ -26,10 +27,13 @@ if TYPE_CHECKING:
     from leadhand.domain.run import RunStatus
     from leadhand.domain.tool import Effect, Source, ToolReturn
     from leadhand.ports import ToolContext
+    from leadhand.project.answering import OpenApproval
+    from leadhand.runs import Answer, Run
     from leadhand.tools.decorator import Tool, tool
 
 _WHERE = {
-    "leadhand.api": ("Answer", "Leadhand", "Run"),
+    "leadhand.api": ("Leadhand",),
+    "leadhand.domain.approval": ("Approval",),
     "leadhand.domain.errors": (
         "ConfigurationError",
         "FailureClass",
@@ -44,12 +48,15 @@ _WHERE = {
     "leadhand.domain.run": ("RunStatus",),
     "leadhand.domain.tool": ("Effect", "Source", "ToolReturn"),
     "leadhand.ports": ("ToolContext",),
+    "leadhand.project.answering": ("OpenApproval",),
+    "leadhand.runs": ("Answer", "Run"),
     "leadhand.tools.decorator": ("Tool", "tool"),
 }
 _MODULE = {name: module for module, names in _WHERE.items() for name in names}
 
 __all__ = [
     "Answer",
+    "Approval",
     "ConfigurationError",
     "Effect",
     "Entry",
@@ -57,6 +64,7 @@ __all__ = [
     "Leadhand",
     "LeadhandError",
     "NoSuchRun",
+    "OpenApproval",
     "Run",
     "RunOwned",
     "RunStatus",

@@ -1,25 +1,23 @@
-"""The Python door: ``Leadhand``, the runs it starts and attaches to, and their answers."""
+"""The Python door: ``Leadhand``, which starts runs, attaches to them and answers what they ask."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import getpass
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from leadhand.domain.document import run_document
 from leadhand.domain.errors import UsageError
-from leadhand.domain.events import CancelRequested, Entry, RunClaimed, RunFinished, RunPaused, RunResumed, RunWaiting
-from leadhand.domain.run import RunStatus
-from leadhand.domain.state import RunState
 from leadhand.ports import Models
-from leadhand.project.arguments import approval_policy, check_methods, check_request, limits, text
+from leadhand.project import answering
+from leadhand.project.answering import OpenApproval
+from leadhand.project.approval_rules import approval_policy, approval_rules
+from leadhand.project.arguments import USUAL_BUDGET, Usual, check_methods, check_request, limits, text
 from leadhand.project.runtime import Runtime, open_runtime
 from leadhand.project.settings import Settings, settings
 from leadhand.project.toolsets import toolbox
+from leadhand.runs import Answer, Answering, Run, user
 from leadhand.tools.decorator import Tool
 
 PORT = ("ask", "profile", "aclose")
@@ -27,126 +25,7 @@ EXAMPLE = 'lead.run("What is the weather in Paris?")'
 _T = TypeVar("_T")
 
 
-class Answer:
-    """What came of a run. ``str(answer)`` is the text; ``document`` is the run document of ``leadhand run --json``."""
-
-    def __init__(self, document: dict[str, Any]) -> None:
-        self.document = document
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        return f"<Answer {self.status.value} of {self.run_id}>"
-
-    @property
-    def text(self) -> str:
-        """The answer; empty while the run has none."""
-        return self.document["answer"] or ""
-
-    @property
-    def run_id(self) -> str:
-        return self.document["run_id"]
-
-    @property
-    def status(self) -> RunStatus:
-        return RunStatus(self.document["status"])
-
-    @property
-    def sources(self) -> list[dict[str, str]]:
-        """``title``, ``url`` and ``event_id`` of what the answer rests on."""
-        return self.document["sources"]
-
-    @property
-    def gaps(self) -> list[dict[str, Any]]:
-        """What the answer does not hold, with class, reason and next action."""
-        return self.document["gaps"]
-
-    @property
-    def cost_usd(self) -> float | None:
-        """Dollars spent; None when a price is unknown."""
-        return self.document["usage"]["cost_usd"]
-
-
-class Run:
-    """One run: driven by this process, or followed while another drives it.
-
-    Iterate over it for its events, as they are committed, from the first on; await :meth:`answer` for what comes of it.
-    """
-
-    def __init__(self, runtime: Runtime, state: RunState, *, drive: bool) -> None:
-        self._runtime = runtime
-        self._state = state
-        self._watchers: list[Callable[[RunState], None]] = []
-        self._driving = runtime.driving(state, self._note) if drive else None
-
-    @property
-    def run_id(self) -> str:
-        return self._state.run_id
-
-    @property
-    def state(self) -> RunState:
-        """The latest state this process knows."""
-        return self._state
-
-    def _note(self, state: RunState) -> None:
-        self._state = state
-        for watcher in self._watchers:
-            watcher(state)
-
-    def watch(self, watcher: Callable[[RunState], None]) -> None:
-        """Have ``watcher`` told the state after every batch of events, while this process drives the run."""
-        self._watchers.append(watcher)
-
-    async def __aiter__(self) -> AsyncGenerator[Entry]:
-        """Every event of the run, from the first; ends when the run ends, is paused, or waits for people."""
-        resting = False
-        async with contextlib.aclosing(self._runtime.store.follow(self.run_id)) as batches:
-            async for batch in batches:
-                for entry in batch:
-                    yield entry
-                    if isinstance(entry.event, RunFinished | RunPaused | RunWaiting):
-                        resting = True
-                    elif isinstance(entry.event, RunResumed | RunClaimed) and self._state.finished is None:
-                        resting = False
-                if resting and (await self._runtime.store.run(self.run_id)).head_seq == batch[-1].seq:
-                    return
-
-    async def wait(self) -> RunState:
-        """The state of the run, once it is over, paused or waiting for people.
-
-        Raises what ended the driving: StoreError, or Fenced when another process took the run over.
-        """
-        if self._driving is not None:
-            self._state = await self._driving
-        else:
-            async for _ in self:
-                pass
-            self._state = await self._runtime.load(self.run_id)
-        return self._state
-
-    async def answer(self) -> Answer:
-        """What came of the run, once it is over, paused or waiting for people. Raises as :meth:`wait` does."""
-        await self.wait()
-        return Answer(await self.document())
-
-    async def document(self) -> dict[str, Any]:
-        """The run document as of now."""
-        store = self._runtime.store
-        entries = await store.read(self.run_id)
-        state = self._state if self._state.seq == entries[-1].seq else await self._runtime.load(self.run_id)
-        return run_document(state, entries, owner=(await store.run(self.run_id)).owner)
-
-    async def pause(self, reason: str = "") -> None:
-        """Park the run: what is finished is kept, what was under way is done again when it is resumed."""
-        await self._runtime.pause(self.run_id, by=user(), reason=reason)
-
-    async def cancel(self) -> None:
-        """End the run: nothing new starts, requests in flight are closed."""
-        await self._runtime.log(self.run_id).append(CancelRequested(by=user()))
-
-
-class Leadhand:
+class Leadhand(Answering):
     """A lead with its tools, models and limits; and the runs it carries out.
 
     ``model`` names the model of every role (``offline``, ``ollama:llama3.1``, ``openai:gpt-…``; not given, the
@@ -155,7 +34,13 @@ class Leadhand:
     decorated with ``@tool``; not given, those that ship. ``budget`` is in US dollars (None: no limit), ``timeout`` in
     seconds (None: no limit); ``max_requests`` and ``max_tokens`` bound the model calls of a run and the tokens of all
     of them together, ``max_output_tokens`` those of one reply (a model that thinks at length, and a long plan, need
-    more). ``home`` and ``database`` say where runs are kept.
+    more). A ``budget`` that is given must be able to bind: for a model whose price is not known it is refused, unless
+    ``allow_unknown_price``. ``home`` and ``database`` say where runs are kept.
+
+    ``approve`` says what becomes of calls that need a person's yes: they ``ask``, are made (``auto``) or denied
+    (``never``). ``approve_rules`` say otherwise for some of them, the first that fits: ``{"tool:send_*": "auto",
+    "toolset:mail": "ask", "effect:once": "never", "origin:shop.*": "ask"}``. ``approval_timeout`` is how many seconds a
+    question stands before silence is a no (None: for ever).
 
     Use it as ``async with Leadhand(…) as lead``, or call :meth:`run_sync`, which needs no loop.
     """
@@ -175,12 +60,15 @@ class Leadhand:
         max_steps: int = 3,
         max_workers: int = 32,
         batch_size: int | None = None,
-        budget: float | None = 1.0,
+        budget: float | None = USUAL_BUDGET,
+        allow_unknown_price: bool = False,
         timeout: float | None = 1_800.0,
         max_requests: int | None = None,
         max_tokens: int | None = None,
         max_output_tokens: int = 2_000,
         approve: str = "ask",
+        approve_rules: Mapping[str, str] | None = None,
+        approval_timeout: float | None = None,
         on_text: Callable[[str, str, str], None] | None = None,
     ) -> None:
         roles = {"lead": lead_model, "worker": worker_model, "review": review_model}
@@ -199,8 +87,12 @@ class Leadhand:
                 max_requests=max_requests,
                 max_tokens=max_tokens,
                 max_output_tokens=max_output_tokens,
+                approval_timeout=approval_timeout,
             ),
+            budget_given=not isinstance(budget, Usual),
+            allow_unknown_price=allow_unknown_price,
             approve=approval_policy(approve),
+            approve_rules=approval_rules(approve_rules),
         )
         check_methods(
             models, "models", PORT, "Pass an object with the methods of leadhand.ports.Models, or leave it out."
@@ -271,6 +163,15 @@ class Leadhand:
         runtime = await self.runtime()
         return Run(runtime, await runtime.resume(run_id, by=user()), drive=True)
 
+    async def approvals(self) -> list[OpenApproval]:
+        """The open questions of every run in the database, newest first."""
+        asked = await answering.open_approvals(await self.runtime())
+        return [each for each in asked if not each.expired]
+
+    async def _question(self, question: OpenApproval | str) -> tuple[Runtime, OpenApproval]:
+        runtime = await self.runtime()
+        return runtime, await answering.find_approval(runtime, question)
+
     def run_sync(self, request: str) -> Answer:
         """:meth:`run`, for code without a loop; in a notebook, too."""
         return self._sync(self.run(request))
@@ -319,11 +220,3 @@ class Leadhand:
 
 def _id(run_id: object) -> str:
     return text(run_id, "the run's id", "Give the run_id of a Run or an Answer.")
-
-
-def user() -> str:
-    """Who is asking, for the log."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "unknown"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.terminals import Terminal, spawn
 
 from leadhand.cli import detaching
 from leadhand.cli.__main__ import main
@@ -57,6 +58,24 @@ def pay_tool(amount: float, to: str) -> str:
     trace(f"paid {to}")
     return f"paid {amount:g} to {to}"
 '''.replace("\\\\", "\\")
+
+SLOW = '''
+"""A tool whose end can be missed."""
+import os
+import time
+
+from leadhand import tool
+
+
+@tool(effect="once", approval="auto", timeout=60)
+def pay_tool(amount: float, to: str) -> str:
+    """Pay an amount of money to somebody."""
+    with open(os.environ["CALLS"], "a") as file:
+        file.write(f"sent {to}\\n")
+    while not os.path.exists(os.environ["GATE"]):
+        time.sleep(0.02)
+    return f"sent {amount:g} to {to}"
+'''
 
 
 @dataclass
@@ -151,7 +170,8 @@ def leadhand(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
     line = CommandLine(tmp_path, capsys)
     yield line
-    sys.modules.pop("noise_tools", None)
+    for name in ("noise_tools", "slow_tools"):
+        sys.modules.pop(name, None)
     for process in line.started:
         if process.poll() is None:
             process.kill()
@@ -162,3 +182,25 @@ def leadhand(
     detaching.LEFT_ALONE.clear()
     if list(line.home.glob("runs/*/log.txt")):  # what went to the background ends now, too
         line.wait(lambda: not [run for run in line("runs", "list", "--json").json if run["owner"]], "the background")
+
+
+@pytest.fixture
+def slow_tools(tmp_path: Path) -> str:
+    """A file with a tool of effect once, which does not end until the gate is open."""
+    path = tmp_path / "slow_tools.py"
+    path.write_text(SLOW)
+    return str(path)
+
+
+@pytest.fixture
+def terminal(leadhand: CommandLine) -> Iterator[Terminal]:
+    """Starts commands on a terminal of their own."""
+    started: list[Any] = []
+
+    def start(*arguments: str, columns: int = 120, **environment: str) -> Any:
+        started.append(spawn(*arguments, columns=columns, **environment))
+        return started[-1]
+
+    yield start
+    for child in started:
+        child.close(force=True)

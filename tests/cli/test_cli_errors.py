@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,23 @@ BAD = [
     (2, "--budget is nan", "Give a number from 0 to 1,000,000.", "run --budget nan x"),
     (2, "--timeout is 0", "Give a number from 0.001 to 31,622,400.", "run --timeout 0 x"),
     (2, "--approve is 'maybe'", "It is one of: ask, auto, never.", "run --approve maybe x"),
+    (2, "--approve is ask and never", "Give one policy; rules look like", "run --approve ask --approve never x"),
+    (2, "--approve is 'tool:x'", "A rule says what it comes to: tool:x=ask", "run --approve tool:x x"),
+    (2, "--approve names tool:x twice", "Give one rule", "run --approve tool:x=ask --approve tool:x=auto x"),
+    (2, "the approval rule 'toll:x' looks at nothing", "Begin it with tool:, tools", "run --approve toll:x=ask x"),
+    (2, "the approval rule 'tool:x' says 'maybe'", "It says one of: ask, auto", "run --approve tool:x=maybe x"),
+    (2, "the approval rule 'effect:onec' names no effect", "The effects are: pure", "run --approve effect:onec=ask x"),
+    (2, "--approval-timeout is 0", "Give a number from 0.001", "run --approval-timeout 0 x"),
+    (2, "no open question has the id nope", "It was answered, or has changed.", "approvals approve nope"),
+    (2, "the question's id is empty", "See what is open: leadhand approvals list", "approvals deny ''"),
+    (2, "did it happen, or did it not?", "Give --happened or --did-not", "approvals settle x"),
+    (2, "did it happen, or did it not?", "Give --happened or --did-not", "approvals settle x --happened --did-not"),
+    (2, "--args is no JSON: ", "Give it in quotes: --args", "approvals approve x --args {a"),
+    (2, "--result is no JSON: ", "Give it in quotes: --result", "approvals settle x --happened --result oops"),
     (2, "--model needs a value", "leadhand run --help says what it takes.", "run x --model"),
     (2, "unknown option: --budjet", "Did you mean --budget?", "run x --budjet 3"),
     (2, "too many arguments: b", 'Put a request of several words in quotes: leadhand run "…"', "run a b"),
-    (2, 'unknown command "rn"', 'Did you mean "run"? There are: run, runs, tools, doctor.', "rn x"),
+    (2, 'unknown command "rn"', 'Did you mean "run"? There are: run, runs, approvals, tools, doctor.', "rn x"),
     (2, 'unknown command "shw"', 'Did you mean "show"? There are: list, show,', "runs shw"),
     (2, "unknown option: --nope", "leadhand --help says what it takes.", "--nope"),
     (2, "home is empty", "Name a directory with it, or leave it out.", "run --offline --home= x"),
@@ -60,7 +74,7 @@ BAD = [
 
 @pytest.mark.parametrize(("code", "what", "how", "line"), BAD, ids=[line for *_, line in BAD])
 def test_bad_values_are_told_in_two_lines(leadhand: Any, code: int, what: str, how: str, line: str) -> None:
-    result = leadhand(*line.split())
+    result = leadhand(*shlex.split(line))
 
     assert result.code == code
     assert result.out == ""

@@ -16,6 +16,7 @@ FLAGS: dict[str, set[str]] = {
     | OUTPUT
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
+    | {"--allow-unknown-price", "--approval-timeout"}
     | {"--approve", "--detach", "--tools", "--project", "--worker"},
     "runs list": COMMON | {"--status", "--text", "--limit", "--json"},
     "runs show": COMMON | {"--json", "--seq", "--order"},
@@ -24,6 +25,10 @@ FLAGS: dict[str, set[str]] = {
     "runs pause": COMMON,
     "runs cancel": COMMON,
     "runs export": COMMON | {"--jsonl", "--html", "--output"},
+    "approvals list": COMMON | {"--json"},
+    "approvals approve": COMMON | {"--args", "--always", "--reason"},
+    "approvals deny": COMMON | {"--reason"},
+    "approvals settle": COMMON | {"--happened", "--did-not", "--summary", "--result"},
     "tools list": {"--tools", "--json", "--debug"},
     "tools show": {"--tools", "--json", "--debug"},
     "tools call": COMMON | {"--tools", "--offline", "--json"},
@@ -52,6 +57,6 @@ def test_help_names_every_command(leadhand: Any, line: list[str]) -> None:
     result = leadhand(*line)
 
     assert result.code == 0
-    for word in ("run ", "runs ", "tools ", "doctor "):
+    for word in ("run ", "runs ", "approvals ", "tools ", "doctor "):
         assert f"\n  {word}" in result.out
     assert "\n  resume  Go on with a run that was parked or left behind.\n" in leadhand("runs").out

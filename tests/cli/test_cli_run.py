@@ -102,7 +102,8 @@ def test_waiting_for_a_yes_without_a_terminal_ends_with_4(leadhand: Any) -> None
     assert result.code == 4
     assert result.out == ""
     assert "waits   wo-001.0 pay · 30.0, Bob: for a person's yes to pay_tool · 30.0, Bob" in result.err
-    assert "Waiting for a person's yes." in result.err
+    assert "Waiting for a person's answer. All that is asked: leadhand approvals list" in result.err
+    assert "\n  pay_tool · 30.0, Bob: leadhand approvals approve " in result.err
     assert not leadhand.calls
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
 
-import pexpect
 import pytest
+from cli.terminals import ESCAPES, Terminal, rest_of
 from rich.console import Console
 
 from leadhand.cli.lanes import MOST_LANES, Lanes
@@ -32,37 +29,6 @@ from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.domain.work_order import Subtask, WorkOrder
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]")
-Terminal = Callable[..., Any]
-
-
-@pytest.fixture
-def terminal(leadhand: Any) -> Iterator[Terminal]:
-    """Starts commands on a terminal of their own."""
-    started: list[Any] = []
-
-    def start(*arguments: str, **environment: str) -> Any:
-        child = pexpect.spawn(
-            sys.executable,
-            ["-P", "-m", "leadhand", *arguments],
-            env={**os.environ, "TERM": "xterm-256color", **environment},
-            dimensions=(40, 120),
-            encoding="utf-8",
-            timeout=30,
-        )
-        started.append(child)
-        return child
-
-    yield start
-    for child in started:
-        child.close(force=True)
-
-
-def rest_of(child: Any) -> str:
-    """What else it wrote until it ended."""
-    child.expect(pexpect.EOF)
-    child.close()
-    return child.before
 
 
 def test_lanes_move_and_are_gone_when_the_answer_comes(leadhand: Any, terminal: Terminal) -> None:
@@ -83,11 +49,12 @@ def test_lanes_move_and_are_gone_when_the_answer_comes(leadhand: Any, terminal: 
 
 def test_the_person_is_asked_and_the_run_goes_on(leadhand: Any, terminal: Terminal) -> None:
     child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
-    child.expect(r"May pay_tool be called\? \(once: it does something that cannot be taken back\)")
+    child.expect(r"May pay_tool be called\?")
     child.expect("amount = 30.0")
-    child.expect("yes, no, or later?")
+    child.expect("effect  once: it does something that cannot be taken back")
+    child.expect("yes, no, edit, always, or later?")
     child.sendline("perhaps")
-    child.expect("yes, no, or later?")
+    child.expect("yes, no, edit, always, or later?")
     child.sendline("yes")
 
     assert "paid 30 to Bob" in rest_of(child)
@@ -100,16 +67,18 @@ def test_a_question_can_be_put_off_and_answered_when_the_run_is_resumed(
     leadhand: Any, terminal: Terminal, key: str
 ) -> None:
     child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
-    child.expect("yes, no, or later?")
+    child.expect("yes, no, edit, always, or later?")
     child.send(key)
-    assert "Waiting for a person's yes" in rest_of(child)
+    assert "Waiting for a person's answer" in rest_of(child)
     assert child.exitstatus == 4
 
     run_id = leadhand.listing()["run_id"]
     child = terminal("runs", "resume", run_id, "--tools", leadhand.tools)
-    child.expect("yes, no, or later?")
+    child.expect("yes, no, edit, always, or later?")
     child.sendline("no")
-    assert "denied" in rest_of(child)
+    child.expect("reason, if you like:")
+    child.sendline("too dear")
+    assert "a person denied it: too dear" in rest_of(child)
     assert child.exitstatus == 1
     assert not leadhand.calls
 

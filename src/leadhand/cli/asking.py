@@ -1,69 +1,146 @@
-"""Asks the person at the terminal for the approvals that a run waits for."""
+"""Puts the open questions of a run to the person at the terminal."""
 
 from __future__ import annotations
 
 import json
 import signal
 import sys
+from datetime import UTC, datetime
+from typing import Any
 
-from leadhand.api import Leadhand, user
-from leadhand.cli.console import clean, say
-from leadhand.domain.approval import Approval, ApprovalStatus, args_hash
-from leadhand.domain.events import ApprovalAnswered
-from leadhand.domain.state import RunState
+from leadhand.cli.cards import card, question
+from leadhand.cli.console import clean, complain, say, width
+from leadhand.domain.errors import UsageError
+from leadhand.domain.value import Json
+from leadhand.project import answering
+from leadhand.project.answering import OpenApproval
+from leadhand.project.runtime import Runtime
+from leadhand.runs import user
+
+MAY_IT = "yes, no, edit, always, or later?"
+DID_IT = "yes (it happened), no (it did not), result, or later?"
 
 
-async def ask_for_approvals(lead: Leadhand, state: RunState) -> bool:
-    """Put every open question of a waiting run; whether one was answered, so that the run can go on."""
-    runtime = await lead.runtime()
+class _Later(Exception):
+    """The person answers another time."""
+
+
+async def ask_for_approvals(runtime: Runtime, run_id: str) -> bool:
+    """Put every open question of a waiting run, oldest first; whether one has its answer, so that the run can go on."""
     answered = False
-    for approval in state.approvals.values():
-        if approval.status is not ApprovalStatus.PENDING:
-            continue
-        approve = _ask(approval)
-        if approve is None:
+    put: set[str] = set()
+    while True:
+        every = await answering.open_approvals(runtime, run_id)
+        answered = answered or any(asked.expired for asked in every)
+        left = [asked for asked in reversed(every) if not asked.expired and asked.id not in put]
+        if not left:
             return answered
-        answer = ApprovalAnswered(
-            by=user(), approval_id=approval.approval_id, approve=approve, args_hash=args_hash(approval.args)
-        )
-        await runtime.log(state.run_id).append(answer)
+        put.add(left[0].id)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C here means: later
+        try:
+            await _put(runtime, left[0])
+        except (_Later, KeyboardInterrupt):
+            return answered
+        except UsageError as error:
+            complain(error.what, error.how)  # answered elsewhere meanwhile, or too late: either way the run can go on
+        finally:
+            signal.signal(signal.SIGINT, before)
         answered = True
-    return answered
 
 
-def _ask(approval: Approval) -> bool | None:
-    """Yes, no, or None for later."""
+async def _put(runtime: Runtime, asked: OpenApproval) -> None:
+    """Put one question and see to its answer. Raises UsageError when it is too late for that."""
+    _show(asked)
+    if asked.approval.kind == "effect":
+        await _effect(runtime, asked)
+    else:
+        await _call(runtime, asked)
+
+
+def _show(asked: OpenApproval, args: dict[str, Any] | None = None) -> None:
     say()
-    say(f"May {approval.tool} be called? ({approval.effect.value}: {_MEANING[approval.effect.value]})")
-    for name, value in approval.args.items():
-        say(f"  {name} = {json.dumps(value, ensure_ascii=False)}")
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C here means: later
+    say(question(asked.approval))
+    for line in card(asked, datetime.now(UTC), width=width(), args=args):
+        say(line)
+
+
+async def _call(runtime: Runtime, asked: OpenApproval) -> None:
+    args: dict[str, Any] | None = None
+    while True:
+        word = _read(MAY_IT).lower()
+        if word in ("y", "yes", "a", "always"):
+            always = word in ("a", "always")
+            return await answering.approve(runtime, asked, by=user(), args=args, always=always)
+        if word in ("n", "no"):
+            return await answering.deny(runtime, asked, by=user(), reason=_read("reason, if you like:"))
+        if word in ("e", "edit"):
+            args = await _edited(runtime, asked, args)
+
+
+async def _edited(runtime: Runtime, asked: OpenApproval, args: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The arguments that the person wants instead, shown once more before anything comes of them."""
+    say(f"  {json.dumps(asked.approval.args if args is None else args, ensure_ascii=False)}")
+    text = _read("the same as you want it, in one line of JSON (nothing: as it is):")
+    if not text:
+        return args
     try:
-        while True:
-            sys.stderr.write("  yes, no, or later? ")
-            sys.stderr.flush()
-            line = sys.stdin.readline()
-            match clean(line).strip().lower():
-                case "y" | "yes":
-                    return True
-                case "n" | "no":
-                    return False
-                case "l" | "later":
-                    return None
-                case _ if not line:
-                    say()
-                    return None
-                case _:
-                    continue
-    except KeyboardInterrupt:
-        say()
-        return None
+        wanted: Any = json.loads(text)
+        faults = answering.changed_faults(await runtime.load(asked.run_id), asked.approval, wanted)
+    except UsageError as error:
+        faults = [error.what, error.how]
+    except ValueError as error:
+        faults = [f"that is no JSON: {error}"]
+    else:
+        if not faults:
+            _show(asked, wanted)
+            return wanted
+    for fault in faults:
+        say(f"  {fault}")
+    return args
+
+
+async def _effect(runtime: Runtime, asked: OpenApproval) -> None:
+    while True:
+        word = _read(DID_IT).lower()
+        if word in ("y", "yes", "h", "happened", "it happened"):
+            return await answering.settle_effect(runtime, asked, by=user(), happened=True)
+        if word in ("n", "no", "it did not", "did not"):
+            return await answering.settle_effect(runtime, asked, by=user(), happened=False)
+        if word in ("r", "result"):
+            text = _read("what it returned, in words or JSON (nothing: back):")
+            if text:
+                summary, raw = _result(text)
+                return await answering.settle_effect(runtime, asked, by=user(), happened=True, summary=summary, raw=raw)
+
+
+def _result(text: str) -> tuple[str, Json]:
+    """A result as a person types it: words, or JSON, which needs no words beside it."""
+    try:
+        return "", json.loads(text)
+    except ValueError:
+        return text, text
+
+
+def agreed(prompt: str) -> bool:
+    """Whether the person at the terminal says yes; silence, and Ctrl-C, are a no."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return _read(prompt).lower() in ("y", "yes")
+    except (_Later, KeyboardInterrupt):
+        return False
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-_MEANING = {
-    "pure": "it only reads",
-    "idempotent": "calling it twice does no more than once",
-    "once": "it does something that cannot be taken back",
-}
+def _read(prompt: str) -> str:
+    """A line from the terminal. Raises _Later at its end, and when that was the word."""
+    sys.stderr.write(f"  {prompt} ")
+    sys.stderr.flush()
+    line = sys.stdin.readline()
+    if not line:
+        say()
+        raise _Later
+    word = clean(line).strip()
+    if word.lower() in ("l", "later"):
+        raise _Later
+    return word

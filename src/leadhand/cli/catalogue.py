@@ -26,6 +26,7 @@ class Command:
 
 
 GROUPS = {
+    "approvals": "Look at what runs ask people, and answer.",
     "runs": "Look at runs and steer them.",
     "tools": "Look at tools, and try one by hand.",
 }
@@ -59,6 +60,25 @@ COMMANDS = (
     _command("runs pause", "Park a run: what is finished is kept."),
     _command("runs cancel", "End a run for good."),
     _command("runs export", "Write a run as lines of JSON, or as one page of HTML."),
+    _command(
+        "approvals list",
+        "List the open questions of all runs, newest first.",
+        "Each with the call, where its arguments came from, what it does and costs, who asks, and when silence becomes"
+        " a no.",
+    ),
+    _command(
+        "approvals approve",
+        "Say yes to a call.",
+        "The yes is bound to the arguments that were shown, and counts once. It works from anywhere: a process that"
+        " drives the run goes on with it; else the line is printed that resumes the run.",
+    ),
+    _command("approvals deny", "Say no to a call; the lead is told the reason."),
+    _command(
+        "approvals settle",
+        "Say what became of a call that had begun and whose end nobody saw.",
+        "Such a call is never made again unasked. If it happened it counts as made, with the result you give; if not,"
+        " it may be made again.",
+    ),
     _command("tools list", "List the tools a lead can plan with."),
     _command("tools show", "Show one tool: what it does and takes."),
     _command("tools call", "Call a tool by hand, as a worker would."),

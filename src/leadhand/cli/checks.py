@@ -14,11 +14,11 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from leadhand import __version__
-from leadhand.cli.finding import PAGE
 from leadhand.cli.options import Place
 from leadhand.cli.words import count, tilde
 from leadhand.domain.errors import LeadhandError
 from leadhand.domain.run import RunStatus
+from leadhand.project.listings import PAGE
 from leadhand.project.settings import Settings, make_home, settings
 from leadhand.stores.file_systems import network_file_system
 from leadhand.stores.opening import open_store

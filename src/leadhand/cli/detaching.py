@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from leadhand.api import Leadhand, Run
+from leadhand.api import Leadhand
 from leadhand.cli.console import say, write_json, write_line
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.options import Output, Place
@@ -17,6 +17,7 @@ from leadhand.cli.own_tools import is_file
 from leadhand.cli.telling import kept_in, opening, say_table
 from leadhand.domain.errors import LeadhandError
 from leadhand.domain.state import RunState
+from leadhand.runs import Run
 
 TAKEN_OVER_WITHIN_S = 30.0
 LOOK_EVERY_S = 0.05

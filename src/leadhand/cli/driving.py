@@ -9,7 +9,7 @@ import signal
 from collections.abc import Generator, Iterator
 from typing import Any
 
-from leadhand.api import Leadhand, Run
+from leadhand.api import Leadhand
 from leadhand.cli.console import (
     OutputClosed,
     animated,
@@ -24,12 +24,16 @@ from leadhand.cli.console import (
 from leadhand.cli.exit_codes import Exit, exit_code
 from leadhand.cli.lines import Lines, View, view
 from leadhand.cli.options import Output, Place
-from leadhand.cli.telling import answer_text, closing, event_line, say_lines
+from leadhand.cli.telling import answer_text, asked_lines, closing, event_line, say_lines
 from leadhand.domain.errors import LeadhandError
 from leadhand.domain.events import Entry
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.ports import ContextStore
+from leadhand.runs import Run
+
+MOST_ASKED = 3
+"""Questions that the last lines of a waiting run name."""
 
 
 class Feed:
@@ -87,7 +91,7 @@ async def carry_through(lead: Leadhand, run: Run, shown: View, *, output: Output
     while state.status is RunStatus.WAITING and may_ask() and not feed.closed:
         from leadhand.cli.asking import ask_for_approvals
 
-        if not await ask_for_approvals(lead, state):
+        if not await ask_for_approvals(await lead.runtime(), run.run_id):
             break
         run = await lead.resume(run.run_id)
         state = await _drive(lead, run, feed, shown, resume)
@@ -141,7 +145,18 @@ def say_end(state: RunState, place: Place, *, resume: str) -> None:
     if state.status is RunStatus.PAUSED:
         say(f"Parked. Resume with: {resume}")
     elif state.status is RunStatus.WAITING:
-        say(f"Waiting for a person's yes. On a terminal, this asks for it: {resume}")
+        _say_asked(state, place)
+        say(f"Then go on, or be asked on a terminal: {resume}")
+
+
+def _say_asked(state: RunState, place: Place) -> None:
+    """What a waiting run asks, and how it is answered from anywhere."""
+    asked = list(asked_lines(state, place))
+    say(f"Waiting for a person's answer. All that is asked: {place.command('approvals', 'list')}")
+    for line in asked[:MOST_ASKED]:
+        say(f"  {line}")
+    if len(asked) > MOST_ASKED:
+        say(f"  and {len(asked) - MOST_ASKED:,} more")
 
 
 async def print_outcome(run: Run, state: RunState, output: Output) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 from leadhand.api import Leadhand
 from leadhand.cli.console import say
 from leadhand.cli.options import Place
@@ -12,8 +10,8 @@ from leadhand.domain.events import RunStarted
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunDefinition, RunStatus
 from leadhand.ports import ContextStore
+from leadhand.project.listings import PAGE, all_runs
 
-PAGE = 500
 SHOWN = 3
 
 
@@ -37,17 +35,6 @@ async def find_run(store: ContextStore, given: str) -> RunListing:
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         raise UsageError(f"{given} is the beginning of {several}{more}", "Give more of the id.")
     return found[0]
-
-
-async def all_runs(store: ContextStore, status: RunStatus | None = None) -> AsyncIterator[RunListing]:
-    """Every run, newest first."""
-    before: str | None = None
-    while page := await store.runs(status=status, limit=PAGE, before=before):
-        for listing in page:
-            yield listing
-        if len(page) < PAGE:
-            return
-        before = page[-1].run_id
 
 
 async def mention_orphans(lead: Leadhand, place: Place) -> None:

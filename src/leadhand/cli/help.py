@@ -11,7 +11,9 @@ from rich.text import Text
 
 WIDEST = 100
 PLACEHOLDERS = {
-    "--approve": "ask|auto|never",
+    "--approval-timeout": "SECONDS",
+    "--approve": "POLICY",
+    "--args": "JSON",
     "--batch-size": "N",
     "--budget": "USD",
     "--database": "URL",
@@ -21,8 +23,11 @@ PLACEHOLDERS = {
     "--max-workers": "N",
     "--output": "FILE",
     "--project": "FILE",
+    "--reason": "TEXT",
+    "--result": "JSON",
     "--seq": "N",
     "--status": "STATUS",
+    "--summary": "TEXT",
     "--text": "TEXT",
     "--timeout": "SECONDS",
     "--max-output-tokens": "N",

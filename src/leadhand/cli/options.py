@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from leadhand.domain.errors import UsageError
+from leadhand.project.arguments import USUAL_BUDGET, number
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
@@ -88,10 +89,14 @@ class LimitFlags:
     """Subtasks carried out at once."""
     batch_size: int | None = None
     """Hand subtasks out in groups of this size instead of all at once."""
-    budget: float = 1.0
-    """US dollars at most."""
+    budget: float = USUAL_BUDGET
+    """US dollars at most. One that is given must be able to bind: the model's price has to be known."""
+    allow_unknown_price: bool = False
+    """Allow a model whose price is not known, although the budget cannot bind it."""
     timeout: float = 1_800.0
     """Seconds at most."""
+    approval_timeout: float | None = None
+    """Seconds that a question to a person stands; then silence is a no (for ever, unless given)."""
     max_output_tokens: int = 2_000
     """Tokens of one reply of a model; one that thinks at length needs more."""
 
@@ -102,6 +107,7 @@ class LimitFlags:
         _between("--batch-size", self.batch_size, 1, 1_000_000)
         _between("--budget", self.budget, 0, 1_000_000)
         _between("--timeout", self.timeout, 0.001, YEAR_S)
+        _between("--approval-timeout", self.approval_timeout, 0.001, YEAR_S)
         _between("--max-output-tokens", self.max_output_tokens, 16, 1_000_000)
 
 
@@ -114,8 +120,6 @@ USUAL_LIMITS = LimitFlags()
 
 def _between(flag: str, value: float | None, least: float, most: float) -> None:
     if value is not None and not (math.isfinite(value) and least <= value <= most):
-        from leadhand.project.arguments import number
-
         raise UsageError(f"{flag} is {number(value)}", f"Give a number from {least:g} to {most:,.0f}.")
 
 

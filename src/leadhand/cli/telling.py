@@ -7,13 +7,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leadhand.cli.console import clean, one_line, out_is_terminal, say, shortened
-from leadhand.cli.words import count, duration, money, spent, tilde
+from leadhand.cli.options import Place
+from leadhand.cli.words import count, duration, label, money, spent, tilde
 from leadhand.domain.advice import next_action
+from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.errors import Failure
 from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import CitedSource, Gap, RunDefinition
 from leadhand.domain.state import RunState
+from leadhand.project.answering import approval_id
 from leadhand.project.runtime import Runtime
 
 LONGEST_WHY = 1_000
@@ -31,7 +34,7 @@ def opening(
     roles = [f"{role}: {name}" for role, name in models.roles.items()]
     yield "model", ", ".join([models.default, *roles]) + (f" ({why})" if why else "")
     yield "limits", limits_line(definition)
-    if unpriced:
+    if unpriced and definition.limits.budget_nanousd is not None:
         yield "", f"the price of {', '.join(unpriced)} is not known: the money limit does not bind it"
     yield "kept", kept
 
@@ -47,6 +50,8 @@ def limits_line(definition: RunDefinition) -> str:
     ]
     if limits.batch_size is not None:
         parts.append(f"groups of {limits.batch_size:,}")
+    if limits.approval_timeout_s is not None:
+        parts.append(f"{_limit(limits.approval_timeout_s)} for an answer")
     return " · ".join(parts)
 
 
@@ -111,6 +116,15 @@ def closing(state: RunState, show: str) -> Iterator[str]:
             yield from failure_lines(state, finished.failure)
     when = "in" if finished is not None else "after"
     yield f"{state.status.value} {when} {duration(active_s(state))} · {spending(state)} · {show}"
+
+
+def asked_lines(state: RunState, place: Place) -> Iterator[str]:
+    """The open questions of a run, each with the command that answers it."""
+    for approval in state.approvals.values():
+        if approval.status is ApprovalStatus.PENDING:
+            command = "approve" if approval.kind == "call" else "settle"
+            answer = place.command("approvals", command, approval_id(state.run_id, approval))
+            yield f"{label(approval.tool, approval.args)}: {answer}"
 
 
 def tools_of(definition: RunDefinition) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable
 from decimal import Decimal
@@ -9,7 +10,7 @@ from typing import Any, cast
 
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits, nanousd
-from leadhand.domain.tool import ApprovalPolicy
+from leadhand.domain.value import Json
 
 LONGEST_REQUEST = 100_000
 """Characters a request may have; more belongs into files that tools read."""
@@ -22,8 +23,20 @@ _WHOLE: dict[str, tuple[int, int]] = {
     "max_tokens": (1, 1_000_000_000_000),
     "max_output_tokens": (16, 1_000_000),
 }
-_NUMBERS: dict[str, tuple[float, float]] = {"budget": (0, 1_000_000), "timeout": (0.001, 366 * 86_400)}
-_OPTIONAL = frozenset({"batch_size", "max_requests", "max_tokens", "budget", "timeout"})
+_NUMBERS: dict[str, tuple[float, float]] = {
+    "budget": (0, 1_000_000),
+    "timeout": (0.001, 366 * 86_400),
+    "approval_timeout": (0.001, 366 * 86_400),
+}
+_OPTIONAL = frozenset({"batch_size", "max_requests", "max_tokens", "budget", "timeout", "approval_timeout"})
+
+
+class Usual(float):
+    """A limit that nobody asked for: the default."""
+
+
+USUAL_BUDGET = Usual(1.0)
+"""US dollars."""
 
 
 def limits(
@@ -36,6 +49,7 @@ def limits(
     max_requests: int | None = None,
     max_tokens: int | None = None,
     max_output_tokens: int = 2_000,
+    approval_timeout: float | None = None,
 ) -> Limits:
     """Limits as a person gives them: money in dollars, time in seconds. Raises UsageError for what cannot be."""
     given = {
@@ -47,6 +61,7 @@ def limits(
         "max_requests": max_requests,
         "max_tokens": max_tokens,
         "max_output_tokens": max_output_tokens,
+        "approval_timeout": approval_timeout,
     }
     for name, value in given.items():
         if value is None and name in _OPTIONAL:
@@ -54,7 +69,7 @@ def limits(
         least, most = (_WHOLE | _NUMBERS)[name]
         if not _is_number(value, whole=name in _WHOLE):
             kind = "a whole number" if name in _WHOLE else "a number"
-            raise UsageError(f"{name} is {_shown(value)}", f"Give {name} as {kind} from {least:g} to {most:,.0f}.")
+            raise UsageError(f"{name} is {shown(value)}", f"Give {name} as {kind} from {least:g} to {most:,.0f}.")
         if not least <= cast("float", value) <= most:
             raise UsageError(f"{name} is {number(value)}", f"Give {name} as a number from {least:g} to {most:,.0f}.")
     return Limits(
@@ -66,6 +81,7 @@ def limits(
         max_requests=max_requests,
         max_tokens=max_tokens,
         max_output_tokens=max_output_tokens,
+        approval_timeout_s=approval_timeout,
     )
 
 
@@ -80,17 +96,10 @@ def number(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def _shown(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
-
-
-def approval_policy(name: object) -> ApprovalPolicy:
-    """The policy of that name. Raises UsageError for another."""
-    try:
-        return ApprovalPolicy(cast("str", name))
-    except ValueError as error:
-        raise UsageError(f"approve is {_shown(name)}", "It is one of: ask, auto, never.") from error
+def shown(value: object) -> str:
+    """A value as a message shows it."""
+    written = repr(value)
+    return written if len(written) <= 60 else f"{written[:57]}..."
 
 
 def check_request(request: object, *, example: str) -> str:
@@ -109,7 +118,7 @@ def check_request(request: object, *, example: str) -> str:
 def text(value: object, what: str, how: str) -> str:
     """A string that can be written down. Raises UsageError for what is none, and for half of a surrogate pair."""
     if not isinstance(value, str):
-        raise UsageError(f"{what} is no text: {_shown(value)}", how)
+        raise UsageError(f"{what} is no text: {shown(value)}", how)
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -119,11 +128,22 @@ def text(value: object, what: str, how: str) -> str:
     return value
 
 
+def json_value(value: object, what: str, how: str) -> Json:
+    """A value that JSON can say and a database can keep. Raises UsageError for another."""
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{what} cannot be kept: there is more than text in UTF-8", how) from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"{what} cannot be written as JSON: {error}", how) from error
+    return cast("Json", value)
+
+
 def check_methods(value: object, what: str, methods: Iterable[str], how: str) -> None:
     """Raise UsageError for a value, other than None, that lacks one of these methods (``__call__``: is none itself)."""
     lacking = [method for method in methods if not callable(getattr(value, method, None))]
     if value is not None and lacking:
-        raise UsageError(f"{what} is {_shown(value)}, which has no {lacking[0]}()", how)
+        raise UsageError(f"{what} is {shown(value)}, which has no {lacking[0]}()", how)
 
 
 def name(value: object, what: str, how: str) -> str | None:

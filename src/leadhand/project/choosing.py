@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import ConfigurationError
+from leadhand.domain.limits import usd
 from leadhand.domain.run import ModelChoice
 from leadhand.models.offline import OfflineModels
 from leadhand.ports import Models
@@ -45,7 +46,7 @@ class NamedModels:
             from leadhand.models.router import ModelRouter
 
             settings = self._settings
-            self._router = ModelRouter(env=settings.environment, connections=settings.limits.max_workers)
+            self._router = ModelRouter(env=settings.environment, connections=max(100, settings.limits.max_workers))
         return self._router
 
     def check(self, model: str) -> None:
@@ -74,10 +75,13 @@ class NamedModels:
 async def choose_models(settings: Settings, given: Models | None = None) -> tuple[Models, Choice]:
     """The models port for these settings, and the names to pin. ``given`` is a port of the user's own.
 
-    Raises ConfigurationError for a name that no adapter knows or whose key is missing.
+    Raises ConfigurationError for a name that no adapter knows or whose key is missing, and for a model without a known
+    price when a budget was asked for, which could not bind it.
     """
     if given is not None:
-        return given, Choice(models=_pinned(settings, settings.model or GIVEN), why="given by the program")
+        choice = Choice(models=_pinned(settings, settings.model or GIVEN), why="given by the program")
+        _check_budget(settings, _unpriced(given, choice.models))
+        return given, choice
     if settings.model is None:
         from leadhand.models.detection import detect_model
 
@@ -86,15 +90,37 @@ async def choose_models(settings: Settings, given: Models | None = None) -> tupl
     else:
         name, why = settings.model, "asked for"
     choice = Choice(models=_pinned(settings, name), why=why)
-    names = {choice.models.default, *choice.models.roles.values()}
     models = NamedModels(settings)
-    unpriced: list[str] = []
-    for name in sorted(names):
+    for name in _names(choice.models):
         models.check(name)
-        profile = models.profile(name)
-        if not profile.free and (profile.input_nanousd is None or profile.output_nanousd is None):
-            unpriced.append(name)
-    return models, replace(choice, unpriced=tuple(unpriced))
+    unpriced = _unpriced(models, choice.models)
+    _check_budget(settings, unpriced)
+    return models, replace(choice, unpriced=unpriced)
+
+
+def _names(models: ModelChoice) -> list[str]:
+    return sorted({models.default, *models.roles.values()})
+
+
+def _unpriced(models: Models, choice: ModelChoice) -> tuple[str, ...]:
+    """The models whose calls cost something, nobody knows how much."""
+    profiles = {name: models.profile(name) for name in _names(choice)}
+    return tuple(
+        name
+        for name, profile in profiles.items()
+        if not profile.free and (profile.input_nanousd is None or profile.output_nanousd is None)
+    )
+
+
+def _check_budget(settings: Settings, unpriced: tuple[str, ...]) -> None:
+    """Raise ConfigurationError for a budget that was asked for and that these models' calls could not be held to."""
+    budget = settings.limits.budget_nanousd
+    if not unpriced or budget is None or not settings.budget_given or settings.allow_unknown_price:
+        return
+    raise ConfigurationError(
+        f"the price of {', '.join(unpriced)} is not known: a budget of ${usd(budget):g} cannot bind it",
+        "Take a model whose price is known, or allow it: --allow-unknown-price, or allow_unknown_price=True.",
+    )
 
 
 def _pinned(settings: Settings, default: str) -> ModelChoice:

@@ -82,6 +82,7 @@ class Runtime:
             tools=self.toolbox.specs(),
             limits=self.settings.limits,
             approve=self.settings.approve,
+            approve_rules=dict(self.settings.approve_rules),
             offline=self.settings.offline,
             detached=detached,
             held_back=self._held_back(),

@@ -18,7 +18,8 @@ class Settings:
     """``home`` holds the database (unless ``database`` names another) and the runs' files.
 
     ``models`` are names by role; ``model`` None lets the environment decide. ``offline``: nothing
-    leaves the machine.
+    leaves the machine. ``budget_given``: somebody asked for the budget, so it has to bind, unless
+    ``allow_unknown_price``.
     """
 
     home: Path
@@ -27,7 +28,10 @@ class Settings:
     models: Mapping[str, str] = field(default_factory=dict[str, str])
     offline: bool = False
     limits: Limits = field(default_factory=Limits)
+    budget_given: bool = False
+    allow_unknown_price: bool = False
     approve: ApprovalPolicy = ApprovalPolicy.ASK
+    approve_rules: Mapping[str, ApprovalPolicy] = field(default_factory=dict[str, ApprovalPolicy])
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
     @property
@@ -46,7 +50,10 @@ def settings(
     models: Mapping[str, str] | None = None,
     offline: bool = False,
     limits: Limits | None = None,
+    budget_given: bool = False,
+    allow_unknown_price: bool = False,
     approve: ApprovalPolicy = ApprovalPolicy.ASK,
+    approve_rules: Mapping[str, ApprovalPolicy] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Settings:
     """Settings from what was said here, else from the environment, else the defaults.
@@ -69,7 +76,10 @@ def settings(
         models={} if offline else dict(models or {}),
         offline=offline,
         limits=limits or Limits(),
+        budget_given=budget_given,
+        allow_unknown_price=allow_unknown_price,
         approve=approve,
+        approve_rules=dict(approve_rules or {}),
         environment=env,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from leadhand.cli.console import err_is_terminal, say
 from leadhand.cli.driving import carry_through, new_view
@@ -20,7 +21,7 @@ async def run(
     /,
     *,
     tools: tuple[str, ...] = (),
-    approve: str = "ask",
+    approve: tuple[str, ...] = (),
     detach: bool = False,
     models: ModelFlags = ANY_MODEL,
     limits: LimitFlags = USUAL_LIMITS,
@@ -40,7 +41,8 @@ async def run(
     tools
         Add the tools of this Python file or module (may be given again).
     approve
-        What becomes of calls that need a person's yes: ask, auto or never.
+        What becomes of calls that need a person's yes: ask (unless told), auto or never. Given again, a rule for some
+        of them, the first that fits: 'tool:send_*=auto', toolset:mail=ask, effect:once=never, 'origin:shop.*=ask'.
     detach
         Go on in the background: print the run's id and return.
     worker
@@ -57,8 +59,7 @@ async def run(
     output.check()
     models.check()
     limits.check()
-    if approve not in POLICIES:
-        raise UsageError(f"--approve is {approve!r}", f"It is one of: {', '.join(POLICIES)}.")
+    policy, rules = _approval(approve)
     if detach and output.stream_json:
         raise UsageError("--detach leaves nothing to stream", "Follow the run with leadhand runs watch --stream-json.")
     from leadhand.cli.own_tools import all_tools
@@ -80,7 +81,10 @@ async def run(
         budget=limits.budget,
         timeout=limits.timeout,
         max_output_tokens=limits.max_output_tokens,
-        approve=approve,
+        allow_unknown_price=limits.allow_unknown_price,
+        approve=policy,
+        approve_rules=rules,
+        approval_timeout=limits.approval_timeout,
         on_text=shown.write_draft,
     )
     async with lead:
@@ -111,6 +115,26 @@ async def run(
             place=place,
             resume=place.command("runs", "resume", started.run_id, tools=tools),
         )
+
+
+def _approval(given: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """The policy, and the rules for some calls, in their order. Raises UsageError."""
+    policies = [each for each in given if "=" not in each and ":" not in each]
+    rules: dict[str, str] = {}
+    for each in given:
+        if each in policies:
+            continue
+        rule, equals, said = each.rpartition("=")
+        if not equals:
+            raise UsageError(f"--approve is {each!r}", f"A rule says what it comes to: {each}=ask, =auto or =never.")
+        if rule in rules:
+            raise UsageError(f"--approve names {rule} twice", "Give one rule for it.")
+        rules[rule] = said
+    if len(policies) > 1:
+        raise UsageError(f"--approve is {' and '.join(policies)}", "Give one policy; rules look like tool:send_*=auto.")
+    if policies and policies[0] not in POLICIES:
+        raise UsageError(f"--approve is {policies[0]!r}", f"It is one of: {', '.join(POLICIES)}.")
+    return (policies or ["ask"])[0], rules
 
 
 LONGEST_INPUT = 1_000_000

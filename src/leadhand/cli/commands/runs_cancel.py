@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from leadhand.api import user
 from leadhand.cli.console import say
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import find_run
@@ -11,6 +10,7 @@ from leadhand.cli.steering import settle
 from leadhand.domain.errors import UsageError
 from leadhand.domain.events import CancelRequested
 from leadhand.domain.run import ENDED, RunStatus
+from leadhand.runs import user
 
 
 async def runs_cancel(run_id: str, /, *, place: Place = HERE) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from leadhand.api import Run
 from leadhand.cli.console import as_json, say, write
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import find_run
 from leadhand.cli.options import HERE, Place, open_reader
 from leadhand.cli.telling import event_line
 from leadhand.domain.errors import UsageError
+from leadhand.runs import Run
 
 
 async def runs_export(

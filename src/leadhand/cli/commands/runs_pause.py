@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from leadhand.api import user
 from leadhand.cli.console import say
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import definition_of, find_run
@@ -12,6 +11,7 @@ from leadhand.cli.telling import tools_of
 from leadhand.domain.errors import UsageError
 from leadhand.domain.events import PauseRequested
 from leadhand.domain.run import ENDED, RunStatus
+from leadhand.runs import user
 
 
 async def runs_pause(run_id: str, /, *, place: Place = HERE) -> int:

@@ -8,7 +8,7 @@ from leadhand.api import Leadhand
 from leadhand.cli.console import say
 from leadhand.cli.driving import carry_through, new_view
 from leadhand.cli.exit_codes import Exit
-from leadhand.cli.finding import all_runs, find_run
+from leadhand.cli.finding import find_run
 from leadhand.cli.options import ANSWER, HERE, Output, Place, open_lead, open_reader
 from leadhand.cli.own_tools import all_tools
 from leadhand.cli.telling import kept_in, opening, say_table
@@ -16,6 +16,7 @@ from leadhand.domain.errors import UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunDefinition, RunStatus
 from leadhand.domain.tool import ToolSpec
+from leadhand.project.listings import all_runs
 from leadhand.project.runtime import check_tools, needed_tools
 from leadhand.project.toolsets import toolbox
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from leadhand.api import Run
 from leadhand.cli.console import LONGEST_LINE, clean, one_line, shortened, write, write_json
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import find_run
@@ -14,6 +13,7 @@ from leadhand.cli.options import HERE, Place, open_reader
 from leadhand.cli.telling import (
     active_s,
     answer_text,
+    asked_lines,
     event_line,
     failure_lines,
     gap_lines,
@@ -23,7 +23,6 @@ from leadhand.cli.telling import (
     tools_of,
 )
 from leadhand.cli.words import age, count, duration, label
-from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.document import work_order, work_state
 from leadhand.domain.errors import UsageError
 from leadhand.domain.lifecycle import SubtaskStatus
@@ -32,6 +31,7 @@ from leadhand.domain.review import Decision
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import OrderState, RunState, SubtaskState
 from leadhand.project.runtime import Runtime
+from leadhand.runs import Run
 
 GLYPHS = {
     SubtaskStatus.PENDING: "·",
@@ -133,15 +133,14 @@ def _facts(state: RunState, listing: RunListing, place: Place) -> Iterator[str]:
     yield f"limits   {limits_line(state.definition)}"
     yield f"spent    {spending(state)}"
     resume = place.command("runs", "resume", state.run_id, tools=tools_of(state.definition))
+    if state.finished is None:
+        yield from (f"asks     {line}" for line in asked_lines(state, place))
     if listing.orphan:
         yield f"orphan   the process that drove it is gone; go on with: {resume}"
     elif listing.status is RunStatus.PAUSED:
         yield f"parked   go on with: {resume}"
     elif listing.status is RunStatus.WAITING:
-        pending = [each for each in state.approvals.values() if each.status is ApprovalStatus.PENDING]
-        for approval in pending:
-            yield f"asks     may this be called? {label(approval.tool, approval.args)}"
-        yield f"waits    answer on a terminal with: {resume}"
+        yield f"waits    go on when it is answered, or be asked on a terminal: {resume}"
     elif listing.owner is not None:
         yield f"driven   by {listing.owner}; follow it with: {place.command('runs', 'watch', state.run_id)}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from leadhand.api import Leadhand, Run
+from leadhand.api import Leadhand
 from leadhand.cli.console import OutputClosed, say
 from leadhand.cli.driving import Feed, code_of, new_view, print_outcome, say_end
 from leadhand.cli.exit_codes import Exit
@@ -13,6 +13,7 @@ from leadhand.cli.options import ANSWER, HERE, Output, Place, open_reader
 from leadhand.cli.telling import kept_in, opening, say_table, tools_of
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
+from leadhand.runs import Run
 
 LOOK_EVERY_S = 0.2
 UNDER_WAY = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})

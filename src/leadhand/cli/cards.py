@@ -1,0 +1,112 @@
+"""What a person is shown of a question before answering it: the whole call, and all that is known about it."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from leadhand.cli.console import shortened
+from leadhand.cli.words import age, duration, money
+from leadhand.domain.approval import Approval
+from leadhand.domain.document import iso
+from leadhand.domain.ids import assignment_of
+from leadhand.domain.value import Json
+from leadhand.project.answering import OpenApproval
+
+LONGEST_VALUE = 4_000
+"""Characters of one argument that are shown; ``approvals list --json`` has all of them."""
+LONGEST_REQUEST = 200
+NARROWEST = 40
+UNDER = " " * 10
+"""What stands under the words of a fact that takes several lines."""
+MEANING = {
+    "pure": "it only reads",
+    "idempotent": "calling it twice does no more than once",
+    "once": "it does something that cannot be taken back",
+}
+
+
+def question(approval: Approval) -> str:
+    """What is asked, in one line."""
+    if approval.kind == "effect":
+        return f"Did {approval.tool} happen? It had begun, and nobody saw its end."
+    return f"May {approval.tool} be called?"
+
+
+def card(asked: OpenApproval, now: datetime, *, width: int | None, args: dict[str, Any] | None = None) -> list[str]:
+    """The lines below the question: arguments, effect, cost, who asks, how long it stands.
+
+    ``width``: the columns there are, None for as many as it takes. ``args`` are those a person wants instead.
+    """
+    return [line for fact in _facts(asked, now, args) for line in _wrapped(fact, width)]
+
+
+def _facts(asked: OpenApproval, now: datetime, args: dict[str, Any] | None) -> Iterator[str]:
+    approval = asked.approval
+    given = approval.args if args is None else args
+    for name, value in given.items():
+        origin = approval.origins.get(name, "") if value == approval.args.get(name) else "you"
+        yield f"{_exact(name)} = {_value(value)}{f' (from {origin})' if origin else ''}"
+    if not given:
+        yield "no arguments"
+    yield _fact("effect", f"{approval.effect.value}: {MEANING[approval.effect.value]}")
+    yield _fact("cost", "the tool does not say" if approval.cost_usd is None else f"about {money(approval.cost_usd)}")
+    key = assignment_of(approval.attempt)
+    who = key if approval.asked_for in ("", key) else f"{approval.asked_for} ({key})"
+    yield _fact("asked", f"by {who}, {age(asked.asked_at, now)} ago")
+    yield _fact("run", asked.run_id)
+    yield _fact("for", shortened(asked.request, LONGEST_REQUEST))
+    if approval.expires_at is not None:
+        left = (approval.expires_at - now).total_seconds()
+        told = f"in {duration(left)}; then it counts as a no" if left > 0 else "now: it counts as a no"
+        yield _fact("expires", told)
+
+
+def _fact(word: str, text: str) -> str:
+    return f"{word:<7} {text}"
+
+
+def _value(value: Json) -> str:
+    written = json.dumps(value, ensure_ascii=False)
+    if len(written) > LONGEST_VALUE:
+        told = f"… ({len(written):,} characters in all: leadhand approvals list --json)"
+        return _exact(written[:LONGEST_VALUE]) + told
+    return _exact(written)
+
+
+def _exact(text: str) -> str:
+    """Text in which nothing hides: what does not print, or turns the direction of writing, is spelled out."""
+    return "".join(letter if letter.isprintable() else _spelled(letter) for letter in text)
+
+
+def _spelled(letter: str) -> str:
+    return letter.encode("ascii", "backslashreplace").decode() if ord(letter) > 0x7F else f"\\x{ord(letter):02x}"
+
+
+def _wrapped(fact: str, width: int | None) -> list[str]:
+    if width is None:
+        return [f"  {fact}"]
+    return textwrap.wrap(
+        fact,
+        max(NARROWEST, width),
+        initial_indent="  ",
+        subsequent_indent=UNDER,
+        break_on_hyphens=False,
+    )
+
+
+def card_document(asked: OpenApproval) -> dict[str, Any]:
+    """The same as JSON."""
+    approval = asked.approval
+    return {
+        "id": asked.id,
+        "run_id": asked.run_id,
+        "request": asked.request,
+        "asked_at": iso(asked.asked_at),
+        "driven": asked.driven,
+        **approval.model_dump(mode="json"),
+        "expires_at": iso(approval.expires_at),
+    }

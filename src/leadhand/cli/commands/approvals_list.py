@@ -1,0 +1,56 @@
+"""``leadhand approvals list``: what runs ask people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from leadhand.cli.cards import card, card_document, question
+from leadhand.cli.console import out_is_terminal, say, width, write_json, write_line
+from leadhand.cli.exit_codes import Exit
+from leadhand.cli.options import HERE, Place, open_reader
+from leadhand.cli.words import count
+from leadhand.project.answering import OpenApproval, open_approvals
+
+
+async def approvals_list(*, json: bool = False, place: Place = HERE) -> int:
+    """List the open questions of all runs, newest first.
+
+    Parameters
+    ----------
+    json
+        Print a JSON array.
+    """
+    async with open_reader(place) as lead:
+        every = await open_approvals(await lead.runtime())
+    asked = [each for each in every if not each.expired]
+    if json:
+        write_json([card_document(each) for each in asked])
+        return Exit.ANSWERED
+    room = width() if out_is_terminal() else None
+    now = datetime.now(UTC)
+    for number, each in enumerate(asked):
+        if number:
+            write_line("")
+        write_line(f"{each.id}  {question(each.approval)}")
+        for line in card(each, now, width=room):
+            write_line(line)
+    _say_how(asked, place)
+    late = sorted({each.run_id for each in every if each.expired})
+    if late:
+        say(f"{count(len(every) - len(asked), 'question')} found no answer in time, which is a no.")
+        for run_id in late:
+            say(f"Go on with the run: {place.command('runs', 'resume', run_id)}")
+    return Exit.ANSWERED
+
+
+def _say_how(asked: list[OpenApproval], place: Place) -> None:
+    kinds = {each.approval.kind for each in asked}
+    if not asked:
+        say("Nothing is asked.")
+        return
+    say()
+    if "call" in kinds:
+        say(f"Say yes: {place.command('approvals', 'approve', 'ID')}")
+        say(f"Say no:  {place.command('approvals', 'deny', 'ID')} --reason TEXT")
+    if "effect" in kinds:
+        say(f"Say what happened: {place.command('approvals', 'settle', 'ID')} --happened, or --did-not")

@@ -1,0 +1,268 @@
+"""Questions that runs put to people: which are open, and answers, each bound to what was shown."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from leadhand.domain.approval import Approval, ApprovalStatus, args_hash
+from leadhand.domain.errors import UsageError
+from leadhand.domain.events import ApprovalAnswered, ApprovalRequested, EffectAnswered
+from leadhand.domain.evolve import fold
+from leadhand.domain.listing import RunListing
+from leadhand.domain.run import ENDED, RunStatus
+from leadhand.domain.state import RunState
+from leadhand.domain.value import Json
+from leadhand.engine.gate import argument_faults
+from leadhand.project.arguments import json_value, text
+from leadhand.project.listings import all_runs
+from leadhand.project.runtime import Runtime
+
+UNFINISHED = (RunStatus.WAITING, RunStatus.RUNNING, RunStatus.PAUSED)
+ID_LENGTH = 8
+SHOWN = 3
+LOOK_AGAIN = "See what is open: leadhand approvals list, or approvals() in Python."
+WHOLE = 'Give all of them, as one object: {"amount": 20, "to": "Ann"}.'
+
+
+def approval_id(run_id: str, approval: Approval) -> str:
+    """What a question is called at the door: short, and another one for other arguments, so that it binds to them."""
+    named = "\n".join((run_id, approval.approval_id, approval.attempt, args_hash(approval.args)))
+    return hashlib.sha256(named.encode()).hexdigest()[:ID_LENGTH]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenApproval:
+    """A question that a run has put to people, and that nobody has answered yet.
+
+    ``approval`` is what is asked, ``request`` that of the run. ``driven``: a living process carries the run out.
+    """
+
+    run_id: str
+    request: str
+    asked_at: datetime
+    driven: bool
+    approval: Approval
+
+    @property
+    def id(self) -> str:
+        """What it is called at the door. The same call with other arguments is another question."""
+        return approval_id(self.run_id, self.approval)
+
+    @property
+    def expired(self) -> bool:
+        """Nobody answered in time: it counts as a no, as soon as the run goes on."""
+        return _expired(self.approval)
+
+
+def _expired(approval: Approval) -> bool:
+    return approval.expires_at is not None and approval.expires_at <= datetime.now(UTC)
+
+
+async def open_approvals(runtime: Runtime, run_id: str | None = None) -> list[OpenApproval]:
+    """The questions of a run, or of all runs, that nobody has answered, newest first; expired ones among them.
+
+    Raises NoSuchRun.
+    """
+    if run_id is not None:
+        listings = [await runtime.store.run(run_id)]
+    else:
+        listings = [listing for status in UNFINISHED async for listing in all_runs(runtime.store, status)]
+    found = [asked for listing in listings for asked in await _open_in(runtime, listing)]
+    return sorted(found, key=lambda asked: asked.asked_at, reverse=True)
+
+
+async def _open_in(runtime: Runtime, listing: RunListing) -> list[OpenApproval]:
+    if listing.status in ENDED:
+        return []
+    state = await runtime.load(listing.run_id)
+    pending = [approval for approval in state.approvals.values() if approval.status is ApprovalStatus.PENDING]
+    if not pending or state.finished is not None:
+        return []
+    asked_at = {
+        entry.event.approval.approval_id: entry.at
+        for entry in await runtime.store.read(listing.run_id)
+        if isinstance(entry.event, ApprovalRequested)
+    }
+    return [
+        OpenApproval(
+            run_id=listing.run_id,
+            request=state.definition.request,
+            asked_at=asked_at.get(approval.approval_id, state.created_at),
+            driven=listing.owner is not None,
+            approval=approval,
+        )
+        for approval in pending
+    ]
+
+
+async def find_approval(runtime: Runtime, given: OpenApproval | str, run_id: str | None = None) -> OpenApproval:
+    """The open question meant, of one run if that is named.
+
+    By its id, or the only one that begins so; by ``RUN:CALL``, the beginning of a run's id and the id that the run
+    document gives the call; or by a run's id, if the run asks no more than this. Raises UsageError.
+    """
+    if isinstance(given, OpenApproval):
+        if run_id not in (None, given.run_id):
+            raise UsageError(f"{given.id} is a question of {given.run_id}, and not of {run_id}", LOOK_AGAIN)
+        return given
+    wanted = text(given, "the question's id", LOOK_AGAIN).strip().removesuffix("…")
+    if not wanted:
+        raise UsageError("the question's id is empty", LOOK_AGAIN)
+    asked = [each for each in await open_approvals(runtime, run_id) if not each.expired]
+    exact = [each for each in asked if _is_called(each, wanted, run_id)]
+    found = exact or [each for each in asked if _begins(each, wanted, run_id)]
+    if not found:
+        raise UsageError(f"no open question has the id {given}", f"It was answered, or has changed. {LOOK_AGAIN}")
+    if len(found) > 1:
+        several = ", ".join(each.id for each in found[:SHOWN])
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        raise UsageError(f"{given} may be {several}{more}", "Give more of the id.")
+    return found[0]
+
+
+def _is_called(asked: OpenApproval, wanted: str, run_id: str | None) -> bool:
+    run, colon, call = wanted.partition(":")
+    if colon:
+        return _of_run(asked, run) and asked.approval.approval_id == call
+    return asked.id == wanted.lower() or (run_id is not None and asked.approval.approval_id == wanted)
+
+
+def _begins(asked: OpenApproval, wanted: str, run_id: str | None) -> bool:
+    run, colon, call = wanted.partition(":")
+    if colon:
+        return _of_run(asked, run) and asked.approval.approval_id.startswith(call)
+    if wanted.lower().startswith("run_"):
+        return _of_run(asked, wanted)
+    return asked.id.startswith(wanted.lower()) or (run_id is not None and asked.approval.approval_id.startswith(wanted))
+
+
+def _of_run(asked: OpenApproval, run: str) -> bool:
+    return asked.run_id.startswith((run.lower(), f"run_{run.lower()}"))
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+async def approve(
+    runtime: Runtime,
+    asked: OpenApproval,
+    *,
+    by: str,
+    args: dict[str, Any] | None = None,
+    always: bool = False,
+    reason: str = "",
+) -> None:
+    """Say yes to a call, ``args`` in the place of its arguments if given. Raises UsageError."""
+    _check_kind(asked, "call")
+    state = await _checked(runtime, asked)
+    if args is not None:
+        faults = changed_faults(state, asked.approval, args)
+        if faults:
+            raise UsageError(f"{asked.approval.tool} does not take these arguments: {'; '.join(faults)}", WHOLE)
+    answer = ApprovalAnswered(
+        by=by,
+        approval_id=asked.approval.approval_id,
+        approve=True,
+        args_hash=args_hash(asked.approval.args),
+        args=None if args == asked.approval.args else args,
+        reason=_reason(reason),
+        always=always,
+    )
+    await _append(runtime, state, asked, answer)
+
+
+async def deny(runtime: Runtime, asked: OpenApproval, *, by: str, reason: str = "") -> None:
+    """Say no to a call. Raises UsageError."""
+    _check_kind(asked, "call")
+    answer = ApprovalAnswered(
+        by=by,
+        approval_id=asked.approval.approval_id,
+        approve=False,
+        args_hash=args_hash(asked.approval.args),
+        reason=_reason(reason),
+    )
+    await _append(runtime, await _checked(runtime, asked), asked, answer)
+
+
+async def settle_effect(
+    runtime: Runtime, asked: OpenApproval, *, by: str, happened: bool, summary: str = "", raw: Json = None
+) -> None:
+    """Say whether a call whose end nobody saw has happened, and what it returned. Raises UsageError."""
+    _check_kind(asked, "effect")
+    if not happened and (summary or raw is not None):
+        raise UsageError("a call that did not happen has no result", "Leave summary and result out.")
+    payload, blobs = runtime.log(asked.run_id).pack(json_value(raw, "the result", "Give what JSON can say."))
+    answer = EffectAnswered(
+        by=by,
+        approval_id=asked.approval.approval_id,
+        happened=happened,
+        summary=text(summary, "the summary", "Say in words what the call came to."),
+        raw=payload,
+    )
+    await _append(runtime, await _checked(runtime, asked), asked, answer, blobs)
+
+
+def changed_faults(state: RunState, approval: Approval, args: object) -> list[str]:
+    """What is wrong with the arguments that a person wants instead. Raises UsageError when they are no object."""
+    if not isinstance(args, dict):
+        raise UsageError("the arguments are no JSON object", WHOLE)
+    json_value(cast("object", args), "the arguments", WHOLE)
+    return argument_faults(state.tools[approval.tool], cast("dict[str, Json]", args))
+
+
+def _check_kind(asked: OpenApproval, kind: str) -> None:
+    tool = asked.approval.tool
+    if asked.approval.kind == kind:
+        return
+    if kind == "call":
+        raise UsageError(
+            f"{tool} had begun, and nobody saw its end: whether it may be called is not the question",
+            "Say what became of it: leadhand approvals settle, or settle_effect() in Python.",
+        )
+    raise UsageError(
+        f"{tool} has not been called yet: the question is whether it may be",
+        "Say yes or no: leadhand approvals approve or deny, or approve() and deny() in Python.",
+    )
+
+
+def _reason(reason: object) -> str:
+    return text(reason, "the reason", "Give the reason in words.")
+
+
+async def _checked(runtime: Runtime, asked: OpenApproval) -> RunState:
+    """The state of the run, in which the question is still open as it was shown. Raises UsageError."""
+    state = await runtime.load(asked.run_id)
+    _check_open(state, asked)
+    return state
+
+
+def _check_open(state: RunState, asked: OpenApproval) -> None:
+    now = state.approvals.get(asked.approval.approval_id)
+    if state.finished is not None:
+        raise UsageError(f"run {state.run_id} is over, and asks nothing any more", LOOK_AGAIN)
+    if now is None or now.attempt != asked.approval.attempt:
+        raise UsageError(f"the question {asked.id} is not asked any more", LOOK_AGAIN)
+    if now.status is ApprovalStatus.EXPIRED or _expired(now):
+        raise UsageError(f"the time for {asked.id} is up, which is a no", LOOK_AGAIN)
+    if now.status is not ApprovalStatus.PENDING:
+        said = "with no" if now.status is ApprovalStatus.DENIED else "with yes"
+        raise UsageError(f"{asked.id} was answered {said} already, by {now.by or 'somebody'}", LOOK_AGAIN)
+    if args_hash(now.args) != args_hash(asked.approval.args):
+        raise UsageError(f"{asked.id} shows other arguments by now", LOOK_AGAIN)
+
+
+async def _append(
+    runtime: Runtime,
+    state: RunState,
+    asked: OpenApproval,
+    answer: ApprovalAnswered | EffectAnswered,
+    blobs: dict[str, bytes] | None = None,
+) -> None:
+    """Put the answer into the log. Raises UsageError when somebody's came between: then that one counts."""
+    (own,) = await runtime.log(asked.run_id).append(answer, blobs=blobs)
+    between = [entry for entry in await runtime.store.read(asked.run_id, after=state.seq) if entry.seq < own.seq]
+    if between:
+        _check_open(fold(state, between), asked)

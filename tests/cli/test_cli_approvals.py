@@ -1,0 +1,252 @@
+"""``leadhand approvals``: what runs ask is seen and answered from anywhere, bound to what was shown, and once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+PAY = "Pay 30 to Bob"
+PAY_AND_MEASURE = "Pay 30 to Bob and measure the noise in Rome"
+
+
+def waiting(leadhand: Any, *more: str, request: str = PAY) -> Any:
+    """A run that waits for an answer; its question."""
+    result = leadhand.process("run", "--offline", "--approve", "ask", "--tools", leadhand.tools, *more, request)
+    assert result.code == 4
+    return leadhand("approvals", "list", "--json").json[0]
+
+
+def resume_line(leadhand: Any, err: str) -> list[str]:
+    """The command that the last line on stderr tells, as arguments."""
+    line = err.rstrip().splitlines()[-1]
+    assert "leadhand runs resume run_" in line
+    return line.partition("leadhand ")[2].split()
+
+
+def test_a_run_without_a_terminal_is_answered_from_another_process_and_goes_on(leadhand: Any) -> None:
+    started = leadhand.process("run", "--offline", "--approve", "ask", "--tools", leadhand.tools, PAY)
+    assert (started.code, started.out) == (4, "")
+    (line,) = [line for line in started.err.splitlines() if "leadhand approvals approve" in line]
+
+    answered = leadhand.process(*line.partition(": leadhand ")[2].split())
+    assert answered.code == 0
+    assert answered.out == ""
+    assert answered.err.startswith("Yes: pay_tool may be called.\nNobody drives run_")
+    assert not leadhand.calls, "answering is not calling"
+
+    resumed = leadhand.process(*resume_line(leadhand, answered.err))
+    assert resumed.code == 0
+    assert "paid 30 to Bob" in resumed.out
+    assert leadhand.calls == {"paid Bob": 1}
+    assert leadhand("approvals", "list").err == "Nothing is asked.\n"
+
+
+def test_the_process_that_drives_the_run_goes_on_when_another_one_answers(leadhand: Any) -> None:
+    driving = leadhand.start("run", "--offline", "--tools", leadhand.tools, "--json", PAY_AND_MEASURE)
+    leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
+    leadhand.wait(lambda: leadhand("approvals", "list", "--json").json, "the question")
+    (asked,) = leadhand("approvals", "list", "--json").json
+    assert asked["driven"] is True
+
+    answered = leadhand.process("approvals", "approve", asked["id"])
+    assert answered.code == 0
+    assert "goes on in the process that drives it: leadhand runs watch run_" in answered.err
+    leadhand.wait(lambda: leadhand.calls["paid Bob"], "the call")
+    leadhand.open_gate()
+    out, _ = driving.communicate(timeout=30)
+
+    assert driving.returncode == 0
+    assert "paid 30 to Bob" in out
+    assert leadhand.calls == {"paid Bob": 1, "Rome": 1}
+
+
+def test_the_list_shows_all_that_is_known_of_a_call(leadhand: Any) -> None:
+    asked = waiting(leadhand, "--approval-timeout", "3600")
+
+    listed = leadhand("approvals", "list")
+
+    head, *lines = listed.out.splitlines()
+    assert head == f"{asked['id']}  May pay_tool be called?"
+    assert lines[1] == '  to = "Bob" (from the request)'
+    assert "  effect  once: it does something that cannot be taken back" in lines
+    assert "  cost    the tool does not say" in lines
+    assert any(line.startswith("  asked   by pay (wo-001.0), ") for line in lines)
+    assert f"  run     {asked['run_id']}" in lines
+    assert f"  for     {PAY}" in lines
+    assert any(line.startswith(("  expires in 1 h; then it", "  expires in 59 min")) for line in lines)
+    assert "leadhand approvals approve ID" in listed.err
+    page = leadhand("runs", "show", asked["run_id"]).out
+    assert f"asks     pay_tool · 30.0, Bob: leadhand approvals approve {asked['id']}" in page
+
+
+def test_the_newest_question_comes_first_and_a_beginning_of_its_id_will_do(leadhand: Any) -> None:
+    first, second = waiting(leadhand), waiting(leadhand)
+    listed = leadhand("approvals", "list", "--json").json
+    assert [asked["id"] for asked in listed] == [second["id"], first["id"]]
+
+    length = next(n for n in range(1, 9) if first["id"][:n] != second["id"][:n])
+    assert leadhand("approvals", "deny", first["id"][:length].upper()).code == 0
+    ambiguous = leadhand("approvals", "approve", "run_:wo-001.0/t0/c0")
+    assert ambiguous.code == 0, "one question is left"
+
+
+def test_what_may_be_several_questions_is_answered_with_their_ids(leadhand: Any) -> None:
+    first, second = waiting(leadhand), waiting(leadhand)
+
+    result = leadhand("approvals", "approve", "run_:wo-001.0")
+
+    assert result.code == 2
+    told = f"leadhand: run_:wo-001.0 may be {second['id']}, {first['id']}\n  Give more of the id.\n"
+    assert result.err == told
+    assert leadhand("approvals", "approve", f"{first['run_id']}:wo-001.0/t0/c0").code == 0
+    assert leadhand("approvals", "approve", second["run_id"]).code == 0
+
+
+def test_a_no_is_told_with_its_reason(leadhand: Any) -> None:
+    asked = waiting(leadhand)
+
+    answered = leadhand("approvals", "deny", asked["id"], "--reason", "too dear")
+    resumed = leadhand(*resume_line(leadhand, answered.err))
+
+    assert answered.err.startswith("No: pay_tool is not called.\n")
+    assert resumed.code == 1
+    assert "a person denied it: too dear" in resumed.err
+    assert not leadhand.calls
+
+
+def test_a_yes_to_other_arguments_is_checked_and_made_with_those(leadhand: Any) -> None:
+    asked = waiting(leadhand)
+    for args, fault in (
+        ('{"amount": "much", "to": "Bob"}', 'amount: "much" is not of type "number"'),
+        ('{"amount": 3}', '"to" is a required property'),
+        ("[3]", "the arguments are no JSON object"),
+        ('{"amount": NaN, "to": "Bob"}', "the arguments cannot be written as JSON"),
+        ('{"amount": 3, "to": "\\ud800"}', "the arguments cannot be kept: there is more than text in UTF-8"),
+    ):
+        refused = leadhand("approvals", "approve", asked["id"], "--args", args)
+        assert refused.code == 2, args
+        assert fault in refused.err
+
+    answered = leadhand("approvals", "approve", asked["id"], "--args", '{"amount": 20, "to": "Ann"}')
+    resumed = leadhand(*resume_line(leadhand, answered.err))
+
+    assert "with your arguments" in answered.err
+    assert "paid 20 to Ann" in resumed.out
+    assert leadhand.calls == {"paid Ann": 1}
+
+
+def test_a_question_is_answered_once(leadhand: Any) -> None:
+    asked = waiting(leadhand)
+    assert leadhand("approvals", "approve", asked["id"]).code == 0
+
+    for command in ("approve", "deny"):
+        late = leadhand("approvals", command, asked["id"])
+        assert late.code == 2
+        assert late.err.startswith(f"leadhand: no open question has the id {asked['id']}\n  It was answered")
+
+
+def test_one_yes_may_hold_for_the_whole_run(leadhand: Any) -> None:
+    asked = waiting(leadhand, request="Pay 30 to Bob and pay 20 to Ann")
+    assert len(leadhand("approvals", "list", "--json").json) == 2
+
+    answered = leadhand("approvals", "approve", asked["id"], "--always")
+
+    assert "every call of pay_tool in this run may be made" in answered.err
+    assert leadhand("approvals", "list", "--json").json == []
+    assert leadhand(*resume_line(leadhand, answered.err)).code == 0
+    assert leadhand.calls == {"paid Bob": 1, "paid Ann": 1}
+
+
+def test_silence_is_a_no_when_the_time_is_up(leadhand: Any) -> None:
+    started = leadhand("run", "--offline", "--tools", leadhand.tools, "--approval-timeout", "0.2", PAY)
+    assert started.code == 4
+    (line,) = [line for line in started.err.splitlines() if "leadhand approvals approve" in line]
+    leadhand.wait(lambda: not leadhand("approvals", "list", "--json").json, "the time")
+
+    late = leadhand(*line.partition(": leadhand ")[2].split())
+    assert late.code == 2
+    listed = leadhand("approvals", "list")
+    assert "1 question found no answer in time, which is a no." in listed.err
+
+    assert leadhand(*resume_line(leadhand, listed.err), "--tools", leadhand.tools).code == 1
+    assert not leadhand.calls
+
+
+@pytest.mark.parametrize(
+    ("rules", "code", "calls"),
+    [
+        (["ask", "tool:pay_*=auto"], 0, {"paid Bob": 1}),
+        (["auto", "effect:once=ask"], 4, {}),
+        (["tool:pay_tool=never", "effect:once=auto"], 1, {}),
+        (["never", "origin:*noise_tools*=auto"], 0, {"paid Bob": 1}),
+    ],
+)
+def test_rules_say_otherwise_for_some_calls(leadhand: Any, rules: list[str], code: int, calls: dict[str, int]) -> None:
+    flags = [word for rule in rules for word in ("--approve", rule)]
+
+    result = leadhand("run", "--offline", "--tools", leadhand.tools, *flags, PAY)
+
+    assert (result.code, leadhand.calls) == (code, calls)
+
+
+@pytest.fixture
+def doubtful(leadhand: Any, slow_tools: str) -> Any:
+    """A run whose process was killed in the middle of a call with effect once, resumed: its question."""
+    process = leadhand.start("run", "--offline", "--tools", slow_tools, PAY)
+    leadhand.wait(lambda: leadhand.calls["sent Bob"], "the call")
+    process.kill()
+    process.wait(timeout=30)
+    run_id = leadhand.listing()["run_id"]
+    resumed = leadhand.process("runs", "resume", run_id, "--tools", slow_tools)
+    assert resumed.code == 4
+    (asked,) = leadhand("approvals", "list", "--json").json
+    assert f"pay_tool · 30.0, Bob: leadhand approvals settle {asked['id']}" in resumed.err
+    return asked
+
+
+def test_a_call_whose_end_nobody_saw_is_asked_about_and_its_result_given(leadhand: Any, doubtful: Any) -> None:
+    listed = leadhand("approvals", "list")
+    assert f"{doubtful['id']}  Did pay_tool happen? It had begun, and nobody saw its end." in listed.out
+    assert "leadhand approvals settle ID --happened, or --did-not" in listed.err
+    for command in ("approve", "deny"):
+        wrong = leadhand("approvals", command, doubtful["id"])
+        assert wrong.code == 2
+        assert f"leadhand approvals settle {doubtful['id']} --happened, or --did-not" in wrong.err
+    assert leadhand("approvals", "settle", doubtful["id"], "--did-not", "--summary", "x").code == 2
+
+    flags = ["--happened", "--summary", "It is on the account.", "--result", '{"receipt": 7}']
+    settled = leadhand("approvals", "settle", doubtful["id"], *flags)
+    assert settled.err.startswith("On record: pay_tool happened, and is not made again.\n")
+    resumed = leadhand.process(*resume_line(leadhand, settled.err))
+
+    assert resumed.code == 0
+    assert "It is on the account." in resumed.out
+    assert leadhand.calls == {"sent Bob": 1}
+
+
+def test_a_call_that_did_not_happen_is_made_again(leadhand: Any, doubtful: Any) -> None:
+    settled = leadhand("approvals", "settle", doubtful["id"], "--did-not")
+    leadhand.open_gate()
+    resumed = leadhand.process(*resume_line(leadhand, settled.err))
+
+    assert resumed.code == 0
+    assert "sent 30 to Bob" in resumed.out
+    assert leadhand.calls == {"sent Bob": 2}
+
+
+def test_a_question_about_a_call_to_come_is_not_settled(leadhand: Any) -> None:
+    asked = waiting(leadhand)
+
+    wrong = leadhand("approvals", "settle", asked["id"], "--happened")
+
+    assert wrong.code == 2
+    assert f"Say yes: leadhand approvals approve {asked['id']}, or no, with deny" in wrong.err
+
+
+def test_a_run_that_is_cancelled_asks_nothing_any_more(leadhand: Any) -> None:
+    asked = waiting(leadhand)
+    assert leadhand("runs", "cancel", asked["run_id"]).code == 0
+
+    assert leadhand("approvals", "list").err == "Nothing is asked.\n"
+    assert leadhand("approvals", "approve", asked["id"]).code == 2

@@ -1,0 +1,167 @@
+"""Questions on a terminal: the whole call is shown, nothing hides in it, and every answer is there."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from cli.terminals import ESCAPES, Terminal, rest_of
+
+from leadhand.cli.cards import card
+from leadhand.domain.approval import Approval
+from leadhand.domain.tool import Effect
+from leadhand.project.answering import OpenApproval
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+MENU = "yes, no, edit, always, or later?"
+
+
+def test_arguments_are_edited_checked_and_shown_before_the_yes(leadhand: Any, terminal: Terminal) -> None:
+    child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
+    for typed, told in (
+        ('{"amount": 20', "that is no JSON"),
+        ('{"amount": 20}', '"to" is a required property'),
+        ("[20]", "the arguments are no JSON object"),
+    ):
+        child.expect(MENU)
+        child.sendline("edit")
+        child.expect("in one line of JSON")
+        child.sendline(typed)
+        child.expect(re.escape(told))
+    child.expect(MENU)
+    child.sendline("edit")
+    child.expect("in one line of JSON")
+    child.sendline('{"amount": 20, "to": "Bob"}')
+    child.expect(re.escape("amount = 20 (from you)"))
+    child.expect(MENU)
+    child.sendline("yes")
+
+    assert "paid 20 to Bob" in rest_of(child)
+    assert child.exitstatus == 0
+    assert leadhand.calls == {"paid Bob": 1}
+
+
+def test_one_yes_for_all_calls_of_a_tool(leadhand: Any, terminal: Terminal) -> None:
+    child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob and pay 20 to Ann")
+    child.expect(MENU)
+    child.sendline("always")
+
+    written = rest_of(child)
+    assert MENU not in written
+    assert child.exitstatus == 0
+    assert leadhand.calls == {"paid Bob": 1, "paid Ann": 1}
+
+
+def test_an_answer_from_elsewhere_comes_first(leadhand: Any, terminal: Terminal) -> None:
+    child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
+    child.expect(MENU)
+    (asked,) = leadhand("approvals", "list", "--json").json
+    assert leadhand("approvals", "deny", asked["id"], "--reason", "not today").code == 0
+    child.sendline("yes")
+
+    written = rest_of(child)
+    assert f"{asked['id']} was answered with no already, by " in written
+    assert "a person denied it: not today" in written
+    assert not leadhand.calls
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer", "calls"),
+    [
+        (["yes"], "says that it happened", 1),
+        (["no"], "sent 30 to Bob", 2),
+        (["result", "it is on the account"], "it is on the account", 1),
+        (["result", "", "result", '{"receipt": 7}'], "says that it happened", 1),
+    ],
+)
+def test_what_became_of_a_call_is_told_on_the_terminal(
+    leadhand: Any, terminal: Terminal, slow_tools: str, typed: list[str], answer: str, calls: int
+) -> None:
+    process = leadhand.start("run", "--offline", "--tools", slow_tools, "Pay 30 to Bob")
+    leadhand.wait(lambda: leadhand.calls["sent Bob"], "the call")
+    process.kill()
+    process.wait(timeout=30)
+    leadhand.open_gate()
+
+    child = terminal("runs", "resume", leadhand.listing()["run_id"], "--tools", slow_tools)
+    child.expect("Did pay_tool happen\\? It had begun, and nobody saw its end.")
+    for word in typed:
+        child.expect(r"\?|:\) |back\): ")
+        child.sendline(word)
+
+    assert answer in rest_of(child)
+    assert child.exitstatus == 0
+    assert leadhand.calls == {"sent Bob": calls}
+
+
+def test_sixty_columns_and_no_colour(leadhand: Any, terminal: Terminal) -> None:
+    child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob", columns=60, NO_COLOR="1")
+    child.expect(MENU)
+    shown = child.before.partition("May pay_tool be called?")[2]
+    child.sendline("later")
+    written = rest_of(child)
+
+    assert max(len(line) for line in shown.splitlines()) <= 60
+    assert not ESCAPES.search(shown)
+    assert child.exitstatus == 4
+    listed = ESCAPES.sub("", rest_of(terminal("approvals", "list", columns=60, NO_COLOR="1")))
+    assert max(len(line) for line in listed.splitlines()) <= 60
+    assert "leadhand approvals approve" in written
+
+
+# --- the card --------------------------------------------------------------------------------------------------------
+
+
+def question(**more: Any) -> OpenApproval:
+    approval = Approval(
+        **{
+            "approval_id": "wo-001.0/t0/c0",
+            "attempt": "wo-001.0/a1",
+            "tool": "mail",
+            "args": {"to": "Ann"},
+            "effect": Effect.ONCE,
+            **more,
+        }
+    )
+    return OpenApproval(run_id="run_1", request="write to Ann", asked_at=NOON, driven=False, approval=approval)
+
+
+def test_nothing_hides_in_an_argument() -> None:
+    args = {"to": "ann\u202etxt.exe", "body\u200b": "\x1b[2Kone\ntwo\x9b1m"}
+    shown = card(question(args=args), NOON, width=None)
+
+    assert shown[0] == r'  to = "ann\u202etxt.exe"'
+    assert shown[1] == r'  body\u200b = "\u001b[2Kone\ntwo\x9b1m"'
+
+
+def test_long_arguments_are_shown_whole_as_far_as_a_person_reads() -> None:
+    words = " ".join(f"word{n}" for n in range(200))
+    shown = card(question(args={"body": words}), NOON, width=60)
+    told = " ".join(line.strip() for line in shown[: shown.index(next(x for x in shown if "effect" in x))])
+    assert told == f'body = "{words}"'
+    assert max(map(len, shown)) <= 60
+
+    (line,) = [line for line in card(question(args={"body": "x" * 9_000}), NOON, width=None) if "body" in line]
+    assert "9,002 characters in all: leadhand approvals list --json" in line
+
+
+def test_cost_and_end_are_told() -> None:
+    asked = question(cost_usd=0.25, expires_at=NOON + timedelta(hours=1), args={}, asked_for="tell_ann")
+    shown = card(asked, NOON + timedelta(minutes=2), width=80)
+
+    assert shown == [
+        "  no arguments",
+        "  effect  once: it does something that cannot be taken back",
+        "  cost    about $0.25",
+        "  asked   by tell_ann (wo-001.0), 2 min ago",
+        "  run     run_1",
+        "  for     write to Ann",
+        "  expires in 58 min; then it counts as a no",
+    ]
+
+
+def test_another_call_is_another_question() -> None:
+    assert question().id == question().id
+    assert len({question().id, question(args={"to": "Bob"}).id, question(attempt="wo-001.0/a2").id}) == 3
