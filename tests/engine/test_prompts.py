@@ -14,6 +14,7 @@ from engine.fakes import FakeModels, judged
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.outcome import answer_sources
 from leadhand.engine.prompting import opening, prompt
 from leadhand.flows import briefs
 from leadhand.flows.flow import Brief
@@ -37,9 +38,11 @@ def every_brief() -> list[Brief]:
     shards = [many.brief("review-wo-001-0"), many.brief("review-wo-001-1")]
     script.reviewed(accept("wo-001.0", "wo-001.1"))
     state = script.state
+    options = {"numbers": list(range(1, len(answer_sources(state)) + 1))}
+    section = Assignment(assignment_id="compose-0-0", role=Role.COMPOSE, covers=("wo-001.0",), options=options)
     composing = [
         briefs.compose(state),
-        briefs.compose(state, ("wo-001.0",)),
+        briefs.section(state, section),
         briefs.compose_over(state, ["one", "two"], digest=True),
         briefs.compose_over(state, ["one", "two"], digest=False),
     ]

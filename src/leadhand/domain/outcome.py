@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from .advice import ASK_AGAIN, more_steps, next_action
-from .assignment import Role
+from .assignment import Assignment, Role
 from .citations import as_data
 from .errors import Failure, FailureClass
 from .ids import subtask_key
@@ -53,6 +53,19 @@ def answer_sources(state: RunState, presumed: Collection[str] = ()) -> list[Cite
 def source_numbers(sources: list[CitedSource]) -> dict[tuple[str, str], int]:
     """The number under which each source, by title and address, is cited."""
     return {(source.title, source.url): number for number, source in enumerate(sources, start=1)}
+
+
+def section_numbers(state: RunState, section: Assignment) -> dict[tuple[str, str], int]:
+    """The numbers of the sources of a section of the answer: as they were given when it was handed out, so that
+    nobody has to count all the others again."""
+    own = own_sources(state.subtasks[key] for key in section.covers)
+    return dict(zip(own, section.options["numbers"], strict=True))
+
+
+def own_sources(subtasks: Iterable[SubtaskState]) -> list[tuple[str, str]]:
+    """The sources of some results, by title and address, each once."""
+    found = {(s.title, s.url): None for subtask in subtasks if subtask.data is not None for s in subtask.data.sources}
+    return list(found)
 
 
 def gaps(state: RunState) -> list[Gap]:

@@ -11,7 +11,7 @@ from .assignment import Assignment, Role
 from .citations import cited
 from .ids import order_id, page_id
 from .lifecycle import SubtaskStatus
-from .outcome import answer_sources
+from .outcome import answer_sources, section_numbers
 from .review import Decision, Review
 from .state import RunState
 from .value import Json, Value
@@ -31,6 +31,8 @@ def thought_faults(state: RunState, assignment: Assignment, value: Json, text: s
         case Role.REVIEW:
             return _review_faults(state, assignment, value)
         case Role.COMPOSE:
+            if "numbers" in assignment.options:
+                return _section_faults(state, assignment, text)
             return _answer_faults(state, text)
         case _:
             return []
@@ -116,6 +118,15 @@ def _proposal_faults(state: RunState, proposed: ProposedSubtask) -> list[str]:
     """Faults of a subtask proposed by a review; it may need only what is already there."""
     order = issue((proposed,), order_id(len(state.orders) + 1), "repair")
     return faults(order, state.tools, state.subtasks)
+
+
+def _section_faults(state: RunState, section: Assignment, text: str) -> list[str]:
+    if not text.strip():
+        return ["the section is empty"]
+    known = sorted(section_numbers(state, section).values())
+    foreign = sorted(cited(text) - set(known))
+    listed = ", ".join(f"[{number}]" for number in known) or "none"
+    return [f"the section cites [{foreign[0]}], but its sources are: {listed}"] if foreign else []
 
 
 def _answer_faults(state: RunState, text: str, covers: tuple[str, ...] = ()) -> list[str]:

@@ -10,7 +10,7 @@ from leadhand.domain.advice import next_action
 from leadhand.domain.assignment import Assignment, Role
 from leadhand.domain.citations import as_data
 from leadhand.domain.conversation import OutputSpec
-from leadhand.domain.outcome import answer_sources, gaps, presentable, source_numbers
+from leadhand.domain.outcome import answer_sources, gaps, presentable, section_numbers, source_numbers
 from leadhand.domain.review import Review
 from leadhand.domain.run import Gap
 from leadhand.domain.state import RunState, SubtaskState
@@ -147,24 +147,32 @@ def _also_ordered(facts: dict[str, Any], others: list[Subtask], space: int) -> N
         facts["and_more_calls_of"] = dict(more)
 
 
-def compose(state: RunState, covers: tuple[str, ...] = ()) -> Brief:
-    """The request, every result that may stand in the answer, and every gap; for a section, the results it covers."""
+def compose(state: RunState) -> Brief:
+    """The request, every result that may stand in the answer, and every gap."""
     sources = answer_sources(state)
     numbers = source_numbers(sources)
-    wanted = set(covers)
-    shown = [subtask for subtask in presentable(state) if not covers or subtask.key in wanted]
-    cited = {n for subtask in shown if subtask.data for s in subtask.data.sources if (n := numbers[s.title, s.url])}
-    facts: dict[str, Any] = {
+    facts = {
         "task": "compose",
-        **common(state, CONTEXT if covers else None),
-        "results": [told(subtask, numbers) for subtask in shown],
-        "gaps": [] if covers else [_gap_facts(gap) for gap in gaps(state)],
-        "sources": [{"n": n, "title": s.title, "url": s.url} for n, s in enumerate(sources, start=1) if n in cited],
+        **common(state),
+        "results": [told(subtask, numbers) for subtask in presentable(state)],
+        "gaps": [_gap_facts(gap) for gap in gaps(state)],
+        "sources": [{"n": n, "title": s.title, "url": s.url} for n, s in enumerate(sources, start=1)],
     }
-    if covers:
-        facts["part"] = "section"
-        return Brief(prompt="compose", facts=facts)
     return Brief(prompt="compose", facts=facts, final=True, draft=True)
+
+
+def section(state: RunState, assignment: Assignment) -> Brief:
+    """The results that one section of a long answer covers."""
+    numbers = section_numbers(state, assignment)
+    facts = {
+        "task": "compose",
+        **common(state, CONTEXT),
+        "part": "section",
+        "results": [told(state.subtasks[key], numbers) for key in assignment.covers],
+        "gaps": [],
+        "sources": [{"n": n, "title": title, "url": url} for (title, url), n in numbers.items()],
+    }
+    return Brief(prompt="compose", facts=facts)
 
 
 def compose_over(state: RunState, texts: list[str], *, digest: bool) -> Brief:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from leadhand.domain import commands as do
 from leadhand.domain.assignment import Assignment, Role
 from leadhand.domain.citations import as_data
-from leadhand.domain.outcome import answer_sources, presentable, source_numbers
+from leadhand.domain.outcome import answer_sources, own_sources, presentable, section_numbers, source_numbers
 from leadhand.domain.state import AssignmentState, RunState
 
 from . import briefs
@@ -65,7 +65,11 @@ def _sections(state: RunState) -> list[do.Command]:
                 assignment_id=_section(state, 0, number),
                 role=Role.COMPOSE,
                 covers=tuple(keys),
-                options={"part": number + 1, "of": len(groups)},
+                options={
+                    "part": number + 1,
+                    "of": len(groups),
+                    "numbers": [numbers[source] for source in own_sources(state.subtasks[key] for key in keys)],
+                },
             )
         )
         for number, keys in enumerate(groups)
@@ -112,7 +116,7 @@ def text_of(state: RunState, node: AssignmentState) -> str:
         return written
     if not node.assignment.covers:
         return "\n\n".join(text_of(state, state.assignments[below]) for below in node.assignment.options["over"])
-    numbers = source_numbers(answer_sources(state))
+    numbers = section_numbers(state, node.assignment)
     lines: list[str] = []
     for key in node.assignment.covers:
         subtask = state.subtasks[key]

@@ -105,8 +105,10 @@ def _answer(state: RunState, order: OrderState) -> list[do.Command]:
 def _compose_brief(state: RunState, assignment: Assignment) -> Brief:
     """All results and gaps; or, for a part of the tree, its own results or the texts it stands over."""
     over = assignment.options.get("over")
+    if assignment.covers:
+        return briefs.section(state, assignment)
     if over is None:
-        return briefs.compose(state, assignment.covers)
+        return briefs.compose(state)
     texts = [composing.text_of(state, state.assignments[node]) for node in over]
     return briefs.compose_over(state, texts, digest=bool(assignment.options.get("part")))
 
