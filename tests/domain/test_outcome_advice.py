@@ -72,10 +72,10 @@ def test_what_ran_out_of_time_names_the_time_limit_and_no_other() -> None:
 @pytest.mark.parametrize(
     ("limits", "action"),
     [
-        ({"max_requests": None, "max_tokens": None}, "raise --budget (it was 4e-06), and ask again"),
+        ({"max_requests": None, "max_tokens": None}, "raise --budget (it was 0.000004), and ask again"),
         ({"max_requests": 1}, "raise max_requests (it was 1), and ask again"),
         ({"budget_nanousd": None, "max_requests": None}, "raise max_tokens (it was 40,000), and ask again"),
-        ({"max_requests": None}, "raise --budget (it was 4e-06) or max_tokens (it was 40,000), and ask again"),
+        ({"max_requests": None}, "raise --budget (it was 0.000004) or max_tokens (it was 40,000), and ask again"),
     ],
 )
 def test_a_spent_allowance_names_the_limits_that_may_have_bound(limits: dict[str, Any], action: str) -> None:
@@ -93,7 +93,7 @@ def test_a_denial_by_policy_is_told_from_that_of_a_person() -> None:
         approval_id="a", attempt="b", tool="send", args={}, effect=Effect.ONCE, status=ApprovalStatus.DENIED
     )
     asked.approvals["a"] = question
-    assert next_action(asked, denied) == "a person said no: ask for something else"
+    assert next_action(asked, denied) == "ask for something else, since a person said no"
 
 
 def test_more_orders_are_named_only_where_none_was_left() -> None:

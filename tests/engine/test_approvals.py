@@ -345,3 +345,56 @@ async def test_the_question_shows_all_that_a_person_needs_to_answer_it(open_worl
         "to": "the request",
         "note": "the lead's plan",
     }
+
+
+async def test_a_yes_that_is_said_after_the_time_is_up_is_no_yes(open_world: Any):
+    bench = Bench()
+    world = open_world(sending(), [bench.send()], limits=Limits(approval_timeout_s=3_600))
+    await world.run()
+    world.clock.advance(3_601)
+    await world.answer("run_1")
+    state = await world.take_over("run_1")
+
+    assert bench.made == []
+    assert "nobody answered in time" in state.finished.gaps[0].reason
+
+
+@pytest.mark.parametrize(
+    ("request_", "origin"),
+    [
+        ("Pay 30 to Ann", "the request"),
+        ("Pay $30.", "the request"),
+        ("Pay 300 to Ann", "the lead's plan"),
+        ("Pay 30.5 to Ann", "the lead's plan"),
+        ("Pay Ann", "the lead's plan"),
+    ],
+)
+async def test_an_argument_is_from_the_request_only_if_the_request_says_it(open_world: Any, request_: str, origin: str):
+    @tool(effect="once")
+    async def pay(amount: float) -> str:
+        """Pay."""
+        return "paid"
+
+    state = await open_world(FakeModels(plan(ask("pay", "pay", amount=30.0))), [pay]).run(request_)
+
+    (question,) = state.approvals.values()
+    assert question.origins == {"amount": origin}
+    assert question.asked_at is not None
+
+
+async def test_a_secret_that_was_blotted_out_is_never_passed_on_as_if_it_were_the_argument(open_world: Any):
+    made: list[str] = []
+
+    @tool
+    async def login(user: str, password: str) -> str:
+        """Log in."""
+        made.append(password)
+        return "in"
+
+    models = FakeModels(plan(ask("a", "login", user="ann", password="hunter2-hunter2")), work=GIVE_UP)
+    state = await open_world(models, [login]).run()
+
+    assert made == []
+    (gap,) = state.finished.gaps
+    assert "was a secret" in gap.reason
+    assert "environment" in gap.next_action

@@ -49,7 +49,7 @@ def _more_allowance(state: RunState) -> str:
     if limits.max_requests is not None and state.spent.requests >= limits.max_requests - held_back.requests:
         return f"raise max_requests (it was {limits.max_requests:,}), and ask again"
     named = [
-        *([] if limits.budget_nanousd is None else [f"--budget (it was {usd(limits.budget_nanousd):g})"]),
+        *([] if limits.budget_nanousd is None else [f"--budget (it was {_dollars(limits.budget_nanousd)})"]),
         *([] if limits.max_tokens is None else [f"max_tokens (it was {limits.max_tokens:,})"]),
     ]
     if len(named) > 1 and state.spent.requests and not state.spent.nanousd:
@@ -57,10 +57,20 @@ def _more_allowance(state: RunState) -> str:
     return f"raise {' or '.join(named) or '--budget'}, and ask again"
 
 
+def _dollars(nano: int) -> str:
+    """An amount without an exponent, however small."""
+    return f"{usd(nano):.9f}".rstrip("0").rstrip(".") or "0"
+
+
 def _allowed(state: RunState) -> str:
     """A call was denied: by a person, who was asked, or by a policy, which was set beforehand."""
-    if any(approval.status is ApprovalStatus.DENIED for approval in state.approvals.values()):
-        return "a person said no: ask for something else"
+    statuses = {approval.status for approval in state.approvals.values() if approval.kind == "call"}
+    if ApprovalStatus.DENIED in statuses:
+        return "ask for something else, since a person said no"
+    if ApprovalStatus.EXPIRED in statuses:
+        return "ask again and answer in time, or allow more of it with --approval-timeout"
     if state.definition.approve is ApprovalPolicy.NEVER:
         return "nobody was asked: run it with --approve ask or auto"
+    if state.definition.approve_rules:
+        return "change the rule that denies it (--approve), or ask for something else"
     return "the tool itself allows no calls (approval): change that, or ask for something else"

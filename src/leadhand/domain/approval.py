@@ -39,6 +39,7 @@ class Approval(Value):
     asked_for: str = ""
     origins: dict[str, str] = {}
     cost_usd: float | None = None
+    asked_at: datetime | None = None
     expires_at: datetime | None = None
     status: ApprovalStatus = ApprovalStatus.PENDING
     by: str = ""

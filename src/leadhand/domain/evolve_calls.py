@@ -89,10 +89,12 @@ def approval_requested(state: RunState, _entry: ev.Entry, event: ev.ApprovalRequ
     state.approvals[event.approval.approval_id] = event.approval
 
 
-def approval_answered(state: RunState, _entry: ev.Entry, event: ev.ApprovalAnswered) -> None:
+def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswered) -> None:
     approval = state.approvals.get(event.approval_id)
     if approval is None or approval.status is not ApprovalStatus.PENDING or approval.kind != "call":
         return
+    if approval.expires_at is not None and entry.at >= approval.expires_at:
+        return  # silence was a no before this was said
     if event.args_hash != args_hash(approval.args):
         return  # an answer about something else than what was shown
     _decided(state, approval, event)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from datetime import datetime, timedelta
 
 from leadhand.domain.approval import Approval
@@ -27,14 +27,22 @@ def question(state: RunState, key: str, attempt: str, call: OpenCall, now: datet
         asked_for=subtask.subtask.name if subtask is not None else key,
         origins={name: _origin(state, key, name, value) for name, value in call.args.items()},
         cost_usd=tool.cost_usd,
+        asked_at=now,
         expires_at=None if limit is None else now + timedelta(seconds=limit),
     )
 
 
+def _is_said(value: Json, request: str) -> bool:
+    """Whether a request says this very value: whole words or a whole number, in any case."""
+    if isinstance(value, bool | None | list | dict):
+        return False
+    said = str(value).strip() if isinstance(value, str) else f"{value:g}"
+    return bool(said) and re.search(rf"(?<![\w.]){re.escape(said)}(?![\w]|\.\d)", request, re.IGNORECASE) is not None
+
+
 def _origin(state: RunState, key: str, name: str, value: Json) -> str:
     """Where an argument came from: the request itself, a result, the lead's plan, or the worker's model."""
-    said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    if said and said.casefold() in state.definition.request.casefold():
+    if _is_said(value, state.definition.request):
         return "the request"
     subtask = state.subtasks.get(key)
     planned = subtask.subtask.args.get(name) if subtask is not None else None

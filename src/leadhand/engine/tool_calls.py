@@ -22,6 +22,7 @@ from leadhand.domain.tool import Effect, ToolReturn, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.engine.gate import argument_faults
 from leadhand.engine.log import RunLog
+from leadhand.engine.redaction import BLOT
 from leadhand.engine.slots import TimeIsUp, bounded
 from leadhand.engine.threads import Threads
 from leadhand.ports import BoundTool, Clock, StaleAttempt, Toolbox, ToolContext, Web
@@ -61,6 +62,11 @@ class ToolCalls:
         faults = argument_faults(tool, args)
         if faults:
             return Outcome(call_id=call_id, failure=_failure("; ".join(faults), "bad_arguments", FailureClass.INVALID))
+        if BLOT.encode() in to_json(args):
+            message = f"an argument of {tool.name} was a secret, and blotted out before it could reach the log"
+            how = "keep secrets in the environment, where the tool itself reads them"
+            failure = _failure(message, "secret_argument", FailureClass.UNAVAILABLE, how)
+            return Outcome(call_id=call_id, failure=failure)
         bound = self._toolbox.find(tool.name)
         if bound is None:
             where = f" (it came from {tool.import_path})" if tool.import_path else ""

@@ -164,7 +164,7 @@ class Turns:
         answer = self._work.attempt.answers.get(call_id)
         denial = self._policy(tool) is ApprovalPolicy.NEVER if answer is None else not answer.ok
         if denial:
-            reason = _denial(answer, tool)
+            reason = _denial(answer, tool, self._work.definition.approve)
             turn.done[position] = _refused(call_id, call.name, reason, "denied", FailureClass.REJECTED)
             return
         args = call.arguments if answer is None or answer.args is None else answer.args
@@ -179,7 +179,7 @@ class Turns:
         turn.done[position] = _done(outcome, tool.name)
 
 
-def _denial(answer: Answered | None, tool: ToolSpec) -> str:
+def _denial(answer: Answered | None, tool: ToolSpec, policy: ApprovalPolicy) -> str:
     """Why a call is not made, for the model and for the gap that names it."""
     if answer is not None and answer.content == NOBODY:
         return f"it needs a person's yes, and {NOBODY}"
@@ -187,7 +187,9 @@ def _denial(answer: Answered | None, tool: ToolSpec) -> str:
         return f"a person denied it: {answer.content}" if answer.content else "a person denied it"
     if tool.approval is ApprovalPolicy.NEVER:
         return "the tool is never to be called"
-    return "it needs a person's yes, and the run was started with --approve never"
+    if policy is ApprovalPolicy.NEVER:
+        return "it needs a person's yes, and the run was started with --approve never"
+    return "a rule of the run's approval policy denies it"
 
 
 def _refused(call_id: str, tool: str, message: str, type_: str, class_: FailureClass = FailureClass.INVALID) -> Done:
