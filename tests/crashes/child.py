@@ -109,16 +109,18 @@ async def composed(request: ModelRequest) -> Step:
 # --- its death -------------------------------------------------------------------------------------------------------
 
 
-def die_at(moment: str, event: str) -> None:
+def die_at(moment: str, event: str, subject: str) -> None:
     """Have the process killed in the middle of its store: ``before`` or ``after`` the commit that holds such an event.
+
+    ``subject`` is the beginning of what the event is about.
 
     What is killed here has run every line of the writer up to that point; nobody has been told of the commit yet.
     """
     transact = writer.Writer._transact_once  # pyright: ignore[reportPrivateUsage]
 
     def fatal(self: Any, writes: Any) -> Any:
-        events = {each.event.type for write in writes if isinstance(write, Append) for each in write.events}
-        if event in events:
+        events = [each.event for write in writes if isinstance(write, Append) for each in write.events]
+        if any(each.type == event and each.subject.startswith(subject) for each in events):
             commit = self._connection.commit
 
             def dies() -> None:

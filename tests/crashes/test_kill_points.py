@@ -61,33 +61,34 @@ async def test_killed_in_the_middle_of_a_fan_out(any_theatre: Theatre) -> None:
 
 
 @pytest.mark.parametrize(
-    ("moment", "event"),
+    ("moment", "event", "subject"),
     [
-        ("before", "tool_call_returned"),
-        ("after", "attempt_returned"),
-        ("before", "attempt_settled"),
-        ("before", "run_finished"),
+        ("before", "tool_call_returned", "wo-001.1"),
+        ("after", "attempt_returned", "wo-001.1"),
+        ("before", "attempt_settled", "wo-001.1"),
+        ("before", "run_finished", ""),
     ],
 )
-async def test_killed_in_the_middle_of_the_commit_of(theatre: Theatre, moment: str, event: str) -> None:
-    await _killed_in_a_commit(theatre, moment, event)
+async def test_killed_in_the_middle_of_the_commit_of(theatre: Theatre, moment: str, event: str, subject: str) -> None:
+    await _killed_in_a_commit(theatre, moment, event, subject)
 
 
 async def test_killed_between_a_result_and_its_commit_on_a_server(postgres_url: str, tmp_path: Path) -> None:
-    await _killed_in_a_commit(Theatre(postgres_url, tmp_path, list(THREE)), "before", "attempt_returned")
+    await _killed_in_a_commit(Theatre(postgres_url, tmp_path, list(THREE)), "before", "attempt_returned", "wo-001.1")
 
 
-async def _killed_in_a_commit(theatre: Theatre, moment: str, event: str) -> None:
-    async with theatre.life(die=[moment, event], max_workers=1) as life:
+async def _killed_in_a_commit(theatre: Theatre, moment: str, event: str, subject: str) -> None:
+    async with theatre.life(die=[moment, event, subject], max_workers=1) as life:
         run_id = (await life.said())["run_id"]
         await life.died()
     cut = await left_by(theatre, run_id)
-    assert (event in {entry.event.type for entry in cut.log}) is (moment == "after")
+    there = [entry for entry in cut.log if entry.event.type == event and entry.event.subject.startswith(subject)]
+    assert bool(there) is (moment == "after")
     await check_resumed(theatre, cut)
 
 
 async def test_killed_at_the_very_end_the_run_is_over_and_its_answer_is_there(theatre: Theatre) -> None:
-    async with theatre.life(die=["after", "run_finished"]) as life:
+    async with theatre.life(die=["after", "run_finished", ""]) as life:
         run_id = (await life.said())["run_id"]
         await life.died()
     async with theatre.life(resume=run_id) as life:
