@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from leadhand.cli import checks
+from leadhand.models.pydantic_ai import extras
 
 
 def levels(leadhand: Any, *flags: str) -> dict[str, str]:
@@ -57,6 +58,45 @@ def test_a_local_model_is_looked_for(leadhand: Any, monkeypatch: pytest.MonkeyPa
 
     assert result.code == 6
     assert "FAIL  reach     nothing answers at http://127.0.0.1:9/v1" in result.out
+
+
+def test_an_address_without_models_fails_with_its_cause(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEADHAND_BASE_URL", "http://127.0.0.1:9/v1")
+
+    checked, ran = leadhand("doctor"), leadhand("run", "What's the weather in Paris?")
+
+    assert (checked.code, ran.code) == (6, 6)
+    assert "FAIL  model     LEADHAND_BASE_URL is set, but the models there cannot be listed: no conn" in checked.out
+    assert "no connection to http://127.0.0.1:9/v1" in ran.err
+
+
+def test_a_key_that_nothing_here_can_use_is_a_warning(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
+    monkeypatch.setattr(extras, "is_installed", lambda provider: False)
+
+    result = leadhand("doctor")
+
+    assert result.code == 0
+    line = next(line for line in result.out.splitlines() if line.startswith("warn  model"))
+    assert "ANTHROPIC_API_KEY is set, but Anthropic needs an extra" in line
+    assert "no provider key is set" not in line
+    assert 'install its extra: uv add "leadhand[anthropic]"' in result.out
+
+
+def test_the_address_of_a_provider_with_its_own_protocol_is_tried(
+    leadhand: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEADHAND_MODEL", "claude:claude-haiku-5-5")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    pytest.importorskip("anthropic")
+
+    assert "nothing answers at http://127.0.0.1:9" in leadhand("doctor").out
+
+
+def test_every_extra_is_told(leadhand: Any) -> None:
+    line = leadhand("doctor").out.splitlines()[-1]
+    assert all(name in line for name in ("postgres", "anthropic", "google", "bedrock", "cohere"))
 
 
 def test_little_room_on_the_disk_is_a_warning(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:

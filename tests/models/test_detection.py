@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
+from leadhand.domain.errors import ConfigurationError
+from leadhand.models import openai_compatible
 from leadhand.models.detection import Choice, detect_model, first_model, ollama_url
 from leadhand.testing.model_server import ScriptedServer
 
@@ -86,9 +90,82 @@ async def test_a_server_of_ones_own_comes_before_keys() -> None:
 
 async def test_a_silent_server_of_ones_own_is_named_and_its_key_goes_nowhere_else() -> None:
     env = {"OPENAI_BASE_URL": "http://box/v1", "OPENAI_API_KEY": "k"}
-    choice = await detect_model(env, nobody)
-    assert choice.name == "offline"
+    with pytest.raises(ConfigurationError, match="OPENAI_BASE_URL is set, but no model was listed there"):
+        await detect_model(env, nobody)
+
+
+async def test_an_address_that_other_programs_read_too_gives_way_to_a_key() -> None:
+    choice = await detect_model({"OPENAI_BASE_URL": "http://box/v1", "GROQ_API_KEY": "k"}, nobody)
+    assert choice.name.startswith("groq:")
     assert "OPENAI_BASE_URL is set, but no model was listed there" in choice.why
+
+
+class TestALeadhandBaseUrl:
+    """An address that was set for Leadhand gives way to nothing: not to a key, and not to the toy model."""
+
+    async def refused(self, url: str, **env: str) -> ConfigurationError:
+        with pytest.raises(ConfigurationError) as caught:
+            await detect_model({"LEADHAND_BASE_URL": url, "GROQ_API_KEY": "k", **env})
+        assert "LEADHAND_BASE_URL is set" in caught.value.what
+        assert "--model openai_compatible:NAME" in caught.value.how
+        return caught.value
+
+    async def test_where_nobody_listens(self) -> None:
+        error = await self.refused("http://127.0.0.1:9/v1")
+        assert "no connection to http://127.0.0.1:9/v1" in error.what
+        assert "start the server" in error.how
+
+    @pytest.mark.parametrize(
+        ("answer", "what", "how"),
+        [
+            (b"HTTP/1.1 401 Unauthorized\r\n\r\n", "answered 401", "no key was sent: set OPENAI_API_KEY"),
+            (b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>", "a web page", "correct the base URL"),
+            (b"HTTP/1.1 404 Not Found\r\n\r\n", "answered 404", "correct the base URL"),
+            (b'HTTP/1.1 200 OK\r\n\r\n{"data": []}', "no model was listed there", "load one there"),
+        ],
+    )
+    async def test_where_something_else_answers(self, answer: bytes, what: str, how: str) -> None:
+        async with answering(answer) as url:
+            error = await self.refused(url)
+        assert what in error.what
+        assert how in error.how
+
+    async def test_where_the_key_is_wrong(self) -> None:
+        async with answering(b"HTTP/1.1 401 Unauthorized\r\n\r\n") as url:
+            error = await self.refused(url, OPENAI_API_KEY="sk-secret")
+        assert "correct OPENAI_API_KEY" in error.how
+        assert "sk-secret" not in f"{error.what} {error.how}"
+
+    async def test_where_a_key_opens_the_list(self) -> None:
+        async with answering(b'HTTP/1.1 200 OK\r\n\r\n{"data": [{"id": "m"}]}', wants="Bearer sk-1") as url:
+            choice = await detect_model({"LEADHAND_BASE_URL": url, "OPENAI_API_KEY": "sk-1"})
+        assert choice.name == "openai_compatible:m"
+
+    async def test_where_the_server_hangs(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(openai_compatible, "LIST_WITHIN_S", 0.05)
+        async with answering(None) as url:
+            error = await self.refused(url)
+        assert "did not answer within" in error.what
+
+
+@asynccontextmanager
+async def answering(answer: bytes | None, *, wants: str = "") -> AsyncIterator[str]:
+    """A server that answers everything that holds ``wants`` in this way, or nothing at all."""
+    left = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = await reader.readuntil(b"\r\n\r\n")
+        if answer is None:
+            await reader.read()  # until the other side hangs up
+        elif wants.encode() in asked:
+            writer.write(answer)
+        writer.close()
+        left.set()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        await left.wait()
 
 
 @pytest.mark.parametrize(

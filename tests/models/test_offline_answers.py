@@ -279,3 +279,27 @@ async def test_a_brief_of_any_shape_is_answered(brief: dict[str, Any]) -> None:
 @given(_JSON)
 def test_any_data_is_rendered_in_a_few_words(raw: Any) -> None:
     assert len(render(raw)) <= 600
+
+
+class TestALongAnswer:
+    """Its sections stand in it as they are, under an opening that the model writes."""
+
+    async def opening(self, *sections: str, part: str = "opening", gaps: tuple[dict[str, Any], ...] = ()) -> str:
+        brief = {"task": "compose", "part": part, "sections": list(sections), "gaps": list(gaps), "results": []}
+        return (await OfflineModels().ask(asking(brief))).message.text
+
+    async def test_says_that_sample_data_was_used(self) -> None:
+        assert SAMPLE in await self.opening("- Sample data, not a forecast: Paris: 7 °C [1]")
+        assert SAMPLE not in await self.opening("- 7 °C [1]")
+
+    async def test_says_how_many_results_there_are_before_what_is_missing(self) -> None:
+        text = await self.opening("- a\n- b", "- c", gaps=({"what": "Xyzzy", "reason": "no such place"},))
+        assert 0 <= text.index(BYLINE) < text.index("3 results were found") < text.index("Not answered: Xyzzy")
+
+    async def test_counts_over_digests_and_not_over_what_was_cut(self) -> None:
+        digest = await self.opening("- Sample data: a\n- b", "- c", part="digest")
+        assert digest == "3 results, sample data among them"
+        text = await self.opening(digest, "4 results")
+        assert text.endswith("7 results, in the order of the request:")
+        assert SAMPLE in text
+        assert "The results, in the order of the request:" in await self.opening("- a\n- b …", "- c")

@@ -390,6 +390,62 @@ def test_a_tool_of_ones_own_is_planned_when_the_request_speaks_of_it(
     assert args_of(request_text, [tool]) == expected
 
 
+STOCK = offer("stock_tool", "item")
+NORTH = offer("stock_tool", "item", warehouse={"type": "string", "default": "main"})
+
+
+@pytest.mark.parametrize(
+    ("request_text", "tool", "expected"),
+    [
+        ("What is the stock of A-113 and of B-7?", STOCK, [{"item": "A-113"}, {"item": "B-7"}]),
+        ("Stock of A-113, B-7 and C-9", STOCK, [{"item": "A-113"}, {"item": "B-7"}, {"item": "C-9"}]),
+        ("stock of A-113 & B-7, please", STOCK, [{"item": "A-113"}, {"item": "B-7"}]),
+        ("What is the stock of A-113? And of B-7?", STOCK, [{"item": "A-113"}, {"item": "B-7"}]),
+        ("stock of bread, butter and jam", STOCK, [{"item": "bread"}, {"item": "butter"}, {"item": "jam"}]),
+        ("stock of red shoes and of blue socks", STOCK, [{"item": "red shoes"}, {"item": "blue socks"}]),
+        ('stock of "salt and pepper" and "oil"', STOCK, [{"item": "salt and pepper"}, {"item": "oil"}]),
+        ('stock of "salt and pepper"', STOCK, [{"item": "salt and pepper"}]),
+        ("stock of A-113 in warehouse north", NORTH, [{"item": "A-113", "warehouse": "north"}]),
+        ("stock of A-113 in the north warehouse", NORTH, [{"item": "A-113", "warehouse": "north"}]),
+        (
+            "stock of A-113 and B-7 in warehouse north",
+            NORTH,
+            [{"item": "A-113", "warehouse": "north"}, {"item": "B-7", "warehouse": "north"}],
+        ),
+        (
+            "stock of A-113 in warehouse north and of B-7 in warehouse south",
+            NORTH,
+            [{"item": "A-113", "warehouse": "north"}, {"item": "B-7", "warehouse": "south"}],
+        ),
+        (
+            'search the web for "bread and butter"',
+            offer("web_search", "query"),
+            [{"query": "bread and butter"}],
+        ),
+    ],
+)
+def test_a_list_of_items_is_a_call_each(
+    request_text: str, tool: dict[str, Any], expected: list[dict[str, Any]]
+) -> None:
+    made = planned(request_text, [tool])
+    assert [dict(subtask.args) for subtask in made.subtasks] == expected
+    assert len({subtask.name for subtask in made.subtasks}) == len(expected)
+    assert made.cannot == ()
+
+
+def test_what_may_be_one_thing_or_two_is_not_guessed() -> None:
+    made = planned("stock of bread and butter", [STOCK])
+    assert made.subtasks == ()
+    assert "whether “bread and butter” is one thing or two is not clear" in made.cannot[0].reason
+    assert "quotation marks" in made.cannot[0].reason
+
+
+def test_what_a_tool_has_no_parameter_for_is_named() -> None:
+    made = planned("stock of A-113 in Berlin", [STOCK])
+    assert [dict(subtask.args) for subtask in made.subtasks] == [{"item": "A-113"}]
+    assert "no parameter that “in Berlin” could go into" in made.cannot[0].reason
+
+
 @pytest.mark.parametrize(
     ("request_text", "tool"),
     [

@@ -154,7 +154,8 @@ def test_a_server_that_has_moved_says_where() -> None:
 
 
 def test_a_key_that_is_missing_is_told_from_one_that_is_wrong() -> None:
-    assert "no key was sent" in failure_of(401, {}, body()).next_action
+    missing = failure_of(401, {}, body(), key_setting="GROQ_API_KEY").next_action
+    assert missing == "no key was sent: set GROQ_API_KEY"
     assert "no key was sent" not in failure_of(401, {}, body(), key=KEY).next_action
 
 

@@ -27,6 +27,17 @@ from leadhand.testing.steps import Step
 
 
 class TestRequests:
+    def test_arguments_that_only_the_slow_writer_can_write_are_written(self) -> None:
+        calls = (
+            ToolCall(id="a", name="t", arguments={"place": "Orléans"}, raw=""),
+            ToolCall(id="b", name="t", arguments={"place": "half \ud800"}, raw=""),
+            ToolCall(id="c", name="t", arguments={"km": float("inf")}, raw=""),
+        )
+        request = asking({"task": "work"}, AssistantMessage(text="", tool_calls=calls), model=MODEL)
+        body = chat_body(request, "m", Abilities())
+        said = [call["function"]["arguments"] for call in body["messages"][-1]["tool_calls"]]
+        assert [json.loads(text) for text in said] == [call.arguments for call in calls]
+
     def test_the_answer_is_always_bounded(self) -> None:
         assert chat_body(WORK, "m", Abilities())["max_tokens"] == 2_000
         other = Abilities(token_limit="max_completion_tokens")

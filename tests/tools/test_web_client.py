@@ -184,6 +184,10 @@ async def test_a_connection_cut_in_the_answer_is_a_lost_connection(client: Aioht
     server.handler = cut
     failure = await failure_of(client.get("nominatim", server.url, {}))
     assert (failure.class_, failure.type) == (FailureClass.TRANSIENT, "connection")
+    assert "check the network" in failure.next_action
+    assert "--offline for sample data" in failure.next_action
+    own = await failure_of(client.get("my own", server.url, {}))
+    assert "--offline" not in own.next_action
 
 
 async def test_an_address_that_is_none_names_the_setting_to_correct(client: AiohttpWeb) -> None:

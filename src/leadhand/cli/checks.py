@@ -128,7 +128,7 @@ async def _model(set_up: Settings) -> AsyncIterator[Finding]:
         return
     await models.aclose()
     name = choice.models.default
-    yield Finding(check="model", what=f"{name} ({choice.why})")
+    yield Finding(check="model", what=f"{name} ({choice.why})", **_unused_key(set_up))
     address = _address(name, set_up)
     if address is None:
         return
@@ -139,17 +139,33 @@ async def _model(set_up: Settings) -> AsyncIterator[Finding]:
         yield Finding(check="reach", level="fail", what=f"nothing answers at {address}", how=how)
 
 
+def _unused_key(set_up: Settings) -> dict[str, Any]:
+    """A warning where no model was named and a key is set that cannot be used; nothing else."""
+    from leadhand.models.detection import keys_without_extra
+    from leadhand.models.pydantic_ai.extras import command
+
+    if set_up.model is not None or set_up.environment.get("LEADHAND_MODEL"):
+        return {}
+    missing = keys_without_extra(set_up.environment)
+    if not missing:
+        return {}
+    return {"level": "warn", "how": f"To use {missing[0].title}, install its extra: {command(missing[0])}"}
+
+
 def _address(model: str, set_up: Settings) -> str | None:
     """Where a model's server is, if it is on this machine or was named by the user; None for a provider's own."""
     from leadhand.models.base_url import is_loopback
     from leadhand.models.detection import ollama_url
-    from leadhand.models.providers import ALIASES, PROVIDERS
+    from leadhand.models.providers import ALIASES, OWN_PROTOCOLS, PROVIDERS
 
     written = model.partition(":")[0].strip().casefold()
-    provider = PROVIDERS.get(ALIASES.get(written, written))
+    name = ALIASES.get(written, written)
     environment = set_up.environment
-    if written == "openai_compatible":
+    if name == "openai_compatible":
         return environment.get("LEADHAND_BASE_URL") or environment.get("OPENAI_BASE_URL")
+    if own := OWN_PROTOCOLS.get(name):
+        return next((environment[each] for each in own.url_variables if environment.get(each)), None)
+    provider = PROVIDERS.get(name)
     if provider is None:
         return None
     if provider.name == "ollama":
@@ -172,8 +188,15 @@ async def _answers(address: str) -> bool:
 
 def _extras() -> Iterator[Finding]:
     """What can be installed beside, and is there or not."""
-    if importlib.util.find_spec("psycopg") is not None:
-        yield Finding(check="extras", what="postgres: postgresql:// databases can be used")
-    else:
-        what = 'postgres is not installed (only for postgresql:// databases: pip install "leadhand[postgres]")'
-        yield Finding(check="extras", what=what)
+    from leadhand.models.providers import OWN_PROTOCOLS
+    from leadhand.models.pydantic_ai.extras import is_installed
+
+    there = {"postgres": importlib.util.find_spec("psycopg") is not None}
+    for own in OWN_PROTOCOLS.values():
+        there.setdefault(own.extra, is_installed(own))
+    said = [
+        f"{', '.join(name for name, found in there.items() if found is wanted)} {words}"
+        for wanted, words in ((True, "installed"), (False, "not installed, and only needed for what they name"))
+        if wanted in there.values()
+    ]
+    yield Finding(check="extras", what="; ".join(said))

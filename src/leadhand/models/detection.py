@@ -15,7 +15,7 @@ from leadhand.domain.errors import ConfigurationError
 
 from .base_url import checked_base_url
 from .json_values import object_of, objects_of, text_of
-from .providers import BY_KEY, OWN_PROTOCOLS, PROVIDERS
+from .providers import BY_KEY, OWN_PROTOCOLS, PROVIDERS, OwnProtocol
 
 PROBE_TIMEOUT_S = 0.4
 _LARGEST_LIST = 1_000_000
@@ -39,20 +39,25 @@ async def detect_model(env: Mapping[str, str], probe: Probe | None = None) -> Ch
     In this order: ``LEADHAND_MODEL``; the server at ``LEADHAND_BASE_URL`` or ``OPENAI_BASE_URL``, with the first model
     it lists; the default model of the first provider whose key is set; the first model of a local Ollama; ``offline``.
     What was found and passed over is said in ``why``.
+
+    Raises :class:`ConfigurationError` where an address was set and no model is to be had there: ``LEADHAND_BASE_URL``
+    gives way to nothing, ``OPENAI_BASE_URL``, which other programs read too, not to the built-in model.
     """
-    probe = probe or first_model
     if env.get("LEADHAND_MODEL"):
         return Choice(env["LEADHAND_MODEL"], "LEADHAND_MODEL is set")
     passed_over: list[str] = []
-    for variable in _URL_VARIABLES:
-        if not env.get(variable):
-            continue
-        model = await probe(env[variable])
-        if model is not None:
+    unlisted: ConfigurationError | None = None
+    variable = next((name for name in _URL_VARIABLES if env.get(name)), "")
+    if variable:
+        try:
+            model = await _named_server(env, variable, probe)
             return Choice(f"openai_compatible:{model}", f"{variable} is set, and this is the first model there")
-        passed_over.append(
-            f"{variable} is set, but no model was listed there; name one with --model openai_compatible:NAME"
-        )
+        except ConfigurationError as error:
+            if variable == "LEADHAND_BASE_URL":
+                raise
+            unlisted = error
+            passed_over.append(error.what)
+    probe = probe or first_model
     by_key = _by_key(env, passed_over)
     if by_key is not None:
         return by_key
@@ -60,8 +65,48 @@ async def detect_model(env: Mapping[str, str], probe: Probe | None = None) -> Ch
     model = await probe(url)
     if model is not None:
         return Choice(f"ollama:{model}", _with(passed_over, f"Ollama runs at {url}, and this is its first model"))
+    if unlisted is not None:
+        raise unlisted
     nothing = "no other key is set" if passed_over else "no provider key is set"
     return Choice("offline", _with(passed_over, f"{nothing} and no Ollama answers: the built-in rule-based model"))
+
+
+async def _named_server(env: Mapping[str, str], variable: str, probe: Probe | None) -> str:
+    """The first model of the server at the address that somebody set. Raises ConfigurationError if it lists none."""
+    if probe is not None:
+        listed = await probe(env[variable])
+        models = [listed] if listed is not None else []
+    else:
+        models = await _listed(env, variable)
+    if not models:
+        raise ConfigurationError(
+            f"{variable} is set, but no model was listed there", f"load one there, {_instead(variable)}"
+        )
+    return models[0]
+
+
+def _instead(variable: str) -> str:
+    return f"name one with --model openai_compatible:NAME, or unset {variable}"
+
+
+async def _listed(env: Mapping[str, str], variable: str) -> list[str]:
+    """The models of that server, asked with its key, through proxies and with certificates as a run will ask it."""
+    from leadhand.ports import ModelError
+
+    from .router import ModelRouter  # a run with a server pays for its HTTP client in any case
+
+    router = ModelRouter(env=env)
+    try:
+        return await router.models()
+    except ModelError as error:
+        failure = error.failure
+        how = "correct the base URL" if failure.type == "unknown_model" else failure.next_action
+        raise ConfigurationError(
+            f"{variable} is set, but the models there cannot be listed: {failure.message}",
+            f"{how or 'see what stands there'}; or {_instead(variable)}",
+        ) from None
+    finally:
+        await router.aclose()
 
 
 def _with(passed_over: list[str], why: str) -> str:
@@ -87,6 +132,14 @@ def _by_key(env: Mapping[str, str], passed_over: list[str]) -> Choice | None:
         why = f"{variable} is set; name another with --model"
         return Choice(f"{name}:{provider.default_model}", _with(passed_over, why))
     return None
+
+
+def keys_without_extra(env: Mapping[str, str]) -> list[OwnProtocol]:
+    """The providers whose key is set and whose extra is missing: somebody means to use them and cannot."""
+    from .pydantic_ai.extras import is_installed
+
+    with_key = (OWN_PROTOCOLS[name] for name in BY_KEY if name in OWN_PROTOCOLS)
+    return [own for own in with_key if any(env.get(key) for key in own.key_variables) and not is_installed(own)]
 
 
 def ollama_url(env: Mapping[str, str]) -> str:

@@ -9,27 +9,32 @@ from __future__ import annotations
 import difflib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
+from leadhand.domain.errors import Failure
 from leadhand.domain.limits import Usage
 from leadhand.ports import ModelError
 
 from .base_url import checked_base_url, is_loopback
+from .json_values import text_of
 from .openai_abilities import Abilities, OutputMode, ignored, learn
 from .openai_answers import reply_of
 from .openai_connections import checked_ca_file, checked_key
 from .openai_errors import error_message, failure_of, parameter_named, status_inside
 from .openai_http import LARGEST_BODY, Answered, ChatServer
 from .openai_patience import Patience, Times
+from .openai_windows import window_of
 from .openai_wire import chat_body, encode
 
 __all__ = ["LARGEST_BODY", "OpenAICompatible"]
 
 _MOST_FORMS = 8  # requests one call may take while it learns what the server can do
 _LISTED_FOR_S = 60.0
+LIST_WITHIN_S = 5.0
+"""Seconds in which a server that somebody named has to say which models it has."""
 _WRONG_ADDRESS = frozenset({"unknown_model", "not_an_api"})
 
 
@@ -73,22 +78,39 @@ class OpenAICompatible:
             times=self._times,
             ca_file=checked_ca_file(ca_file),
             connections=connections,
+            key_setting=key_setting,
         )
+        self._key_setting = key_setting
         self._profiles = profiles
         self._costs = costs
         self._abilities: dict[str, Abilities] = {}
         self._proven: set[tuple[str, OutputMode]] = set()
         self._local = is_loopback(self.base_url)
         self._listed: tuple[float, list[str] | None] | None = None
+        self._windows: dict[str, int | None] = {}
 
     def profile(self, model: str) -> ModelProfile:
         """What is known of ``model``; a server on this machine is free."""
         known = self._profiles(model) if self._profiles is not None else None
         if known is not None:
             return known
+        window = self._windows.get(model)
         if self._local:
-            return ModelProfile(name=model, input_nanousd=0, output_nanousd=0, free=True)
-        return ModelProfile(name=model)
+            return ModelProfile(name=model, window=window, input_nanousd=0, output_nanousd=0, free=True)
+        return ModelProfile(name=model, window=window)
+
+    async def models(self) -> list[str]:
+        """The models that the server lists. Raises :class:`ModelError` where it does not."""
+        return _names(await self._server.models(within_s=LIST_WITHIN_S))
+
+    async def learn(self, model: str) -> None:
+        """Asks the server once, for at most a second, how large the window of ``model`` is, unless that is known.
+
+        :meth:`profile` tells it from then on. Never raises: a server that does not say leaves it unknown.
+        """
+        if model not in self._windows and self.profile(model).window is None:
+            self._windows[model] = None  # who comes meanwhile does not ask as well
+            self._windows[model] = await window_of(self._server, model.partition(":")[2] or model, self.name)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """One call; see :class:`~leadhand.ports.Models`. Plain text is streamed to ``on_text``: pieces that join to the
@@ -132,17 +154,29 @@ class OpenAICompatible:
                 return reply
             learned = _learned(answered, abilities, request, streamed=streamed)
             if learned is None or attempt == _MOST_FORMS:
-                failure = failure_of(answered.status, answered.headers, answered.body, key=self._key)
+                failure = failure_of(
+                    answered.status, answered.headers, answered.body, key=self._key, key_setting=self._key_setting
+                )
                 raise ModelError(failure, Usage(requests=attempt, nanousd=0))
             if self._abilities.get(model, Abilities()) == abilities:  # else another call has learned meanwhile
                 self._abilities[model] = learned
+
+    def _refused(self, status: int, headers: Mapping[str, str], body: str, *, inside: bool = False) -> Failure:
+        return failure_of(status, headers, body, key=self._key, key_setting=self._key_setting, inside=inside)
 
     def _reply(
         self, document: dict[str, Any], request: ModelRequest, abilities: Abilities, requests: int, *, heard: bool
     ) -> ModelReply:
         if document.get("error") and not document.get("choices"):
             # OpenRouter and others answer 200 and say inside what went wrong, the status as a code.
-            failure = failure_of(status_inside(document), {}, json.dumps(document), key=self._key, inside=True)
+            failure = failure_of(
+                status_inside(document),
+                {},
+                json.dumps(document),
+                key=self._key,
+                inside=True,
+                key_setting=self._key_setting,
+            )
             raise ModelError(failure, None if heard else Usage(requests=requests, nanousd=0))
         try:
             reply = reply_of(document, request, abilities, adapter=self.name, requests=requests)
@@ -169,7 +203,7 @@ class OpenAICompatible:
         now = time.monotonic()
         if self._listed is None or now - self._listed[0] > _LISTED_FOR_S:
             self._listed = (now, None)  # who comes meanwhile does not ask as well
-            self._listed = (now, await self._server.models())
+            self._listed = (now, await self._names_at())
         names = self._listed[1]
         if names is not None and model not in names:
             near = difflib.get_close_matches(model, names, n=3, cutoff=0.4)
@@ -181,7 +215,7 @@ class OpenAICompatible:
             return ModelError(failure, error.usage)
         if names is None and not urlsplit(self.base_url).path.strip("/"):
             there = f"{self.base_url}/v1"
-            found = await self._server.models(there) is not None
+            found = await self._names_at(there) is not None
             message = f"there is no chat-completions API at {self.base_url}; " + (
                 f"there is one at {there}" if found else f"such addresses usually end in /v1 ({error.failure.message})"
             )
@@ -191,6 +225,13 @@ class OpenAICompatible:
             return ModelError(failure, error.usage)
         return error
 
+    async def _names_at(self, base_url: str = "") -> list[str] | None:
+        """The models that are listed there; None if none is, for whatever reason."""
+        try:
+            return _names(await self._server.models(base_url)) or None
+        except ModelError:
+            return None
+
     def _priced(self, model: str, usage: Usage) -> Usage:
         """``usage`` with what it cost, if that can be known."""
         if usage.nanousd is not None:
@@ -199,6 +240,10 @@ class OpenAICompatible:
         if cost is None and (self._local if self._profiles is None else self.profile(model).free):
             cost = 0
         return usage if cost is None else usage.model_copy(update={"nanousd": cost})
+
+
+def _names(listed: list[dict[str, Any]]) -> list[str]:
+    return [name for model in listed if (name := text_of(model.get("id")))]
 
 
 def _model_of(request: ModelRequest) -> str:

@@ -63,8 +63,10 @@ def failure_of(
     key: str = "",
     now: datetime | None = None,
     inside: bool = False,
+    key_setting: str = "the API key",
 ) -> Failure:
-    """The failure that an answer with an error ``status`` stands for. ``key`` is cut out of everything it says.
+    """The failure that an answer with an error ``status`` stands for. ``key`` is cut out of everything it says;
+    ``key_setting`` is where it is set, for what a person can do.
     ``inside`` says that the status was not HTTP's, which was 200, but stood in the body.
 
     ``now`` is what a Retry-After date is measured against; the system's time if it is not given.
@@ -73,7 +75,7 @@ def failure_of(
     said = "" if html else error_message(body)
     # A gateway's quota or rate limit is told by codes, since their prose is much the same.
     lows = f"{said} {_codes(body)}".casefold().replace("`", "").replace("'", "")
-    class_, type, action = _kind(status, lows, html=html, keyed=bool(key))
+    class_, type, action = _kind(status, lows, html=html, keyed=bool(key), key_setting=key_setting)
     wait = retry_after(headers, now) if class_ in (FailureClass.RATE_LIMITED, FailureClass.TRANSIENT) else None
     begin = (
         "the model server reported an error instead of an answer" if inside else f"the model server answered {status}"
@@ -92,7 +94,7 @@ def failure_of(
     )
 
 
-def _kind(status: int, said: str, *, html: bool, keyed: bool) -> tuple[FailureClass, str, str]:
+def _kind(status: int, said: str, *, html: bool, keyed: bool, key_setting: str) -> tuple[FailureClass, str, str]:
     """The class, the type and what a person can do (""; the class's own advice)."""
     if status == 402 or (status in (400, 403, 429) and any(word in said for word in _QUOTA_WORDS)):
         return FailureClass.UNAVAILABLE, "quota", "add credit at the provider, or choose another model"
@@ -110,8 +112,8 @@ def _kind(status: int, said: str, *, html: bool, keyed: bool) -> tuple[FailureCl
     if html or status == 405 or 300 <= status < 400:
         return FailureClass.UNAVAILABLE, "not_an_api", "correct the base URL: it usually ends in /v1"
     if status in (401, 403):
-        action = "set the provider's key in the environment, or correct it"
-        return FailureClass.UNAVAILABLE, "bad_key", action if keyed else "no key was sent: set the provider's key"
+        action = f"correct {key_setting}" if keyed else f"no key was sent: set {key_setting}"
+        return FailureClass.UNAVAILABLE, "bad_key", action
     if status in (404, 410) or any(word in said for word in _UNKNOWN_MODEL_WORDS):
         return FailureClass.UNAVAILABLE, "unknown_model", "correct the model's name, or the base URL"
     if any(word in said for word in _BAD_GENERATION_WORDS):

@@ -10,9 +10,9 @@ from leadhand.domain.errors import FailureClass
 from leadhand.domain.limits import Usage
 from leadhand.ports import ModelError
 
-from .json_values import decode_json, is_object, object_of, objects_of, text_of
+from .json_values import decode_json, is_object, object_of, objects_of
 from .openai_connections import abandon, connection_failure, open_session, proxy_for
-from .openai_errors import failed, looks_like_html, redacted
+from .openai_errors import failed, failure_of, looks_like_html, redacted
 from .openai_patience import Patience, Times
 from .openai_stream import Assembly
 from .sse import ServerEvent, SseDecoder
@@ -24,7 +24,9 @@ LARGEST_BODY = 10_000_000
 """An answer longer than this, in bytes, is not read to its end."""
 
 _LARGEST_REFUSAL = 100_000
-_LISTING_TIME_S = 2.0
+_LARGEST_LIST = 1_000_000
+LISTING_TIME_S = 2.0
+"""Seconds in which a server has to say which models it has."""
 
 
 class Answered(NamedTuple):
@@ -43,12 +45,22 @@ class Answered(NamedTuple):
 class ChatServer:
     """A server's ``/chat/completions``, through connections that are kept and opened at first use.
 
-    ``key`` is sent as a bearer token, and cut out of everything that failures say.
+    ``key`` is sent as a bearer token, and cut out of everything that failures say; ``key_setting`` is where it is set.
     """
 
-    def __init__(self, base_url: str, key: str, *, times: Times, ca_file: str | None, connections: int) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        key: str,
+        *,
+        times: Times,
+        ca_file: str | None,
+        connections: int,
+        key_setting: str = "the API key",
+    ) -> None:
         self.base_url = base_url
         self._key = key
+        self._key_setting = key_setting
         self._times = times
         self._ca_file = ca_file
         self._connections = connections
@@ -84,29 +96,47 @@ class ChatServer:
                     return await self._stream(response, patience, on_text)
                 return Answered(self._decoded(await self._read(response, patience), response.content_type))
         except (aiohttp.ClientError, UnicodeError) as error:
-            raise self._clean(
-                connection_failure(error, self.base_url, self._proxy, self._times.connect_s, begun=begun)
-            ) from None
+            raise self._unreached(error, begun=begun) from None
 
-    async def models(self, base_url: str = "") -> list[str] | None:
-        """The models that the server at ``base_url`` (its own if none is given) lists; None if it does not say so
-        within two seconds. Never raises."""
+    async def models(self, base_url: str = "", *, within_s: float = LISTING_TIME_S) -> list[dict[str, Any]]:
+        """What the server at ``base_url`` (its own if none is given) says of its models. Raises :class:`ModelError`."""
+        told = await self.told(f"{base_url or self.base_url}/models", within_s=within_s)
+        return objects_of(object_of(told).get("data"))
+
+    async def told(self, url: str, body: object = None, *, within_s: float) -> object:
+        """The JSON that stands at ``url`` of this server: a GET, or a POST of ``body``. Raises :class:`ModelError`."""
         import aiohttp
 
+        begun = False
         try:
-            async with asyncio.timeout(_LISTING_TIME_S):
+            async with asyncio.timeout(within_s):
                 session = await self._open()
-                url = f"{base_url or self.base_url}/models"
-                async with session.get(url, proxy=self._proxy, allow_redirects=False) as response:
-                    if response.status != 200:
-                        return None
-                    written = await response.content.read(1_000_000)
-                    while len(written) < 1_000_000 and (more := await response.content.read(1_000_000)):
+                method = "GET" if body is None else "POST"
+                async with session.request(
+                    method, url, json=body, proxy=self._proxy, allow_redirects=False
+                ) as response:
+                    begun = True
+                    written = await response.content.read(_LARGEST_LIST)
+                    while len(written) < _LARGEST_LIST and (more := await response.content.read(_LARGEST_LIST)):
                         written += more
-            listed = object_of(decode_json(written)).get("data")
-        except (aiohttp.ClientError, ModelError, TimeoutError, ValueError):
-            return None
-        return [name for model in objects_of(listed) if (name := text_of(model.get("id")))] or None
+        except TimeoutError as error:
+            if isinstance(error, aiohttp.ClientError):
+                raise self._unreached(error, begun=begun) from None
+            message = f"{url} did not answer within {within_s:g} s"
+            action = "see whether the server is up and not busy"
+            raise failed(message, "timeout", FailureClass.TRANSIENT, None, next_action=action) from None
+        except (aiohttp.ClientError, UnicodeError) as error:
+            raise self._unreached(error, begun=begun) from None
+        if response.status != 200:
+            text = written[:_LARGEST_REFUSAL].decode("utf-8", "replace")
+            failure = failure_of(
+                response.status, dict(response.headers), text, key=self._key, key_setting=self._key_setting
+            )
+            raise ModelError(failure)
+        return self._decoded(written, response.content_type)
+
+    def _unreached(self, error: Exception, *, begun: bool) -> ModelError:
+        return self._clean(connection_failure(error, self.base_url, self._proxy, self._times.connect_s, begun=begun))
 
     async def _read(self, response: aiohttp.ClientResponse, patience: Patience, *, partly: bool = False) -> bytes:
         """The body, up to :data:`LARGEST_BODY`; only its beginning if ``partly``."""

@@ -105,7 +105,7 @@ def _assistant(message: AssistantMessage, adapter: str, model: str) -> dict[str,
             "type": "function",
             # Servers parse what stands in the history: arguments that are no JSON would fail the whole call. What was
             # wrong with them is said by the tool message that follows.
-            "function": {"name": call.name, "arguments": json.dumps(call.arguments or {}, ensure_ascii=False)},
+            "function": {"name": call.name, "arguments": _written(call.arguments or {})},
         }
         for call in message.tool_calls
     ]
@@ -119,6 +119,15 @@ def _assistant(message: AssistantMessage, adapter: str, model: str) -> dict[str,
             extra = object_of(extras.get(call["id"]))
             call.update({key: value for key, value in extra.items() if key not in call})
     return wire
+
+
+def _written(arguments: dict[str, Any]) -> str:
+    """Arguments as the text that stands in a history. ``json`` writes what the fast writer refuses or changes: half a
+    surrogate pair, and an infinity, which would become null."""
+    try:
+        return to_json(arguments, inf_nan_mode="constants").decode()
+    except ValueError:
+        return json.dumps(arguments, ensure_ascii=False)
 
 
 def _asked_in_words(messages: list[Message], output: OutputSpec) -> list[Message]:

@@ -16,6 +16,8 @@ from .providers import ABSENT, ALIASES, OWN_PROTOCOLS, PROVIDERS, OwnProtocol, P
 
 OFFLINE = "offline"
 ANY_SERVER = "openai_compatible"
+WINDOW_VARIABLE = "LEADHAND_WINDOW"
+LEAST_WINDOW = 2_048
 _URL_VARIABLES = ("LEADHAND_BASE_URL", "OPENAI_BASE_URL")
 
 
@@ -59,7 +61,30 @@ class ModelRouter:
 
     def profile(self, model: str) -> ModelProfile:
         """See :class:`~leadhand.ports.Models`. Raises ConfigurationError for a name that leads nowhere."""
-        return self.adapter(model).profile(model)
+        profile = self.adapter(model).profile(model)
+        window = self._window if model != OFFLINE else None
+        return profile if window is None else profile.evolve(window=window)
+
+    async def models(self) -> list[str]:
+        """The models that the server behind ``openai_compatible:`` lists.
+
+        Raises ConfigurationError if no address is set, :class:`ModelError` where the server does not list them.
+        """
+        from .openai_compatible import OpenAICompatible
+
+        server = self.adapter(f"{ANY_SERVER}:any")
+        return await server.models() if isinstance(server, OpenAICompatible) else []
+
+    async def learn(self, model: str) -> None:
+        """Asks the server of ``model``, for at most a second, how large its window is, unless that is known: its
+        profile tells from then on. Never raises for what a server does; ConfigurationError as :meth:`adapter`."""
+        if self._window is not None:
+            return
+        adapter = self.adapter(model)
+        from .openai_compatible import OpenAICompatible
+
+        if isinstance(adapter, OpenAICompatible):
+            await adapter.learn(model)
 
     async def aclose(self) -> None:
         """Closes the adapters made here."""
@@ -119,6 +144,7 @@ class ModelRouter:
         return OpenAICompatible(
             _named(url, variable),
             self._key(("OPENAI_API_KEY",)),
+            key_setting="OPENAI_API_KEY",
             ca_file=self._ca_file,
             connections=self._connections,
             first_byte_timeout_s=600.0 if is_loopback(url) else 60.0,
@@ -137,6 +163,7 @@ class ModelRouter:
             _named(moved, provider.url_variable) if moved else provider.base_url,
             key,
             name=provider.name,
+            key_setting=provider.key_variable or "the API key",
             ca_file=self._ca_file,
             connections=self._connections,
             first_byte_timeout_s=provider.first_byte_timeout_s,
@@ -173,6 +200,20 @@ class ModelRouter:
             profiles=known_profile,
             costs=known_cost,
         )
+
+    @property
+    def _window(self) -> int | None:
+        """The window that the environment says, for every model. Raises ConfigurationError for what is no number."""
+        said = self._env.get(WINDOW_VARIABLE, "").strip().replace("_", "").replace(",", "")
+        if not said:
+            return None
+        if not (said.isascii() and said.isdecimal() and int(said) >= LEAST_WINDOW):
+            raise ConfigurationError(
+                f"{WINDOW_VARIABLE} is {self._env[WINDOW_VARIABLE][:40]!r}, which is no number of tokens from "
+                f"{LEAST_WINDOW:,} up",
+                f"set it to the model's context window, for example {WINDOW_VARIABLE}=32768, or unset it",
+            )
+        return int(said)
 
     def _has_place(self, provider: OwnProtocol) -> bool:
         """Whether something says where to go: a project or region, or the file in which AWS keeps one."""

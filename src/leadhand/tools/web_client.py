@@ -167,7 +167,7 @@ class AiohttpWeb:
                 f"{title} did not connect in {self._connect_timeout:g} s or answer in {self._total_timeout:g} s",
                 type="timeout",
                 class_=FailureClass.TRANSIENT,
-                next_action=f"check the network, ask again later, or have {setting} name another server",
+                next_action=_advice(service, f"ask again later, or have {setting} name another server"),
             ) from None
         except aiohttp.InvalidURL:
             raise ToolError(
@@ -181,7 +181,7 @@ class AiohttpWeb:
                 f"the connection to {title} failed: {error or type(error).__name__}",
                 type="connection",
                 class_=FailureClass.TRANSIENT,
-                next_action=f"check the network, and the address in {setting} if it is set; then ask again",
+                next_action=_advice(service, f"or correct {setting} if it is set"),
             ) from error
 
     def _open_session(self) -> aiohttp.ClientSession:
@@ -221,6 +221,12 @@ def user_agent() -> str:
         return f"leadhand/{version('leadhand')} (+{HOME})"
     except PackageNotFoundError:  # a source tree that was never installed
         return f"leadhand/0 (+{HOME})"
+
+
+def _advice(service: str, more: str) -> str:
+    """What to do where a service is not reached; those of the tools that ship have sample data instead."""
+    instead = "" if service not in SERVICES else "run with --offline for sample data, "
+    return f"check the network (and HTTPS_PROXY), {instead}{more}"
 
 
 def _known_as(service: str) -> tuple[str, str]:

@@ -30,7 +30,8 @@ class Facts(NamedTuple):
 
     ``text`` is the words of the ask, ``words`` the set of them, folded, ``rest`` those behind the tool's own word.
     ``mode`` and ``day`` may be defaults: they are used where the tool has a parameter for them. ``free``: free text may
-    be filled with the words of the request, not only with what it quotes.
+    be filled with the words of the request, not only with what it quotes. ``named`` are values by the parameter whose
+    name the request says.
     """
 
     place: str = ""
@@ -47,6 +48,7 @@ class Facts(NamedTuple):
     rest: str = ""
     numbers: tuple[str, ...] = ()
     free: bool = True
+    named: Mapping[str, str] = {}
 
 
 def fill(parameters: Mapping[str, Any], facts: Facts, defaults: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
@@ -59,7 +61,7 @@ def fill(parameters: Mapping[str, Any], facts: Facts, defaults: Iterable[str]) -
     properties: dict[str, Any] = object_of(parameters.get("properties"))
     if "properties" not in parameters:
         properties = dict.fromkeys([*defaults, *required])
-    alone = _lone_text(properties, required)
+    alone = _lone_text(properties, [name for name in required if name not in facts.named])
     args: dict[str, Any] = {}
     missing: list[str] = []
     for name in dict.fromkeys([*properties, *required]):
@@ -74,7 +76,7 @@ def fill(parameters: Mapping[str, Any], facts: Facts, defaults: Iterable[str]) -
 
 def _lone_text(properties: Mapping[str, Any], required: list[str]) -> str:
     """The one required parameter that takes free words, if no other required one is unknown; else ""."""
-    free = [name for name in required if role_of(name) in ("", "text") and _takes(properties.get(name), "string")]
+    free = [name for name in required if role_of(name) in ("", "text") and takes(properties.get(name), "string")]
     return free[0] if len(free) == 1 else ""
 
 
@@ -89,7 +91,7 @@ def role_of(name: str) -> str:
     return _ROLE_OF.get(parts[-1], "") if len(parts) > 1 else ""
 
 
-def _takes(schema: object, kind: str) -> bool:
+def takes(schema: object, kind: str) -> bool:
     """Whether a JSON schema allows values of the type ``kind``; one that names no type allows all."""
     described = object_of(schema)
     kinds = described.get("type")
@@ -98,27 +100,29 @@ def _takes(schema: object, kind: str) -> bool:
     if listed := list_of(kinds):
         return kind in listed
     options = list_of(described.get("anyOf") or described.get("oneOf"))
-    return any(_takes(option, kind) for option in options) if options else True
+    return any(takes(option, kind) for option in options) if options else True
 
 
 def _value(name: str, schema: Mapping[str, Any], facts: Facts, *, required: bool, alone: bool) -> Any:
     """The value of one parameter, or None."""
     role = role_of(name)
     options = _options(schema)
+    if name in facts.named:
+        return _named(facts.named[name], (facts.named[name].casefold(),), options)
     match role:
         case "units":
             return _named(facts.units, words.UNIT_NAMES.get(facts.units, ()), options)
         case "mode":
             return _named(facts.mode, words.MODE_NAMES.get(facts.mode, ()), options)
-        case "days" if _takes(schema, "integer"):
+        case "days" if takes(schema, "integer"):
             return facts.days if facts.days > 1 or required else None
         case "places":
-            return list(facts.places) if facts.places and _takes(schema, "array") else None
+            return list(facts.places) if facts.places and takes(schema, "array") else None
         case "place" | "day" | "origin" | "destination":
             said = str(getattr(facts, role))
             if said and options:
                 return _named(said, (said.casefold(), "today") if said == "now" else (said.casefold(),), options)
-            if said and _takes(schema, "string"):
+            if said and takes(schema, "string"):
                 return said
             if role == "destination" and required and facts.place and not facts.origin:
                 return facts.place
@@ -131,11 +135,11 @@ def _value(name: str, schema: Mapping[str, Any], facts: Facts, *, required: bool
         )
     if not required:
         return None
-    if len(facts.numbers) == 1 and not _takes(schema, "string"):
-        if _takes(schema, "integer") and facts.numbers[0].isdigit():
+    if len(facts.numbers) == 1 and not takes(schema, "string"):
+        if takes(schema, "integer") and facts.numbers[0].isdigit():
             return int(facts.numbers[0])
-        return float(facts.numbers[0]) if _takes(schema, "number") else None
-    if alone and _takes(schema, "string"):
+        return float(facts.numbers[0]) if takes(schema, "number") else None
+    if alone and takes(schema, "string"):
         return facts.quoted or (facts.text if role == "text" and facts.free else facts.rest) or None
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -13,6 +14,9 @@ from .rendering import render
 
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM)."
 SAMPLE_NOTE = " Sample data was used; it is not a forecast or a road route."
+
+_BULLET = re.compile("^- ", re.MULTILINE)
+_DIGEST = re.compile(r"(\d+) results")
 
 
 class Point(NamedTuple):
@@ -56,7 +60,7 @@ def compose(brief: Mapping[str, Any]) -> str:
         case "section":
             return "\n".join(f"- {_indented(_told(point))}" for point in points)
         case "digest":
-            return "\n".join(_first_lines(brief))
+            return _digest(brief)
         case "opening":
             return _opening(brief, gaps)
         case _:
@@ -65,20 +69,33 @@ def compose(brief: Mapping[str, Any]) -> str:
 
 def _opening(brief: Mapping[str, Any], gaps: list[Gap]) -> str:
     """What stands over the sections of a long answer."""
+    count, sample = _counted(brief)
+    blocks = [BYLINE + (SAMPLE_NOTE if sample else "")]
+    if not gaps:
+        blocks.append(f"{count or 'The'} results, in the order of the request:")
+    else:
+        told = f"{count} results were found" if count else "The results were found"
+        blocks += [f"{told}; they stand below, in the order of the request.", _not_answered(gaps)]
+    return "\n\n".join(blocks)
+
+
+def _digest(brief: Mapping[str, Any]) -> str:
+    """What an opening by rules needs to know of the sections: how many results they hold, and of what kind."""
+    count, sample = _counted(brief)
+    return f"{count or 'Some'} results{', sample data among them' if sample else ''}"
+
+
+def _counted(brief: Mapping[str, Any]) -> tuple[int, bool]:
+    """How many results stand in the sections or their digests, 0 if that cannot be told, and whether there is sample
+    data among them."""
     sections = [text_of(section) for section in list_of(brief.get("sections"))]
-    count = sum(section.count("\n- ") + section.startswith("- ") for section in sections)
-    blocks = [
-        f"{count} results, in the order of the request:" if count else "The results, in the order of the request:"
-    ]
-    if gaps:
-        blocks.append(_not_answered(gaps))
-    sample = any("sample data" in section for section in sections)
-    return "\n\n".join([BYLINE + (SAMPLE_NOTE if sample else ""), *reversed(blocks)])
-
-
-def _first_lines(brief: Mapping[str, Any]) -> list[str]:
-    """The beginning of each section: a digest by rules."""
-    return [text_of(section)[:400] for section in list_of(brief.get("sections"))]
+    counts: list[int] = []
+    for section in sections:
+        if said := _DIGEST.match(section):
+            counts.append(int(said[1]))
+        else:
+            counts.append(0 if section.endswith(" …") else len(_BULLET.findall(section)))
+    return sum(counts) if all(counts) else 0, any("sample data" in section.casefold() for section in sections)
 
 
 def write(points: list[Point], gaps: list[Gap]) -> str:

@@ -14,6 +14,7 @@ from . import vocabulary as words
 from .arguments import Facts, fill, role_of
 from .asks import MOST_LOOKUPS, Ask, Entry, RouteAsk, ToolAsk, WeatherAsk
 from .days import When
+from .items import items_of
 from .matching import DIRECTIONS_TOOL, WEATHER_TOOL, Offer, Offers
 from .tokens import tokenize
 from .understanding import understand
@@ -185,10 +186,23 @@ class _Planner:
             free=guess,
             numbers=_numbers(said),
         )
+        items = items_of(said, behind, offer.parameters) if guess and not ask.open else []
+        if isinstance(items, str):
+            self.gap(said, items)
+            return
+        placed = any(role_of(name) in ("place", "places", "day") for name in _parameters(offer))
+        for item in items:
+            if item.left and not placed:
+                self.gap(f"{item.text} {item.left}", f"{offer.name} has no parameter that “{item.left}” could go into")
         for entry in entries or [Entry("")]:
             when = entry.when or next(iter(ask.days), When(""))
             facts = known._replace(place=entry.place, day=when.day, days=when.days)
-            self._add(offer, facts, (), base, (_slug(entry.place), f"{_slug(entry.place)}_{_slug(str(when))}"), ask)
+            for item in items or [None]:
+                told = facts
+                if item is not None:
+                    told = facts._replace(quoted=item.text, named=item.named)
+                label = _slug(f"{item.text if item is not None else ''} {'' if item and not placed else entry.place}")
+                self._add(offer, told, (), base, (label, f"{label}_{_slug(str(when))}"), ask)
 
     def _add(
         self, offer: Offer, facts: Facts, defaults: tuple[str, ...], base: str, labels: tuple[str, str], ask: Ask

@@ -1,0 +1,78 @@
+"""Asks a server how many tokens a model's window holds, in the words of each kind of server.
+
+What counts is what the server was started with, not what the model could do: a prompt beyond that is refused or, by
+Ollama, cut without a word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from leadhand.ports import ModelError
+
+from .json_values import object_of, objects_of, text_of
+
+if TYPE_CHECKING:
+    from .openai_http import ChatServer
+
+WITHIN_S = 1.0
+_LISTED = ("max_model_len", "context_length", "context_window", "max_context_length")
+"""vLLM; OpenRouter and Together; Groq; Mistral."""
+
+_OWNERS = {"library": "ollama", "llamacpp": "llamacpp", "organization_owner": "lmstudio"}
+"""Whose model a list says it is, where that tells the kind of server."""
+
+
+async def window_of(server: ChatServer, model: str, provider: str) -> int | None:
+    """The window of ``model`` as its server tells it within a second; None if it does not. Never raises.
+
+    ``provider`` is our name for the server.
+    """
+    try:
+        async with asyncio.timeout(WITHIN_S):
+            return await _asked(server, model, provider)
+    except (ModelError, TimeoutError):
+        return None
+
+
+async def _asked(server: ChatServer, model: str, provider: str) -> int | None:
+    entries = [each for each in await server.models(within_s=WITHIN_S) if each.get("id") == model]
+    listed = entries[0] if entries else object_of(None)
+    for field in _LISTED:
+        if (window := _tokens(listed.get(field))) is not None:
+            return window
+    root = server.base_url.removesuffix("/v1")
+    match _OWNERS.get(text_of(listed.get("owned_by")), provider):
+        case "ollama":
+            return await _ollama(server, root, model)
+        case "llamacpp":
+            props = await _told(server, f"{root}/props")
+            return _tokens(object_of(props.get("default_generation_settings")).get("n_ctx"))
+        case "lmstudio":
+            loaded = await _told(server, f"{root}/api/v0/models/{quote(model, safe='/')}")
+            return _tokens(loaded.get("loaded_context_length"))
+        case _:
+            return None
+
+
+async def _ollama(server: ChatServer, root: str, model: str) -> int | None:
+    """What the model's own file sets, else what it was loaded with: its training length is not what is served."""
+    shown = await _told(server, f"{root}/api/show", {"model": model})
+    said = re.search(r"^\s*num_ctx\s+(\d+)", text_of(shown.get("parameters")), re.MULTILINE)
+    if said is not None:
+        return _tokens(int(said[1]))
+    running = objects_of((await _told(server, f"{root}/api/ps")).get("models"))
+    names = {model, f"{model}:latest"}
+    loaded = [each for each in running if each.get("name") in names or each.get("model") in names]
+    return _tokens(loaded[0].get("context_length")) if loaded else None
+
+
+async def _told(server: ChatServer, url: str, body: object = None) -> dict[str, Any]:
+    return object_of(await server.told(url, body, within_s=WITHIN_S))
+
+
+def _tokens(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
