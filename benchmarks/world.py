@@ -80,9 +80,9 @@ async def carry_out(store: ContextStore, count: int, seconds: float) -> RunState
     definition = RunDefinition(
         request="benchmark",
         flow="work-order",
-        models=ModelChoice(default="scripted"),
+        models=ModelChoice(default="scripted", windows={"scripted": 1_000_000}),  # one call composes the answer
         tools=toolbox.specs(),
-        limits=Limits(max_workers=count),
+        limits=Limits(max_workers=count, max_output_tokens=20_000),
     )
     run_id = UlidSource().run_id()
     entry = await store.create(run_id, RunStarted(definition=definition))

@@ -20,11 +20,12 @@ TOKENS_PER_SUBTASK = 40
 """Tokens that a lead writes to plan a subtask, or to judge one."""
 
 _T = TypeVar("_T")
+_written = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def tokens(told: Json) -> int:
     """The tokens of a value written as JSON, estimated at three bytes each: a little too many for most text."""
-    return len(json.dumps(told, ensure_ascii=False).encode(errors="replace")) // 3 + 1
+    return len(_written(told).encode(errors="replace")) // 3 + 1
 
 
 def room(state: RunState, role: str) -> int:
