@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 
 from leadhand.domain.errors import UsageError
 from leadhand.ports import Models
-from leadhand.project import answering
+from leadhand.project import answering, control
 from leadhand.project.answering import OpenApproval
 from leadhand.project.approval_rules import approval_policy, approval_rules
 from leadhand.project.arguments import USUAL_BUDGET, Usual, check_methods, check_request, limits, text
@@ -162,6 +162,17 @@ class Leadhand(Answering):
         run_id = _id(run_id)
         runtime = await self.runtime()
         return Run(runtime, await runtime.resume(run_id, by=user()), drive=True)
+
+    async def fork(self, run_id: str, at: int, *, confirmed: bool = False) -> Run:
+        """Make another run that begins as this one did, up to event ``at``, and goes on from there by itself, here.
+
+        The first run is left alone. Raises NoSuchRun, and UsageError for an event there is nothing to go on from, and
+        when the run did things after it that cannot be taken back: the fork may do them again, which is
+        ``confirmed`` or not.
+        """
+        run_id = _id(run_id)
+        runtime = await self.runtime()
+        return Run(runtime, await control.fork(runtime, run_id, at, confirmed=confirmed), drive=True)
 
     async def approvals(self) -> list[OpenApproval]:
         """The open questions of every run in the database, newest first."""

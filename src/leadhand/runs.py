@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import getpass
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from typing import Any
 
 from leadhand.domain.document import run_document
-from leadhand.domain.events import CancelRequested, Entry, RunClaimed, RunFinished, RunPaused, RunResumed, RunWaiting
-from leadhand.domain.run import RunStatus
+from leadhand.domain.events import (
+    CancelRequested,
+    Entry,
+    RunClaimed,
+    RunFinished,
+    RunPaused,
+    RunReopened,
+    RunResumed,
+    RunWaiting,
+)
+from leadhand.domain.listing import RunListing
+from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
-from leadhand.project import answering
+from leadhand.domain.wishes import Wish
+from leadhand.project import answering, control
 from leadhand.project.answering import OpenApproval
 from leadhand.project.runtime import Runtime
+
+AT_REST = ENDED | {RunStatus.PAUSED, RunStatus.WAITING}
+LOOK_EVERY_S = 0.1
 
 
 class Answer:
@@ -134,17 +149,24 @@ class Run(Answering):
 
     async def __aiter__(self) -> AsyncGenerator[Entry]:
         """Every event of the run, from the first; ends when the run ends, is paused, or waits for people."""
-        resting = False
+        rest = _Rest()
         async with contextlib.aclosing(self._runtime.store.follow(self.run_id)) as batches:
-            async for batch in batches:
-                for entry in batch:
-                    yield entry
-                    if isinstance(entry.event, RunFinished | RunPaused | RunWaiting):
-                        resting = True
-                    elif isinstance(entry.event, RunResumed | RunClaimed) and self._state.finished is None:
-                        resting = False
-                if resting and (await self._runtime.store.run(self.run_id)).head_seq == batch[-1].seq:
-                    return
+            reading: asyncio.Future[list[Entry]] | None = None
+            try:
+                while True:
+                    reading = reading or asyncio.ensure_future(anext(batches))
+                    await asyncio.wait({reading}, timeout=LOOK_EVERY_S if rest.doubtful else None)
+                    if reading.done():
+                        batch, reading = reading.result(), None
+                        for entry in batch:
+                            yield entry
+                            rest.take(entry)
+                    if (rest.resting or rest.doubtful) and rest.reached(await self._runtime.store.run(self.run_id)):
+                        return
+            finally:
+                if reading is not None:
+                    reading.cancel()
+                    await asyncio.gather(reading, return_exceptions=True)
 
     async def wait(self) -> RunState:
         """The state of the run, once it is over, paused or waiting for people.
@@ -186,6 +208,68 @@ class Run(Answering):
     async def cancel(self) -> None:
         """End the run: nothing new starts, requests in flight are closed."""
         await self._runtime.log(self.run_id).append(CancelRequested(by=user()))
+
+    async def retry(self, subtasks: Iterable[str] = (), args: dict[str, Any] | None = None) -> None:
+        """Have subtasks done again, by their keys (none named: every one that failed), and what waited for them.
+
+        ``args`` are other arguments for one subtask, all of them. It works while the run is driven, here or by another
+        process, and after its end: the run reopens then and goes on here in the background, unless another process
+        drives it; :meth:`answer` gives the new answer. A paused run does it when it is resumed. Raises UsageError for
+        what cannot be done again, ConfigurationError when it goes on here and a tool it needs is not here.
+        """
+        await self._want(control.retry(by=user(), subtasks=subtasks, args=args))
+
+    async def skip(self, subtask: str, reason: str = "") -> None:
+        """Leave a subtask undone that is not under way: it is a gap of the answer. As with :meth:`retry`, any process
+        may say so; not after the end. Raises UsageError for one that there is nothing to leave out of."""
+        await self._want(control.skip(by=user(), subtask=subtask, reason=reason))
+
+    async def supply(self, subtask: str, summary: str, raw: Json = None) -> None:
+        """Give the result of a subtask that failed or has not begun: what it came to in words, and as data.
+
+        It counts as evidence of a person. What needs it goes on; after the end the run reopens, as with :meth:`retry`.
+        Raises UsageError for a subtask that is under way or has its result.
+        """
+        await self._want(control.supply(by=user(), subtask=subtask, summary=summary, raw=raw))
+
+    async def _want(self, wish: Wish) -> None:
+        """Have a wish granted, and drive the run on where nobody else does."""
+        state = await control.want(self._runtime, self.run_id, wish)
+        if state is not None:
+            self._state = state
+            self._driving = self._runtime.driving(state, self._note)
+        elif self._driving is not None and self._driving.done():
+            self._driving = None  # another process drives it now, or will
+
+
+class _Rest:
+    """Whether a run is at rest, by its events: over, paused or waiting for people.
+
+    ``doubtful``: a process took it over while it rested; it may go on, or be let go of again without a word.
+    """
+
+    def __init__(self) -> None:
+        self.resting = False
+        self.doubtful = False
+        self._seq = 0
+
+    def take(self, entry: Entry) -> None:
+        self._seq = entry.seq
+        match entry.event:
+            case RunFinished() | RunPaused() | RunWaiting():
+                self.resting, self.doubtful = True, False
+            case RunResumed() | RunReopened():
+                self.resting = self.doubtful = False
+            case RunClaimed():
+                self.resting, self.doubtful = False, self.resting or self.doubtful
+            case _:
+                pass
+
+    def reached(self, listing: RunListing) -> bool:
+        """Whether that is all there is to come of it."""
+        if listing.head_seq != self._seq:
+            return False
+        return self.resting or (listing.owner is None and listing.status in AT_REST)
 
 
 def user() -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.power import Power
 from cli.terminals import Terminal, spawn
 
 from leadhand.cli import detaching
@@ -190,6 +191,16 @@ def slow_tools(tmp_path: Path) -> str:
     path = tmp_path / "slow_tools.py"
     path.write_text(SLOW)
     return str(path)
+
+
+@pytest.fixture
+def power(leadhand: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Power]:
+    """A file of tools that work in Lyon and Rome, until it is said otherwise."""
+    monkeypatch.setenv("WORKS", str(tmp_path / "works.txt"))
+    power = Power(tmp_path / "power_tools.py", tmp_path / "works.txt")
+    power.at("Lyon", "Rome")
+    yield power
+    sys.modules.pop("power_tools", None)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ FLAGS: dict[str, set[str]] = {
     | OUTPUT
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
-    | {"--allow-unknown-price", "--approval-timeout"}
+    | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--approve", "--detach", "--tools", "--project", "--worker"},
     "runs list": COMMON | {"--status", "--text", "--limit", "--json"},
     "runs show": COMMON | {"--json", "--seq", "--order"},
@@ -24,6 +24,10 @@ FLAGS: dict[str, set[str]] = {
     "runs resume": COMMON | OUTPUT | {"--all", "--tools"},
     "runs pause": COMMON,
     "runs cancel": COMMON,
+    "runs retry": COMMON | OUTPUT | {"--subtask", "--args", "--tools"},
+    "runs skip": COMMON | OUTPUT | {"--subtask", "--reason", "--tools"},
+    "runs supply": COMMON | OUTPUT | {"--subtask", "--summary", "--result", "--tools"},
+    "runs fork": COMMON | OUTPUT | {"--at", "--yes", "--tools"},
     "runs export": COMMON | {"--jsonl", "--html", "--output"},
     "approvals list": COMMON | {"--json"},
     "approvals approve": COMMON | {"--args", "--always", "--reason"},

@@ -59,6 +59,30 @@ COMMANDS = (
     ),
     _command("runs pause", "Park a run: what is finished is kept."),
     _command("runs cancel", "End a run for good."),
+    _command(
+        "runs retry",
+        "Have subtasks done again, and what waited for them.",
+        "What is finished is not done again. A run that was over goes on, and comes to another answer; the earlier ones"
+        " stay on record. When another process drives the run, it goes on with it there; else here, until the run is"
+        " over or rests.",
+    ),
+    _command(
+        "runs skip",
+        "Leave a subtask undone.",
+        "One that is not under way, such as one that waits for a yes. It is a gap of the answer.",
+    ),
+    _command(
+        "runs supply",
+        "Give the result of a subtask by hand.",
+        "One that failed or has not begun. Your word counts as evidence of a person; what needs the result goes on. A"
+        " run that was over comes to another answer.",
+    ),
+    _command(
+        "runs fork",
+        "Make another run that begins as one did, up to an event.",
+        "The first run is left alone. What it did after the event that cannot be taken back, the fork may do again: it"
+        " is listed, and asked about.",
+    ),
     _command("runs export", "Write a run as lines of JSON, or as one page of HTML."),
     _command(
         "approvals list",

@@ -40,6 +40,12 @@ STEP_STATUS = {
     "failed": "failed",
     "blocked": "failed",
     "cannot": "failed",
+    "refused": "failed",
+    "expired": "failed",
+    "left": "failed",
+    "done": "done",
+    "reopen": "retrying",
+    "again": "retrying",
     "waits": "waiting",
     "parked": "waiting",
 }

@@ -94,7 +94,7 @@ def _words(error: CycloptsError) -> tuple[str, str]:
             return f"unknown option: {given}", f"A request that begins with a dash goes last, after --: {_after(given)}"
     if isinstance(error, MissingArgumentError) and error.argument is not None:
         name = error.argument.name
-        return (f"{name} needs a value" if name.startswith("-") else f"{name} is missing"), ""
+        return (f"{name} needs a value" if error.keyword else f"{name} is missing"), ""
     text = " ".join(str(error).split())
     if isinstance(error, UnknownCommandError):
         text = text.replace("Available commands", "There are")

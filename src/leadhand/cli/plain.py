@@ -34,7 +34,7 @@ def read(arguments: Sequence[str]) -> Call | None:
 
 def _read(command: Command, words: list[str]) -> Call:
     function = command.load()
-    flags, positional, groups = _shape(function)
+    flags, positional, groups, required = _shape(function)
     given: dict[str, Any] = {}
     placed: list[str] = []
     words.reverse()
@@ -65,17 +65,21 @@ def _read(command: Command, words: list[str]) -> Call:
             raise _NotPlain
         else:
             given[field] = _converted(name, value, kind)
+    if not required <= given.keys():
+        raise _NotPlain
     return function, _placed(positional, placed), _grouped(function, groups, given)
 
 
 def _shape(
     function: Callable[..., Any],
-) -> tuple[dict[str, tuple[str, type]], list[inspect.Parameter], dict[str, type]]:
-    """A command's flags with field and kind, its positional parameters, and the classes that hold groups of flags."""
+) -> tuple[dict[str, tuple[str, type]], list[inspect.Parameter], dict[str, type], set[str]]:
+    """A command's flags with field and kind, its positional parameters, the classes that hold groups of flags, and the
+    fields of the flags that have to be given."""
     hints = get_type_hints(function)
     flags: dict[str, tuple[str, type]] = {}
     positional: list[inspect.Parameter] = []
     groups: dict[str, type] = {}
+    required: set[str] = set()
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is not parameter.KEYWORD_ONLY:
             positional.append(parameter)
@@ -85,7 +89,9 @@ def _shape(
                 flags[_flag(field)] = (field, _kind(hint))
         else:
             flags[_flag(name)] = (name, _kind(hints[name]))
-    return flags, positional, groups
+            if parameter.default is parameter.empty:
+                required.add(name)
+    return flags, positional, groups, required
 
 
 def _flag(name: str) -> str:

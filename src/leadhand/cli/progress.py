@@ -18,6 +18,8 @@ from leadhand.domain.listing import is_subtask
 from leadhand.domain.review import Decision
 from leadhand.domain.run import RunDefinition
 
+SHOWN = 3
+"""Subtasks that a line names."""
 RECENT = 12
 """Finished subtasks that are remembered for showing."""
 
@@ -72,6 +74,7 @@ class Progress:
     tries: dict[str, int] = field(default_factory=dict[str, int])
     failures: dict[str, Failure] = field(default_factory=dict[str, Failure])
     attempts: dict[str, str] = field(default_factory=dict[str, str])
+    asked: dict[str, str] = field(default_factory=dict[str, str])
 
     def take(self, entry: ev.Entry) -> Step | None:
         """Take note of what happened; the change in a line, None when it is not worth one."""
@@ -87,8 +90,14 @@ class Progress:
                 return self._waits(entry, event)
             case ev.RunResumed():
                 return self._resumed(entry, event)
+            case ev.RunReopened():
+                return self._reopened(entry, event)
             case ev.RunFinished():
                 return self._finished(entry, event)
+            case ev.RetryGranted():
+                return self._again(entry, event)
+            case ev.RequestDeclined():
+                return self._refused(entry, event)
             case ev.CancelRequested():
                 return self._cancel(entry, event)
             case ev.WorkOrderIssued():
@@ -107,6 +116,14 @@ class Progress:
                 return self._lost(entry, event)
             case ev.AttemptParked():
                 return self._parked(entry, event)
+            case ev.AttemptHeld():
+                return self._held(entry, event)
+            case ev.ApprovalRequested():
+                return self._asked(entry, event)
+            case ev.ApprovalExpired():
+                return self._expired(entry, event)
+            case ev.SubtaskResolved():
+                return self._resolved(entry, event)
             case ev.SubtaskBlocked():
                 return self._blocked(entry, event)
             case ev.ModelCallReturned():
@@ -139,6 +156,19 @@ class Progress:
     def _resumed(self, _entry: ev.Entry, _event: ev.RunResumed) -> Step:
         return Step("resumed", "goes on where it was", phase=True)
 
+    def _reopened(self, _entry: ev.Entry, event: ev.RunReopened) -> Step:
+        return Step("reopen", f"{event.by} wants more of it: another answer will come", phase=True)
+
+    def _again(self, _entry: ev.Entry, event: ev.RetryGranted) -> Step:
+        what = f"{', '.join(event.subtasks[:SHOWN])}{_more(len(event.subtasks) - SHOWN)}"
+        if event.data is not None:
+            return Step("again", f"{event.by} gave the result of {what}: {event.data.summary}", phase=True)
+        args = f" with {label('other arguments', event.args)}" if event.args is not None else ""
+        return Step("again", f"{event.by} has {what} done again{args}", phase=True)
+
+    def _refused(self, _entry: ev.Entry, event: ev.RequestDeclined) -> Step:
+        return Step("refused", f"{_REQUESTS.get(event.request, 'what was asked for')}: {event.reason}", phase=True)
+
     def _finished(self, _entry: ev.Entry, _event: ev.RunFinished) -> None:
         self._clear()
 
@@ -166,7 +196,8 @@ class Progress:
                 self.tries[key] = 1 + retries[subtask.tool]
         what = count(len(order.subtasks), "subtask")
         if order.repairs:
-            return Step("repair", f"{order.work_order_id}: {what}, repairs {order.repairs}", phase=True)
+            by = f", asked for by {event.by}" if event.by else ""
+            return Step("repair", f"{order.work_order_id}: {what}, repairs {order.repairs}{by}", phase=True)
         return Step("plan", f"{order.work_order_id}: {what}{self._phase_took(entry)}", phase=True)
 
     def _out_of_reach(self, _entry: ev.Entry, event: ev.PartsRefused) -> Step:
@@ -266,6 +297,37 @@ class Progress:
             self.lanes[key] = Lane(key=key, label=self._name(key), status="waiting", since=entry.at, note="for a yes")
         return Step("waits", f"{key} {self._name(key)}: for a person's yes to {asked}", phase=True)
 
+    def _held(self, entry: ev.Entry, event: ev.AttemptHeld) -> Step:
+        key = assignment_of(event.attempt)
+        self._drop(key)
+        calls = ", ".join(label(call.tool, call.args) for call in event.open_calls if call.tool)
+        if is_subtask(key):
+            self.waiting += 1
+            note = "for a person's word"
+            self.lanes[key] = Lane(key=key, label=self._name(key), status="waiting", since=entry.at, note=note)
+        why = f"for a person to say whether {calls} happened: it had begun, and nobody saw its end"
+        return Step("waits", f"{key} {self._name(key)}: {why}", phase=True)
+
+    def _asked(self, _entry: ev.Entry, event: ev.ApprovalRequested) -> None:
+        self.asked[event.approval.approval_id] = label(event.approval.tool, event.approval.args)
+
+    def _expired(self, _entry: ev.Entry, event: ev.ApprovalExpired) -> Step:
+        call = self.asked.pop(event.approval_id, event.approval_id)
+        return Step("expired", f"nobody answered in time, which is a no: {call}", phase=True)
+
+    def _resolved(self, entry: ev.Entry, event: ev.SubtaskResolved) -> Step:
+        key, done = event.subtask, event.data is not None
+        self._drop(key)
+        name = self._name(key)
+        if key.startswith(f"{self.order}."):  # the counts are those of the latest order
+            self.done += done
+            self.failed += (not done) - event.failed
+            self.recent.append(Lane(key=key, label=name, status="done" if done else "failed", since=entry.at))
+        if event.data is not None:
+            return Step("done", f"{key} {name}: {event.by} gave its result, {event.data.summary}", phase=True)
+        why = f": {event.reason}" if event.reason else ""
+        return Step("left", f"{key} {name}: {event.by} left it undone{why}", phase=True)
+
     def _blocked(self, _entry: ev.Entry, event: ev.SubtaskBlocked) -> Step:
         self.failed += 1
         return Step("blocked", f"{event.subtask} {self._name(event.subtask)}: it needs {event.cause}", phase=True)
@@ -292,8 +354,18 @@ class Progress:
         return f"attempt {number} of {most}" if counted and number <= most else f"attempt {number}"
 
 
+def _more(number: int) -> str:
+    return f" and {number:,} more" if number > 0 else ""
+
+
 def _why(failure: Failure) -> str:
     return f"{failure.message} ({failure.class_.value})"
 
 
 _PHASES = {Role.PLAN.value: "planning", Role.REVIEW.value: "reviewing", Role.COMPOSE.value: "composing"}
+_REQUESTS = {
+    "retry_requested": "the retry that was asked for",
+    "retry_granted": "the retry that was asked for",
+    "skip_requested": "the wish to leave a subtask out",
+    "result_supplied": "the result that was given",
+}

@@ -17,6 +17,7 @@ from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
 from leadhand.engine import snapshots
 from leadhand.engine.controller import Controller
+from leadhand.engine.forking import fork
 from leadhand.engine.host import Host, OnText
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
@@ -195,6 +196,26 @@ class Runtime:
         if listing.status in (RunStatus.PAUSED, RunStatus.WAITING):
             await self.log(run_id).append(ResumeRequested(by=by))
         return await self.load(run_id)
+
+    async def reopen(self, run_id: str, *, ended: bool) -> RunState:
+        """Take a run over to carry out what a person asked for, of one that is over if ``ended``; its state.
+
+        Raises RunOwned while its owner lives, ConfigurationError when a tool it needs is not in this process.
+        """
+        self._can_go_on(await self.load(run_id))
+        await self.store.claim(run_id, ended=ended)
+        return await self.load(run_id)
+
+    async def adopt_fork(self, run_id: str, at: int) -> RunState:
+        """Make a run that begins as ``run_id`` did, up to event ``at``, and own it; its state. Raises as ``reopen``."""
+        self._can_go_on(await self.load(run_id))
+        fork_id = self._ids.run_id()
+        await fork(self.store, run_id, at, fork_id)
+        forked = await self.load(fork_id)
+        if forked.status in (RunStatus.PAUSED, RunStatus.WAITING):
+            await self.log(fork_id).append(ResumeRequested(by="the fork"))
+            forked = await self.load(fork_id)
+        return forked
 
     def web(self, offline: bool) -> Web:
         """How tools reach services: for real, or the sample service of this process."""

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from leadhand.api import Leadhand
 from leadhand.cli.console import say
-from leadhand.cli.driving import carry_through, new_view
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import find_run
-from leadhand.cli.options import ANSWER, HERE, Output, Place, open_lead, open_reader
+from leadhand.cli.options import ANSWER, HERE, Output, Place, open_reader
 from leadhand.cli.own_tools import all_tools
-from leadhand.cli.telling import kept_in, opening, say_table
+from leadhand.cli.taking_up import carry_on
 from leadhand.domain.errors import UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunDefinition, RunStatus
 from leadhand.domain.tool import ToolSpec
 from leadhand.project.listings import all_runs
-from leadhand.project.runtime import check_tools, needed_tools
-from leadhand.project.toolsets import toolbox
+from leadhand.project.runtime import needed_tools
+from leadhand.runs import Run
 
 
 async def runs_resume(
@@ -44,20 +41,18 @@ async def runs_resume(
     output.check()
     if (run_id is None) is not all:
         raise UsageError("name one run, or --all of them", "leadhand runs list shows what there is.")
-    own = all_tools(tools)
+    all_tools(tools)  # what is wrong with them is said first
     wanted = await _wanted(place, run_id)
     if not wanted:
         say("No run is parked, and none was left behind.")
     codes: list[int] = []
     for each, definition, needed in wanted:
-        check_tools(needed, toolbox(own))  # before its model is looked for
-        shown = new_view(output)
-        async with _lead(place, definition, tools=own, on_text=shown.write_draft) as lead:
-            run = await lead.resume(each)
-            runtime = await lead.runtime()
-            say_table(opening(each, definition, why="as it was started", kept=kept_in(runtime)))
-            resume = place.command("runs", "resume", each, tools=tools)
-            codes.append(await carry_through(lead, run, shown, output=output, place=place, resume=resume))
+
+        async def take(lead: Leadhand, run_id: str = each) -> Run:
+            return await lead.resume(run_id)
+
+        code = await carry_on(definition, needed, take, tools=tools, output=output, place=place)
+        codes.append(code or Exit.ANSWERED)
         if codes[-1] == Exit.INTERRUPTED:
             break
     return next((code for code in codes if code), Exit.ANSWERED)
@@ -77,16 +72,3 @@ async def _wanted(place: Place, run_id: str | None) -> list[tuple[str, RunDefini
 
 def _is_left(listing: RunListing) -> bool:
     return listing.orphan or (listing.status is RunStatus.PAUSED and listing.owner is None)
-
-
-def _lead(place: Place, definition: RunDefinition, **settings: Any) -> Leadhand:
-    """A Leadhand with the models that the run is pinned to: no other is looked for."""
-    roles = definition.models.roles
-    return open_lead(
-        place,
-        model=definition.models.default,
-        lead_model=roles.get("plan"),
-        worker_model=roles.get("work"),
-        review_model=roles.get("review"),
-        **settings,
-    )

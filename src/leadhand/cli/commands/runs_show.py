@@ -132,6 +132,7 @@ def _facts(state: RunState, listing: RunListing, place: Place) -> Iterator[str]:
     yield f"model    {', '.join([models.default, *(f'{role}: {name}' for role, name in models.roles.items())])}"
     yield f"limits   {limits_line(state.definition)}"
     yield f"spent    {spending(state)}"
+    yield from _history(state)
     resume = place.command("runs", "resume", state.run_id, tools=tools_of(state.definition))
     if state.finished is None:
         yield from (f"asks     {line}" for line in asked_lines(state, place))
@@ -145,13 +146,25 @@ def _facts(state: RunState, listing: RunListing, place: Place) -> Iterator[str]:
         yield f"driven   by {listing.owner}; follow it with: {place.command('runs', 'watch', state.run_id)}"
 
 
+def _history(state: RunState) -> Iterator[str]:
+    """Where a run comes from, and what it came to before people wanted more of it."""
+    origin = state.definition.options.get("forked_from")
+    if isinstance(origin, dict):
+        yield f"fork     of {origin['run_id']}, up to event {origin['seq']}"
+    if state.answers:
+        earlier = ", ".join(f"{answer.number} ({answer.status.value})" for answer in state.answers)
+        which = f"number {state.finished.number}" if state.finished is not None else "to come"
+        yield f"answer   {which}; before it {earlier}: --json has them under earlier_answers"
+
+
 def _orders(state: RunState, *, driven: bool) -> Iterator[str]:
     if not state.orders:
         yield from ["No work order was issued.", ""]
     for order in state.orders.values():
         subtasks = [state.subtasks[key] for key in order.order.subtask_keys()]
         repairs = f", repairs {order.order.repairs}" if order.order.repairs else ""
-        yield f"{order.order.work_order_id}  {count(len(subtasks), 'subtask')}{repairs}"
+        by = f", asked for by {order.by}" if order.by else ""
+        yield f"{order.order.work_order_id}  {count(len(subtasks), 'subtask')}{repairs}{by}"
         width = max(len(subtask.key) for subtask in subtasks)
         yield from (f"  {_subtask(state, subtask, width, driven=driven)}".rstrip() for subtask in subtasks)
         yield ""
@@ -168,6 +181,8 @@ def _subtask(state: RunState, subtask: SubtaskState, width: int, *, driven: bool
         words.append(count(tries, "attempt"))
     if subtask.verdict is not None and subtask.verdict.verdict is not Decision.ACCEPT:
         words.append(f"review: {subtask.verdict.verdict.value}")
+    if subtask.by and subtask.data is not None:
+        words.append(f"result given by {subtask.by}")
     if subtask.superseded_by is not None:
         words.append(f"done again as {subtask.superseded_by}")
     if subtask.failure is not None:

@@ -1,0 +1,259 @@
+"""People step in from the command line: subtasks are done again, left out or answered by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from cli.power import Planned, Power, failed_in_part, newest
+
+from leadhand.cli.progress import Progress
+from leadhand.domain import events as ev
+from leadhand.domain.approval import Approval
+from leadhand.domain.assignment import OpenCall
+from leadhand.testing.model_server import ScriptedServer, served_by
+
+ARGS = {"amount": 30, "to": "Bob"}
+CALL = OpenCall(call_id="c0", kind="effect", tool="pay_tool", args=ARGS)
+QUESTION = Approval.model_validate(
+    {"approval_id": "c0", "attempt": "wo-001.0/a1", "tool": "pay_tool", "args": ARGS, "effect": "once"}
+)
+UNSEEN = ": it had begun, and nobody saw its end"
+SLOWLY = "Measure the noise in Rome and in Oslo"
+
+
+def driven(leadhand: Any, power: Power) -> tuple[str, Any]:
+    """A run that a process drives: it failed in Oslo, and Rome waits for the gate."""
+    driving = leadhand.start("run", "--offline", "--tools", power.tools, SLOWLY)
+    leadhand.wait(lambda: leadhand.calls["Rome"] and leadhand.listing()["failed"] == 1, "the failure in Oslo")
+    return leadhand.listing()["run_id"], driving
+
+
+def test_what_failed_is_done_again_after_the_end_once_it_is_mended(leadhand: Any, power: Power) -> None:
+    run_id = failed_in_part(leadhand, power)
+    power.at("Oslo")
+
+    result = leadhand.process("runs", "retry", run_id, "--tools", power.tools)
+
+    assert result.code == 0
+    assert "Lyon: 40 dB" in result.out
+    assert "Oslo: 40 dB" in result.out
+    assert leadhand.calls == {"Lyon": 1, "Oslo": 2}, "what was finished was done again"
+    assert re.search(r"^reopen  \w+ wants more of it: another answer will come$", result.err, re.MULTILINE)
+    assert re.search(r"^again   \w+ has wo-001.1 done again$", result.err, re.MULTILINE)
+    assert re.search(r"^repair  wo-002: 1 subtask, repairs wo-001, asked for by \w+$", result.err, re.MULTILINE)
+    document = leadhand("runs", "show", run_id, "--json").json
+    assert [(answer["number"], answer["status"]) for answer in document["earlier_answers"]] == [(1, "partial")]
+    page = leadhand("runs", "show", run_id).out
+    assert "answer   number 2; before it 1 (partial): --json has them under earlier_answers\n" in page
+    assert re.search(r"^wo-002  1 subtask, repairs wo-001, asked for by \w+$", page, re.MULTILINE)
+
+
+def test_one_subtask_is_done_again_with_other_arguments(leadhand: Any, power: Power) -> None:
+    run_id = failed_in_part(leadhand, power)
+    retry = ["runs", "retry", run_id, "--tools", power.tools]
+    for flags, told in (
+        (["--args", '{"place": "Rome"}'], "other arguments are for one subtask: name it"),
+        (["--subtask", "wo-001.1", "--args", "[1]"], "the arguments are no JSON object"),
+        (["--subtask", "wo-001.1", "--args", '{"town": "Rome"}'], "measure_tool does not take these arguments"),
+    ):
+        refused = leadhand(*retry, *flags)
+        assert (refused.code, refused.out) == (2, "")
+        assert told in refused.err
+    leadhand.open_gate()
+
+    result = leadhand(*retry, "--subtask", "wo-001.1", "--args", '{"place": "Rome"}', "--json")
+
+    assert result.code == 0
+    assert result.json["work_orders"][1]["subtasks"][0]["args"] == {"place": "Rome"}
+    assert leadhand.calls == {"Lyon": 1, "Oslo": 1, "Rome": 1}
+
+
+async def test_a_result_given_by_hand_takes_what_needs_it_further(
+    leadhand: Any, power: Power, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = Planned(
+        {"name": "first", "tool": "measure_tool", "args": {"place": "Oslo"}},
+        {
+            "name": "second",
+            "tool": "measure_tool",
+            "args": {"place": {"$result": {"subtask": "0", "path": "/raw/next"}}},
+            "needs": [0],
+        },
+    )
+    async with ScriptedServer(served_by(models)) as server:
+        monkeypatch.setenv("LEADHAND_BASE_URL", server.base_url)
+        run = ["run", "--model", "openai_compatible:scripted", "--tools", power.tools, "Measure"]
+        assert (await asyncio.to_thread(leadhand.process, *run)).code == 1
+        run_id = newest(await asyncio.to_thread(leadhand.process, "runs", "list", "--json"))
+        power.at("Lyon")
+        supply = ["runs", "supply", run_id, "--subtask", "wo-001.0", "--tools", power.tools]
+        given = ["--summary", "I measured it: 30 dB", "--result", '{"next": "Lyon"}']
+        result = await asyncio.to_thread(leadhand.process, *supply, *given)
+
+    assert result.code == 0
+    assert "I measured it: 30 dB" in result.out
+    assert "Lyon: 40 dB" in result.out
+    assert leadhand.calls == {"Oslo": 1, "Lyon": 1}
+    assert re.search(r"^again   \w+ gave the result of wo-001.0: I measured it: 30 dB$", result.err, re.MULTILINE)
+    page = (await asyncio.to_thread(leadhand.process, "runs", "show", run_id)).out
+    assert re.search(r"✓ wo-002.0  first · result given by \w+$", page, re.MULTILINE)
+
+
+def test_what_waits_for_a_yes_is_left_out(leadhand: Any, power: Power) -> None:
+    asked = "Pay 30 to Bob and pay 20 to Ann and measure the noise in Lyon"
+    assert leadhand.process("run", "--offline", "--tools", power.tools, asked).code == 4
+    run_id = leadhand.listing()["run_id"]
+
+    first = leadhand.process("runs", "skip", run_id, "--subtask", "wo-001.0", "--tools", power.tools)
+    assert first.code == 4, "another one waits"
+    assert re.search(r"^left    wo-001.0 pay_bob · 30.0, Bob: \w+ left it undone$", first.err, re.MULTILINE)
+    skip = ["runs", "skip", run_id, "--subtask", "wo-001.1", "--reason", "too dear", "--tools", power.tools]
+    second = leadhand.process(*skip)
+
+    assert second.code == 3
+    assert "Lyon: 40 dB" in second.out
+    assert "left it undone: too dear" in second.out + second.err
+    assert leadhand.calls == {"Lyon": 1}
+    late = leadhand(*skip)
+    assert (late.code, late.out) == (2, "")
+    assert late.err.startswith("leadhand: wo-001.1 is dropped: there is nothing to leave out\n  See its subtasks: ")
+
+
+def test_the_process_that_drives_the_run_does_what_another_one_asks_for(leadhand: Any, power: Power) -> None:
+    run_id, driving = driven(leadhand, power)
+    running = leadhand.process("runs", "skip", run_id, "--subtask", "wo-001.0")
+    assert running.code == 2
+    assert "wo-001.0 is under way" in running.err
+
+    result = leadhand.process("runs", "supply", run_id, "--subtask", "wo-001.1", "--summary", "30 dB, by ear")
+
+    assert (result.code, result.out) == (0, "")
+    watch = f"{run_id} goes on in the process that drives it: leadhand runs watch {run_id}\n"
+    assert result.err == f"Done: wo-001.1 has your result.\n{watch}"
+    leadhand.open_gate()
+    out, err = driving.communicate(timeout=30)
+    assert driving.returncode == 0
+    assert "30 dB, by ear" in out
+    assert "gave its result, 30 dB, by ear" in err
+    assert leadhand.calls == {"Rome": 1, "Oslo": 1}
+
+
+def test_a_retry_from_another_process_goes_as_soon_as_the_order_is_over(leadhand: Any, power: Power) -> None:
+    run_id, driving = driven(leadhand, power)
+    power.at("Oslo", "Rome")
+
+    result = leadhand.process("runs", "retry", run_id)
+
+    assert (result.code, result.out) == (0, "")
+    assert result.err.startswith("Done: what failed is done again.\n")
+    leadhand.open_gate()
+    out, _ = driving.communicate(timeout=30)
+    assert driving.returncode == 0
+    assert "Oslo: 40 dB" in out
+    assert leadhand.calls == {"Rome": 1, "Oslo": 2}
+
+
+def test_a_parked_run_does_it_when_it_is_resumed(leadhand: Any, power: Power) -> None:
+    run_id, driving = driven(leadhand, power)
+    assert leadhand.process("runs", "pause", run_id).code == 0
+    driving.communicate(timeout=30)
+
+    result = leadhand("runs", "supply", run_id, "--subtask", "wo-001.1", "--summary", "30 dB, by ear")
+    assert (result.code, result.out) == (0, "")
+    first, second = result.err.splitlines()
+    assert first == "On record: wo-001.1 has your result, once the parked run goes on."
+    leadhand.open_gate()
+    resumed = leadhand.process(*second.partition(": leadhand ")[2].split())
+
+    assert resumed.code == 0
+    assert "30 dB, by ear" in resumed.out
+
+
+def test_a_run_whose_process_died_is_taken_up_by_who_wants_something_of_it(leadhand: Any, power: Power) -> None:
+    run_id, driving = driven(leadhand, power)
+    driving.kill()
+    driving.communicate(timeout=30)
+    power.at("Oslo", "Rome")
+    leadhand.open_gate()
+
+    result = leadhand.process("runs", "retry", run_id, "--tools", power.tools)
+
+    assert result.code == 0
+    assert leadhand.calls == {"Rome": 2, "Oslo": 2}
+
+
+def test_a_tool_that_is_missing_is_said_before_anything_is_on_record(leadhand: Any, power: Power) -> None:
+    run_id = failed_in_part(leadhand, power)
+    before = leadhand.listing()["head_seq"]
+
+    for command in (["retry"], ["fork", "--at", "3"]):
+        result = leadhand.process("runs", command[0], run_id, *command[1:])
+        assert (result.code, result.out) == (6, "")
+        assert "the run needs the tool measure_tool" in result.err
+    assert [(run["run_id"], run["head_seq"]) for run in leadhand("runs", "list", "--json").json] == [(run_id, before)]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (["retry", "RUN", "--subtask", "wo-001.9"], "there is no subtask wo-001.9; there are 2"),
+        (["retry", "RUN", "--subtask", "first"], "is no subtask key"),
+        (["retry", "RUN", "--subtask", "wo-001.0"], "wo-001.0 was accepted"),
+        (["skip", "RUN"], "--subtask is missing"),
+        (["skip", "RUN", "--subtask"], "--subtask needs a value"),
+        (["supply", "RUN", "--subtask", "wo-001.1", "--summary", " "], "the summary is empty"),
+        (["supply", "RUN", "--subtask", "wo-001.1", "--summary", "x", "--result", "{"], "--result is no JSON"),
+        (["supply", "RUN", "--subtask", "wo-001.0", "--summary", "x"], "wo-001.0 is completed already"),
+        (["fork", "RUN"], "--at is missing"),
+        (["fork", "RUN", "--at", "0"], "cannot be forked at 0"),
+        (["fork", "RUN", "--at", "9999"], "cannot be forked at 9999"),
+        (["retry", "run_nobody"], "there is no run run_nobody"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_two_lines(leadhand: Any, power: Power, line: list[str], told: str) -> None:
+    run_id = failed_in_part(leadhand, power)
+
+    result = leadhand("runs", *(word.replace("RUN", run_id) for word in line))
+
+    assert (result.code, result.out) == (2, "")
+    what, how = result.err.splitlines()
+    assert told in what
+    assert how.strip()
+
+
+@pytest.mark.parametrize(
+    ("events", "line"),
+    [
+        (
+            [ev.AttemptHeld(attempt="wo-001.0/a1", open_calls=(CALL,))],
+            f"waits   wo-001.0 wo-001.0: for a person to say whether pay_tool · 30, Bob happened{UNSEEN}",
+        ),
+        (
+            [ev.ApprovalRequested(approval=QUESTION), ev.ApprovalExpired(approval_id="c0")],
+            "expired nobody answered in time, which is a no: pay_tool · 30, Bob",
+        ),
+        (
+            [ev.RequestDeclined(request="skip_requested", reason="wo-001.0 is under way")],
+            "refused the wish to leave a subtask out: wo-001.0 is under way",
+        ),
+        (
+            [ev.RetryGranted(subtasks=("wo-001.0",), args={"place": "Rome"}, by="Ann")],
+            "again   Ann has wo-001.0 done again with other arguments · Rome",
+        ),
+        (
+            [ev.RetryGranted(subtasks=tuple(f"wo-001.{n}" for n in range(5)), by="Ann")],
+            "again   Ann has wo-001.0, wo-001.1, wo-001.2 and 2 more done again",
+        ),
+        ([ev.SubtaskResolved(subtask="wo-001.0", by="Ann")], "left    wo-001.0 wo-001.0: Ann left it undone"),
+    ],
+)
+def test_what_people_and_silence_decide_is_told_in_a_line(events: list[ev.AnyEvent], line: str) -> None:
+    progress = Progress()
+    steps = [
+        progress.take(ev.Entry(seq=n, at=datetime.now(UTC), epoch=1, event=event)) for n, event in enumerate(events, 1)
+    ]
+    assert str(steps[-1]) == line
