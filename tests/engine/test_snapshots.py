@@ -15,6 +15,7 @@ from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.domain.decisions import due
+from leadhand.domain.errors import StoreError
 from leadhand.domain.state import RunState
 from leadhand.engine import snapshots
 
@@ -58,3 +59,30 @@ async def test_a_short_run_is_not_worth_a_snapshot(open_world: Any):
     await snapshots.keep(world.store, await world.run())
 
     assert world.store._snapshots == {}
+
+
+async def test_a_run_that_is_driven_keeps_a_snapshot_now_and_then(open_world: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(snapshots, "LONG", 10)
+    monkeypatch.setattr(snapshots, "EVERY", 10)
+    world = open_world(FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(5)))), [Bench().look])
+    entries = (await world.run()) and await world.entries()
+    keeper = snapshots.SnapshotKeeper(world.store, world.state_of(entries[:1]))
+    kept: list[int] = []
+    for seq in range(2, len(entries) + 1):
+        keeper.note(world.state_of(entries[:seq]))
+        await keeper.aclose()
+        kept += [seq for key, (seq, _) in world.store._snapshots.items() if seq not in kept]
+
+    assert kept == list(range(11, len(entries) + 1, 10))
+
+
+async def test_a_store_that_cannot_keep_a_snapshot_is_no_trouble(open_world: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(snapshots, "LONG", 1)
+    world = open_world(FakeModels(plan(ask("a", "look", n=1))), [Bench().look])
+    state = await world.run()
+
+    async def full(*_: Any) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(world.store, "save_snapshot", full)
+    await snapshots.keep(world.store, state)

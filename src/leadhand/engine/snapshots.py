@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hashlib
 import json
 from functools import cache
 
 from pydantic import TypeAdapter, ValidationError
 
+from leadhand.domain.errors import StoreError
 from leadhand.domain.evolve import fold, replay
 from leadhand.domain.state import RunState
 from leadhand.ports import ContextStore
 
+EVERY = 20_000
+"""Entries between two snapshots of a run that is being driven."""
 LONG = 5_000
 """Entries from which on a log is worth a snapshot: folding so many takes some tens of milliseconds."""
 
@@ -39,8 +44,34 @@ async def load(store: ContextStore, run_id: str) -> RunState:
     return replay(run_id, await store.read(run_id))
 
 
+async def go_on(store: ContextStore, state: RunState) -> RunState:
+    """The state of a run as its log has it now, from a state that it had before."""
+    return fold(state, await store.read(state.run_id, after=state.seq))
+
+
 async def keep(store: ContextStore, state: RunState) -> None:
-    """Keep a snapshot of a long run's state."""
+    """Keep a snapshot of a long run's state. A store that cannot is no trouble: a snapshot is only a cache."""
     if state.seq >= LONG:
         adapter, schema = _shape()
-        await store.save_snapshot(state.run_id, state.seq, schema, adapter.dump_json(state))
+        with contextlib.suppress(StoreError):
+            await store.save_snapshot(state.run_id, state.seq, schema, adapter.dump_json(state))
+
+
+class SnapshotKeeper:
+    """Keeps a snapshot of a run now and then while it is driven, so that a killed one need not be folded whole."""
+
+    def __init__(self, store: ContextStore, state: RunState) -> None:
+        self._store = store
+        self._kept = state.seq
+        self._keeping: asyncio.Task[None] | None = None
+
+    def note(self, state: RunState) -> None:
+        """Keep the state if much has happened since the last time; returns at once."""
+        if state.seq - self._kept >= EVERY and (self._keeping is None or self._keeping.done()):
+            self._kept = state.seq
+            self._keeping = asyncio.get_running_loop().create_task(keep(self._store, state))
+
+    async def aclose(self) -> None:
+        """Wait for what is being kept."""
+        if self._keeping is not None:
+            await asyncio.gather(self._keeping, return_exceptions=True)

@@ -121,9 +121,10 @@ class Runtime:
         Raises RunOwned while its owner lives, UsageError when it is over, ConfigurationError when a tool that it still
         needs is not in this process: then it is left as it is.
         """
-        self._can_go_on(await self.load(run_id))
+        before = await self.load(run_id)
+        self._can_go_on(before)
         await self.store.claim(run_id)
-        return await self.load(run_id)
+        return await snapshots.go_on(self.store, before)
 
     def _can_go_on(self, state: RunState) -> None:
         """Raise ConfigurationError when this process lacks a tool or model that the run still needs."""
@@ -156,8 +157,11 @@ class Runtime:
             )
         file = WorkOrderFile(self.settings.home / "runs", state.run_id)
 
+        keeper = snapshots.SnapshotKeeper(self.store, state)
+
         def note(now: RunState) -> None:
             file.note(now)
+            keeper.note(now)
             if on_state is not None:
                 on_state(now)
 
@@ -177,6 +181,7 @@ class Runtime:
             return state
         finally:
             self._model_calls.forget(state.run_id)
+            await keeper.aclose()
             await file.aclose()
             await self.store.release(state.run_id, state.epoch)
 
@@ -191,20 +196,22 @@ class Runtime:
     async def resume(self, run_id: str, by: str) -> RunState:
         """Take a paused, waiting or orphaned run over, asking that it goes on; return the state to drive."""
         listing = await self.store.run(run_id)
-        self._can_go_on(await self.load(run_id))
+        before = await self.load(run_id)
+        self._can_go_on(before)
         await self.store.claim(run_id)
         if listing.status in (RunStatus.PAUSED, RunStatus.WAITING):
             await self.log(run_id).append(ResumeRequested(by=by))
-        return await self.load(run_id)
+        return await snapshots.go_on(self.store, before)
 
     async def reopen(self, run_id: str, *, ended: bool) -> RunState:
         """Take a run over to carry out what a person asked for, of one that is over if ``ended``; its state.
 
         Raises RunOwned while its owner lives, ConfigurationError when a tool it needs is not in this process.
         """
-        self._can_go_on(await self.load(run_id))
+        before = await self.load(run_id)
+        self._can_go_on(before)
         await self.store.claim(run_id, ended=ended)
-        return await self.load(run_id)
+        return await snapshots.go_on(self.store, before)
 
     async def adopt_fork(self, run_id: str, at: int) -> RunState:
         """Make a run that begins as ``run_id`` did, up to event ``at``, and own it; its state. Raises as ``reopen``."""
@@ -214,7 +221,7 @@ class Runtime:
         forked = await self.load(fork_id)
         if forked.status in (RunStatus.PAUSED, RunStatus.WAITING):
             await self.log(fork_id).append(ResumeRequested(by="the fork"))
-            forked = await self.load(fork_id)
+            forked = await snapshots.go_on(self.store, forked)
         return forked
 
     def web(self, offline: bool) -> Web:
