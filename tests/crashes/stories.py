@@ -194,7 +194,7 @@ def check_resumed(whole: Told, beginning: Sequence[Entry], resumed: Told) -> Non
     doubted = in_doubt(beginning)
     _check_nothing_twice(beginning, resumed)
     if doubted:
-        _check_doubt(whole, doubted, resumed.state)
+        _check_doubt(doubted, resumed.state)
         return
     assert resumed.state.finished is not None
     assert whole.state.finished is not None
@@ -222,29 +222,11 @@ def _check_nothing_twice(beginning: Sequence[Entry], resumed: Told) -> None:
     assert not [key for key in resumed.asked if _assignment(key) in closed], "a model was asked for what is settled"
 
 
-def _check_doubt(whole: Told, doubted: set[str], state: RunState) -> None:
-    """A ``once`` call in doubt goes to a person, or fails as indeterminate; and costs its own subtask only."""
-    keys = {_assignment(call) for call in doubted}
-    if state.status is RunStatus.WAITING:
-        assert set(state.parked) == keys, "the run waits, and for something else"
-        return
-    assert state.finished is not None
-    for key in keys:
-        failure = state.subtasks[key].failure
-        assert failure is not None
-        assert failure.type == "indeterminate"
-    expected = _statuses(whole.state)
-    dependents = _dependents(state, keys)
-    first = [key for key in state.orders["wo-001"].order.subtask_keys() if key not in keys | dependents]
-    assert {key: _statuses(state)[key] for key in first} == {key: expected[key] for key in first}
-
-
-def _dependents(state: RunState, keys: set[str]) -> set[str]:
-    found = set(keys)
-    for key, subtask in state.subtasks.items():  # in order: needs come before what needs them
-        if found & set(subtask.subtask.needs):
-            found.add(key)
-    return found
+def _check_doubt(doubted: set[str], state: RunState) -> None:
+    """A ``once`` call in doubt goes to a person, and the run waits for nothing else."""
+    assert state.status is RunStatus.WAITING
+    assert set(state.parked) == {_assignment(call) for call in doubted}
+    assert {asked.kind for asked in state.approvals.values() if asked.status == "pending"} == {"effect"}
 
 
 def _statuses(state: RunState) -> dict[str, tuple[str, bool]]:
