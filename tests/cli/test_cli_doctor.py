@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import signal
 import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -68,6 +72,48 @@ def test_an_address_without_models_fails_with_its_cause(leadhand: Any, monkeypat
     assert (checked.code, ran.code) == (6, 6)
     assert "FAIL  model     LEADHAND_BASE_URL is set, but the models there cannot be listed: no conn" in checked.out
     assert "no connection to http://127.0.0.1:9/v1" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (401, "{}", "FAIL  reach     the model server answered 401"),
+        (200, "<html>", "answers with a web page"),
+        (200, '{"data": [{"id": "other"}]}', "warn  reach     http://127.0.0.1:PORT/v1 answers, but does not list m"),
+        (200, '{"data": [{"id": "m"}]}', "ok    reach     http://127.0.0.1:PORT/v1 answers"),
+        (404, "{}", "ok    reach     http://127.0.0.1:PORT/v1 answers"),
+    ],
+)
+def test_a_named_server_is_asked_for_its_models(
+    leadhand: Any, monkeypatch: pytest.MonkeyPatch, status: int, body: str, said: str
+) -> None:
+    with serving(status, body) as port:
+        monkeypatch.setenv("LEADHAND_BASE_URL", f"http://127.0.0.1:{port}/v1")
+        monkeypatch.setenv("LEADHAND_MODEL", "openai_compatible:m")
+        assert said.replace("PORT", str(port)) in leadhand("doctor").out
+
+
+@contextmanager
+def serving(status: int, body: str) -> Iterator[int]:
+    """A server that answers every GET in this way."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_a_key_that_nothing_here_can_use_is_a_warning(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:

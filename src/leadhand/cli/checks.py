@@ -132,11 +132,35 @@ async def _model(set_up: Settings) -> AsyncIterator[Finding]:
     address = _address(name, set_up)
     if address is None:
         return
-    if await _answers(address):
-        yield Finding(check="reach", what=f"{address} answers")
-    else:
+    if not await _answers(address):
         how = "Start the server there, or name another model with --model."
         yield Finding(check="reach", level="fail", what=f"nothing answers at {address}", how=how)
+    elif name.startswith("openai_compatible:"):
+        yield await _listed(name.partition(":")[2], address, set_up)
+    else:
+        yield Finding(check="reach", what=f"{address} answers")
+
+
+async def _listed(model: str, address: str, set_up: Settings) -> Finding:
+    """Whether the server that the user named takes the key and knows the model: it is asked for its list."""
+    from leadhand.models.router import ModelRouter
+    from leadhand.ports import ModelError
+
+    router = ModelRouter(env=set_up.environment)
+    try:
+        models = await router.models()
+    except ModelError as error:
+        failure = error.failure
+        if failure.type in ("bad_key", "not_an_api", "certificate", "timeout"):
+            return Finding(check="reach", level="fail", what=failure.message, how=failure.next_action)
+        models = []  # not every server lists its models
+    finally:
+        await router.aclose()
+    if models and model not in models:
+        shown = ", ".join(models[:8])
+        what = f"{address} answers, but does not list {model}"
+        return Finding(check="reach", level="warn", what=what, how=f"Use one that it lists: {shown}")
+    return Finding(check="reach", what=f"{address} answers")
 
 
 def _unused_key(set_up: Settings) -> dict[str, Any]:
@@ -175,7 +199,7 @@ def _address(model: str, set_up: Settings) -> str | None:
 
 
 async def _answers(address: str) -> bool:
-    """Whether something takes connections there. Nothing is sent: no key, no request."""
+    """Whether something takes connections there. Nothing is sent yet: no key, no request."""
     try:
         parts = urlsplit(address)
         port = parts.port or (443 if parts.scheme == "https" else 80)
