@@ -142,6 +142,23 @@ def test_the_process_that_drives_the_run_does_what_another_one_asks_for(leadhand
     assert leadhand.calls == {"Rome": 1, "Oslo": 1}
 
 
+def test_what_waits_for_a_yes_is_left_out_of_a_run_that_another_process_drives(leadhand: Any, power: Power) -> None:
+    driving = leadhand.start("run", "--offline", "--tools", power.tools, "Pay 30 to Bob and measure the noise in Rome")
+    leadhand.wait(lambda: leadhand.calls["Rome"] and leadhand("approvals", "list", "--json").json, "the question")
+    run_id = leadhand.listing()["run_id"]
+
+    result = leadhand.process("runs", "skip", run_id, "--subtask", "wo-001.0", "--reason", "too dear")
+
+    assert (result.code, result.out) == (0, "")
+    assert result.err.startswith("Done: wo-001.0 is left undone.\n")
+    assert leadhand("approvals", "list", "--json").json == []
+    leadhand.open_gate()
+    out, err = driving.communicate(timeout=30)
+    assert driving.returncode == 3
+    assert "left it undone: too dear" in out + err
+    assert leadhand.calls == {"Rome": 1}
+
+
 def test_a_retry_from_another_process_goes_as_soon_as_the_order_is_over(leadhand: Any, power: Power) -> None:
     run_id, driving = driven(leadhand, power)
     power.at("Oslo", "Rome")
