@@ -60,6 +60,10 @@ BAD = [
     (2, "--jsonl and --html exclude each other", "Give one of them.", "runs export x --jsonl --html"),
     (2, "there is no tool 'wether_tool'", "Did you mean weather_tool? There are: ", "tools show wether_tool"),
     (2, "there is no Python file nope.py", "Name a file that ends in .py, or a module.", "run --tools nope.py x"),
+    (2, "'.' names no Python file and no module", "Name a file that ends in .py, or a module.", "run --tools . x"),
+    (2, "./ is a directory", "Name a file that ends in .py, or a module.", "run --tools ./ x"),
+    (2, "--max-requests is 0", "Give a number from 1 to", "run --max-requests 0 x"),
+    (2, "--max-tokens is 0", "Give a number from 1 to", "run --max-tokens 0 x"),
     (2, "there is no module nope.tools", "Name a Python file", "tools list --tools nope.tools"),
     (6, "there is no model 'nope'", "Name it provider:model; the providers are", "run --model nope x"),
     (6, "there is no key for OpenAI: OPENAI_API_KEY is not set", "Set OPENAI_API_KEY,", "run --model openai:gpt-9 x"),
@@ -67,8 +71,8 @@ BAD = [
     (6, "cannot open /nope/x.db: there is no directory /nope", "Make it", "runs list --database sqlite:////nope/x.db"),
     (6, "the database URL begins with mysql://", "Use sqlite:///path", "run --offline --database mysql://x x"),
     (6, "the home directory /dev/null/x cannot be written", "Name another one", "run --offline --home /dev/null/x x"),
-    (6, "--project is not in this release", "Leave it out", "run --project leadhand.toml x"),
-    (6, "--worker is not in this release", "Leave it out", "run --worker lead x"),
+    (2, "--project is not in this release", "Leave it out", "run --project leadhand.toml x"),
+    (2, "--worker is not in this release", "Leave it out", "run --worker lead x"),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
@@ -41,10 +42,19 @@ def test_lanes_move_and_are_gone_when_the_answer_comes(leadhand: Any, terminal: 
 
     assert child.exitstatus == 0
     assert "review" in after
-    assert after.count("\x1b[?25h") == 1, "the cursor is shown again"
-    answer = ESCAPES.sub("", after.partition("\x1b[?25h")[2])
-    assert "running" not in answer
-    assert re.search(r"Paris: 40 dB.*Rome: 40 dB.*succeeded in", answer, re.DOTALL)
+    *_, answer = after.split("\x1b[2K")  # the last line that was drawn is wiped away
+    assert "running" not in ESCAPES.sub("", answer)
+    assert re.search(r"Paris: 40 dB.*Rome: 40 dB.*succeeded in", ESCAPES.sub("", answer), re.DOTALL)
+
+
+def test_a_process_that_is_killed_leaves_the_terminal_with_its_cursor(leadhand: Any, terminal: Terminal) -> None:
+    child = terminal("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Rome")
+    child.logfile_read = StringIO()
+    child.expect("measure · Rome.*running")
+    child.kill(signal.SIGKILL)
+    rest_of(child)
+
+    assert "\x1b[?25l" not in child.logfile_read.getvalue()
 
 
 def test_the_person_is_asked_and_the_run_goes_on(leadhand: Any, terminal: Terminal) -> None:
@@ -91,7 +101,7 @@ def test_ctrl_c_parks_the_run_and_puts_the_terminal_back(leadhand: Any, terminal
     after = rest_of(child)
 
     assert child.exitstatus == 130
-    assert "\x1b[?25h" in after
+    assert "running" not in ESCAPES.sub("", after.split("\x1b[2K")[-1])
     assert "Parked. Resume with: leadhand runs resume run_" in after
     assert leadhand.listing()["status"] == "paused"
 
@@ -127,9 +137,27 @@ def test_runs_left_behind_are_mentioned(leadhand: Any, terminal: Terminal) -> No
     process.kill()
     process.wait(timeout=30)
 
-    for command in (["runs", "list"], ["run", "--offline", "Weather in Paris?"]):
-        written = rest_of(terminal(*command))
-        assert "1 run was left behind by a process that died: leadhand runs resume run_" in written
+    run_id = leadhand.listing()["run_id"]
+    resume = f"leadhand runs resume {run_id} --tools {leadhand.tools}"
+    told = f"1 run was left behind by a process that died: {resume}"
+    ask = ["run", "--offline", "Weather in Paris?"]
+    assert told in rest_of(terminal(*ask, columns=300))
+    assert "left behind" not in rest_of(terminal(*ask)), "once is enough"
+    assert told in rest_of(terminal("runs", "list", columns=300))
+
+
+def test_every_run_that_was_left_behind_is_mentioned_with_its_own_line(leadhand: Any, terminal: Terminal) -> None:
+    for _ in range(2):
+        process = leadhand.start("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Rome")
+        leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
+        process.kill()
+        process.wait(timeout=30)
+        (leadhand.folder / "calls.txt").unlink()
+
+    written = rest_of(terminal("run", "--offline", "Weather in Paris?", columns=300))
+
+    assert "2 runs were left behind by processes that died:" in written
+    assert len(re.findall(rf"^  leadhand runs resume run_\w+ --tools {leadhand.tools}", written, re.MULTILINE)) == 2
 
 
 # --- the picture -------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ def carry_out(arguments: Sequence[str]) -> int:
         if not inspect.iscoroutinefunction(function):
             function(*args, **kwargs)  # help, which belongs on stdout
             return Exit.ANSWERED
-        with own_stdout(), told_warnings():
+        with own_stdout(), told_warnings(debug=debug):
             try:
                 return _run(function(*args, **kwargs))
             except (OutputClosed, BrokenPipeError):

@@ -9,8 +9,11 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Generator
-from typing import Any, TextIO
+import threading
+import traceback
+from collections.abc import Callable, Generator
+from types import TracebackType
+from typing import Any, TextIO, cast
 
 from leadhand.domain.errors import LeadhandError
 
@@ -28,6 +31,57 @@ LONGEST_LINE = 300
 class _Streams:
     out: TextIO | None = None
     kept = False
+    err: StandardError | None = None
+
+
+class StandardError:
+    """Stands for stderr on a terminal: while a view draws there, whole lines go through the view.
+
+    A tool, or ``logging.basicConfig``, may keep hold of ``sys.stderr`` long before anything is drawn.
+    """
+
+    def __init__(self, terminal: TextIO) -> None:
+        self.terminal = terminal
+        self._tell: Callable[[str], None] | None = None
+        self._begun = ""
+        self._lock = threading.RLock()
+
+    def write(self, text: str) -> int:
+        with self._lock:
+            tell = self._tell
+            if tell is None:
+                return self.terminal.write(text)
+            *lines, self._begun = (self._begun + text).split("\n")
+        for line in lines:
+            tell(line)
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.terminal, name)
+
+    @contextlib.contextmanager
+    def told_by(self, tell: Callable[[str], None]) -> Generator[None]:
+        """Have lines told in this way for as long as it lasts; the end of one that was only begun comes last."""
+        self._tell = tell
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._tell, begun, self._begun = None, self._begun, ""
+            if begun:
+                say(begun)
+
+
+@contextlib.contextmanager
+def lines_told_by(tell: Callable[[str], None]) -> Generator[None]:
+    """Have what is written to stderr told in this way, where stderr is a terminal and ours."""
+    with _Streams.err.told_by(tell) if _Streams.err is not None else contextlib.nullcontext():
+        yield
+
+
+def terminal() -> TextIO:
+    """Where views draw: stderr itself."""
+    return _Streams.err.terminal if _Streams.err is not None else sys.stderr
 
 
 class OutputClosed(Exception):
@@ -37,18 +91,21 @@ class OutputClosed(Exception):
 @contextlib.contextmanager
 def own_stdout() -> Generator[None]:
     """Keep stdout for :func:`write`; what tools print meanwhile, and the programs they start, goes to stderr."""
-    before = (_Streams.out, _Streams.kept)
+    before = (_Streams.out, _Streams.kept, _Streams.err)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Half of a pair of surrogates, or a terminal that knows fewer letters, is no reason to fail.
             stream.reconfigure(errors="backslashreplace")
     with contextlib.ExitStack() as stack:
         _Streams.out, _Streams.kept = stack.enter_context(_own_descriptor(sys.stdout)), True
+        if animated():
+            _Streams.err = StandardError(sys.stderr)
+            stack.enter_context(contextlib.redirect_stderr(cast("TextIO", _Streams.err)))
         stack.enter_context(contextlib.redirect_stdout(sys.stderr))
         try:
             yield
         finally:
-            _Streams.out, _Streams.kept = before
+            _Streams.out, _Streams.kept, _Streams.err = before
 
 
 @contextlib.contextmanager
@@ -132,25 +189,46 @@ def say(text: str = "") -> None:
         sys.stderr.flush()
 
 
+def say_at_once(line: str) -> None:
+    """Write a line to stderr past every buffer and lock: from a handler of signals, before the process ends."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.write(sys.stderr.fileno(), f"{clean(line)}\n".encode(errors="backslashreplace"))
+
+
 class _Told(logging.Handler):
-    """Says what the library warns of."""
+    """Says what the library warns of; and what tools raised, with the traceback, when it is told that too."""
 
     def emit(self, record: logging.LogRecord) -> None:
         say(shortened(f"{record.levelname.capitalize()}: {record.getMessage()}", LONGEST_LINE))
+        if record.exc_info:
+            kind, error, trace = record.exc_info
+            for line in "".join(traceback.format_exception(kind, error, _outside(trace))).splitlines():
+                say(line)
+
+
+def _outside(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback without the steps of ours that lead to somebody else's code; whole, where it never gets there."""
+    at = trace
+    while at is not None and str(at.tb_frame.f_globals.get("__name__", "")).startswith("leadhand."):
+        at = at.tb_next
+    return at or trace
 
 
 @contextlib.contextmanager
-def told_warnings() -> Generator[None]:
-    """Have warnings of the library said in a line each, and not in Python's own way."""
-    logger = logging.getLogger("leadhand")
-    handler = _Told(logging.WARNING)
-    propagate, logger.propagate = logger.propagate, False
+def told_warnings(*, debug: bool = False) -> Generator[None]:
+    """Have warnings of the library said in a line each, and not in Python's own way; ``debug``: what tools raise."""
+    logger, tools = logging.getLogger("leadhand"), logging.getLogger("leadhand.tools")
+    handler = _Told(logging.DEBUG if debug else logging.WARNING)
+    propagate, logger.propagate, level = logger.propagate, False, tools.level
     logger.addHandler(handler)
+    if debug:
+        tools.setLevel(logging.DEBUG)
     try:
         yield
     finally:
         logger.removeHandler(handler)
         logger.propagate = propagate
+        tools.setLevel(level)
 
 
 def complain(what: str, how: str) -> None:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
-from collections.abc import Generator, Iterator
-from typing import Any
 
 from leadhand.api import Leadhand
+from leadhand.cli.collecting import seldom
 from leadhand.cli.console import (
     OutputClosed,
     animated,
@@ -23,8 +20,11 @@ from leadhand.cli.console import (
 )
 from leadhand.cli.exit_codes import Exit, exit_code
 from leadhand.cli.lines import Lines, View, view
+from leadhand.cli.losses import losses
 from leadhand.cli.options import Output, Place
-from leadhand.cli.telling import answer_text, asked_lines, closing, event_line, say_lines
+from leadhand.cli.parking import Parking
+from leadhand.cli.standstill import noticed
+from leadhand.cli.telling import answer_text, asked_lines, closing, event_line, say_lines, say_table
 from leadhand.domain.errors import LeadhandError
 from leadhand.domain.events import Entry
 from leadhand.domain.run import RunStatus
@@ -82,7 +82,9 @@ async def carry_through(lead: Leadhand, run: Run, shown: View, *, output: Output
     On a terminal it asks for the approvals the run waits for. ``resume`` is the command that takes the run up again.
     Raises OutputClosed when nobody reads stdout any more: the run is parked then.
     """
-    feed = Feed((await lead.runtime()).store, run.run_id, shown, stream=output.stream_json, seen=run.state.seq)
+    store = (await lead.runtime()).store
+    feed = Feed(store, run.run_id, shown, stream=output.stream_json, seen=run.state.seq)
+    say_table(iter(await losses(store, run.state)))
     try:
         state = await _drive(lead, run, feed, shown, resume)
     except LeadhandError:
@@ -105,8 +107,9 @@ async def carry_through(lead: Leadhand, run: Run, shown: View, *, output: Output
 
 async def _drive(lead: Leadhand, run: Run, feed: Feed, shown: View, resume: str) -> RunState:
     """Drive a run until it rests, with everything shown and written that happened until then."""
-    store = (await lead.runtime()).store
-    with shown.shown(), _Parking(run, shown, resume).on_signals():
+    runtime = await lead.runtime()
+    store = runtime.store
+    with seldom(), shown.shown(), Parking(run, shown, resume).on_signals(), noticed(runtime.toolbox, shown.tell):
         reading = asyncio.ensure_future(feed.read())
         resting = asyncio.ensure_future(run.wait())
         try:
@@ -170,45 +173,3 @@ async def print_outcome(run: Run, state: RunState, output: Output) -> None:
         write(("\n" if apart else "") + answer_text(state.finished.answer, state.finished.sources, run_id=state.run_id))
         if apart:
             say()
-
-
-class _Parking:
-    """The first signal parks the run, the second leaves at once: the run is durable either way."""
-
-    def __init__(self, run: Run, shown: View, resume: str) -> None:
-        self._run = run
-        self._view = shown
-        self._resume = resume
-        self._pausing: asyncio.Task[None] | None = None
-
-    @contextlib.contextmanager
-    def on_signals(self) -> Generator[None]:
-        """Handle signals in this way for as long as it lasts."""
-        loop = asyncio.get_running_loop()
-        with contextlib.ExitStack() as stack:
-            for number in _signals():
-                before = signal.getsignal(number)
-                loop.add_signal_handler(number, self._signalled)
-                stack.callback(_put_back, loop, number, before)
-            yield
-
-    def _signalled(self) -> None:
-        if self._pausing is None:
-            self._view.tell("Parking the run. Once more leaves at once.")
-            self._pausing = asyncio.ensure_future(self._run.pause("interrupted"))
-            return
-        self._view.hide()
-        say(f"Left at once. Resume with: {self._resume}")
-        os._exit(Exit.INTERRUPTED)
-
-
-def _signals() -> Iterator[signal.Signals]:
-    yield signal.SIGINT
-    yield signal.SIGTERM
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup means: go on without a terminal
-        yield signal.SIGHUP
-
-
-def _put_back(loop: asyncio.AbstractEventLoop, number: signal.Signals, before: Any) -> None:
-    loop.remove_signal_handler(number)
-    signal.signal(number, before)

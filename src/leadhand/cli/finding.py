@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from leadhand.api import Leadhand
 from leadhand.cli.console import say
 from leadhand.cli.options import Place
+from leadhand.cli.telling import tools_of
 from leadhand.domain.errors import NoSuchRun, UsageError
 from leadhand.domain.events import RunStarted
 from leadhand.domain.listing import RunListing
@@ -13,6 +16,8 @@ from leadhand.ports import ContextStore
 from leadhand.project.listings import PAGE, all_runs
 
 SHOWN = 3
+MENTIONED = "left_behind.txt"
+"""In the directory of a run: the epoch whose end was mentioned."""
 
 
 async def find_run(store: ContextStore, given: str) -> RunListing:
@@ -37,16 +42,41 @@ async def find_run(store: ContextStore, given: str) -> RunListing:
     return found[0]
 
 
-async def mention_orphans(lead: Leadhand, place: Place) -> None:
-    """Say on stderr that runs were left behind by processes that died, if there are any."""
-    store = (await lead.runtime()).store
-    orphans = [listing for listing in await store.runs(status=RunStatus.RUNNING, limit=PAGE) if listing.orphan]
-    if len(orphans) == 1:
-        resume = place.command("runs", "resume", orphans[0].run_id)
-        say(f"1 run was left behind by a process that died: {resume}")
-    elif orphans:
-        resume = place.command("runs", "resume", "--all")
-        say(f"{len(orphans)} runs were left behind by processes that died: {resume}")
+async def mention_orphans(lead: Leadhand, place: Place, *, again: bool = True) -> None:
+    """Say on stderr that runs were left behind by processes that died, and what goes on with them, if there are any.
+
+    ``again`` is false where each is worth one mention only: the home remembers it.
+    """
+    runtime = await lead.runtime()
+    orphans = [each for each in await runtime.store.runs(status=RunStatus.RUNNING, limit=PAGE) if each.orphan]
+    new = [each for each in orphans if _note(runtime.settings.home, each) or again]
+    if not new:
+        return
+    lines = [
+        place.command("runs", "resume", each.run_id, tools=tools_of(await definition_of(runtime.store, each.run_id)))
+        for each in new[:SHOWN]
+    ]
+    if len(new) == 1:
+        say(f"1 run was left behind by a process that died: {lines[0]}")
+        return
+    say(f"{len(new)} runs were left behind by processes that died:")
+    for line in lines:
+        say(f"  {line}")
+    if len(new) > SHOWN:
+        say(f"  and {len(new) - SHOWN} more: {place.command('runs', 'list', '--status', RunStatus.RUNNING.value)}")
+
+
+def _note(home: Path, orphan: RunListing) -> bool:
+    """Remember that a run was mentioned as left behind; whether that is new, as far as can be remembered."""
+    note, now = home / "runs" / orphan.run_id / MENTIONED, str(orphan.epoch)
+    try:
+        if note.is_file() and note.read_text() == now:
+            return False
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(now)
+    except OSError:  # a home that can only be read
+        pass
+    return True
 
 
 async def definition_of(store: ContextStore, run_id: str) -> RunDefinition:

@@ -6,7 +6,6 @@ Drawing looks at a dozen subtasks, however many there are. Only imported when st
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from leadhand.cli.console import clean, one_line
+from leadhand.cli.console import clean, lines_told_by, one_line, terminal
 from leadhand.cli.progress import Lane, Progress, Step
 from leadhand.cli.words import count, duration, money
 from leadhand.domain.events import AttemptScheduled, Entry
@@ -51,11 +50,18 @@ STEP_STATUS = {
 }
 
 
+class _Terminal(Console):
+    """Never hides the cursor: a process that is killed could not show it again."""
+
+    def show_cursor(self, show: bool = True) -> bool:
+        return False
+
+
 class Lanes:
     """Draws a run while it runs; what it draws is gone when it is over, what it told stays."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
+        self._console = console or _Terminal(file=terminal(), highlight=False, markup=False, emoji=False)
         self._progress = Progress()
         self._draft: deque[str] = deque()
         self._draft_of = ""
@@ -63,7 +69,17 @@ class Lanes:
 
     @contextmanager
     def shown(self) -> Generator[None]:
-        with Live(console=self._console, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
+        with (
+            Live(
+                console=self._console,
+                auto_refresh=False,
+                transient=True,
+                vertical_overflow="crop",
+                redirect_stdout=False,
+                redirect_stderr=False,
+            ) as live,
+            lines_told_by(self.tell),
+        ):
             self._live = live
             drawing = asyncio.get_running_loop().create_task(self._draw(live))
             try:

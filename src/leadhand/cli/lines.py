@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
 from leadhand.cli.console import cut, say
-from leadhand.cli.progress import Progress
-from leadhand.domain.events import Entry
+from leadhand.cli.progress import Progress, Step
+from leadhand.domain.events import AttemptStarted, Entry
+from leadhand.domain.ids import assignment_of
 
 
 class View(Protocol):
@@ -41,6 +42,7 @@ class Lines:
 
     def __init__(self) -> None:
         self._progress = Progress()
+        self._held: dict[str, Step] = {}
 
     @contextmanager
     def shown(self) -> Generator[None]:
@@ -48,8 +50,26 @@ class Lines:
 
     def take(self, entry: Entry, *, new: bool) -> None:
         step = self._progress.take(entry)
-        if new and step is not None:
-            say(cut(str(step)))
+        if new:
+            for each in self._in_order(entry, step):
+                say(cut(str(each)))
+
+    def _in_order(self, entry: Entry, step: Step | None) -> Iterator[Step]:
+        """A start comes after the end that made room for it: the log may have settled that end only later."""
+        attempt = getattr(entry.event, "attempt", "")
+        key = assignment_of(attempt) if attempt else ""
+        definition = self._progress.definition
+        crowded = definition is not None and self._progress.running > definition.limits.max_workers
+        if crowded and step is not None and isinstance(entry.event, AttemptStarted):
+            self._held[key] = step
+            return
+        if step is not None and key in self._held:
+            yield self._held.pop(key)
+        if step is not None:
+            yield step
+        if not crowded:
+            yield from self._held.values()
+            self._held.clear()
 
     def write_draft(self, run_id: str, attempt: str, piece: str) -> None:
         pass

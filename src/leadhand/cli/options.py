@@ -95,6 +95,10 @@ class LimitFlags:
     """Allow a model whose price is not known, although the budget cannot bind it."""
     timeout: float = 1_800.0
     """Seconds at most."""
+    max_requests: int | None = None
+    """Model calls at most (no limit, unless given)."""
+    max_tokens: int | None = None
+    """Tokens of all model calls together, at most (no limit, unless given)."""
     approval_timeout: float | None = None
     """Seconds that a question to a person stands; then silence is a no (for ever, unless given)."""
     max_output_tokens: int = 2_000
@@ -107,6 +111,8 @@ class LimitFlags:
         _between("--batch-size", self.batch_size, 1, 1_000_000)
         _between("--budget", self.budget, 0, 1_000_000)
         _between("--timeout", self.timeout, 0.001, YEAR_S)
+        _between("--max-requests", self.max_requests, 1, 1_000_000_000)
+        _between("--max-tokens", self.max_tokens, 1, 1_000_000_000_000)
         _between("--approval-timeout", self.approval_timeout, 0.001, YEAR_S)
         _between("--max-output-tokens", self.max_output_tokens, 16, 1_000_000)
 

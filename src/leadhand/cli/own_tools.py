@@ -15,6 +15,8 @@ from typing import Any
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.tools.decorator import Tool
 
+HOW = "Name a file that ends in .py, or a module."
+
 
 def all_tools(named: Iterable[str]) -> list[Tool[..., Any]]:
     """The tools that ship, and those of every file or module named.
@@ -53,9 +55,11 @@ def is_file(name: str) -> bool:
 
 def _module_of_file(name: str) -> ModuleType:
     path = Path(name).expanduser().resolve()
+    if path.is_dir():
+        raise UsageError(f"{name} is a directory", HOW)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if not path.is_file() or spec is None or spec.loader is None:
-        raise UsageError(f"there is no Python file {name}", "Name a file that ends in .py, or a module.")
+        raise UsageError(f"there is no Python file {name}", HOW)
     known = sys.modules.get(path.stem)
     if known is not None:
         if getattr(known, "__file__", None) == str(path):
@@ -75,6 +79,8 @@ def _module_of_file(name: str) -> ModuleType:
 
 
 def _module(name: str) -> ModuleType:
+    if not all(part.isidentifier() for part in name.split(".")):  # such as . or .. or my-tools
+        raise UsageError(f"{name!r} names no Python file and no module", HOW)
     with _importing(name, Path.cwd()):
         try:
             return importlib.import_module(name)

@@ -63,6 +63,8 @@ def parse(arguments: Sequence[str]) -> tuple[Any, tuple[Any, ...], dict[str, Any
 
     Raises UsageError that says what is wrong with them.
     """
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     try:
         words = [_DASH if word == "-" else word for word in arguments]
         function, bound, _ = build().parse_args(words, exit_on_error=False, print_error=False, verbose=False)

@@ -66,6 +66,7 @@ class Progress:
     failed: int = 0
     tokens: int = 0
     nanousd: int = 0
+    resting: bool = False
     lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
     waiting: int = 0
     retrying: int = 0
@@ -142,21 +143,26 @@ class Progress:
         self.definition = event.definition
         self.created_at = entry.at
 
-    def _claimed(self, entry: ev.Entry, event: ev.RunClaimed) -> Step:
+    def _claimed(self, _entry: ev.Entry, _event: ev.RunClaimed) -> Step | None:
+        left = not self.resting and bool(self.order or self.phase)
         self._clear()
-        return Step("owner", f"{event.owner} drives it now (epoch {entry.epoch})", phase=True)
+        return Step("resumed", "the process that drove it is gone; another one goes on", phase=True) if left else None
 
     def _paused(self, _entry: ev.Entry, event: ev.RunPaused) -> Step:
         self._clear()
+        self.resting = True
         return Step("parked", event.reason or "on request", phase=True)
 
     def _waits(self, _entry: ev.Entry, event: ev.RunWaiting) -> Step:
+        self.resting = True
         return Step("waits", event.reason or "for people", phase=True)
 
     def _resumed(self, _entry: ev.Entry, _event: ev.RunResumed) -> Step:
+        self.resting = False
         return Step("resumed", "goes on where it was", phase=True)
 
     def _reopened(self, _entry: ev.Entry, event: ev.RunReopened) -> Step:
+        self.resting = False
         return Step("reopen", f"{event.by} wants more of it: another answer will come", phase=True)
 
     def _again(self, _entry: ev.Entry, event: ev.RetryGranted) -> Step:
@@ -171,6 +177,7 @@ class Progress:
 
     def _finished(self, _entry: ev.Entry, _event: ev.RunFinished) -> None:
         self._clear()
+        self.resting = True
 
     def _clear(self) -> None:
         self.lanes.clear()

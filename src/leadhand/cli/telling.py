@@ -96,11 +96,14 @@ def gap_lines(gaps: Iterable[Gap], *, told: str = "") -> Iterator[str]:
             yield _entry("", gap.next_action)
 
 
-def failure_lines(state: RunState, failure: Failure) -> Iterator[str]:
-    """Why a run failed, and what a person can do about it."""
-    kind = f" ({failure.class_.value}, {failure.type})"
-    yield _entry("why", shortened(failure.message, LONGEST_WHY) + kind)
-    yield _entry("", next_action(state, failure))
+def failure_lines(state: RunState, failure: Failure, *, told: str = "") -> Iterator[str]:
+    """Why a run failed, and what a person can do about it; but for what was ``told`` already."""
+    if failure.message not in told:
+        kind = f" ({failure.class_.value}, {failure.type})"
+        yield _entry("why", shortened(failure.message, LONGEST_WHY) + kind)
+    how = next_action(state, failure)
+    if how.casefold() not in told.casefold():
+        yield _entry("", how)
 
 
 def _entry(word: str, text: str) -> str:
@@ -113,7 +116,8 @@ def closing(state: RunState, show: str) -> Iterator[str]:
     if finished is not None:
         yield from gap_lines(finished.gaps, told=finished.answer)
         if finished.failure is not None:
-            yield from failure_lines(state, finished.failure)
+            seen = any(each.failure == finished.failure for each in state.assignments.values())  # told when it failed
+            yield from failure_lines(state, finished.failure, told=finished.answer if seen else "")
     when = "in" if finished is not None else "after"
     yield f"{state.status.value} {when} {duration(active_s(state))} · {spending(state)} · {show}"
 

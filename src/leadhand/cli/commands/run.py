@@ -9,7 +9,7 @@ from leadhand.cli.console import err_is_terminal, say
 from leadhand.cli.driving import carry_through, new_view
 from leadhand.cli.options import ANSWER, ANY_MODEL, HERE, USUAL_LIMITS, LimitFlags, ModelFlags, Output, Place, open_lead
 from leadhand.cli.telling import kept_in, opening, say_table
-from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.domain.errors import UsageError
 from leadhand.domain.tool import ApprovalPolicy
 
 EXAMPLE = 'leadhand run "What is the weather in Paris?"'
@@ -52,7 +52,7 @@ async def run(
     """
     for flag, value in (("--project", project), ("--worker", worker)):
         if value is not None:
-            raise ConfigurationError(
+            raise UsageError(
                 f"{flag} is not in this release",
                 "Leave it out, and give models, limits and --tools on the command line.",
             )
@@ -80,6 +80,8 @@ async def run(
         batch_size=limits.batch_size,
         budget=limits.budget,
         timeout=limits.timeout,
+        max_requests=limits.max_requests,
+        max_tokens=limits.max_tokens,
         max_output_tokens=limits.max_output_tokens,
         allow_unknown_price=limits.allow_unknown_price,
         approve=policy,
@@ -95,7 +97,7 @@ async def run(
         if err_is_terminal():
             from leadhand.cli.finding import mention_orphans
 
-            await mention_orphans(lead, place)
+            await mention_orphans(lead, place, again=False)
         runtime = await lead.runtime()
         started = await lead.start(asked)
         say_table(

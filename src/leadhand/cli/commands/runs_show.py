@@ -121,7 +121,8 @@ def _page(state: RunState, listing: RunListing, place: Place) -> Iterator[str]:
     if gaps:
         yield from [*gaps, ""]
     if finished.failure is not None:
-        yield from [*failure_lines(state, finished.failure), ""]
+        why = list(failure_lines(state, finished.failure, told=finished.answer))
+        yield from [*why, ""] if why else []
 
 
 def _facts(state: RunState, listing: RunListing, place: Place) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from leadhand.cli.console import out_is_terminal, shortened, width, write_json, write_line
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.own_tools import all_tools
+from leadhand.tools.toolbox import Toolbox
 
 
 async def tools_list(*, tools: tuple[str, ...] = (), json: bool = False, debug: bool = False) -> int:
@@ -19,7 +20,7 @@ async def tools_list(*, tools: tuple[str, ...] = (), json: bool = False, debug: 
     debug
         Show the traceback of an error.
     """
-    specs = [tool.spec for tool in all_tools(tools)]
+    specs = Toolbox(all_tools(tools)).specs()
     if json:
         write_json([spec.model_dump(mode="json") for spec in specs])
         return Exit.ANSWERED
