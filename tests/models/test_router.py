@@ -15,7 +15,7 @@ from leadhand.models.providers import OWN_PROTOCOLS, PROVIDERS, RETIRED, instead
 from leadhand.models.pydantic_ai.client import PydanticAI
 from leadhand.models.router import ModelRouter
 from leadhand.ports import ModelError
-from leadhand.testing.model_server import ScriptedServer
+from leadhand.testing.model_server import ScriptedServer, status
 from leadhand.testing.scripted_model import ScriptedModel, says
 
 TALK = asking({"task": "compose"})
@@ -221,3 +221,21 @@ def test_cached_input_has_a_price_of_its_own() -> None:
 def test_every_default_model_has_a_known_price(model: str) -> None:
     pytest.importorskip("genai_prices")
     assert known_profile(model) is not None
+
+
+@pytest.mark.parametrize(
+    ("model", "address", "said"),
+    [
+        ("openai_compatible:m", "LEADHAND_BASE_URL", "set OPENAI_API_KEY"),
+        ("groq:m", "GROQ_BASE_URL", "set GROQ_API_KEY"),
+        ("vllm:m", "VLLM_BASE_URL", "set VLLM_API_KEY"),
+        ("ollama:m", "OLLAMA_BASE_URL", "set OPENAI_API_KEY, with openai_compatible:NAME"),
+    ],
+)
+async def test_where_a_key_is_wanted_the_variable_to_set_is_named(model: str, address: str, said: str) -> None:
+    async with ScriptedServer([status(401)]) as server:
+        router = ModelRouter(env={address: server.base_url})
+        with pytest.raises(ModelError) as caught:
+            await router.ask(asking({"task": "compose"}, model=model))
+        await router.aclose()
+    assert caught.value.failure.next_action.startswith(f"no key was sent: {said}")

@@ -163,7 +163,8 @@ class ModelRouter:
             _named(moved, provider.url_variable) if moved else provider.base_url,
             key,
             name=provider.name,
-            key_setting=provider.key_variable or "the API key",
+            key_setting=provider.key_variable
+            or f"OPENAI_API_KEY, with {ANY_SERVER}:NAME and LEADHAND_BASE_URL instead of {provider.name}:",
             ca_file=self._ca_file,
             connections=self._connections,
             first_byte_timeout_s=provider.first_byte_timeout_s,
