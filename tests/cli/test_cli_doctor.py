@@ -163,4 +163,5 @@ def test_a_run_left_behind_is_a_warning(leadhand: Any) -> None:
     result = leadhand("doctor")
 
     assert "warn  runs      1 run left behind by a process that died" in result.out
-    assert "Go on with: leadhand runs resume --all" in result.out
+    run_id = leadhand.listing()["run_id"]
+    assert f"Go on with: leadhand runs resume {run_id} --tools {leadhand.tools}" in result.out

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from leadhand import __version__
+from leadhand.cli.finding import how_to_go_on
 from leadhand.cli.options import Place
 from leadhand.cli.words import count, tilde
 from leadhand.domain.errors import LeadhandError
@@ -55,7 +56,7 @@ async def examine(place: Place) -> AsyncIterator[Finding]:
     yield home
     if home.level != "fail":
         yield _disk(set_up)
-    for finding in [each async for each in _database(set_up)]:
+    for finding in [each async for each in _database(set_up, place)]:
         yield finding
     for finding in [each async for each in _model(set_up)]:
         yield finding
@@ -85,7 +86,7 @@ def _disk(set_up: Settings) -> Finding:
     return Finding(check="disk", what=what)
 
 
-async def _database(set_up: Settings) -> AsyncIterator[Finding]:
+async def _database(set_up: Settings, place: Place) -> AsyncIterator[Finding]:
     try:
         store = await open_store(set_up.database)
     except LeadhandError as error:
@@ -109,7 +110,7 @@ async def _database(set_up: Settings) -> AsyncIterator[Finding]:
         orphans = [each for each in await store.runs(status=RunStatus.RUNNING, limit=PAGE) if each.orphan]
         if orphans:
             what = f"{count(len(orphans), 'run')} left behind by a process that died"
-            yield Finding(check="runs", level="warn", what=what, how="Go on with: leadhand runs resume --all")
+            yield Finding(check="runs", level="warn", what=what, how=await how_to_go_on(store, orphans, place))
         else:
             yield Finding(check="runs", what="none was left behind")
     except LeadhandError as error:

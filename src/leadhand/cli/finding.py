@@ -52,10 +52,7 @@ async def mention_orphans(lead: Leadhand, place: Place, *, again: bool = True) -
     new = [each for each in orphans if _note(runtime.settings.home, each) or again]
     if not new:
         return
-    lines = [
-        place.command("runs", "resume", each.run_id, tools=tools_of(await definition_of(runtime.store, each.run_id)))
-        for each in new[:SHOWN]
-    ]
+    lines = [await _resume_line(runtime.store, each.run_id, place) for each in new[:SHOWN]]
     if len(new) == 1:
         say(f"1 run was left behind by a process that died: {lines[0]}")
         return
@@ -64,6 +61,18 @@ async def mention_orphans(lead: Leadhand, place: Place, *, again: bool = True) -
         say(f"  {line}")
     if len(new) > SHOWN:
         say(f"  and {len(new) - SHOWN} more: {place.command('runs', 'list', '--status', RunStatus.RUNNING.value)}")
+
+
+async def how_to_go_on(store: ContextStore, orphans: list[RunListing], place: Place) -> str:
+    """What goes on with runs that were left behind, in a line."""
+    if len(orphans) > 1:
+        return f"See them, and what goes on with each: {place.command('runs', 'list', '--status', 'running')}"
+    return f"Go on with: {await _resume_line(store, orphans[0].run_id, place)}"
+
+
+async def _resume_line(store: ContextStore, run_id: str, place: Place) -> str:
+    """The command that goes on with a run, with the tools it was started with."""
+    return place.command("runs", "resume", run_id, tools=tools_of(await definition_of(store, run_id)))
 
 
 def _note(home: Path, orphan: RunListing) -> bool:

@@ -27,7 +27,7 @@ class Place:
     database: str | None = None
     """Keep runs in this database: a path or postgresql://… (else LEADHAND_DATABASE_URL)."""
     debug: bool = False
-    """Show the traceback of an error."""
+    """Show the traceback of an error, and of what tools raise."""
 
     def flags(self) -> list[str]:
         """These flags, as another command has to be given them to find the same runs."""
