@@ -11,7 +11,14 @@ from typing import Any
 import psycopg
 import pytest
 
-pytest.register_assert_rewrite("domain.histories", "domain.invariants", "engine.fakes", "engine.worlds")
+pytest.register_assert_rewrite(
+    "domain.histories",
+    "domain.invariants",
+    "engine.fakes",
+    "engine.worlds",
+    "leadhand.testing.store_contract",
+    "store_samples",
+)
 
 
 @pytest.fixture

@@ -1,13 +1,10 @@
-"""What the tests of stores share: rewritten assertions of the contract, and SQL past the store."""
+"""What the tests of stores share: SQL past the store."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-
-pytest.register_assert_rewrite("leadhand.testing.store_contract", "store_samples")
-
 
 Statements = Callable[..., list[tuple[object, ...]]]
 
