@@ -11,6 +11,7 @@ from engine.tools import Bench, refusal
 from engine.worlds import World, ask, plan
 from leadhand.domain.errors import FailureClass, UsageError
 from leadhand.domain.events import (
+    AttemptLost,
     RequestDeclined,
     ResultSupplied,
     RetryRequested,
@@ -211,7 +212,7 @@ async def test_a_fork_goes_on_from_the_cut_by_itself_and_leaves_the_first_run_al
     assert state.status is RunStatus.SUCCEEDED
     assert shop.asked == [1, 2, 1, 2]
     assert len(world.models.requests("plan")) == 1, "the plan was there"
-    assert state.definition.options["forked_from"] == {"run_id": "run_1", "seq": ordered}
+    assert (await world.document("fork_1"))["forked_from"] == {"run_id": "run_1", "seq": ordered}
     assert await world.entries() == entries
     assert first.status is RunStatus.PARTIAL
 
@@ -222,6 +223,8 @@ async def test_every_event_before_the_end_can_be_forked_at(open_world: Any):
     for at in range(1, state.seq):
         await fork(world.store, "run_1", at, f"fork_{at}")
         assert (await world.drive(f"fork_{at}")).finished.answer == state.finished.answer, at
+        lost = await world.events(AttemptLost, f"fork_{at}")
+        assert {event.failure.type for event in lost} <= {"interrupted"}, "nothing died"
     for at in (0, state.seq, state.seq + 5):
         with pytest.raises(UsageError, match="cannot be forked"):
             await fork(world.store, "run_1", at, "never")

@@ -59,6 +59,7 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
         "limits": limits_document(state),
         "model": definition.models.default,
         "models": definition.models.roles,
+        "forked_from": definition.options.get("forked_from"),
         "offline": definition.offline,
         "detached": definition.detached,
         "created_at": iso(state.created_at),

@@ -19,12 +19,15 @@ def lost_attempts(state: RunState) -> Iterator[do.Command]:
     scheduled are as good as new.
     """
     paused = state.status is RunStatus.PAUSED
+    forked = state.epoch == 1 and "forked_from" in state.definition.options
     for key in state.live:
         assignment = state.assignments[key]
         attempt = assignment.attempt
         if attempt is None or attempt.status is not AttemptStatus.RUNNING:
             continue
-        if paused:
+        if forked:
+            failure = _lost("the run was forked while it was under way", INTERRUPTED)
+        elif paused:
             failure = _lost("the run was paused while it was under way", INTERRUPTED)
         else:
             failure = _lost(f"the process that ran it ({attempt.host}) is gone", "process_died")
