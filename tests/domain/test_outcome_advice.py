@@ -73,9 +73,9 @@ def test_what_ran_out_of_time_names_the_time_limit_and_no_other() -> None:
     ("limits", "action"),
     [
         ({"max_requests": None, "max_tokens": None}, "raise --budget (it was 0.000004), and ask again"),
-        ({"max_requests": 1}, "raise max_requests (it was 1), and ask again"),
-        ({"budget_nanousd": None, "max_requests": None}, "raise max_tokens (it was 40,000), and ask again"),
-        ({"max_requests": None}, "raise --budget (it was 0.000004) or max_tokens (it was 40,000), and ask again"),
+        ({"max_requests": 1}, "raise --max-requests (it was 1), and ask again"),
+        ({"budget_nanousd": None, "max_requests": None}, "raise --max-tokens (it was 40,000), and ask again"),
+        ({"max_requests": None}, "raise --budget (it was 0.000004) or --max-tokens (it was 40,000), and ask again"),
     ],
 )
 def test_a_spent_allowance_names_the_limits_that_may_have_bound(limits: dict[str, Any], action: str) -> None:

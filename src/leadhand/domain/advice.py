@@ -47,10 +47,10 @@ def _more_allowance(state: RunState) -> str:
     """Names the limits that a model call may have met, and no others."""
     limits, held_back = state.definition.limits, state.definition.held_back
     if limits.max_requests is not None and state.spent.requests >= limits.max_requests - held_back.requests:
-        return f"raise max_requests (it was {limits.max_requests:,}), and ask again"
+        return f"raise --max-requests (it was {limits.max_requests:,}), and ask again"
     named = [
         *([] if limits.budget_nanousd is None else [f"--budget (it was {_dollars(limits.budget_nanousd)})"]),
-        *([] if limits.max_tokens is None else [f"max_tokens (it was {limits.max_tokens:,})"]),
+        *([] if limits.max_tokens is None else [f"--max-tokens (it was {limits.max_tokens:,})"]),
     ]
     if len(named) > 1 and state.spent.requests and not state.spent.nanousd:
         named = named[1:]  # what costs nothing does not meet the budget

@@ -15,6 +15,10 @@ THREADS = 32
 _T = TypeVar("_T")
 
 
+class Ended(Exception):
+    """A tool raised what would end the process, such as SystemExit: it ends its call, and no more."""
+
+
 class Threads:
     """Runs blocking functions, at most :data:`THREADS` at once, on daemon threads.
 
@@ -27,7 +31,7 @@ class Threads:
     async def run(self, call: Callable[[], _T]) -> _T:
         """The result of ``call``. Cancelling abandons the thread: what it still returns is thrown away.
 
-        Raises what the call raises; what is no Exception, such as SystemExit, as a RuntimeError.
+        Raises what the call raises; what is no Exception, such as SystemExit, as :class:`Ended`.
         """
         async with self._free:
             loop = asyncio.get_running_loop()
@@ -54,7 +58,7 @@ def _outcome(context: contextvars.Context, call: Callable[[], _T]) -> Callable[[
     except Exception as error:
         return partial(_raise, error)
     except BaseException as error:  # such as SystemExit: it ends this call, and not the process
-        return partial(_raise, RuntimeError(f"{type(error).__name__}: {error}"))
+        return partial(_raise, Ended(type(error).__name__))
     return lambda: value
 
 

@@ -24,7 +24,7 @@ from leadhand.engine.gate import argument_faults
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import BLOT
 from leadhand.engine.slots import TimeIsUp, bounded
-from leadhand.engine.threads import Threads
+from leadhand.engine.threads import Ended, Threads
 from leadhand.ports import BoundTool, Clock, StaleAttempt, Toolbox, ToolContext, Web
 
 LOGGER = logging.getLogger("leadhand.tools")
@@ -157,7 +157,7 @@ async def _contained(call: Awaitable[Any]) -> Any:
             task.cancel()
         raise
     if task.cancelled():
-        raise RuntimeError("CancelledError: the tool was cancelled from within")
+        raise Ended("CancelledError")
     return task.result()
 
 
@@ -166,7 +166,7 @@ async def _without_exit(call: Awaitable[Any]) -> Any:
     try:
         return await call
     except SystemExit as error:
-        raise RuntimeError(f"SystemExit: {error}") from error
+        raise Ended("SystemExit") from error
 
 
 def returned_value(value: object) -> ToolReturn:
@@ -201,5 +201,7 @@ def _where(error: BaseException) -> str:
 
 
 def _words(error: BaseException) -> str:
+    if isinstance(error, Ended):
+        return str(error)
     text = str(error).strip().splitlines()
     return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__

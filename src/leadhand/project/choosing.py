@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -60,6 +61,11 @@ class NamedModels:
             self._port(model)
             assert self._router is not None
             self._router.check(model)
+
+    async def learn(self, choice: ModelChoice) -> None:
+        """Ask the models' servers how large their windows are, where nothing else says it; a second at most."""
+        names = [name for name in _names(choice) if name != "offline"]
+        await asyncio.gather(*(self._router.learn(name) for name in names if self._router is not None))
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         return await self._port(request.model).ask(request, on_text)

@@ -75,6 +75,8 @@ class Runtime:
         """
         if flow not in FLOWS:
             raise ConfigurationError(f"there is no flow {flow!r}", f"There are: {', '.join(FLOWS)}.")
+        if isinstance(self.models, NamedModels):
+            await self.models.learn(self.choice.models)
         definition = RunDefinition(
             request=request,
             flow=flow,
