@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from leadhand.cli.console import clean, one_line, out_is_terminal, say, shortened
@@ -132,9 +133,18 @@ def asked_lines(state: RunState, place: Place) -> Iterator[str]:
 
 
 def tools_of(definition: RunDefinition) -> list[str]:
-    """What ``--tools`` has to name for a run to find its tools again, as far as its log tells."""
+    """What ``--tools`` has to name for a run to find its tools again, as far as its log tells.
+
+    A file below the working directory is named from there.
+    """
     modules = dict.fromkeys(tool.import_path.rpartition(":")[0] for tool in definition.tools)
-    return [module for module in modules if module and not module.startswith(("leadhand.", "__main__"))]
+    return [_from_here(name) for name in modules if name and not name.startswith(("leadhand.", "__main__"))]
+
+
+def _from_here(module: str) -> str:
+    path = Path(module)
+    below = path.is_absolute() and path.is_relative_to(Path.cwd())
+    return str(path.relative_to(Path.cwd())) if below else module
 
 
 def spending(state: RunState) -> str:
