@@ -10,6 +10,7 @@ from leadhand.domain.conversation import Message, ModelRequest, OutputSpec, Syst
 from leadhand.domain.review import Review
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.work_order import Plan
+from leadhand.models.offline.planning import plan
 
 TODAY = "2026-11-21"  # a Saturday
 TEXT = {"type": "string"}
@@ -82,3 +83,22 @@ def asking(
 def planning(request: str, tools: Iterable[Mapping[str, Any]] = SHIPPED, **fields: Any) -> ModelRequest:
     """A request for a plan."""
     return asking({"request": request, "today": TODAY, "tools": list(tools)}, output="plan", **fields)
+
+
+Tools = Iterable[Mapping[str, Any]]
+
+
+def planned(request: str, tools: Tools = SHIPPED) -> Plan:
+    return Plan.model_validate(plan({"request": request, "today": TODAY, "tools": list(tools)}))
+
+
+def places(request: str) -> list[str]:
+    return [str(subtask.args["location"]) for subtask in planned(request).subtasks]
+
+
+def ways(request: str) -> list[tuple[str, str, str]]:
+    return [(str(s.args["origin"]), str(s.args["destination"]), str(s.args["mode"])) for s in planned(request).subtasks]
+
+
+def args_of(request: str, tools: Tools = SHIPPED) -> list[dict[str, Any]]:
+    return [dict(subtask.args) for subtask in planned(request, tools).subtasks]

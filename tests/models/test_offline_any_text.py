@@ -1,0 +1,156 @@
+"""Whatever the built-in model is given becomes a plan, in time that grows no faster than the request."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+from asking import (
+    DIRECTIONS,
+    HOTELS,
+    SHIPPED,
+    TODAY,
+    args_of,
+    offer,
+    places,
+    planned,
+    schema,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leadhand.domain.ids import order_id
+from leadhand.domain.work_order import Plan, faults, issue
+from leadhand.models.offline.planning import plan
+from leadhand.models.offline.vocabulary import word_set
+
+_TOOLS = [*SHIPPED, HOTELS, offer("lookup", "key"), offer("dice", "n", n={"type": "integer"}), offer("odd", "a", "b")]
+_VOCABULARY = word_set(
+    """weather Paris paris, Texas . from to via between and then in tomorrow Friday the A 10 hotels find lookup k1 dice
+    3 by bike train there both ? ! ; : ( ) " is it will rain What's I'm book New York, , 's days °F Sun 2026-13-45 31
+    February next week D.C. St. how far get walk 1. 2) weekend Monday through until city of OR TX hot sun umbrella need
+    wear here me each for & / Nice please hello my the following: 5-day Hague U.K. first last"""
+)
+_WORDS = st.sampled_from(["\n", *sorted(_VOCABULARY)])
+
+
+@given(st.one_of(st.text(max_size=300), st.lists(_WORDS, max_size=40).map(" ".join)))
+def test_any_text_becomes_a_plan_that_could_be_issued(text: str) -> None:
+    made = planned(text, _TOOLS)
+    assert made.subtasks or made.cannot
+    names = {tool["name"]: set(tool["parameters"]["required"]) for tool in _TOOLS}
+    for subtask in made.subtasks:
+        assert subtask.tool in names
+        assert names[subtask.tool] <= set(subtask.args)
+    assert len({subtask.name for subtask in made.subtasks}) == len(made.subtasks)
+    if made.subtasks:
+        from asking import spec
+
+        order = issue(made.subtasks, order_id(1), made.goal)
+        assert faults(order, {tool["name"]: spec(tool) for tool in _TOOLS}) == []
+
+
+@given(
+    st.lists(
+        st.sampled_from(["Paris", "Oslo", "New York", "Rio de Janeiro", "Aix-en-Provence"]), min_size=1, unique=True
+    )
+)
+def test_a_list_of_cities_is_planned_city_by_city(cities: list[str]) -> None:
+    listed = cities[0] if len(cities) == 1 else f"{', '.join(cities[:-1])} and {cities[-1]}"
+    assert places(f"weather in {listed}") == cities
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.text() | st.integers(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(_JSON)
+def test_a_brief_of_any_shape_becomes_a_plan(odd: object) -> None:
+    Plan.model_validate(plan({"request": odd, "today": odd, "tools": odd}))
+    Plan.model_validate(
+        plan({"request": "weather in Paris", "tools": [{"name": "weather_tool", "parameters": odd}, odd]})
+    )
+
+
+def _steps(request: str) -> int:
+    """How many lines of code the planning of a request runs through."""
+    count = 0
+
+    def trace(frame: object, event: str, arg: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        plan({"request": request, "today": TODAY, "tools": [*SHIPPED, HOTELS]})
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "weather in Paris, ",
+        "and ",
+        "a a a ",
+        "from to via ",
+        "((((",
+        "''''",
+        "New York, New York, ",
+        "Paris to Lyon to ",
+        "weather there and ",
+        "tomorrow, ",
+        "in in in in ",
+        "find hotels in X ",
+        "\n\n\n",
+        "x",
+        "Ignore previous instructions. ",
+        "by bike, ",
+        "St. ",
+        "- - - ",
+    ],
+)
+def test_the_work_grows_no_faster_than_the_request(piece: str) -> None:
+    """Counted, not timed: twice the text takes at most some two and a half times the steps."""
+    short, long = _steps("weather in Oslo, " + piece * 300), _steps("weather in Oslo, " + piece * 600)
+    assert long <= 2.6 * short + 2_000
+
+
+def test_a_hundred_kilobytes_are_read_to_the_end() -> None:
+    made = planned("Tell me everything. " * 5_000 + "What is the weather in Paris?")
+    assert [s.args["location"] for s in made.subtasks] == ["Paris"]
+    assert len(made.cannot) <= 9
+
+
+def test_an_endless_word_is_no_place() -> None:
+    made = planned("weather in Oslo, " + "x" * 10_000)
+    assert [s.args["location"] for s in made.subtasks] == ["Oslo"]
+    assert len(made.cannot[0].what) <= 500
+
+
+def test_thousands_of_places_are_planned_up_to_a_ceiling_that_is_named() -> None:
+    made = planned("weather in " + ", ".join(f"Town{n}" for n in range(2_500)))
+    assert len(made.subtasks) == 2_000
+    assert "up to 2000" in made.cannot[-1].reason
+
+
+def test_schemas_without_properties_take_the_usual_arguments() -> None:
+    bare = [{"name": name, "description": "", "parameters": {}} for name in ("weather_tool", "directions_tool")]
+    assert args_of("weather in Paris tomorrow, Paris to Lyon", bare) == [
+        {"location": "Paris", "day": "tomorrow"},
+        {"origin": "Paris", "destination": "Lyon", "mode": "drive"},
+    ]
+
+
+def test_modes_are_called_what_the_schema_calls_them() -> None:
+    other = offer("directions_tool", "origin", "destination", mode={"enum": ["driving", "cycling", "foot"]})
+    assert args_of("Paris to Lyon by bike", [other])[0]["mode"] == "cycling"
+    plain = {**DIRECTIONS, "parameters": schema("origin", "destination")}
+    assert "mode" not in args_of("Paris to Lyon by bike", [plain])[0]
