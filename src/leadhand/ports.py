@@ -71,6 +71,10 @@ class Dispatcher(Protocol):
         """Stop every attempt of a run, without waiting; requests in flight are closed."""
         ...
 
+    def withdraw(self, run_id: str, attempt: str) -> None:
+        """Stop one attempt, without waiting, if it is here: nobody needs it any more."""
+        ...
+
     def broken(self, run_id: str) -> asyncio.Future[None]:
         """Gets the exception when attempts of a run cannot be carried out at all: the log cannot be written to."""
         ...

@@ -209,15 +209,18 @@ class Run(Answering):
         """End the run: nothing new starts, requests in flight are closed."""
         await self._runtime.log(self.run_id).append(CancelRequested(by=user()))
 
-    async def retry(self, subtasks: Iterable[str] = (), args: dict[str, Any] | None = None) -> None:
+    async def retry(
+        self, subtasks: Iterable[str] = (), args: dict[str, Any] | None = None, *, confirmed: bool = False
+    ) -> None:
         """Have subtasks done again, by their keys (none named: every one that failed), and what waited for them.
 
-        ``args`` are other arguments for one subtask, all of them. It works while the run is driven, here or by another
+        ``args`` are other arguments for one subtask, all of them; ``confirmed``: also what did, or may have done, what
+        cannot be taken back. It works while the run is driven, here or by another
         process, and after its end: the run reopens then and goes on here in the background, unless another process
         drives it; :meth:`answer` gives the new answer. A paused run does it when it is resumed. Raises UsageError for
         what cannot be done again, ConfigurationError when it goes on here and a tool it needs is not here.
         """
-        await self._want(control.retry(by=user(), subtasks=subtasks, args=args))
+        await self._want(control.retry(by=user(), subtasks=subtasks, args=args, confirmed=confirmed))
 
     async def skip(self, subtask: str, reason: str = "") -> None:
         """Leave a subtask undone that is not under way: it is a gap of the answer. As with :meth:`retry`, any process

@@ -274,3 +274,13 @@ def test_the_usual_budget_is_told_from_one_that_was_asked_for(home: Path) -> Non
     assert Leadhand(offline=True, home=home, budget=1.0).settings.budget_given
     answer = Leadhand(offline=True, home=home, budget=0).run_sync("Weather in Paris?")
     assert answer.status is RunStatus.SUCCEEDED
+
+
+def test_a_rule_for_a_tool_that_is_not_there_is_a_slip_and_refused(tmp_path: Path) -> None:
+    lead = Leadhand(offline=True, home=tmp_path, approve_rules={"tool:weather_tol": "never"})
+    with pytest.raises(UsageError, match="names no tool of this run") as refused:
+        lead.run_sync("Weather in Paris?")
+    assert "weather_tool" in refused.value.how
+    anything = Leadhand(offline=True, home=tmp_path, approve_rules={"tool:send_*": "never"})
+    assert anything.run_sync("Weather in Paris?").status is RunStatus.SUCCEEDED
+

@@ -12,7 +12,7 @@ from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.domain.conversation import ModelRequest, ToolMessage
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import AssignmentIssued, AttemptParked, ChildAnswered
+from leadhand.domain.events import AssignmentIssued, AttemptParked, ChildAnswered, ResultSupplied
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.tools.decorator import tool
@@ -112,14 +112,45 @@ async def test_a_parent_waits_for_a_child_that_waits_for_a_person_while_a_hundre
 
 
 async def test_children_of_children_go_so_deep_and_no_deeper(open_world: Any):
-    models = FakeModels(plan(ask("a")), work=workers(a=delegates, helper=delegates))
-    world = open_world(models, [helper], limits=Limits(max_workers=1))
+    names = [f"helper_{n}" for n in range(6)]
+
+    def asks_the_next(request: ModelRequest, facts: dict[str, Any], said: list[Any]) -> Any:
+        if said:
+            return f"I am told: {said[-1].get('summary') or said[-1].get('message')}"
+        mine = facts["subtask"]["name"]
+        return calls((names[names.index(mine) + 1] if mine in names else names[0], {"what": "it"}))
+
+    tools = [tool(name=name, delegate=True)(helper.function) for name in names]
+    models = FakeModels(plan(ask("a")), work=workers(a=asks_the_next, **dict.fromkeys(names, asks_the_next)))
+    world = open_world(models, tools, limits=Limits(max_workers=1))
     state = await world.run()
 
     answers = await world.events(ChildAnswered)
     assert answers[0].content == "children go 4 deep and no deeper"
     assert len(answers) == 5
     assert state.status is RunStatus.SUCCEEDED
+
+
+async def test_a_child_may_not_have_done_what_it_was_asked_to_do_itself(open_world: Any):
+    models = FakeModels(plan(ask("a")), work=workers(a=delegates, helper=delegates))
+    world = open_world(models, [helper, Bench().look])
+    state = await world.run()
+
+    assert "there is no tool helper; there are: look" in state.subtasks["wo-001.0"].data.summary
+    assert len(await world.events(ChildAnswered)) == 1
+
+
+async def test_a_person_s_word_on_a_parent_closes_its_children_and_withdraws_their_questions(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a")), work=workers(a=delegates, helper=lambda *_: calls(("send", {"amount": 5}))))
+    world = open_world(models, [bench.send(), helper])
+    assert (await world.run()).status is RunStatus.WAITING
+    await world.append("run_1", ResultSupplied(by="me", subtask="wo-001.0", summary="by hand"))
+    state = await world.take_over("run_1")
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert [asked.status for asked in state.approvals.values()] == ["denied"]
+    assert bench.made == []
 
 
 @pytest.mark.parametrize("cut", range(6, 30, 2))

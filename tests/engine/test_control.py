@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from leadhand.domain.events import (
 )
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
+from leadhand.domain.tool import ToolReturn
 from leadhand.engine.forking import done_after, fork
 from leadhand.tools.decorator import tool
 
@@ -43,8 +45,6 @@ class Shop:
             self.asked.append(n)
             if n not in self.works:
                 raise refusal("closed", FailureClass.UNAVAILABLE)
-            from leadhand.domain.tool import ToolReturn
-
             return ToolReturn(raw=n, summary=f"got {n}")
 
         return shop
@@ -175,8 +175,6 @@ async def test_what_cannot_be_granted_is_declined_with_the_reason_and_changes_no
 
 
 async def test_a_retry_while_others_work_goes_as_soon_as_their_order_is_over(open_world: Any):
-    import asyncio
-
     shop, gate = Shop(), asyncio.Event()
 
     @tool
@@ -240,3 +238,62 @@ async def test_what_cannot_be_taken_back_after_the_cut_is_listed(open_world: Any
 
     assert [(done.seq, done.tool, done.args) for done in done_after(entries, 1)] == [(began, "send", {"amount": 5})]
     assert done_after(entries, began) == []
+
+
+async def test_what_may_have_been_done_is_done_again_only_if_that_is_confirmed(open_world: Any):
+    bench = Bench()
+    tool_ = bench.hanging(effect="once", approval="auto", timeout=0.02)
+    world = open_world(FakeModels(plan(ask("pay", "hanging"), ask("a", "look", n=1))), [tool_, bench.look])
+    assert (await world.run()).status is RunStatus.WAITING
+    await world.append("run_1", SkipRequested(by="me", subtask="wo-001.0", reason="never mind"))
+    await world.store.claim("run_1")
+    left = await world.drive("run_1")
+    assert "it may have happened" in left.finished.gaps[0].reason
+
+    for asked in (RetryRequested(by="me"), RetryRequested(by="me", subtasks=("wo-001.0",))):
+        await wish(world, asked)
+        await world.store.release("run_1", (await world.store.run("run_1")).epoch)
+    assert bench.counts["hanging"] == 1
+    assert all("may have done" in event.reason for event in await world.events(RequestDeclined))
+    await wish(world, RetryRequested(by="me", confirmed=True))
+    assert bench.counts["hanging"] == 2
+
+
+async def test_a_subtask_that_waits_for_a_place_can_be_left_out_or_supplied(open_world: Any):
+    gate = asyncio.Event()
+    made: list[int] = []
+
+    @tool
+    async def slow(n: int) -> Any:
+        """Take long."""
+        made.append(n)
+        await gate.wait()
+        return ToolReturn(raw=n, summary=f"slow {n}")
+
+    models = FakeModels(plan(*(ask(f"s{n}", "slow", n=n) for n in range(3))))
+    world = open_world(models, [slow], limits=Limits(max_workers=1))
+    run_id = await world.start()
+    driving = world.driving(run_id)
+    await world.until(lambda state: made)
+    await world.append(
+        run_id,
+        SkipRequested(by="me", subtask="wo-001.1"),
+        ResultSupplied(by="me", subtask="wo-001.2", summary="I know it"),
+    )
+    await world.until(lambda state: state.subtasks["wo-001.2"].by)
+    gate.set()
+    state = await driving
+
+    assert made == [0]
+    assert state.status is RunStatus.PARTIAL
+    assert "I know it" in state.finished.answer
+
+
+async def test_a_call_that_did_not_happen_is_not_listed_before_a_fork(open_world: Any):
+    bench = Bench()
+    tool_ = bench.hanging(effect="once", approval="auto", timeout=0.02)
+    world = open_world(FakeModels(plan(ask("pay", "hanging"))), [tool_])
+    await world.run()
+    assert len(done_after(await world.entries(), 1)) == 1
+    await world.says(happened=False)
+    assert done_after(await world.entries(), 1) == []

@@ -55,6 +55,11 @@ class LocalDispatcher:
         for task in self._tasks.get(run_id, ()):
             task.cancel()
 
+    def withdraw(self, run_id: str, attempt: str) -> None:
+        for task in self._tasks.get(run_id, ()):
+            if task.get_name() == attempt:
+                task.cancel()
+
     async def aclose(self) -> None:
         tasks = [task for tasks in self._tasks.values() for task in tasks]
         for task in tasks:

@@ -8,6 +8,7 @@ from typing import Any
 from . import commands as do
 from . import events as ev
 from .assignment import Assignment, OpenCall, Role
+from .ids import assignment_of
 from .state import AssignmentState, RunState
 from .work_order import Subtask
 
@@ -40,6 +41,25 @@ def answer_of(state: RunState, call_id: str) -> ev.ChildAnswered:
         return ev.ChildAnswered(call_id=call_id, ok=True, content=child.result.data.summary)
     message = child.failure.message if child.failure is not None else "it came to nothing"
     return ev.ChildAnswered(call_id=call_id, ok=False, content=message)
+
+
+def descendants(state: RunState, key: str) -> list[str]:
+    """The assignments that were asked for by attempts at ``key``, and by attempts at those, and so on."""
+    found: list[str] = []
+    for name, assignment in state.assignments.items():  # in order: parents come before their children
+        parent = assignment.assignment.parent
+        if parent is not None and assignment_of(parent) in (key, *found):
+            found.append(name)
+    return found
+
+
+def above(state: RunState, assignment: Assignment) -> set[str]:
+    """The tools by which this child and those above it were asked for: it may not ask for itself again."""
+    names: set[str] = set()
+    while assignment.parent is not None:
+        names.add(assignment.options["child"]["name"])
+        assignment = state.assignments[assignment_of(assignment.parent)].assignment
+    return names
 
 
 def subtask_of(assignment: Assignment) -> Subtask | None:

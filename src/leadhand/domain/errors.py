@@ -66,6 +66,8 @@ NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.UNAVAILABLE, "unknown_tool"): "bring the tool along: --tools FILE, or Leadhand(tools=[…])",
     (FailureClass.UNAVAILABLE, "internal"): "report it: this is a defect of Leadhand's, and not of the request",
     (FailureClass.REJECTED, "cancelled"): "ask again",
+    (FailureClass.REJECTED, "skipped"): "leadhand runs retry has it done, leadhand runs supply takes its result",
+    (FailureClass.INVALID, "child_failed"): "ask for it in another way, or without another worker",
     (FailureClass.REJECTED, "run_ended"): "ask again",
     (FailureClass.REJECTED, "denied"): "say yes to the call, or ask for something else",
     (FailureClass.EXHAUSTED, "time"): "raise --timeout, and ask again",

@@ -65,9 +65,11 @@ def given_up(cause: str) -> Failure:
     )
 
 
-def left_undone(by: str, reason: str) -> Failure:
-    """A person left a subtask undone."""
+def left_undone(by: str, reason: str, doubted: str = "") -> Failure:
+    """A person left a subtask undone; ``doubted`` names a ``once`` tool of it that had begun and may have acted."""
     said = f"{by} left it undone" + (f": {reason}" if reason else "")
+    if doubted:
+        said += f"; {doubted} had begun and its end was not seen: it may have happened"
     return Failure.model_validate({"message": said, "type": "skipped", "class": "rejected"})
 
 

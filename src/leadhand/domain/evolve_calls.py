@@ -137,7 +137,8 @@ def effect_answered(state: RunState, _entry: ev.Entry, event: ev.EffectAnswered)
             call for call in assignment.calls if not (isinstance(call, ToolEvidence) and call.call_id == call_id)
         )
         if event.happened:
-            said = event.summary or f"{event.by or 'a person'} says that it happened"
+            called = ", ".join(f"{name}={value!r}" for name, value in doubted.args.items())
+            said = event.summary or f"{doubted.tool}({called}): {event.by or 'a person'} says that it happened"
             person = ToolEvidence(**doubted._asdict(), ok=True, summary=said, raw=event.raw, by=event.by or "a person")
             kept = (*kept, person)
         begun = tuple(call for call in assignment.begun if call.call_id != call_id)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from . import events as ev
 from .approval import ApprovalStatus
+from .children import descendants
 from .errors import Failure, FailureClass
 from .evidence import given_up, left_undone
 from .ids import assignment_of, event_id
 from .lifecycle import SETTLED_SUBTASK, SubtaskStatus
 from .review import Decision, Verdict
 from .state import Again, OrderState, RunState, SubtaskState
+from .tool import Effect
 
 
 def order_issued(state: RunState, entry: ev.Entry, event: ev.WorkOrderIssued) -> None:
@@ -86,26 +88,25 @@ def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> Non
     for place in (state.ready, state.doomed, state.awaited):
         place.pop(key, None)
     failure, verdict = None, Verdict(subtask=key, verdict=Decision.ACCEPT, reason=f"supplied by {event.by}")
-    if event.data is None:
-        failure = left_undone(event.by, event.reason)
-        verdict = Verdict(subtask=key, verdict=Decision.DROP, reason=failure.message)
     assignment = state.assignments.get(key)
+    acted = subtask.acted
     if assignment is not None and not assignment.closed:
-        state.parked.pop(key, None)
-        state.assignments[key] = assignment._replace(
-            attempt=None, calls=(), begun=(), ok=event.data is not None, failure=failure
-        )
+        acted = acted or any(call.effect is Effect.ONCE for call in (*assignment.evidence, *assignment.begun))
         order = state.orders[subtask.order]
         state.orders[subtask.order] = order._replace(running=order.running - 1)
-        for asked in list(state.approvals.values()):
-            if asked.status is ApprovalStatus.PENDING and assignment_of(asked.attempt) == key:
-                state.approvals[asked.approval_id] = asked.evolve(status=ApprovalStatus.DENIED, by=event.by)
+    if event.data is None:
+        doubted = assignment.doubts[0].tool if assignment is not None and assignment.doubts else ""
+        failure = left_undone(event.by, event.reason, doubted)
+        verdict = Verdict(subtask=key, verdict=Decision.DROP, reason=failure.message)
+    for name in (key, *descendants(state, key)):
+        _close(state, name, event)
     state.subtasks[key] = subtask._replace(
         status=SubtaskStatus.DROPPED if event.data is None else SubtaskStatus.COMPLETED,
         data=event.data,
         failure=failure,
         verdict=verdict,
         by=event.by,
+        acted=acted,
         event_ids=(*subtask.event_ids, event_id(entry.seq)),
     )
     if was not in SETTLED_SUBTASK:
@@ -116,6 +117,22 @@ def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> Non
             _await(state, dependent)
         for dependent in blocked_by(state, {key}):
             state.again[dependent] = Again(by=event.by)
+
+
+def _close(state: RunState, name: str, event: ev.SubtaskResolved) -> None:
+    """End an assignment that nobody needs any more: its questions are withdrawn, its attempt holds nothing."""
+    assignment = state.assignments.get(name)
+    if assignment is None or assignment.closed:
+        return
+    for place in (state.live, state.parked, state.unsettled, state.retrying):
+        place.pop(name, None)
+    failure = None if event.data is not None else left_undone(event.by, event.reason)
+    state.assignments[name] = assignment._replace(
+        attempt=None, calls=(), begun=(), ok=event.data is not None, failure=failure
+    )
+    for asked in list(state.approvals.values()):
+        if asked.status is ApprovalStatus.PENDING and assignment_of(asked.attempt) == name:
+            state.approvals[asked.approval_id] = asked.evolve(status=ApprovalStatus.DENIED, by=event.by)
 
 
 def _is_of(wish: object, key: str) -> bool:

@@ -50,7 +50,9 @@ SUBTASK: dict[SubtaskStatus, frozenset[SubtaskStatus]] = {
     SubtaskStatus.PENDING: frozenset(
         {SubtaskStatus.RUNNING, SubtaskStatus.COMPLETED, SubtaskStatus.FAILED, SubtaskStatus.DROPPED}
     ),
-    SubtaskStatus.RUNNING: frozenset({SubtaskStatus.WAITING, SubtaskStatus.COMPLETED, SubtaskStatus.FAILED}),
+    SubtaskStatus.RUNNING: frozenset(
+        {SubtaskStatus.WAITING, SubtaskStatus.COMPLETED, SubtaskStatus.FAILED, SubtaskStatus.DROPPED}
+    ),
     SubtaskStatus.WAITING: frozenset(
         {SubtaskStatus.RUNNING, SubtaskStatus.COMPLETED, SubtaskStatus.FAILED, SubtaskStatus.DROPPED}
     ),

@@ -13,10 +13,10 @@ from functools import partial
 
 from leadhand.domain import commands as do
 from leadhand.domain.approval import ApprovalStatus
-from leadhand.domain.children import subtask_of
+from leadhand.domain.children import descendants, subtask_of
 from leadhand.domain.decisions import decide, due, standstill
 from leadhand.domain.errors import Failure, FailureClass, Fenced
-from leadhand.domain.events import AnyEvent, AssignmentIssued, AttemptScheduled, Entry, RunResumed
+from leadhand.domain.events import AnyEvent, AssignmentIssued, AttemptScheduled, Entry, RunResumed, SubtaskResolved
 from leadhand.domain.evolve import fold
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.lifecycle import AttemptStatus
@@ -169,7 +169,11 @@ class Controller:
         """Fold what was committed, and act on it."""
         if not entries:
             return
-        self._state = fold(self._state, entries)
+        before = self._state
+        self._state = fold(before, entries)
+        for entry in entries:
+            if isinstance(entry.event, SubtaskResolved):
+                self._withdraw(before, entry.event.subtask)
         if self._state.epoch != self._epoch:
             raise Fenced(
                 f"run {self._state.run_id} was taken over by {self._state.owner}",
@@ -185,6 +189,13 @@ class Controller:
             )
         if self._on_state is not None:
             self._on_state(self._state)
+
+    def _withdraw(self, before: RunState, key: str) -> None:
+        """Stop what a person's word has made needless."""
+        for name in (key, *descendants(before, key)):
+            assignment = before.assignments.get(name)
+            if assignment is not None and assignment.attempt is not None:
+                self._dispatcher.withdraw(before.run_id, assignment.attempt.attempt)
 
     def _start(self, assignments: Iterable[str]) -> None:
         """Have every attempt that is scheduled and not yet begun carried out, once."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from leadhand.domain.approval import EFFECT
 from leadhand.domain.errors import UsageError
 from leadhand.domain.events import (
     AnyEvent,
     CancelRequested,
+    EffectAnswered,
     Entry,
     PauseRequested,
     ResumeRequested,
@@ -56,8 +58,16 @@ async def fork(store: ContextStore, run_id: str, at: int, new_id: str) -> None:
 
 def done_after(entries: Sequence[Entry], at: int) -> list[Done]:
     """What a run did to the world after ``at`` that cannot be taken back, in order."""
+    not_done = {
+        entry.event.approval_id.removesuffix(EFFECT): entry.seq
+        for entry in entries
+        if isinstance(entry.event, EffectAnswered) and not entry.event.happened
+    }
     return [
         Done(seq=entry.seq, tool=entry.event.tool, args=entry.event.args)
         for entry in entries
-        if entry.seq > at and isinstance(entry.event, ToolCallBegan) and entry.event.effect is Effect.ONCE
+        if entry.seq > at
+        and isinstance(entry.event, ToolCallBegan)
+        and entry.event.effect is Effect.ONCE
+        and entry.seq > not_done.get(entry.event.call_id, 0)
     ]

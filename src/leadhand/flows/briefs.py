@@ -8,6 +8,7 @@ from typing import Any
 
 from leadhand.domain.advice import next_action
 from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.children import above
 from leadhand.domain.citations import as_data
 from leadhand.domain.conversation import OutputSpec
 from leadhand.domain.outcome import answer_sources, gaps, presentable, section_numbers, source_numbers
@@ -98,7 +99,12 @@ def child(state: RunState, assignment: Assignment) -> Brief:
         },
         "needs": {},
     }
-    return Brief(prompt="work", facts=facts, tools=tuple(each.name for each in state.definition.tools))
+    asked = above(state, assignment)
+    return Brief(
+        prompt="work",
+        facts=facts,
+        tools=tuple(each.name for each in state.definition.tools if each.name not in asked),
+    )
 
 
 def review(state: RunState, assignment: Assignment) -> Brief:

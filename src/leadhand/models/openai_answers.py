@@ -103,7 +103,7 @@ def _cut(request: ModelRequest, usage: Usage) -> ModelError:
         "cut_answer",
         FailureClass.INVALID,
         usage,
-        next_action="raise max_output_tokens, ask for less at once, or use a model that thinks less",
+        next_action="raise --max-output-tokens, ask for less at once, or use a model that thinks less",
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import cast
 
 from leadhand.domain.errors import UsageError
-from leadhand.domain.tool import ApprovalPolicy, Effect
+from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.project.arguments import shown, text
 
 TRAITS = ("tool", "toolset", "effect", "origin")
@@ -31,6 +31,19 @@ def approval_rules(rules: object) -> dict[str, ApprovalPolicy]:
     if not isinstance(rules, Mapping):
         raise UsageError(f"approve_rules is {shown(rules)}", f"Give a dictionary of rules: {{{EXAMPLE}}}.")
     return {_rule(name): _policy(name, said) for name, said in cast("Mapping[object, object]", rules).items()}
+
+
+def check_rules(rules: Mapping[str, ApprovalPolicy], tools: Iterable[ToolSpec]) -> None:
+    """Raise UsageError for a rule that names a tool which a run has not got: a slip in a ``never`` must not pass.
+
+    A rule with a wildcard may be meant for other runs, too, and fit nothing here.
+    """
+    names = {tool.name for tool in tools}
+    for rule in rules:
+        trait, _, pattern = rule.partition(":")
+        if trait == "tool" and pattern not in names and not set(pattern) & set("*?["):
+            listed = ", ".join(sorted(names)) or "none"
+            raise UsageError(f"the approval rule {rule} names no tool of this run", f"There are: {listed}.")
 
 
 def _rule(name: object) -> str:

@@ -23,7 +23,7 @@ from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import Json
-from leadhand.domain.wishes import Wish, objection_to, retriable
+from leadhand.domain.wishes import ACTED, Wish, objection_to, retriable
 from leadhand.engine import forking
 from leadhand.engine.forking import Done
 from leadhand.engine.gate import argument_faults
@@ -36,8 +36,12 @@ LOOK_EVERY_S = 0.05
 WISHES = (RetryRequested, SkipRequested, ResultSupplied)
 
 
-def retry(*, by: str, subtasks: Iterable[str] = (), args: dict[str, Json] | None = None) -> RetryRequested:
+def retry(
+    *, by: str, subtasks: Iterable[str] = (), args: dict[str, Json] | None = None, confirmed: bool = False
+) -> RetryRequested:
     """The wish to have subtasks done again (none named: every one that failed), one of them with other ``args``.
+
+    ``confirmed``: also what did, or may have done, what cannot be taken back.
 
     Raises UsageError, as :func:`skip` and :func:`supply` do, for what no log can keep.
     """
@@ -48,7 +52,7 @@ def retry(*, by: str, subtasks: Iterable[str] = (), args: dict[str, Json] | None
         if not isinstance(args, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UsageError("the arguments are no JSON object", "Give all of them, as one object.")
         json_value(args, "the arguments", "Give what JSON can say.")
-    return RetryRequested(by=by, subtasks=tuple(dict.fromkeys(keys)), args=args)
+    return RetryRequested(by=by, subtasks=tuple(dict.fromkeys(keys)), args=args, confirmed=confirmed)
 
 
 def skip(*, by: str, subtask: str, reason: str = "") -> SkipRequested:
@@ -84,7 +88,7 @@ async def want(runtime: Runtime, run_id: str, wish: Wish) -> RunState | None:
     listing = await runtime.store.run(run_id)
     if listing.owner is None and listing.status is not RunStatus.PAUSED:
         state = await runtime.load(run_id)
-        check(state, wish)
+        check(state, wish, resting=True)
         check_tools(tools_for(state, wish), runtime.toolbox)
     asked = await ask(runtime, run_id, wish)
     while not await taken_up(runtime, asked):
@@ -96,14 +100,17 @@ async def want(runtime: Runtime, run_id: str, wish: Wish) -> RunState | None:
 async def ask(runtime: Runtime, run_id: str, wish: Wish) -> Asked:
     """Put a wish on record. Raises NoSuchRun, UsageError for what cannot be granted."""
     before = await runtime.load(run_id)
-    check(before, wish)
+    resting = before.status is RunStatus.PAUSED or (await runtime.store.run(run_id)).owner is None
+    check(before, wish, resting=resting)
     (entry,) = await runtime.log(run_id).append(wish)
     return Asked(before, entry.seq)
 
 
-def check(state: RunState, wish: Wish) -> None:
-    """Raise UsageError for a wish that cannot be granted as the run is now."""
-    objection = objection_to(state, wish)
+def check(state: RunState, wish: Wish, *, resting: bool = False) -> None:
+    """Raise UsageError for a wish that cannot be granted as the run is now; ``resting``: nobody carries it out."""
+    objection = objection_to(state, wish, resting=resting)
+    if objection.endswith(ACTED):
+        raise UsageError(objection, "If that is well, confirm it: --yes, or confirmed=True in Python.")
     if objection:
         raise UsageError(objection, f"See its subtasks: leadhand runs show {state.run_id}")
     if isinstance(wish, RetryRequested) and wish.args is not None:
@@ -119,7 +126,7 @@ def check(state: RunState, wish: Wish) -> None:
 def tools_for(state: RunState, wish: Wish) -> list[ToolSpec]:
     """The tools that a run needs once a wish is granted: those of what is done again, and of what waited for it."""
     if isinstance(wish, RetryRequested):
-        keys = set(wish.subtasks or retriable(state))
+        keys = set(wish.subtasks or retriable(state, confirmed=wish.confirmed))
         again = keys | set(blocked_by(state, keys))
     else:
         again = set(blocked_by(state, {wish.subtask})) if isinstance(wish, ResultSupplied) else set[str]()

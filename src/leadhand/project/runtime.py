@@ -27,6 +27,7 @@ from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.flow import Flow
 from leadhand.flows.work_order import WorkOrderFlow
 from leadhand.ports import ContextStore, Models, Web
+from leadhand.project.approval_rules import check_rules
 from leadhand.project.choosing import Choice, NamedModels, choose_models
 from leadhand.project.clock import SystemClock, UlidSource
 from leadhand.project.settings import Settings, make_home
@@ -75,6 +76,7 @@ class Runtime:
         """
         if flow not in FLOWS:
             raise ConfigurationError(f"there is no flow {flow!r}", f"There are: {', '.join(FLOWS)}.")
+        check_rules(self.settings.approve_rules, self.toolbox.specs())
         if isinstance(self.models, NamedModels):
             await self.models.learn(self.choice.models)
         definition = RunDefinition(

@@ -166,8 +166,10 @@ def _refused(event: ModelCallBegan, ceiling: Ceilings, held_back: Sum, taken: Su
         None if most is None else max(most - kept - used, 0)
         for most, kept, used in zip(ceiling, held_back, taken, strict=True)
     ]
+    kept = " beside what is kept for writing the answer" if any(held_back) else ""
     return AllowanceRefused(
-        f"the model call {event.call_id} may need {_told(counted(event.reserved))}, and the run has {_told(left)} left",
+        f"the model call {event.call_id} may need {_told(counted(event.reserved))}, and the run has {_told(left)} left"
+        f"{kept}",
         NEXT_ACTION[FailureClass.EXHAUSTED],
     )
 

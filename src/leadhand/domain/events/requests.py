@@ -66,11 +66,12 @@ class EffectAnswered(Request):
 class RetryRequested(Request):
     """Somebody wants subtasks done again (none named: every one that failed), one of them perhaps with other ``args``.
 
-    After the end, too: the run reopens.
+    After the end, too: the run reopens. ``confirmed``: also what did, or may have done, what cannot be taken back.
     """
 
     type: Literal["retry_requested"] = "retry_requested"
     subtasks: tuple[str, ...] = ()
+    confirmed: bool = False
     args: dict[str, Any] | None = None
 
 

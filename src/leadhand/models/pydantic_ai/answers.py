@@ -153,7 +153,7 @@ def _cut(request: ModelRequest, usage: Usage) -> Exception:
         "cut_answer",
         FailureClass.INVALID,
         usage,
-        next_action="raise max_output_tokens, ask for less at once, or use a model that thinks less",
+        next_action="raise --max-output-tokens, ask for less at once, or use a model that thinks less",
     )
 
 
