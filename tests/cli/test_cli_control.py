@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import re
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 from cli.power import Planned, Power, failed_in_part, newest
 
 from leadhand.cli.progress import Progress
 from leadhand.domain import events as ev
-from leadhand.domain.approval import Approval
-from leadhand.domain.assignment import OpenCall
+from leadhand.domain.approval import Approval, args_hash
+from leadhand.domain.assignment import Assignment, OpenCall, Role
+from leadhand.domain.work_order import Subtask, WorkOrder
 from leadhand.testing.model_server import ScriptedServer, served_by
 
 ARGS = {"amount": 30, "to": "Bob"}
@@ -70,6 +72,43 @@ def test_one_subtask_is_done_again_with_other_arguments(leadhand: Any, power: Po
     assert result.code == 0
     assert result.json["work_orders"][1]["subtasks"][0]["args"] == {"place": "Rome"}
     assert leadhand.calls == {"Lyon": 1, "Oslo": 1, "Rome": 1}
+
+
+FINE = '''
+"""A tool that fails after it has done what cannot be taken back, but for the second time."""
+import os
+
+from leadhand import FailureClass, ToolError, tool
+
+
+@tool(effect="once", retries=0)
+def fine_tool(amount: float, to: str) -> str:
+    """Fine somebody an amount of money."""
+    with open(os.environ["CALLS"], "a+") as file:
+        file.seek(0)
+        before = file.read()
+        file.write(f"fined {to}\\n")
+    if not before:
+        raise ToolError("fined, and no receipt came", type="broken", class_=FailureClass.UNAVAILABLE)
+    return f"fined {to}"
+'''
+
+
+def test_what_cannot_be_taken_back_is_done_again_once_it_is_confirmed(leadhand: Any, tmp_path: Path) -> None:
+    path = tmp_path / "fine_tools.py"
+    path.write_text(FINE)
+    tools = ["--tools", str(path)]
+    assert leadhand.process("run", "--offline", "--approve", "auto", *tools, "Fine 30 to Bob").code == 1
+    run_id = leadhand.listing()["run_id"]
+
+    refused = leadhand.process("runs", "retry", run_id, *tools)
+    assert (refused.code, refused.out) == (2, "")
+    assert "cannot be taken back" in refused.err
+    assert "--yes" in refused.err
+    assert leadhand.calls == {"fined Bob": 1}
+
+    assert leadhand.process("runs", "retry", run_id, "--yes", *tools).code == 0
+    assert leadhand.calls == {"fined Bob": 2}
 
 
 async def test_a_result_given_by_hand_takes_what_needs_it_further(
@@ -274,3 +313,69 @@ def test_what_people_and_silence_decide_is_told_in_a_line(events: list[ev.AnyEve
         progress.take(ev.Entry(seq=n, at=datetime.now(UTC), epoch=1, event=event)) for n, event in enumerate(events, 1)
     ]
     assert str(steps[-1]) == line
+
+
+# --- workers that work for workers -------------------------------------------------------------------------------
+
+
+ASSIGNED = ev.AssignmentIssued(
+    assignment=Assignment(
+        assignment_id="wo-001.0/t0/c0",
+        role=Role.WORK,
+        parent="wo-001.0/a1",
+        options={"child": {"name": "research_tool", "args": {"topic": "noise"}}},
+    )
+)
+ORDERED = ev.WorkOrderIssued(
+    order=WorkOrder(work_order_id="wo-001", goal="x", subtasks=(Subtask(name="find", args={"town": "Rome"}),))
+)
+
+
+def parked(attempt: str, *kinds: Literal["approval", "child", "effect"]) -> ev.AttemptParked:
+    return ev.AttemptParked(attempt=attempt, open_calls=tuple(CALL.evolve(kind=kind) for kind in kinds))
+
+
+def steps(*events: ev.AnyEvent) -> list[str]:
+    progress = Progress()
+    entries = [ev.Entry(seq=n, at=datetime.now(UTC), epoch=1, event=event) for n, event in enumerate(events, 1)]
+    return [str(progress.take(entry)) for entry in entries]
+
+
+def test_what_a_worker_waits_for_is_told_by_its_kind() -> None:
+    own, other = "wo-001.0/a1", "wo-001.0/t0/c0/a1"
+    told = steps(
+        ORDERED,
+        ev.AttemptStarted(attempt=own, host="here"),
+        parked(own, "child"),
+        ASSIGNED,
+        ev.AttemptStarted(attempt=other, host="here"),
+        parked(other, "approval"),
+        ev.AttemptScheduled(attempt="wo-001.0/t0/c0/a2", continues=other),
+        parked("wo-001.0/t0/c0/a2", "effect", "child"),
+        ev.AttemptScheduled(attempt="wo-001.0/a2", continues=own),
+    )
+    child = "waits   wo-001.0/t0/c0 research_tool (for find · Rome)"
+    assert told[1:] == [
+        "start   wo-001.0 find · Rome",
+        "waits   wo-001.0 find · Rome: for another worker",
+        "None",
+        "None",
+        f"{child}: for a person's yes to pay_tool · 30, Bob",
+        "None",
+        f"{child}: for a person's word on pay_tool · 30, Bob and for another worker",
+        "None",
+    ]
+
+
+def test_only_questions_are_counted_as_waiting_for_an_answer() -> None:
+    second = QUESTION.evolve(approval_id="c1")
+    asked = [ev.ApprovalRequested(approval=QUESTION), ev.ApprovalRequested(approval=second)]
+    waits = ev.RunWaiting(reason="3 waiting for an answer")
+    yes = ev.ApprovalAnswered(approval_id="c0", approve=True, args_hash=args_hash(ARGS), by="Ann")
+
+    assert steps(*asked, waits)[-1] == "waits   2 waiting for an answer"
+    assert steps(*asked, yes, waits)[-1] == "waits   1 waiting for an answer"
+    assert steps(*asked, yes.evolve(args_hash="other"), waits)[-1] == "waits   2 waiting for an answer"
+    assert steps(*asked, yes.evolve(always=True), waits)[-1] == "waits   3 waiting for an answer", "none is known of"
+    left = ev.SubtaskResolved(subtask="wo-001.0", by="Ann")
+    assert steps(*asked, left, waits)[-1] == "waits   3 waiting for an answer"

@@ -24,7 +24,7 @@ FLAGS: dict[str, set[str]] = {
     "runs resume": COMMON | OUTPUT | {"--all", "--tools"},
     "runs pause": COMMON,
     "runs cancel": COMMON,
-    "runs retry": COMMON | OUTPUT | {"--subtask", "--args", "--tools"},
+    "runs retry": COMMON | OUTPUT | {"--subtask", "--args", "--yes", "--tools"},
     "runs skip": COMMON | OUTPUT | {"--subtask", "--reason", "--tools"},
     "runs supply": COMMON | OUTPUT | {"--subtask", "--summary", "--result", "--tools"},
     "runs fork": COMMON | OUTPUT | {"--at", "--yes", "--tools"},

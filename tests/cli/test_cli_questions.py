@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from cli.terminals import ESCAPES, Terminal, rest_of
 
-from leadhand.cli.cards import card
+from leadhand.cli.cards import asker, card
 from leadhand.domain.approval import Approval
+from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.events import AssignmentIssued, Entry, RunStarted, WorkOrderIssued
+from leadhand.domain.evolve import replay
+from leadhand.domain.run import ModelChoice, RunDefinition
+from leadhand.domain.state import RunState
 from leadhand.domain.tool import Effect
+from leadhand.domain.work_order import Subtask, WorkOrder
 from leadhand.project.answering import OpenApproval
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -165,3 +171,32 @@ def test_cost_and_end_are_told() -> None:
 def test_another_call_is_another_question() -> None:
     assert question().id == question().id
     assert len({question().id, question(args={"to": "Bob"}).id, question(attempt="wo-001.0/a2").id}) == 3
+
+
+class World:
+    """A run in which a worker that works for another one asks."""
+
+    async def load(self, _run_id: str) -> RunState:
+        events = [
+            RunStarted(definition=RunDefinition(request="x", flow="work-order", models=ModelChoice(default="offline"))),
+            WorkOrderIssued(order=WorkOrder(work_order_id="wo-001", goal="x", subtasks=(Subtask(name="find"),))),
+            AssignmentIssued(assignment=Assignment(assignment_id="wo-001.0", role=Role.WORK)),
+            AssignmentIssued(assignment=child("wo-001.0", "research_tool")),
+            AssignmentIssued(assignment=child("wo-001.0/t0/c0", "book_tool")),
+        ]
+        return replay("run_1", [Entry(seq=n, at=NOON, epoch=1, event=event) for n, event in enumerate(events, 1)])
+
+
+def child(of: str, name: str) -> Assignment:
+    told: dict[str, Any] = {"name": name, "args": {}}
+    return Assignment(assignment_id=f"{of}/t0/c0", role=Role.WORK, parent=f"{of}/a1", options={"child": told})
+
+
+async def test_a_worker_for_another_one_is_named_by_what_it_does_and_for_whom() -> None:
+    asked = question(attempt="wo-001.0/t0/c0/t0/c0/a1", asked_for="wo-001.0/t0/c0/t0/c0")
+    by = await asker(cast("Any", World()), asked)
+
+    assert by == "book_tool (for research_tool (for find))"
+    told = f"  asked   by {by} (wo-001.0/t0/c0/t0/c0), 0 s ago"
+    assert told in card(asked, NOON, width=None, by=by)
+    assert await asker(cast("Any", World()), question(asked_for="find")) == ""

@@ -97,7 +97,9 @@ def tools(tmp_path: Path) -> str:
 def test_debug_shows_where_a_tool_that_is_called_by_hand_fails(leadhand: Any, tools: str) -> None:
     call = ["tools", "call", "break_tool", "place=here", "--tools", tools]
 
-    assert "Traceback" not in leadhand.process(*call).err
+    plain = leadhand.process(*call).err
+    assert "Traceback" not in plain
+    assert plain.endswith(" (invalid, exception)\n  Mend the tool; --debug shows the traceback\n")
     result = leadhand.process(*call, "--debug", "--json")
     assert "Debug: the tool break_tool raised\nTraceback (most recent call last):\n" in result.err
     assert 'raise ValueError("broken on purpose")' in result.err

@@ -8,7 +8,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from leadhand.cli.cards import card, question
+from leadhand.cli.cards import asker, card, question
 from leadhand.cli.console import clean, complain, say, width
 from leadhand.domain.errors import UsageError
 from leadhand.domain.value import Json
@@ -50,21 +50,22 @@ async def ask_for_approvals(runtime: Runtime, run_id: str) -> bool:
 
 async def _put(runtime: Runtime, asked: OpenApproval) -> None:
     """Put one question and see to its answer. Raises UsageError when it is too late for that."""
-    _show(asked)
+    by = await asker(runtime, asked)
+    _show(asked, by=by)
     if asked.approval.kind == "effect":
         await _effect(runtime, asked)
     else:
-        await _call(runtime, asked)
+        await _call(runtime, asked, by)
 
 
-def _show(asked: OpenApproval, args: dict[str, Any] | None = None) -> None:
+def _show(asked: OpenApproval, args: dict[str, Any] | None = None, *, by: str) -> None:
     say()
     say(question(asked.approval))
-    for line in card(asked, datetime.now(UTC), width=width(), args=args):
+    for line in card(asked, datetime.now(UTC), width=width(), args=args, by=by):
         say(line)
 
 
-async def _call(runtime: Runtime, asked: OpenApproval) -> None:
+async def _call(runtime: Runtime, asked: OpenApproval, by: str) -> None:
     args: dict[str, Any] | None = None
     while True:
         word = _read(MAY_IT).lower()
@@ -74,10 +75,10 @@ async def _call(runtime: Runtime, asked: OpenApproval) -> None:
         if word in ("n", "no"):
             return await answering.deny(runtime, asked, by=user(), reason=_read("reason, if you like:"))
         if word in ("e", "edit"):
-            args = await _edited(runtime, asked, args)
+            args = await _edited(runtime, asked, args, by)
 
 
-async def _edited(runtime: Runtime, asked: OpenApproval, args: dict[str, Any] | None) -> dict[str, Any] | None:
+async def _edited(runtime: Runtime, asked: OpenApproval, args: dict[str, Any] | None, by: str) -> dict[str, Any] | None:
     """The arguments that the person wants instead, shown once more before anything comes of them."""
     say(f"  {json.dumps(asked.approval.args if args is None else args, ensure_ascii=False)}")
     text = _read("the same as you want it, in one line of JSON (nothing: as it is):")
@@ -92,7 +93,7 @@ async def _edited(runtime: Runtime, asked: OpenApproval, args: dict[str, Any] | 
         faults = [f"that is no JSON: {error}"]
     else:
         if not faults:
-            _show(asked, wanted)
+            _show(asked, wanted, by=by)
             return wanted
     for fault in faults:
         say(f"  {fault}")

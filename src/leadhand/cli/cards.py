@@ -9,12 +9,15 @@ from datetime import datetime
 from typing import Any
 
 from leadhand.cli.console import shortened
-from leadhand.cli.words import age, duration, money
+from leadhand.cli.words import age, child_label, duration, money
 from leadhand.domain.approval import Approval
 from leadhand.domain.document import iso
 from leadhand.domain.ids import assignment_of
+from leadhand.domain.listing import is_subtask
+from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 from leadhand.project.answering import OpenApproval
+from leadhand.project.runtime import Runtime
 
 LONGEST_VALUE = 4_000
 """Characters of one argument that are shown; ``approvals list --json`` has all of them."""
@@ -36,15 +39,37 @@ def question(approval: Approval) -> str:
     return f"May {approval.tool} be called?"
 
 
-def card(asked: OpenApproval, now: datetime, *, width: int | None, args: dict[str, Any] | None = None) -> list[str]:
+async def asker(runtime: Runtime, asked: OpenApproval) -> str:
+    """Who asks, when it is a worker that works for another one: its key is that of a call. Else ""."""
+    approval = asked.approval
+    key = assignment_of(approval.attempt)
+    if is_subtask(key) or approval.asked_for not in ("", key):
+        return ""
+    return _named(await runtime.load(asked.run_id), key)
+
+
+def _named(state: RunState, key: str) -> str:
+    if key in state.subtasks:
+        return state.subtasks[key].subtask.name
+    assignment = state.assignments[key].assignment if key in state.assignments else None
+    told = assignment.options.get("child") if assignment is not None else None
+    if assignment is None or assignment.parent is None or told is None:
+        return key
+    return child_label(told["name"], _named(state, assignment_of(assignment.parent)))
+
+
+def card(
+    asked: OpenApproval, now: datetime, *, width: int | None, args: dict[str, Any] | None = None, by: str = ""
+) -> list[str]:
     """The lines below the question: arguments, effect, cost, who asks, how long it stands.
 
-    ``width``: the columns there are, None for as many as it takes. ``args`` are those a person wants instead.
+    ``width``: the columns there are, None for as many as it takes. ``args`` are those a person wants instead,
+    ``by`` is who asks, where the question does not say (see :func:`asker`).
     """
-    return [line for fact in _facts(asked, now, args) for line in _wrapped(fact, width)]
+    return [line for fact in _facts(asked, now, args, by) for line in _wrapped(fact, width)]
 
 
-def _facts(asked: OpenApproval, now: datetime, args: dict[str, Any] | None) -> Iterator[str]:
+def _facts(asked: OpenApproval, now: datetime, args: dict[str, Any] | None, by: str) -> Iterator[str]:
     approval = asked.approval
     given = approval.args if args is None else args
     for name, value in given.items():
@@ -55,7 +80,8 @@ def _facts(asked: OpenApproval, now: datetime, args: dict[str, Any] | None) -> I
     yield _fact("effect", f"{approval.effect.value}: {MEANING[approval.effect.value]}")
     yield _fact("cost", "the tool does not say" if approval.cost_usd is None else f"about {money(approval.cost_usd)}")
     key = assignment_of(approval.attempt)
-    who = key if approval.asked_for in ("", key) else f"{approval.asked_for} ({key})"
+    name = by or approval.asked_for
+    who = key if name in ("", key) else f"{name} ({key})"
     yield _fact("asked", f"by {who}, {age(asked.asked_at, now)} ago")
     yield _fact("run", asked.run_id)
     yield _fact("for", shortened(asked.request, LONGEST_REQUEST))

@@ -1,17 +1,21 @@
 """What people are shown of a run while it runs: counts, and what is under way. Kept up to date event by event.
 
-One event costs a bounded number of steps, however many subtasks there are. ``take`` also says in a line what changed.
+One event costs a bounded number of steps, however many subtasks there are; only what people say looks at every open
+question. ``take`` also says in a line what changed.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
-from leadhand.cli.words import count, duration, label
+from leadhand.cli.words import child_label, count, duration, label
 from leadhand.domain import events as ev
-from leadhand.domain.assignment import Role
+from leadhand.domain.approval import Approval, args_hash
+from leadhand.domain.assignment import OpenCall, Role
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.ids import assignment_of, subtask_key
 from leadhand.domain.listing import is_subtask
@@ -75,7 +79,8 @@ class Progress:
     tries: dict[str, int] = field(default_factory=dict[str, int])
     failures: dict[str, Failure] = field(default_factory=dict[str, Failure])
     attempts: dict[str, str] = field(default_factory=dict[str, str])
-    asked: dict[str, str] = field(default_factory=dict[str, str])
+    asked: dict[str, Approval] = field(default_factory=dict[str, Approval])
+    parked: set[str] = field(default_factory=set[str])
 
     def take(self, entry: ev.Entry) -> Step | None:
         """Take note of what happened; the change in a line, None when it is not worth one."""
@@ -107,6 +112,8 @@ class Progress:
                 return self._out_of_reach(entry, event)
             case ev.OrderReviewed():
                 return self._reviewed(entry, event)
+            case ev.AssignmentIssued():
+                return self._assigned(event)
             case ev.AttemptStarted():
                 return self._attempt_started(entry, event)
             case ev.AttemptScheduled():
@@ -121,6 +128,8 @@ class Progress:
                 return self._held(entry, event)
             case ev.ApprovalRequested():
                 return self._asked(entry, event)
+            case ev.ApprovalAnswered() | ev.EffectAnswered():
+                return self._answered(event)
             case ev.ApprovalExpired():
                 return self._expired(entry, event)
             case ev.SubtaskResolved():
@@ -155,7 +164,8 @@ class Progress:
 
     def _waits(self, _entry: ev.Entry, event: ev.RunWaiting) -> Step:
         self.resting = True
-        return Step("waits", event.reason or "for people", phase=True)
+        text = f"{len(self.asked):,} waiting for an answer" if self.asked else event.reason or "for people"
+        return Step("waits", text, phase=True)
 
     def _resumed(self, _entry: ev.Entry, _event: ev.RunResumed) -> Step:
         self.resting = False
@@ -177,6 +187,8 @@ class Progress:
 
     def _finished(self, _entry: ev.Entry, _event: ev.RunFinished) -> None:
         self._clear()
+        self.asked.clear()
+        self.parked.clear()
         self.resting = True
 
     def _clear(self) -> None:
@@ -230,9 +242,19 @@ class Progress:
 
     # --- attempts ----------------------------------------------------------------------------------------------------
 
+    def _assigned(self, event: ev.AssignmentIssued) -> None:
+        """A child goes by what it was asked for, and whose it is: its key is that of a call."""
+        assignment = event.assignment
+        told: Any = assignment.options.get("child")
+        if told is not None and assignment.parent is not None:
+            whose = self._name(assignment_of(assignment.parent))
+            self.labels[assignment.assignment_id] = child_label(told["name"], whose)
+
     def _attempt_started(self, entry: ev.Entry, event: ev.AttemptStarted) -> Step | None:
         key = assignment_of(event.attempt)
         number = int(event.attempt.rpartition("/a")[2])
+        if key in self.labels and not is_subtask(key):
+            return None  # a child
         if not is_subtask(key):
             phase = _PHASES.get(key.partition("-")[0], key)
             if phase != self.phase:
@@ -253,6 +275,10 @@ class Progress:
         key = assignment_of(event.attempt)
         number = int(event.attempt.rpartition("/a")[2])
         failure = self.failures.pop(key, None)
+        if key in self.parked:
+            self.parked.discard(key)
+            if event.continues is not None and failure is None:
+                return None  # it goes on after a wait, which is no retry
         why = f" ({failure.type})" if failure is not None else ""
         wait = max(0.0, (event.not_before - entry.at).total_seconds()) if event.not_before is not None else 0.0
         when = f" in {duration(wait)}" if wait >= 0.05 else ""
@@ -298,15 +324,17 @@ class Progress:
     def _parked(self, entry: ev.Entry, event: ev.AttemptParked) -> Step:
         key = assignment_of(event.attempt)
         self._drop(key)
-        asked = ", ".join(label(call.tool, call.args) for call in event.open_calls if call.tool)
+        self.parked.add(key)
         if is_subtask(key):
             self.waiting += 1
-            self.lanes[key] = Lane(key=key, label=self._name(key), status="waiting", since=entry.at, note="for a yes")
-        return Step("waits", f"{key} {self._name(key)}: for a person's yes to {asked}", phase=True)
+            note = " and ".join(dict.fromkeys(_NOTES[call.kind] for call in event.open_calls))
+            self.lanes[key] = Lane(key=key, label=self._name(key), status="waiting", since=entry.at, note=note)
+        return Step("waits", f"{key} {self._name(key)}: {_waited_for(event.open_calls)}", phase=True)
 
     def _held(self, entry: ev.Entry, event: ev.AttemptHeld) -> Step:
         key = assignment_of(event.attempt)
         self._drop(key)
+        self.parked.add(key)
         calls = ", ".join(label(call.tool, call.args) for call in event.open_calls if call.tool)
         if is_subtask(key):
             self.waiting += 1
@@ -316,15 +344,28 @@ class Progress:
         return Step("waits", f"{key} {self._name(key)}: {why}", phase=True)
 
     def _asked(self, _entry: ev.Entry, event: ev.ApprovalRequested) -> None:
-        self.asked[event.approval.approval_id] = label(event.approval.tool, event.approval.args)
+        self.asked[event.approval.approval_id] = event.approval
+
+    def _answered(self, event: ev.ApprovalAnswered | ev.EffectAnswered) -> None:
+        asked = self.asked.get(event.approval_id)
+        if asked is None or (isinstance(event, ev.ApprovalAnswered) and event.args_hash != args_hash(asked.args)):
+            return
+        del self.asked[event.approval_id]
+        if isinstance(event, ev.ApprovalAnswered) and event.always and event.approve:
+            self._forget(lambda other: other.kind == "call" and other.tool == asked.tool)
+
+    def _forget(self, closed: Callable[[Approval], bool]) -> None:
+        self.asked = {name: asked for name, asked in self.asked.items() if not closed(asked)}
 
     def _expired(self, _entry: ev.Entry, event: ev.ApprovalExpired) -> Step:
-        call = self.asked.pop(event.approval_id, event.approval_id)
+        asked = self.asked.pop(event.approval_id, None)
+        call = label(asked.tool, asked.args) if asked is not None else event.approval_id
         return Step("expired", f"nobody answered in time, which is a no: {call}", phase=True)
 
     def _resolved(self, entry: ev.Entry, event: ev.SubtaskResolved) -> Step:
         key, done = event.subtask, event.data is not None
         self._drop(key)
+        self._forget(lambda asked: assignment_of(asked.attempt).partition("/")[0] == key)
         name = self._name(key)
         if key.startswith(f"{self.order}."):  # the counts are those of the latest order
             self.done += done
@@ -361,6 +402,14 @@ class Progress:
         return f"attempt {number} of {most}" if counted and number <= most else f"attempt {number}"
 
 
+def _waited_for(calls: tuple[OpenCall, ...]) -> str:
+    """What open calls wait for, each kind once: ``for a person's yes to pay_tool · 30, Bob and for another worker``."""
+    kinds: dict[str, list[str]] = {}
+    for call in calls:
+        kinds.setdefault(call.kind, []).append(label(call.tool, call.args))
+    return " and ".join(f"{_WAITS[kind]}{', '.join(named) if kind in _NAMED else ''}" for kind, named in kinds.items())
+
+
 def _more(number: int) -> str:
     return f" and {number:,} more" if number > 0 else ""
 
@@ -370,6 +419,19 @@ def _why(failure: Failure) -> str:
 
 
 _PHASES = {Role.PLAN.value: "planning", Role.REVIEW.value: "reviewing", Role.COMPOSE.value: "composing"}
+_WAITS = {
+    "approval": "for a person's yes to ",
+    "effect": "for a person's word on ",
+    "child": "for another worker",
+    "allowance": "for leave to go on",
+}
+_NAMED = {"approval", "effect"}
+_NOTES = {
+    "approval": "for a yes",
+    "effect": "for a person's word",
+    "child": "for another worker",
+    "allowance": "for leave to go on",
+}
 _REQUESTS = {
     "retry_requested": "the retry that was asked for",
     "retry_granted": "the retry that was asked for",

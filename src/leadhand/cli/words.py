@@ -71,6 +71,11 @@ def label(name: str, args: Mapping[str, Json]) -> str:
     return shortened(f"{name} · {told}" if told else name, LABEL_WIDTH)
 
 
+def child_label(name: str, whose: str) -> str:
+    """What a worker asked another worker for, and whose it is."""
+    return f"{name} (for {whose})"
+
+
 def _argument(value: Json) -> str:
     match value:
         case {"$result": {"subtask": str() as subtask}}:

@@ -22,6 +22,9 @@ from leadhand.engine.tool_calls import ToolCalls
 from leadhand.project.clock import SystemClock
 from leadhand.tools.toolbox import Toolbox
 
+BY_HAND = "leadhand tools call"
+"""What is no advice to somebody who has just done it."""
+
 
 async def tools_call(
     name: str,
@@ -59,7 +62,7 @@ async def tools_call(
         calls = ToolCalls(toolbox, runtime.web, SystemClock())
         outcome = await calls.call(log, "by-hand/a1", "by-hand/t0/c0", spec, given, offline=offline)
     if outcome.failure is not None:
-        _tell_failure(name, outcome.failure, json=json)
+        _tell_failure(name, _by_hand(outcome.failure), json=json)
         return Exit.FAILED
     _tell(name, outcome.returned or ToolReturn(), json=json)
     return Exit.ANSWERED
@@ -125,6 +128,13 @@ def _tell(name: str, returned: ToolReturn, *, json: bool) -> None:
     write(clean("\n".join(lines)) + "\n")
     if returned.summary is not None and returned.raw is not None:
         say("The raw data: --json")
+
+
+def _by_hand(failure: Failure) -> Failure:
+    """What a tool raised, without the advice to try it by hand: that is what was done."""
+    if BY_HAND not in failure.next_action:
+        return failure
+    return failure.evolve(next_action="mend the tool; --debug shows the traceback")
 
 
 def _tell_failure(name: str, failure: Failure, *, json: bool) -> None:
