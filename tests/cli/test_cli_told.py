@@ -68,13 +68,10 @@ async def block_tool(place: str) -> str:
     return place
 
 
-@tool
+@tool(effect="idempotent")
 async def kill_tool(place: str) -> str:
     """Kill at a place."""
-    import asyncio
-
-    await asyncio.sleep(0.2)
-    os._exit(9)
+    os._exit(9)  # its beginning is on disk: that is what an effect is for
 
 
 @tool
