@@ -283,4 +283,3 @@ def test_a_rule_for_a_tool_that_is_not_there_is_a_slip_and_refused(tmp_path: Pat
     assert "weather_tool" in refused.value.how
     anything = Leadhand(offline=True, home=tmp_path, approve_rules={"tool:send_*": "never"})
     assert anything.run_sync("Weather in Paris?").status is RunStatus.SUCCEEDED
-

@@ -191,7 +191,7 @@ async def test_limits_hold_across_a_take_over(open_world: Any):
     world = open_world(models, [Bench().measure], limits=Limits(max_requests=24), held_back=Amount(requests=1))
     run_id = await world.start()
     driving = world.driving(run_id)
-    await asyncio.wait_for(all_asked.wait(), 5)
+    await asyncio.wait_for(all_asked.wait(), 60)
     driving.cancel()
     models._hold = None
     state = await world.take_over(run_id)

@@ -108,7 +108,7 @@ async def test_a_turn_that_is_no_longer_wanted_is_passed_on(pace: Pace):
     waiting[0].cancel()
     staying.cancel()
     entered.clear()
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(60):
         await entered.wait()
     waiting[1].cancel()
     await asyncio.gather(staying, *waiting, return_exceptions=True)
