@@ -95,11 +95,11 @@ async def test_a_server_that_hangs_holds_nothing_up(monkeypatch: pytest.MonkeyPa
 
     class Silent(Pages):
         async def serve(self, request: web.Request) -> web.Response:
-            await asyncio.sleep(5)
+            await asyncio.sleep(20)
             return web.Response()
 
     async with routing(Silent({})) as router:
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(15):
             await router.learn("ollama:m")
         assert router.profile("ollama:m").window is None
 
