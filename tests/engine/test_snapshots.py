@@ -86,3 +86,18 @@ async def test_a_store_that_cannot_keep_a_snapshot_is_no_trouble(open_world: Any
 
     monkeypatch.setattr(world.store, "save_snapshot", full)
     await snapshots.keep(world.store, state)
+
+
+async def test_the_snapshot_of_a_run_that_rests_is_kept_and_that_of_a_short_one_that_is_over_is_not(
+    open_world: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(snapshots, "LONG", 1)
+    world = open_world(FakeModels(plan(ask("a", "look", n=1))), [Bench().look])
+    state = await world.run()
+    entries = await world.entries()
+    keeper = snapshots.SnapshotKeeper(world.store, world.state_of(entries[:1]))
+    await keeper.rest(state)
+    assert world.store._snapshots == {}
+
+    await keeper.rest(world.state_of(entries[:-1]))
+    assert [seq for seq, _ in world.store._snapshots.values()] == [len(entries) - 1]

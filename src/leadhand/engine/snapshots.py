@@ -71,6 +71,12 @@ class SnapshotKeeper:
             self._kept = state.seq
             self._keeping = asyncio.get_running_loop().create_task(keep(self._store, state))
 
+    async def rest(self, state: RunState) -> None:
+        """Keep the state of a run that rests: it will go on from there. One that is over is only read any more, and
+        worth a snapshot only if much has happened since the last."""
+        if state.finished is None or state.seq - self._kept >= EVERY:
+            await keep(self._store, state)
+
     async def aclose(self) -> None:
         """Wait for what is being kept."""
         if self._keeping is not None:

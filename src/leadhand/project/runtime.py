@@ -181,7 +181,7 @@ class Runtime:
         try:
             state = await controller.drive()
             file.note(state)
-            await snapshots.keep(self.store, state)
+            await keeper.rest(state)
             return state
         finally:
             self._model_calls.forget(state.run_id)
