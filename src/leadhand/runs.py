@@ -224,7 +224,7 @@ class Run(Answering):
 
     async def skip(self, subtask: str, reason: str = "") -> None:
         """Leave a subtask undone that is not under way: it is a gap of the answer. As with :meth:`retry`, any process
-        may say so; not after the end. Raises UsageError for one that there is nothing to leave out of."""
+        may say so, and after the end, too. Raises UsageError for one that there is nothing to leave out of."""
         await self._want(control.skip(by=user(), subtask=subtask, reason=reason))
 
     async def supply(self, subtask: str, summary: str, raw: Json = None) -> None:

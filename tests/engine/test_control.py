@@ -156,7 +156,7 @@ async def test_a_person_s_order_is_not_one_of_the_lead_s(open_world: Any):
         (RetryRequested(by="me", subtasks=("wo-001.0",)), "was accepted"),
         (RetryRequested(by="me", args={"n": 1}), "name it"),
         (SkipRequested(by="me", subtask="wo-001.0"), "nothing to leave out"),
-        (SkipRequested(by="me", subtask="wo-001.1"), "nothing to leave out"),
+        (SkipRequested(by="me", subtask="wo-001.7"), "no subtask wo-001.7"),
         (ResultSupplied(by="me", subtask="wo-001.0", summary="no"), "is completed already"),
     ],
 )
@@ -297,3 +297,15 @@ async def test_a_call_that_did_not_happen_is_not_listed_before_a_fork(open_world
     assert len(done_after(await world.entries(), 1)) == 1
     await world.says(happened=False)
     assert done_after(await world.entries(), 1) == []
+
+
+async def test_what_failed_can_be_left_out_after_the_end_and_the_answer_says_who_did(open_world: Any):
+    shop = Shop(1)
+    world = open_world(FakeModels(plan(ask("a", "shop", n=1), ask("b", "shop", n=2)), work=GIVE_UP), [shop.tool])
+    await world.run()
+    state = await wish(world, SkipRequested(by="Ann", subtask="wo-001.1", reason="not worth it"))
+
+    assert (state.status, state.finished.number) == (RunStatus.PARTIAL, 2)
+    (gap,) = state.finished.gaps
+    assert "Ann left it undone: not worth it" in gap.reason
+    assert shop.asked == [1, 2]

@@ -31,7 +31,8 @@ def honour(state: RunState) -> list[ev.AnyEvent]:
             return [*reopened, ev.RetryGranted(subtasks=tuple(keys), args=wish.args, by=_by(wish))]
         case ev.SkipRequested():
             failed = state.subtasks[wish.subtask].status in FAILED
-            return [ev.SubtaskResolved(subtask=wish.subtask, by=_by(wish), reason=wish.reason, failed=failed)]
+            left_out = ev.SubtaskResolved(subtask=wish.subtask, by=_by(wish), reason=wish.reason, failed=failed)
+            return [*reopened, left_out]
         case ev.ResultSupplied():
             data = ResultData(summary=wish.summary, raw=wish.raw)
             if state.orders[state.subtasks[wish.subtask].order].review is None and state.finished is None:
@@ -77,8 +78,7 @@ def objection_to(state: RunState, wish: Wish, *, resting: bool = False) -> str:
     if not resting and _under_way(state, wish.subtask):
         return f"{wish.subtask} is under way: pause the run first, or wait"
     if isinstance(wish, ev.SkipRequested):
-        reviewed = state.orders[subtask.order].review is not None
-        if state.finished is not None or reviewed or subtask.status not in (*OPEN, SubtaskStatus.FAILED):
+        if subtask.by or subtask.status not in (*OPEN, *FAILED):
             return f"{wish.subtask} is {subtask.status}: there is nothing to leave out"
         return ""
     if subtask.status not in (*OPEN, *FAILED):
