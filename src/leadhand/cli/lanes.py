@@ -18,7 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from leadhand.cli.console import clean, lines_told_by, one_line, terminal
-from leadhand.cli.progress import Lane, Progress, Step
+from leadhand.cli.progress import Progress
+from leadhand.cli.steps import Lane, Step
 from leadhand.cli.words import count, duration, money
 from leadhand.domain.events import AttemptScheduled, Entry
 from leadhand.domain.limits import usd

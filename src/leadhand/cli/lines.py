@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from leadhand.cli.console import cut, say
-from leadhand.cli.progress import Progress, Step
+from leadhand.cli.progress import Progress
+from leadhand.cli.steps import Step
 from leadhand.domain.events import AttemptStarted, Entry
 from leadhand.domain.ids import assignment_of
 

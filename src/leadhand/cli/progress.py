@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from leadhand.cli.steps import PHASES, REQUESTS, WAITING_NOTES, Lane, Step, and_more, waited_for, why_of
 from leadhand.cli.words import child_label, count, duration, label
 from leadhand.domain import events as ev
 from leadhand.domain.approval import Approval, args_hash
-from leadhand.domain.assignment import OpenCall, Role
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.ids import assignment_of, subtask_key
 from leadhand.domain.listing import is_subtask
@@ -26,31 +26,6 @@ SHOWN = 3
 """Subtasks that a line names."""
 RECENT = 12
 """Finished subtasks that are remembered for showing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A change in a line. ``phase``: of the run as a whole, worth keeping on a screen that shows the subtasks."""
-
-    word: str
-    text: str
-    phase: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.word:<7} {self.text}"
-
-
-@dataclass(slots=True, kw_only=True)
-class Lane:
-    """One subtask on its way: ``status`` is running, retrying, waiting, done or failed."""
-
-    key: str
-    label: str
-    status: str
-    since: datetime
-    attempt: int = 1
-    note: str = ""
-    took_s: float = 0.0
 
 
 @dataclass(slots=True)
@@ -176,14 +151,14 @@ class Progress:
         return Step("reopen", f"{event.by} wants more of it: another answer will come", phase=True)
 
     def _again(self, _entry: ev.Entry, event: ev.RetryGranted) -> Step:
-        what = f"{', '.join(event.subtasks[:SHOWN])}{_more(len(event.subtasks) - SHOWN)}"
+        what = f"{', '.join(event.subtasks[:SHOWN])}{and_more(len(event.subtasks) - SHOWN)}"
         if event.data is not None:
             return Step("again", f"{event.by} gave the result of {what}: {event.data.summary}", phase=True)
         args = f" with {label('other arguments', event.args)}" if event.args is not None else ""
         return Step("again", f"{event.by} has {what} done again{args}", phase=True)
 
     def _refused(self, _entry: ev.Entry, event: ev.RequestDeclined) -> Step:
-        return Step("refused", f"{_REQUESTS.get(event.request, 'what was asked for')}: {event.reason}", phase=True)
+        return Step("refused", f"{REQUESTS.get(event.request, 'what was asked for')}: {event.reason}", phase=True)
 
     def _finished(self, _entry: ev.Entry, _event: ev.RunFinished) -> None:
         self._clear()
@@ -256,7 +231,7 @@ class Progress:
         if key in self.labels and not is_subtask(key):
             return None  # a child
         if not is_subtask(key):
-            phase = _PHASES.get(key.partition("-")[0], key)
+            phase = PHASES.get(key.partition("-")[0], key)
             if phase != self.phase:
                 self.phase, self.phase_since = phase, entry.at
             return None
@@ -305,7 +280,7 @@ class Progress:
         if not is_subtask(key):
             if event.ok or event.failure is None:
                 return None
-            return Step("failed", f"{self._name(key)}: {_why(event.failure)}", phase=True)
+            return Step("failed", f"{self._name(key)}: {why_of(event.failure)}", phase=True)
         took = (entry.at - lane.since).total_seconds() if lane is not None else 0.0
         name = self._name(key)
         self.recent.append(
@@ -315,7 +290,7 @@ class Progress:
             self.done += 1
             return Step("done", f"{key} {name}  {duration(took)}")
         self.failed += 1
-        why = _why(event.failure) if event.failure is not None else "no reason was given"
+        why = why_of(event.failure) if event.failure is not None else "no reason was given"
         return Step("failed", f"{key} {name}: {why}", phase=True)
 
     def _lost(self, _entry: ev.Entry, event: ev.AttemptLost) -> None:
@@ -327,9 +302,9 @@ class Progress:
         self.parked.add(key)
         if is_subtask(key):
             self.waiting += 1
-            note = " and ".join(dict.fromkeys(_NOTES[call.kind] for call in event.open_calls))
+            note = " and ".join(dict.fromkeys(WAITING_NOTES[call.kind] for call in event.open_calls))
             self.lanes[key] = Lane(key=key, label=self._name(key), status="waiting", since=entry.at, note=note)
-        return Step("waits", f"{key} {self._name(key)}: {_waited_for(event.open_calls)}", phase=True)
+        return Step("waits", f"{key} {self._name(key)}: {waited_for(event.open_calls)}", phase=True)
 
     def _held(self, entry: ev.Entry, event: ev.AttemptHeld) -> Step:
         key = assignment_of(event.attempt)
@@ -393,48 +368,10 @@ class Progress:
         return lane
 
     def _name(self, key: str) -> str:
-        return self.labels.get(key) or _PHASES.get(key.partition("-")[0], key)
+        return self.labels.get(key) or PHASES.get(key.partition("-")[0], key)
 
     def _of_attempts(self, key: str, number: int, failure: Failure | None = None) -> str:
         """``attempt 2 of 3``; without the end when it is not counted: 429s and lost processes have none."""
         most = self.tries.get(key, 1 + (self.definition.limits.max_retries if self.definition is not None else 0))
         counted = failure is None or failure.class_ is FailureClass.TRANSIENT
         return f"attempt {number} of {most}" if counted and number <= most else f"attempt {number}"
-
-
-def _waited_for(calls: tuple[OpenCall, ...]) -> str:
-    """What open calls wait for, each kind once: ``for a person's yes to pay_tool · 30, Bob and for another worker``."""
-    kinds: dict[str, list[str]] = {}
-    for call in calls:
-        kinds.setdefault(call.kind, []).append(label(call.tool, call.args))
-    return " and ".join(f"{_WAITS[kind]}{', '.join(named) if kind in _NAMED else ''}" for kind, named in kinds.items())
-
-
-def _more(number: int) -> str:
-    return f" and {number:,} more" if number > 0 else ""
-
-
-def _why(failure: Failure) -> str:
-    return f"{failure.message} ({failure.class_.value})"
-
-
-_PHASES = {Role.PLAN.value: "planning", Role.REVIEW.value: "reviewing", Role.COMPOSE.value: "composing"}
-_WAITS = {
-    "approval": "for a person's yes to ",
-    "effect": "for a person's word on ",
-    "child": "for another worker",
-    "allowance": "for leave to go on",
-}
-_NAMED = {"approval", "effect"}
-_NOTES = {
-    "approval": "for a yes",
-    "effect": "for a person's word",
-    "child": "for another worker",
-    "allowance": "for leave to go on",
-}
-_REQUESTS = {
-    "retry_requested": "the retry that was asked for",
-    "retry_granted": "the retry that was asked for",
-    "skip_requested": "the wish to leave a subtask out",
-    "result_supplied": "the result that was given",
-}
