@@ -123,6 +123,15 @@ def test_a_listing_counts_what_the_state_shows(history: History):
     assert change.completed == sum(subtask.data is not None for subtask in subtasks)
 
 
+def test_a_result_that_the_review_found_wanting_and_a_person_then_left_out_is_no_longer_counted_as_done():
+    settled = ev.AttemptSettled(attempt="wo-001.0/a1", ok=True, final=True)
+    left_out = ev.SubtaskResolved(subtask="wo-001.0", by="Ann", counted="completed")
+
+    change = listing_change([settled, left_out])
+
+    assert (change.completed, change.failed) == (0, 1)
+
+
 def test_the_thoughts_of_a_lead_are_no_subtasks():
     assert is_subtask("wo-001.0")
     assert not any(map(is_subtask, ("plan", "compose", "review-wo-001-0", "wo-001.0/a1")))

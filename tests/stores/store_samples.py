@@ -142,7 +142,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.RunReopened(by="me"),
     events.RetryGranted(subtasks=("wo-001.0",), args={"n": 2}, data=ResultData(summary="it is two", raw=2), by="me"),
     events.SubtaskResolved(
-        subtask="wo-001.0", data=ResultData(summary="it is two", raw=2), by="me", reason="I know", failed=True
+        subtask="wo-001.0", data=ResultData(summary="it is two", raw=2), by="me", reason="I know", counted="failed"
     ),
     events.RequestDeclined(request="retry_requested", reason="no subtask has failed"),
     events.RunPaused(reason="Ctrl-C"),

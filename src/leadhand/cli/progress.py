@@ -343,8 +343,8 @@ class Progress:
         self._forget(lambda asked: assignment_of(asked.attempt).partition("/")[0] == key)
         name = self._name(key)
         if key.startswith(f"{self.order}."):  # the counts are those of the latest order
-            self.done += done
-            self.failed += (not done) - event.failed
+            self.done += done - (event.counted == "completed")
+            self.failed += (not done) - (event.counted == "failed")
             self.recent.append(Lane(key=key, label=name, status="done" if done else "failed", since=entry.at))
         if event.data is not None:
             return Step("done", f"{key} {name}: {event.by} gave its result, {event.data.summary}", phase=True)

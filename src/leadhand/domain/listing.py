@@ -74,8 +74,8 @@ def listing_change(events: list[AnyEvent]) -> ListingChange:
             case SubtaskBlocked():
                 failed += 1
             case SubtaskResolved():
-                completed += event.data is not None
-                failed += (event.data is None) - event.failed
+                completed += (event.data is not None) - (event.counted == "completed")
+                failed += (event.data is None) - (event.counted == "failed")
             case AttemptSettled() if event.final and is_subtask(assignment_of(event.attempt)):
                 completed += event.ok
                 failed += not event.ok

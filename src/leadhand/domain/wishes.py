@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from . import commands as do
 from . import events as ev
 from .children import descendants
@@ -30,14 +32,14 @@ def honour(state: RunState) -> list[ev.AnyEvent]:
             keys = wish.subtasks or retriable(state, confirmed=wish.confirmed)
             return [*reopened, ev.RetryGranted(subtasks=tuple(keys), args=wish.args, by=_by(wish))]
         case ev.SkipRequested():
-            failed = state.subtasks[wish.subtask].status in FAILED
-            left_out = ev.SubtaskResolved(subtask=wish.subtask, by=_by(wish), reason=wish.reason, failed=failed)
+            counted = _counted(state.subtasks[wish.subtask])
+            left_out = ev.SubtaskResolved(subtask=wish.subtask, by=_by(wish), reason=wish.reason, counted=counted)
             return [*reopened, left_out]
         case ev.ResultSupplied():
             data = ResultData(summary=wish.summary, raw=wish.raw)
             if state.orders[state.subtasks[wish.subtask].order].review is None and state.finished is None:
-                failed = state.subtasks[wish.subtask].status in FAILED
-                return [ev.SubtaskResolved(subtask=wish.subtask, data=data, by=_by(wish), failed=failed)]
+                counted = _counted(state.subtasks[wish.subtask])
+                return [ev.SubtaskResolved(subtask=wish.subtask, data=data, by=_by(wish), counted=counted)]
             # Its order is judged and stays as it is: the result is that of a subtask which repairs it.
             return [*reopened, ev.RetryGranted(subtasks=(wish.subtask,), data=data, by=_by(wish))]
 
@@ -84,6 +86,13 @@ def objection_to(state: RunState, wish: Wish, *, resting: bool = False) -> str:
     if subtask.status not in (*OPEN, *FAILED):
         return f"{wish.subtask} is {subtask.status} already"
     return ""
+
+
+def _counted(subtask: SubtaskState) -> Literal["open", "completed", "failed"]:
+    """What lists count a subtask as: one whose result the review found wanting was done all the same."""
+    if subtask.data is not None:
+        return "completed"
+    return "failed" if subtask.status in FAILED else "open"
 
 
 ACTED = "did, or may have done, what cannot be taken back: confirm that it is to be done again"

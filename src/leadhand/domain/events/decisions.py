@@ -201,15 +201,16 @@ class RetryGranted(Happened):
 
 
 class SubtaskResolved(Happened):
-    """A person settled a subtask: with a result (``data``), or by leaving it undone. ``failed`` says that it had failed
-    before."""
+    """A person settled a subtask: with a result (``data``), or by leaving it undone. ``counted`` says what it had been
+    counted as until then, so that nobody who counts has to remember: as done (whatever the review made of it), as
+    failed, or not at all."""
 
     type: Literal["subtask_resolved"] = "subtask_resolved"
     subtask: str
     data: ResultData | None = None
     by: str
     reason: str = ""
-    failed: bool = False
+    counted: Literal["open", "completed", "failed"] = "open"
 
     @property
     def subject(self) -> str:
