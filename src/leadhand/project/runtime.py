@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.events import PauseRequested, ResumeRequested, RunStarted
 from leadhand.domain.evolve import start
 from leadhand.domain.lifecycle import SETTLED_SUBTASK
-from leadhand.domain.limits import NOTHING, Amount
+from leadhand.domain.limits import NOTHING, Amount, Limits
 from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
@@ -39,6 +40,14 @@ LOGGER = logging.getLogger("leadhand")
 FLOWS: dict[str, Flow] = {flow.name: flow for flow in (WorkOrderFlow(),)}
 HELD_BACK_SHARE = 10
 """One part in this many of the budget is kept for composing the answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Once:
+    """The id a run is to have, so that asking twice makes one run; and the digest of what was asked."""
+
+    run_id: str
+    submission: str
 
 
 class Runtime:
@@ -69,51 +78,61 @@ class Runtime:
         host = Host(store, self._model_calls, tool_calls, self._redactor, on_text)
         self.dispatcher = LocalDispatcher(host, self._clock)
 
-    async def start(self, request: str, *, flow: str = "work-order", detached: bool = False) -> RunState:
+    async def start(
+        self,
+        request: str,
+        *,
+        flow: str = "work-order",
+        detached: bool = False,
+        asked: Settings | None = None,
+        by: str = "",
+        once: Once | None = None,
+    ) -> RunState:
         """Make a run; nothing of it is carried out until it is driven.
 
-        Raises ConfigurationError for an unknown flow.
+        ``asked`` are the settings of this run, where they are not those of the process. ``by`` is who wants it.
+        With ``once`` the run has an id of its caller's: UsageError when there is such a run already.
+        Raises ConfigurationError for an unknown flow, and for a model that cannot be used.
         """
         if flow not in FLOWS:
             raise ConfigurationError(f"there is no flow {flow!r}", f"There are: {', '.join(FLOWS)}.")
-        check_rules(self.settings.approve_rules, self.toolbox.specs())
+        wanted = self.settings if asked is None else asked
+        check_rules(wanted.approve_rules, self.toolbox.specs())
+        choice = self.choice if asked is None else await self._chosen(asked)
         if isinstance(self.models, NamedModels):
-            await self.models.learn(self.choice.models)
+            await self.models.learn(choice.models)
         definition = RunDefinition(
             request=request,
             flow=flow,
             flow_version=FLOWS[flow].version,
-            models=self._pinned_models(),
+            models=self._pinned(choice.models),
             tools=self.toolbox.specs(),
-            limits=self.settings.limits,
-            approve=self.settings.approve,
-            approve_rules=dict(self.settings.approve_rules),
-            offline=self.settings.offline,
+            limits=wanted.limits,
+            approve=wanted.approve,
+            approve_rules=dict(wanted.approve_rules),
+            offline=wanted.offline,
             detached=detached,
-            held_back=self._held_back(),
+            held_back=_held_back(wanted.limits),
+            by=by,
+            submission=once.submission if once is not None else "",
         )
-        run_id = self._ids.run_id()
+        run_id = once.run_id if once is not None else self._ids.run_id()
         entry = await self.store.create(run_id, self._redactor.value(RunStarted(definition=definition)))
         return start(run_id, entry)
 
-    def _pinned_models(self) -> ModelChoice:
+    async def _chosen(self, asked: Settings) -> Choice:
+        """The models for settings other than the process's. Raises ConfigurationError."""
+        given = None if isinstance(self.models, NamedModels) else self.models
+        models, choice = await choose_models(asked, given)
+        if models is not given:
+            await models.aclose()  # it was only there to look the names up: this process's own asks them all
+        return choice
+
+    def _pinned(self, choice: ModelChoice) -> ModelChoice:
         """The models of a run, with the windows that are known of them: what its briefs have to fit."""
-        choice = self.choice.models
         names = sorted({choice.default, *choice.roles.values()})
         windows = {name: window for name in names if (window := self.models.profile(name).window) is not None}
         return choice.evolve(windows=windows)
-
-    def _held_back(self) -> Amount:
-        """What one compose call is kept: a request, and a share of the money and tokens there are."""
-        limits = self.settings.limits
-        held = NOTHING
-        if limits.max_requests is not None:
-            held = held + Amount(requests=min(1, limits.max_requests))
-        if limits.max_tokens is not None:
-            held = held + Amount(tokens=limits.max_tokens // HELD_BACK_SHARE)
-        if limits.budget_nanousd is not None:
-            held = held + Amount(nanousd=limits.budget_nanousd // HELD_BACK_SHARE)
-        return held
 
     async def load(self, run_id: str) -> RunState:
         """The state of a run, folded from its log."""
@@ -264,6 +283,18 @@ class Runtime:
                 await close()
         await self.models.aclose()
         await self.store.aclose()
+
+
+def _held_back(limits: Limits) -> Amount:
+    """What one compose call is kept: a request, and a share of the money and tokens there are."""
+    held = NOTHING
+    if limits.max_requests is not None:
+        held = held + Amount(requests=min(1, limits.max_requests))
+    if limits.max_tokens is not None:
+        held = held + Amount(tokens=limits.max_tokens // HELD_BACK_SHARE)
+    if limits.budget_nanousd is not None:
+        held = held + Amount(nanousd=limits.budget_nanousd // HELD_BACK_SHARE)
+    return held
 
 
 def needed_tools(state: RunState) -> list[ToolSpec]:
