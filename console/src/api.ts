@@ -1,0 +1,171 @@
+// Every route of the service as a typed function; what fails throws a Problem.
+
+import { reachable } from "./connection.ts";
+import type {
+  Agent,
+  Answer,
+  Card,
+  Entry,
+  EventPage,
+  Json,
+  JsonObject,
+  NewRun,
+  RunDocument,
+  RunPage,
+  Session,
+  SystemDocument,
+  Tool,
+  WorkResult,
+} from "./documents.ts";
+import { Problem, problemOf } from "./problem.ts";
+import { session } from "./session.ts";
+
+export type * from "./documents.ts";
+export { follow } from "./follow.ts";
+export type { Following, Handlers } from "./follow.ts";
+export type { LinkState } from "./connection.ts";
+export { asProblem, Problem } from "./problem.ts";
+
+/** What may be given with any call: a signal that gives it up. */
+export interface Giving {
+  readonly signal?: AbortSignal;
+}
+
+export const getSession = (giving?: Giving) => get<Session>("/api/session", giving);
+export const logIn = (key: string) => send<Session>("POST", "/api/session", { key });
+export const logOut = () => send<void>("DELETE", "/api/session");
+
+export interface RunFilter {
+  readonly status?: string;
+  readonly q?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly asking?: boolean;
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** Starts a run. The same `key` twice makes one run, whatever happened to the first answer. */
+export const startRun = (run: NewRun, key: string) =>
+  send<RunDocument>("POST", "/api/runs", run, { "Idempotency-Key": key });
+export const getRuns = (filter: RunFilter = {}, giving?: Giving) =>
+  get<RunPage>(`/api/runs${queryOf({ ...filter })}`, giving);
+export const getRun = (runId: string, giving?: Giving) =>
+  get<RunDocument>(`/api/runs/${encodeURIComponent(runId)}`, giving);
+export const getEvents = (
+  runId: string,
+  page: { after?: number; limit?: number; brief?: boolean } = {},
+  giving?: Giving,
+) => get<EventPage>(`/api/runs/${encodeURIComponent(runId)}/events${queryOf({ ...page })}`, giving);
+/** One entry of the log, whole. */
+export const getEvent = (runId: string, seq: number, giving?: Giving) =>
+  get<Entry>(`/api/runs/${encodeURIComponent(runId)}/events/${seq}`, giving);
+/** What stands in an event as a reference by digest. */
+export const getPayload = (digest: string, giving?: Giving) =>
+  get<Json>(`/api/payloads/${encodeURIComponent(digest)}`, giving);
+export const getArtifacts = (runId: string, giving?: Giving) =>
+  get<{ readonly artifacts: readonly Json[] }>(
+    `/api/runs/${encodeURIComponent(runId)}/artifacts`,
+    giving,
+  );
+
+const steer = (verb: string) => (runId: string, wish: object) =>
+  send<RunDocument>("POST", `/api/runs/${encodeURIComponent(runId)}/${verb}`, wish);
+
+export const cancelRun = (runId: string) => steer("cancel")(runId, {});
+export const pauseRun = (runId: string, reason?: string) =>
+  steer("pause")(runId, reason ? { reason } : {});
+export const resumeRun = (runId: string) => steer("resume")(runId, {});
+/** Retries what failed, or only some of it. 409 "unconfirmed": something may be done twice. */
+export const retryRun = (
+  runId: string,
+  wish: { subtasks?: readonly string[]; args?: JsonObject; confirmed?: boolean } = {},
+) => steer("retry")(runId, wish);
+export const skipSubtask = (runId: string, wish: { subtask: string; reason?: string }) =>
+  steer("skip")(runId, wish);
+export const supplyResult = (
+  runId: string,
+  wish: { subtask: string; summary: string; raw?: Json },
+) => steer("supply")(runId, wish);
+/** A new run that shares this one's log up to `at`; its document. */
+export const forkRun = (runId: string, wish: { at: number; confirmed?: boolean }) =>
+  steer("fork")(runId, wish);
+
+export const getApprovals = (runId?: string, giving?: Giving) =>
+  get<{ readonly approvals: readonly Card[] }>(
+    `/api/approvals${queryOf({ run_id: runId })}`,
+    giving,
+  );
+export const answerApproval = (id: string, answer: Answer) =>
+  send<Card & { readonly status: string }>(
+    "POST",
+    `/api/approvals/${encodeURIComponent(id)}`,
+    answer,
+  );
+
+export const getTools = (giving?: Giving) =>
+  get<{ readonly tools: readonly Tool[] }>("/api/tools", giving);
+export const getTool = (name: string, giving?: Giving) =>
+  get<Tool>(`/api/tools/${encodeURIComponent(name)}`, giving);
+export const callTool = (
+  name: string,
+  call: { args: JsonObject; offline?: boolean; confirmed?: boolean },
+) => send<WorkResult>("POST", `/api/tools/${encodeURIComponent(name)}/call`, call);
+export const getAgents = (giving?: Giving) =>
+  get<{ readonly agents: readonly Agent[] }>("/api/agents", giving);
+export const getWorkers = (giving?: Giving) =>
+  get<{ readonly workers: readonly JsonObject[] }>("/api/workers", giving);
+export const getSystem = (giving?: Giving) => get<SystemDocument>("/api/system", giving);
+
+/** A query string with what is set of some values; "" for none. */
+export function queryOf(values: Record<string, string | number | boolean | undefined>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && value !== "") query.set(name, String(value));
+  }
+  const written = query.toString();
+  return written && `?${written}`;
+}
+
+function get<T>(path: string, giving?: Giving): Promise<T> {
+  return call<T>(path, { signal: giving?.signal });
+}
+
+function send<T>(
+  method: string,
+  path: string,
+  body?: object,
+  headers: Record<string, string> = {},
+): Promise<T> {
+  return call<T>(path, {
+    method,
+    headers: body === undefined ? headers : { "Content-Type": "application/json", ...headers },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+}
+
+async function call<T>(path: string, init: RequestInit): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      ...init,
+      headers: { Accept: "application/json", ...init.headers },
+      credentials: "same-origin",
+    });
+  } catch (error) {
+    if (init.signal?.aborted) throw error; // given up by us: says nothing about the service
+    reachable.value = false;
+    throw new Problem({
+      status: 0,
+      code: "unreachable",
+      title: "The service does not answer",
+      how: "Nothing you wrote is lost: try again when the header says that it is back.",
+    });
+  }
+  reachable.value = true;
+  if (response.status === 401 && path !== "/api/session" && session.value?.needed) {
+    session.value = { ...session.value, authenticated: false, name: null, scopes: [] };
+  }
+  if (!response.ok) throw await problemOf(response);
+  return response.status === 204 ? undefined as T : await response.json() as T;
+}

@@ -1,0 +1,89 @@
+// What went wrong with a call to the service: problem details (RFC 9457), said as what and how.
+
+import type { JsonObject } from "./documents.ts";
+
+export interface WrongField {
+  readonly where: string;
+  readonly what: string;
+}
+
+/** A refusal of the service, or that it could not be reached (`code` is then "unreachable"). */
+export class Problem extends Error {
+  override readonly name = "Problem";
+  /** 0 where no answer came. */
+  readonly status: number;
+  readonly code: string;
+  readonly title: string;
+  /** How to mend it; "" where nobody knows. */
+  readonly how: string;
+  readonly errors: readonly WrongField[];
+  /** The whole document, for the fields that only some problems have. */
+  readonly document: JsonObject;
+
+  constructor(
+    told: {
+      status: number;
+      code: string;
+      title: string;
+      detail?: string;
+      how?: string;
+      errors?: readonly WrongField[];
+      document?: JsonObject;
+    },
+  ) {
+    super(told.detail || told.title);
+    this.status = told.status;
+    this.code = told.code;
+    this.title = told.title;
+    this.how = told.how ?? "";
+    this.errors = told.errors ?? [];
+    this.document = told.document ?? {};
+  }
+
+  /** What is wrong, in one sentence. */
+  get what(): string {
+    return this.message;
+  }
+}
+
+/** The problem that an error is, whatever was thrown. */
+export function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  const detail = error instanceof Error ? error.message : String(error);
+  return new Problem({
+    status: 0,
+    code: "console",
+    title: "The console failed",
+    detail,
+    how: "Reload the page; if it happens again, please report it.",
+  });
+}
+
+/** The problem that a response which is no success tells of. */
+export async function problemOf(response: Response): Promise<Problem> {
+  const document = await bodyOf(response);
+  const text = (name: string) => typeof document[name] === "string" ? document[name] : "";
+  const errors = Array.isArray(document.errors) ? document.errors as unknown as WrongField[] : [];
+  const wait = response.headers.get("Retry-After");
+  return new Problem({
+    status: response.status,
+    code: text("code") || `http_${response.status}`,
+    title: text("title") || response.statusText || `HTTP ${response.status}`,
+    detail: text("detail") || `The service answered with HTTP ${response.status}.`,
+    how: text("how") || (wait ? `Try again in ${wait} s.` : ""),
+    errors,
+    document,
+  });
+}
+
+async function bodyOf(response: Response): Promise<JsonObject> {
+  const written = await response.text();
+  try {
+    const value: unknown = JSON.parse(written);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? value as JsonObject
+      : {};
+  } catch {
+    return {}; // a proxy's page, say: the status alone has to do
+  }
+}

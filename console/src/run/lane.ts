@@ -1,0 +1,176 @@
+// One lane of the timeline: an assignment, its attempts and their calls; with the words and shapes of its states.
+
+import type { Args, Failure, OpenCall, Verdict } from "./entry.ts";
+
+export type LaneStatus =
+  | "pending"
+  | "running"
+  | "waiting"
+  | "retrying"
+  | "completed"
+  | "failed"
+  | "dropped";
+
+export type Outcome = "scheduled" | "running" | "ok" | "failed" | "parked" | "lost" | "stopped";
+
+export interface Call {
+  id: string;
+  kind: "model" | "tool";
+  name: string;
+  args: Args | null;
+  effect: string;
+  began: number;
+  ended: number | null;
+  ok: boolean | null;
+  failure: Failure | null;
+  summary: string;
+  tokens: number;
+  seq: number;
+  returnedSeq: number | null;
+}
+
+export interface Attempt {
+  id: string;
+  number: number;
+  /** When it was decided on, and when it may start at the earliest (a retry's wait). */
+  scheduledAt: number;
+  notBefore: number | null;
+  start: number | null;
+  end: number | null;
+  outcome: Outcome;
+  continues: string | null;
+  feedback: string;
+  host: string;
+  failure: Failure | null;
+  openCalls: OpenCall[];
+  calls: Call[];
+  resultSeq: number | null;
+}
+
+export interface Lane {
+  key: string;
+  name: string;
+  label: string;
+  role: string;
+  /** The order under which it stands, "" before the first. */
+  order: string;
+  subtask: boolean;
+  tool: string | null;
+  args: Args;
+  needs: string[];
+  parent: string | null;
+  children: Lane[];
+  status: LaneStatus;
+  note: string;
+  failure: Failure | null;
+  verdict: Verdict | null;
+  by: string;
+  repairs: string | null;
+  supersededBy: string | null;
+  attempts: Attempt[];
+  /** The seq of the event that settled it. */
+  settledSeq: number | null;
+  firstSeq: number;
+  version: number;
+}
+
+export function newLane(
+  given: Pick<Lane, "key" | "name" | "label" | "role" | "order" | "firstSeq"> & Partial<Lane>,
+): Lane {
+  return {
+    subtask: false,
+    tool: null,
+    args: {},
+    needs: [],
+    parent: null,
+    children: [],
+    status: "pending",
+    note: "",
+    failure: null,
+    verdict: null,
+    by: "",
+    repairs: null,
+    supersededBy: null,
+    attempts: [],
+    settledSeq: null,
+    version: 0,
+    ...given,
+  };
+}
+
+export function newAttempt(id: string, number: number, scheduledAt: number): Attempt {
+  return {
+    id,
+    number,
+    scheduledAt,
+    notBefore: null,
+    start: null,
+    end: null,
+    outcome: "scheduled",
+    continues: null,
+    feedback: "",
+    host: "",
+    failure: null,
+    openCalls: [],
+    calls: [],
+    resultSeq: null,
+  };
+}
+
+export function isOpen(status: LaneStatus): boolean {
+  return status === "pending" || status === "running" || status === "waiting" ||
+    status === "retrying";
+}
+
+/** States in the order in which a person wants to see them. */
+export const URGENCY: Record<LaneStatus, number> = {
+  failed: 0,
+  waiting: 1,
+  retrying: 2,
+  dropped: 3,
+  running: 4,
+  pending: 5,
+  completed: 6,
+};
+
+/** A shape for each state, so that no state is told by colour alone. */
+export const GLYPHS: Record<LaneStatus, string> = {
+  pending: "·",
+  running: "◐",
+  waiting: "‖",
+  retrying: "↻",
+  completed: "✓",
+  failed: "▲",
+  dropped: "⊘",
+};
+
+export const STATUS_WORDS: Record<LaneStatus, string> = {
+  pending: "to come",
+  running: "running",
+  waiting: "waiting",
+  retrying: "retrying",
+  completed: "done",
+  failed: "failed",
+  dropped: "left out",
+};
+
+const LONGEST_LABEL = 80;
+
+/** A subtask for people: its name and its arguments, so that siblings can be told apart. */
+export function labelOf(name: string, args: Args | undefined): string {
+  const told = Object.values(args ?? {}).map(argument).filter((text) => text !== "").join(", ");
+  const label = told ? `${name} · ${told}` : name;
+  return label.length > LONGEST_LABEL ? `${label.slice(0, LONGEST_LABEL - 1)}…` : label;
+}
+
+function argument(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (Array.isArray(value)) return value.map(argument).filter(Boolean).join(", ");
+  if (typeof value === "object") {
+    const reference = (value as { $result?: { subtask?: string } }).$result;
+    if (reference?.subtask) return `from ${reference.subtask}`;
+    return Object.values(value).map(argument).filter(Boolean).join(", ");
+  }
+  return String(value);
+}

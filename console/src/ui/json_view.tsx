@@ -1,0 +1,22 @@
+// JSON for people: indented, selectable, nothing hidden in it, and a button that copies it.
+
+import { exact } from "../formats.ts";
+import { Copy } from "./copy.tsx";
+
+export interface JsonViewProps {
+  readonly value: unknown;
+  /** Says what this is, to those who cannot see where it stands. */
+  readonly label: string;
+  readonly copy?: boolean;
+}
+
+export function JsonView({ value, label, copy = true }: JsonViewProps) {
+  const written = JSON.stringify(value, null, 2) ?? "null";
+  return (
+    <div class="json">
+      {/* A scrolling region has to be reachable by key. */}
+      <pre tabIndex={0} role="region" aria-label={label}>{exact(written)}</pre>
+      {copy && <Copy text={written} what={label} />}
+    </div>
+  );
+}

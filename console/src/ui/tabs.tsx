@@ -1,0 +1,69 @@
+// Tabs as the platform's guides describe them: one stop for the Tab key, arrows between them.
+
+import type { ComponentChildren } from "preact";
+import { useId, useRef } from "preact/hooks";
+
+export interface Tab {
+  readonly name: string;
+  readonly label: ComponentChildren;
+}
+
+export interface TabsProps {
+  readonly label: string;
+  readonly tabs: readonly Tab[];
+  readonly chosen: string;
+  readonly onChoose: (name: string) => void;
+  /** What the chosen tab shows. */
+  readonly children: ComponentChildren;
+}
+
+export function Tabs({ label, tabs, chosen, onChoose, children }: TabsProps) {
+  const id = useId();
+  const list = useRef<HTMLDivElement>(null);
+  function move(event: KeyboardEvent): void {
+    const at = tabs.findIndex((tab) => tab.name === chosen);
+    const to = event.key === "ArrowRight"
+      ? at + 1
+      : event.key === "ArrowLeft"
+      ? at - 1
+      : event.key === "Home"
+      ? 0
+      : event.key === "End"
+      ? tabs.length - 1
+      : null;
+    if (to === null) return;
+    event.preventDefault();
+    const next = (to + tabs.length) % tabs.length;
+    onChoose(tabs[next]!.name);
+    list.current?.querySelectorAll<HTMLButtonElement>("[role=tab]")[next]?.focus();
+  }
+  return (
+    <div class="tabs">
+      <div class="tab-list" role="tablist" aria-label={label} ref={list} onKeyDown={move}>
+        {tabs.map((tab) => (
+          <button
+            key={tab.name}
+            type="button"
+            role="tab"
+            id={`${id}-${tab.name}`}
+            aria-selected={tab.name === chosen}
+            aria-controls={`${id}-panel`}
+            tabIndex={tab.name === chosen ? 0 : -1}
+            onClick={() => onChoose(tab.name)}
+          >
+            {tab.label}
+          </button>
+        ))}
+      </div>
+      <div
+        class="tab-panel"
+        role="tabpanel"
+        id={`${id}-panel`}
+        aria-labelledby={`${id}-${chosen}`}
+        tabIndex={0}
+      >
+        {children}
+      </div>
+    </div>
+  );
+}
