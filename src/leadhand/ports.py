@@ -9,14 +9,15 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from leadhand.domain.access import ApiKey
 from leadhand.domain.assignment import Assignment
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import Failure, LeadhandError
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
 from leadhand.domain.limits import Usage
-from leadhand.domain.listing import RunListing
+from leadhand.domain.listing import HostLine, RunListing, StoreInfo
 from leadhand.domain.run import RunDefinition, RunStatus
 from leadhand.domain.state import AttemptState, ModelTurn, ToolEvidence
 from leadhand.domain.tool import ToolSpec
@@ -254,9 +255,30 @@ class ContextStore(Protocol):
     async def run(self, run_id: str) -> RunListing: ...
 
     async def runs(
-        self, *, status: RunStatus | None = None, text: str = "", limit: int = 50, before: str | None = None
+        self,
+        *,
+        status: RunStatus | None = None,
+        text: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        asking: bool = False,
+        detached: bool | None = None,
+        limit: int = 50,
+        before: str | None = None,
     ) -> list[RunListing]:
-        """Runs, newest first; ``before`` is the last run id of the page before."""
+        """Runs, newest first; ``before`` is the last run id of the page before.
+
+        Only those that meet every filter: of this ``status``, with this ``text`` in their request, made at ``since`` or
+        later and before ``until`` (times with a zone), with an open question to people, ``detached`` or not.
+        """
+        ...
+
+    async def hosts(self) -> list[HostLine]:
+        """The processes that are alive and hold the store: this one first, then those that drive runs."""
+        ...
+
+    async def about(self) -> StoreInfo:
+        """What operators want to know of the store."""
         ...
 
     async def blob(self, digest: str) -> bytes:
@@ -287,4 +309,32 @@ class ContextStore(Protocol):
 
     async def aclose(self) -> None:
         """Commit what is under way and let go of every run."""
+        ...
+
+
+@runtime_checkable
+class KeyStore(Protocol):
+    """Where API keys are kept, without the keys themselves. Every method may raise StoreError."""
+
+    async def add_key(self, key: ApiKey) -> None:
+        """Keep a key. Raises UsageError when there is one of this id or digest."""
+        ...
+
+    async def keys(self) -> list[ApiKey]:
+        """Every key, newest first, revoked ones among them."""
+        ...
+
+    async def key_of(self, digest: str) -> ApiKey | None:
+        """The key of this digest, revoked or not."""
+        ...
+
+    async def revoke_key(self, key_id: str) -> ApiKey:
+        """Have a key open nothing any more, from now on; one that is revoked already stays as it is.
+
+        Raises UsageError when there is no such key.
+        """
+        ...
+
+    async def used_key(self, key_id: str, at: datetime) -> None:
+        """Take note that a key was used at ``at``, unless it was used later; nothing when there is no such key."""
         ...

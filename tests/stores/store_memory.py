@@ -28,9 +28,12 @@ class OnlyHost:
 def memory() -> SqliteConnection:
     """A connection to an empty database of today's schema."""
     connection = SqliteConnection(session(":memory:"), "memory")
-    for statements in MIGRATIONS:
-        for statement in statements:
-            connection.execute(statement.format(bytes="BLOB"))
+    for step in MIGRATIONS:
+        for part in step:
+            if isinstance(part, str):
+                connection.execute(part.format(bytes="BLOB"))
+            else:
+                part(connection)
     return connection
 
 

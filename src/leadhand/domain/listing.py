@@ -1,4 +1,4 @@
-"""The small projection of a run that lists show: kept in the run's row, changed in the transaction of the append."""
+"""What lists show of runs, hosts and the database: small projections, changed in the transaction of the append."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class RunListing(Value):
     """One line of a list of runs.
 
     ``owner`` is the host that drives it, None when nobody does; ``orphan`` is true when it should be driven and is not.
-    ``subtasks`` counts those of all orders, ``completed`` and ``failed`` what became of them.
+    ``subtasks`` counts those of all orders, ``completed`` and ``failed`` what became of them. ``asking`` counts the
+    open questions to people (none, once the run is over). ``requests``, ``tokens`` and ``nanousd`` are what was spent;
+    what calls under way have reserved is not in them.
     """
 
     run_id: str
@@ -44,6 +46,32 @@ class RunListing(Value):
     subtasks: int = 0
     completed: int = 0
     failed: int = 0
+    asking: int = 0
+    requests: int = 0
+    tokens: int = 0
+    nanousd: int = 0
+
+
+class HostLine(Value):
+    """A living process that holds the store: its id, whether it is this one (``here``), the runs it drives."""
+
+    host: str
+    here: bool
+    runs: tuple[str, ...] = ()
+
+
+class StoreInfo(Value):
+    """A store as its operators see it.
+
+    ``kind`` is ``sqlite``, ``postgresql`` or ``memory``; ``name`` a path, or a URL without its password; ``version``
+    that of the schema; ``bytes`` its size (None: it has none); ``runs`` how many there are of each status.
+    """
+
+    kind: str
+    name: str
+    version: int
+    bytes: int | None = None
+    runs: dict[RunStatus, int] = {}
 
 
 class ListingChange(Value):

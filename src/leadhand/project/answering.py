@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from leadhand.domain.approval import Approval, ApprovalStatus, args_hash
+from leadhand.domain.document import iso
 from leadhand.domain.errors import UsageError
 from leadhand.domain.events import ApprovalAnswered, ApprovalRequested, EffectAnswered
 from leadhand.domain.evolve import fold
 from leadhand.domain.listing import RunListing
-from leadhand.domain.run import ENDED, RunStatus
+from leadhand.domain.run import ENDED
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 from leadhand.engine.gate import argument_faults
@@ -20,7 +21,6 @@ from leadhand.project.arguments import json_value, text
 from leadhand.project.listings import all_runs
 from leadhand.project.runtime import Runtime
 
-UNFINISHED = (RunStatus.WAITING, RunStatus.RUNNING, RunStatus.PAUSED)
 ID_LENGTH = 8
 SHOWN = 3
 LOOK_AGAIN = "See what is open: leadhand approvals list, or approvals() in Python."
@@ -56,6 +56,20 @@ class OpenApproval:
         """Nobody answered in time: it counts as a no, as soon as the run goes on."""
         return _expired(self.approval)
 
+    def document(self) -> dict[str, Any]:
+        """The question as scripts and the console read it."""
+        approval = self.approval
+        return {
+            "id": self.id,
+            "run_id": self.run_id,
+            "call_id": approval.approval_id,
+            "request": self.request,
+            "driven": self.driven,
+            **approval.model_dump(mode="json"),
+            "asked_at": iso(self.asked_at),
+            "expires_at": iso(approval.expires_at),
+        }
+
 
 def _expired(approval: Approval) -> bool:
     return approval.expires_at is not None and approval.expires_at <= datetime.now(UTC)
@@ -69,7 +83,7 @@ async def open_approvals(runtime: Runtime, run_id: str | None = None) -> list[Op
     if run_id is not None:
         listings = [await runtime.store.run(run_id)]
     else:
-        listings = [listing for status in UNFINISHED async for listing in all_runs(runtime.store, status)]
+        listings = [listing async for listing in all_runs(runtime.store, asking=True)]
     found = [asked for listing in listings for asked in await _open_in(runtime, listing)]
     return sorted(found, key=lambda asked: asked.asked_at, reverse=True)
 

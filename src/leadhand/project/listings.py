@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 from leadhand.domain.listing import RunListing
-from leadhand.domain.run import RunStatus
 from leadhand.ports import ContextStore
 
 PAGE = 500
 
 
-async def all_runs(store: ContextStore, status: RunStatus | None = None) -> AsyncIterator[RunListing]:
-    """Every run, newest first."""
+async def all_runs(store: ContextStore, **filters: Any) -> AsyncIterator[RunListing]:
+    """Every run that meets the filters of :meth:`leadhand.ports.ContextStore.runs`, newest first."""
     before: str | None = None
-    while page := await store.runs(status=status, limit=PAGE, before=before):
+    while page := await store.runs(**filters, limit=PAGE, before=before):
         for listing in page:
             yield listing
         if len(page) < PAGE:

@@ -9,8 +9,9 @@ upcasters on the way.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple, cast
@@ -84,6 +85,20 @@ def read_entries(
             return entries
 
 
+def entries_of_types(connection: Connection, types: Sequence[str]) -> Iterator[tuple[str, Callable[[], Entry]]]:
+    """The entries of these types in the logs of all runs, run by run and in order: for migrations, which must look.
+
+    Each comes as its run's id and what decodes it, which raises StoreError for one that cannot be read.
+    """
+    rows = connection.execute(
+        "SELECT run_id, seq, at, epoch, type, version, body FROM events"
+        f" WHERE type IN ({', '.join('?' * len(types))}) ORDER BY run_id, seq",
+        types,
+    )
+    for run_id, *fields in rows:
+        yield run_id, partial(_decoded, run_id, *fields)
+
+
 def no_such_run(run_id: str) -> NoSuchRun:
     """The error of every method that is given a run's id."""
     return NoSuchRun(f"there is no run {run_id} in this database", "`leadhand runs list` shows those that are there")
@@ -133,7 +148,9 @@ def _check_numbers(run_id: str, after: int, page: Sequence[Entry], last: int) ->
     raise StoreError(f"run {run_id} is damaged: its event {first} is missing from the log", RESTORE)
 
 
-def _decoded(run_id: str, seq: str, at: str, epoch: str, type_: str, version: str, body: str) -> Entry:
+def _decoded(
+    run_id: str, seq: str | int, at: str | int, epoch: str | int, type_: str, version: str | int, body: str
+) -> Entry:
     """One entry, whatever release wrote it. Raises StoreError for one that is damaged, or of a newer release."""
     known = EVENT_TYPES.get(type_)
     try:
@@ -160,7 +177,7 @@ UPGRADE = "upgrade: pip install -U leadhand (the database was not touched)"
 RESTORE = "restore the database from a backup; its other runs are not affected"
 
 
-def _misshapen(run_id: str, seq: str, type_: str, error: ValidationError) -> StoreError:
+def _misshapen(run_id: str, seq: str | int, type_: str, error: ValidationError) -> StoreError:
     """What it means that a body of a known type and version is of another shape.
 
     A further field with a default is no new version, so fields too many may well be those of a newer release.

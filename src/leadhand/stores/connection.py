@@ -29,14 +29,16 @@ class TryAgain(StoreError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How one kind of database puts what the two do not have in common; each field is a piece of SQL.
+    """How one kind of database puts what the two do not have in common; each field but ``kind`` is a piece of SQL.
 
-    ``now`` is the database's clock in whole microseconds since 1970, UTC. ``joined`` is the aggregate that joins the
-    texts ``{0}``, with ``{1}`` in between, ``rows`` the one that makes one JSON text of rows of the columns ``{0}``.
-    ``migration_lock`` keeps a second process from migrating at the same time ("": beginning a transaction does).
-    ``tables`` lists the tables that are there. ``alone`` is true when the database belongs to one program only.
+    ``kind`` is what it is called. ``now`` is the database's clock in whole microseconds since 1970, UTC. ``joined`` is
+    the aggregate that joins the texts ``{0}``, with ``{1}`` in between, ``rows`` the one that makes one JSON text of
+    rows of the columns ``{0}``. ``migration_lock`` keeps a second process from migrating at the same time ("":
+    beginning a transaction does). ``tables`` lists the tables that are there, ``size`` counts the bytes of it all.
+    ``alone`` is true when the database belongs to one program only.
     """
 
+    kind: str
     bytes_type: str
     now: str
     joined: str
@@ -44,6 +46,7 @@ class Dialect:
     for_update: str
     migration_lock: str
     tables: str
+    size: str
     alone: bool
 
 

@@ -1,22 +1,31 @@
-"""Lists of runs, from the small projection in their rows."""
+"""Lists of runs, from the small projection in their rows; of the hosts that drive them; and how many there are."""
+
+# ruff: noqa: S608 - only words of our own are put into SQL; data are parameters
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from leadhand.domain.errors import StoreError
-from leadhand.domain.listing import RunListing
-from leadhand.domain.run import RunStatus
+from leadhand.domain.listing import HostLine, RunListing, StoreInfo
+from leadhand.domain.run import ENDED, RunStatus
 
-from .codec import moment, no_such_run
-from .connection import Connection, Hold, Row
+from .codec import microseconds, moment, no_such_run
+from .connection import Connection, Database, Hold, Row
 
 DRIVEN = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
 """In these a run should have an owner; without one it is an orphan."""
 
 SELECT = (
     "SELECT run_id, flow, request, status, model, created_at, finished_at, head_seq, epoch, owner, detached,"
-    " subtasks, completed, failed FROM runs"
+    " subtasks, completed, failed, spent_requests, spent_tokens, spent_nanousd,"
+    " (SELECT count(*) FROM asking WHERE asking.run_id = runs.run_id) FROM runs"
+)
+# A run that is over keeps its questions, for the case that it is reopened; but it asks them no more.
+ASKING = (
+    f"status NOT IN ({', '.join(sorted(repr(status.value) for status in ENDED))})"
+    " AND run_id IN (SELECT run_id FROM asking)"
 )
 
 
@@ -29,9 +38,19 @@ def run_listing(connection: Connection, hold: Hold, run_id: str) -> RunListing:
 
 
 def run_listings(
-    connection: Connection, hold: Hold, status: RunStatus | None, text: str, limit: int, before: str | None
+    connection: Connection,
+    hold: Hold,
+    *,
+    status: RunStatus | None,
+    text: str,
+    since: datetime | None,
+    until: datetime | None,
+    asking: bool,
+    detached: bool | None,
+    limit: int,
+    before: str | None,
 ) -> list[RunListing]:
-    """Runs, newest first: of this status, with this text in their request (in any case), after the page before.
+    """Runs, newest first, that meet every filter, after the page before: see :meth:`leadhand.ports.ContextStore.runs`.
 
     Raises NoSuchRun when ``before`` is no run.
     """
@@ -44,6 +63,17 @@ def run_listings(
         conditions.append("searched LIKE ? ESCAPE '!'")
         literally = text.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_")
         parameters.append(f"%{literally}%")
+    if since is not None:
+        conditions.append("created_at >= ?")
+        parameters.append(microseconds(since))
+    if until is not None:
+        conditions.append("created_at < ?")
+        parameters.append(microseconds(until))
+    if asking:
+        conditions.append(ASKING)
+    if detached is not None:
+        conditions.append("detached = ?")
+        parameters.append(int(detached))
     if before is not None:
         if not connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (before,)):
             raise no_such_run(before)
@@ -88,4 +118,32 @@ def _line(row: Row, living: set[str]) -> RunListing:
         subtasks=row[11],
         completed=row[12],
         failed=row[13],
+        requests=row[14],
+        tokens=row[15],
+        nanousd=row[16],
+        asking=0 if status in ENDED else row[17],
     )
+
+
+def host_lines(connection: Connection, hold: Hold) -> list[HostLine]:
+    """This process, and every living one that drives runs, each with its runs, oldest first."""
+    driven: dict[str, list[str]] = {hold.host: []}
+    rows = connection.execute("SELECT owner, run_id FROM runs WHERE owner IS NOT NULL ORDER BY created_at, run_id")
+    for owner, run_id in rows:
+        driven.setdefault(owner, []).append(run_id)
+    living = hold.living(driven.keys(), connection) - {hold.host}
+    return [
+        HostLine(host=host, here=host == hold.host, runs=tuple(driven[host])) for host in (hold.host, *sorted(living))
+    ]
+
+
+def store_info(connection: Connection, database: Database) -> StoreInfo:
+    """What kind of database it is, its schema, its size, and how many runs are in it."""
+    ((version,),) = connection.execute("SELECT version FROM meta")
+    ((size,),) = connection.execute(database.dialect.size)
+    counts = connection.execute("SELECT status, count(*) FROM runs GROUP BY status ORDER BY status")
+    try:
+        runs = {RunStatus(status): count for status, count in counts}
+    except ValueError as error:
+        raise StoreError("a line in the table runs is damaged", "restore the database from a backup") from error
+    return StoreInfo(kind=database.dialect.kind, name=database.name, version=version, bytes=size, runs=runs)

@@ -2,11 +2,43 @@
 
 A step that was released is never changed; what follows from a change of mind is another step. ``{bytes}`` is the
 database's type for bytes. Times are whole microseconds since 1970, UTC; money is nano-dollars; truth is 0 or 1.
+Where a step must read the log, a part of it is a function.
 """
 
 from __future__ import annotations
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
+from collections.abc import Callable
+from itertools import groupby
+from operator import itemgetter
+
+from leadhand.domain.asking import ABOUT_QUESTIONS, Question, still_open
+from leadhand.domain.errors import StoreError
+
+from .codec import entries_of_types, microseconds
+from .connection import Connection, insert
+
+
+def _fill_asking(connection: Connection) -> None:
+    """Find the questions that the logs have left open."""
+    types = [event.model_fields["type"].default for event in ABOUT_QUESTIONS]
+    for run_id, found in groupby(entries_of_types(connection, types), key=itemgetter(0)):
+        questions: dict[str, Question] = {}
+        try:
+            for _, decoded in found:
+                entry = decoded()
+                questions = still_open(questions, [entry.event], entry.at)
+        except StoreError:
+            continue  # a run whose log is damaged can neither go on nor be answered, and shall not keep others from it
+        rows = [
+            (run_id, name, *asked[:4], None if asked.expires_at is None else microseconds(asked.expires_at))
+            for name, asked in questions.items()
+        ]
+        insert(connection, "asking (run_id, approval_id, kind, tool, attempt, args_hash, expires_at)", 7, rows)
+
+
+Part = str | Callable[[Connection], None]
+
+MIGRATIONS: tuple[tuple[Part, ...], ...] = (
     (  # 1: the log, its budget and what is kept beside it
         "CREATE TABLE meta (version BIGINT NOT NULL)",
         "INSERT INTO meta (version) VALUES (0)",
@@ -91,5 +123,34 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )
         """,
         "CREATE INDEX cache_expiry ON cache (expires_at)",
+    ),
+    (  # 2: which questions to people are open, and API keys
+        # What of a question tells whether an event answers it; see domain/asking.py.
+        """
+        CREATE TABLE asking (
+            run_id TEXT NOT NULL,
+            approval_id TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            tool TEXT NOT NULL,
+            attempt TEXT NOT NULL,
+            args_hash TEXT NOT NULL,
+            expires_at BIGINT,
+            PRIMARY KEY (run_id, approval_id)
+        )
+        """,
+        _fill_asking,
+        # ``digest`` is the SHA-256 of a key, which itself is nowhere; ``scopes`` are joined by commas.
+        """
+        CREATE TABLE api_keys (
+            key_id TEXT NOT NULL PRIMARY KEY,
+            name TEXT NOT NULL,
+            prefix TEXT NOT NULL,
+            digest TEXT NOT NULL UNIQUE,
+            scopes TEXT NOT NULL,
+            created_at BIGINT NOT NULL,
+            revoked_at BIGINT,
+            last_used_at BIGINT
+        )
+        """,
     ),
 )

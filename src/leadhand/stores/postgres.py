@@ -21,6 +21,7 @@ from .ownership import AdvisoryLockHold
 MIGRATING = 0x6C6561646861  # any number will do, as long as every release takes the same
 
 DIALECT = Dialect(
+    kind="postgresql",
     bytes_type="BYTEA",
     now="CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)",
     joined="string_agg({0}, '{1}')",
@@ -28,6 +29,7 @@ DIALECT = Dialect(
     for_update=" FOR UPDATE",
     migration_lock=f"SELECT pg_advisory_xact_lock({MIGRATING})",
     tables="SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
+    size="SELECT pg_database_size(current_database())",
     alone=False,
 )
 

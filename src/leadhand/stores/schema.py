@@ -6,11 +6,14 @@ from leadhand.domain.errors import StoreError
 
 from .connection import Connection, Database
 
-VERSION = 1
+VERSION = 2
 """The latest schema, which is the number of migrations (checked by a test; they are imported only when needed)."""
 
 TABLES = frozenset({"meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache"})
 """The tables of the first schema: having all of them is how a database is known to be Leadhand's."""
+
+LATER_TABLES: dict[int, frozenset[str]] = {2: frozenset({"asking", "api_keys"})}
+"""What each later schema added."""
 
 
 def version_of(connection: Connection, database: Database) -> int:
@@ -24,7 +27,7 @@ def version_of(connection: Connection, database: Database) -> int:
     if missing:
         if len(missing) * 2 < len(TABLES):  # no other program has most of our tables by chance
             raise _damaged(database, f"it lacks the tables of {', '.join(sorted(missing))}")
-        if there & TABLES or (there and database.dialect.alone):
+        if there & TABLES.union(*LATER_TABLES.values()) or (there and database.dialect.alone):
             raise StoreError(
                 f"{database.name} holds the tables of another program ({', '.join(sorted(there)[:3])}, …)",
                 "name a database of its own for Leadhand"
@@ -37,6 +40,9 @@ def version_of(connection: Connection, database: Database) -> int:
             f"{database.name} was written by a newer release of Leadhand (schema {version}; this one knows {VERSION})",
             "upgrade: pip install -U leadhand (the database was not touched)",
         )
+    missing = {name for since, names in LATER_TABLES.items() if since <= version for name in names} - there
+    if missing:
+        raise _damaged(database, f"it lacks the tables of {', '.join(sorted(missing))}")
     return version
 
 
@@ -67,8 +73,11 @@ def migrate(connection: Connection, database: Database) -> None:
         if database.dialect.migration_lock:
             connection.execute(database.dialect.migration_lock)
         for step in MIGRATIONS[version_of(connection, database) :]:
-            for statement in step:
-                connection.execute(statement.format(bytes=database.dialect.bytes_type))
+            for part in step:
+                if isinstance(part, str):
+                    connection.execute(part.format(bytes=database.dialect.bytes_type))
+                else:
+                    part(connection)
         connection.execute("UPDATE meta SET version = ?", (len(MIGRATIONS),))
         connection.commit()
     except BaseException:

@@ -7,20 +7,21 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from datetime import UTC, datetime
 from typing import Any
 
+from leadhand.domain.access import ApiKey
 from leadhand.domain.errors import StoreError
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
-from leadhand.domain.listing import RunListing
+from leadhand.domain.listing import HostLine, RunListing, StoreInfo
 from leadhand.domain.run import RunStatus
 from leadhand.domain.value import Json
 
-from . import caches
+from . import api_keys, caches
 from .budget import METERED
 from .codec import encode, read_entries
 from .connection import Connection, Database
 from .followers import Followers
 from .forking import let_go_in_children
 from .gates import hold_gate, pass_gate
-from .listings import run_listing, run_listings
+from .listings import host_lines, run_listing, run_listings, store_info
 from .polling import Poller
 from .readers import Readers
 from .threads import closed_error, failed
@@ -44,6 +45,7 @@ class SqlContextStore:
     def __init__(self, database: Database, *, now: Callable[[], datetime] = utc_now) -> None:
         self._database = database
         self._hold = database.hold()
+        self._now = now
         self._readers = Readers(database)
         self._poller = Poller(database, lambda run_id, wakeups: self._followers.poke(run_id, wakeups))
         self._followers = Followers(self.read, self._poller)
@@ -129,13 +131,42 @@ class SqlContextStore:
         return await self._ask(run_listing, self._hold, run_id)
 
     async def runs(
-        self, *, status: RunStatus | None = None, text: str = "", limit: int = 50, before: str | None = None
+        self,
+        *,
+        status: RunStatus | None = None,
+        text: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        asking: bool = False,
+        detached: bool | None = None,
+        limit: int = 50,
+        before: str | None = None,
     ) -> list[RunListing]:
-        """Runs, newest first; ``text`` is looked for in what lists show of the request, in any case.
+        """Runs, newest first, that meet every filter: see :meth:`leadhand.ports.ContextStore.runs`.
 
-        Raises NoSuchRun when ``before``, the last run id of the page before, is no run.
+        ``text`` is looked for in what lists show of the request, in any case. Raises NoSuchRun when ``before``, the
+        last run id of the page before, is no run.
         """
-        return await self._ask(run_listings, self._hold, status, text, limit, before)
+        return await self._ask(
+            run_listings,
+            self._hold,
+            status=status,
+            text=text,
+            since=since,
+            until=until,
+            asking=asking,
+            detached=detached,
+            limit=limit,
+            before=before,
+        )
+
+    async def hosts(self) -> list[HostLine]:
+        """The processes that are alive and hold the store: this one first, then those that drive runs."""
+        return await self._ask(host_lines, self._hold)
+
+    async def about(self) -> StoreInfo:
+        """The kind of the database, its name, schema and size, and how many runs are in it."""
+        return await self._ask(store_info, self._database)
 
     async def blob(self, digest: str) -> bytes:
         """The bytes of a payload. Raises KeyError for a digest that is not there."""
@@ -165,6 +196,26 @@ class SqlContextStore:
         """Keep an answer for ``ttl_s`` seconds. Raises TypeError for what is no JSON."""
         await self._aside(f"3 {key}", self._keeper.keep, key, json.dumps(value), ttl_s)
 
+    async def add_key(self, key: ApiKey) -> None:
+        """Keep an API key. Raises UsageError when there is one of this id or digest."""
+        await self._aside(f"4 {key.key_id}", api_keys.add_key, key)
+
+    async def keys(self) -> list[ApiKey]:
+        """Every API key, newest first, revoked ones among them."""
+        return await self._ask(api_keys.keys)
+
+    async def key_of(self, digest: str) -> ApiKey | None:
+        """The API key of this digest, revoked or not."""
+        return await self._ask(api_keys.key_of, digest)
+
+    async def revoke_key(self, key_id: str) -> ApiKey:
+        """Have an API key open nothing any more; one that is revoked already stays so. Raises UsageError."""
+        return await self._aside(f"4 {key_id}", api_keys.revoke_key, key_id, self._now())
+
+    async def used_key(self, key_id: str, at: datetime) -> None:
+        """Take note that an API key was used at ``at``, unless it was used later."""
+        await self._aside(f"4 {key_id}", api_keys.used_key, key_id, at)
+
     async def check_writable(self) -> None:
         """Write, and commit, a little that is gone again: no run, no entry. Raises StoreError when that cannot be."""
         await self._aside("0", caches.write_nothing)
@@ -186,8 +237,8 @@ class SqlContextStore:
         self._followers.abandon(error)
         self._poller.abandon()
 
-    async def _ask(self, question: Callable[..., Any], *arguments: Any) -> Any:
-        return await self._readers.ask(lambda connection: question(connection, *arguments))
+    async def _ask(self, question: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        return await self._readers.ask(lambda connection: question(connection, *arguments, **named))
 
     async def _aside(self, key: str, write: Callable[..., Any], *arguments: Any) -> Any:
         return await self._writer.submit(Aside(key=key, write=lambda connection: write(connection, *arguments)))

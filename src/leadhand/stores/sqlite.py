@@ -18,6 +18,7 @@ PATIENCE_S = 60.0
 """How long a write waits for another process's transaction, in seconds. Ours take milliseconds."""
 
 DIALECT = Dialect(
+    kind="sqlite",
     bytes_type="BLOB",
     now="CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)",
     joined="group_concat({0}, '{1}')",
@@ -25,6 +26,7 @@ DIALECT = Dialect(
     for_update="",  # a transaction that writes has the file to itself
     migration_lock="",
     tables="SELECT name FROM sqlite_master WHERE type = 'table'",
+    size="SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
     alone=True,
 )
 

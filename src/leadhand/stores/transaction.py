@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from leadhand.domain.asking import ABOUT_QUESTIONS, Question, still_open
 from leadhand.domain.errors import Fenced, RunOwned, UsageError
 from leadhand.domain.events import AnyEvent, Entry, RunClaimed, RunStarted
 from leadhand.domain.listing import listing_change
@@ -20,7 +21,7 @@ from leadhand.domain.run import ENDED, RunStatus
 from leadhand.ports import StaleAttempt
 
 from .budget import Budget, ceilings, counted
-from .codec import Encoded, encode, microseconds, no_such_run
+from .codec import Encoded, encode, microseconds, moment, no_such_run
 from .connection import Connection, Dialect, Hold, Row, among, at_once, insert
 
 ENDING = frozenset({"attempt_settled", "attempt_lost"})
@@ -53,6 +54,11 @@ class Append:
     metered: Sequence[AnyEvent] = ()
     attempts: Collection[str] = ()
 
+    @property
+    def asks(self) -> bool:
+        """Whether some of the events put a question to people, or may take one away."""
+        return any(isinstance(event, ABOUT_QUESTIONS) for event, _ in self.events)
+
 
 @dataclass(slots=True, kw_only=True)
 class Claim:
@@ -81,16 +87,21 @@ RUN_COLUMNS = (
 )
 EVENT_COLUMNS = "run_id, seq, at, epoch, kind, type, version, subject, body"
 RESERVATION_COLUMNS = "run_id, attempt, call_id, requests, tokens, nanousd"
+ASKING_COLUMNS = "run_id, approval_id, kind, tool, attempt, args_hash, expires_at"
 CHANGING = RUN_COLUMNS.split(", ")[13:]
 ON_CONFLICT = f" ON CONFLICT (run_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in CHANGING)}"
 
 
 class RunRow:
-    """A run's row, as it is while the transaction lasts. ``accepted`` are events the listing does not count yet."""
+    """A run's row, as it is while the transaction lasts. ``accepted`` are events the listing does not count yet.
+
+    ``asked`` are the open questions of the database, loaded where events are about questions, ``asking`` those that
+    are open by now.
+    """
 
     __slots__ = (
-        "accepted", "budget", "completed", "epoch", "failed", "finished_at", "fixed", "head_seq", "owner", "status",
-        "subtasks",
+        "accepted", "asked", "asking", "budget", "completed", "epoch", "failed", "finished_at", "fixed", "head_seq",
+        "owner", "status", "subtasks",
     )  # fmt: skip
 
     def __init__(self, row: Row) -> None:
@@ -99,6 +110,8 @@ class RunRow:
         (self.owner, self.subtasks, self.completed, self.failed) = row[17:21]
         self.budget = Budget(row[7:10], row[10:13], row[21:24], row[24:27])
         self.accepted: list[AnyEvent] = []
+        self.asked: dict[str, Question] = {}
+        self.asking: dict[str, Question] = {}
 
     @classmethod
     def of(cls, run_id: str, started: RunStarted, owner: str, at: int) -> RunRow:
@@ -115,8 +128,10 @@ class RunRow:
         )  # fmt: skip
 
     def fold_listing(self, at: int) -> None:
-        """Bring status and counts up to date."""
+        """Bring status, counts and open questions up to date."""
         change = listing_change(self.accepted)
+        if any(isinstance(event, ABOUT_QUESTIONS) for event in self.accepted):
+            self.asking = still_open(self.asking, self.accepted, moment(at))
         self.accepted = []
         self.subtasks += change.subtasks
         self.completed += change.completed
@@ -155,6 +170,7 @@ class LogTransaction:
         self._load_rows(sorted({operation.run_id for operation in operations}), dialect)
         appends = [operation for operation in operations if isinstance(operation, Append)]
         self._load_reservations([(append.run_id, each) for append in appends for each in append.attempts], dialect)
+        self._load_asking(sorted({append.run_id for append in appends if append.asks}), dialect)
         self._load_over([(append.run_id, append.current) for append in appends if append.current is not None])
 
     def carry_out(self, operation: Operation) -> object:
@@ -176,10 +192,14 @@ class LogTransaction:
         """Write all that was accepted, for the writer to commit."""
         closed: list[Row] = []
         opened: list[Row] = []
+        answered: list[Row] = []
+        asked: list[Row] = []
         for run_id, row in self._changed.items():
             row.fold_listing(self._at)
             closed += [(run_id, *key) for key in row.budget.closed()]
             opened += [(run_id, *reservation) for reservation in row.budget.opened()]
+            answered += [(run_id, name) for name, was in row.asked.items() if row.asking.get(name) != was]
+            asked += [_asking(run_id, name, now) for name, now in row.asking.items() if row.asked.get(name) != now]
         insert(self._connection, f"events ({EVENT_COLUMNS})", 9, self._events)
         runs = [row.values() for row in self._changed.values()]
         insert(self._connection, f"runs ({RUN_COLUMNS})", 27, runs, ON_CONFLICT)
@@ -189,6 +209,10 @@ class LogTransaction:
                 f"DELETE FROM reservations WHERE (run_id, attempt, call_id) IN ({these})", parameters
             )
         insert(self._connection, f"reservations ({RESERVATION_COLUMNS})", 6, opened)
+        for values, parameters in among(answered):
+            these = f"WITH answered (run_id, approval_id) AS ({values}) SELECT run_id, approval_id FROM answered"
+            self._connection.execute(f"DELETE FROM asking WHERE (run_id, approval_id) IN ({these})", parameters)
+        insert(self._connection, f"asking ({ASKING_COLUMNS})", 7, asked)
         # In one order everywhere: two transactions that keep the same blobs must not wait for each other in a circle.
         blobs = sorted(self._blobs.items())
         insert(self._connection, "blobs (digest, body)", 2, blobs, " ON CONFLICT (digest) DO NOTHING")
@@ -281,6 +305,16 @@ class LogTransaction:
                 if run_id in self._rows:
                     self._rows[run_id].budget.load(attempt, call_id, (requests, tokens, nanousd))
 
+    def _load_asking(self, run_ids: list[str], dialect: Dialect) -> None:
+        for values, parameters in among([(run_id,) for run_id in run_ids]):
+            those = f"FROM asking WHERE run_id IN ({values})"
+            for row in at_once(self._connection, dialect, ASKING_COLUMNS, those, parameters):
+                run_id, name, kind, tool, attempt, args_hash, expires_at = row
+                expiry = None if expires_at is None else moment(expires_at)
+                question = Question(kind, tool, attempt, args_hash, expiry)
+                if run_id in self._rows:
+                    self._rows[run_id].asked[name] = self._rows[run_id].asking[name] = question
+
     def _load_over(self, attempts: list[Row]) -> None:
         for values, parameters in among(attempts):
             fenced = f"WITH fenced (run_id, attempt) AS ({values}) SELECT run_id, attempt FROM fenced"
@@ -290,3 +324,9 @@ class LogTransaction:
                 parameters,
             )
             self._over.update((run_id, attempt) for run_id, attempt in over)
+
+
+def _asking(run_id: str, name: str, question: Question) -> Row:
+    """A question in the order of :data:`ASKING_COLUMNS`."""
+    expiry = None if question.expires_at is None else microseconds(question.expires_at)
+    return (run_id, name, question.kind, question.tool, question.attempt, question.args_hash, expiry)

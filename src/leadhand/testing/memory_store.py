@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from leadhand.domain.access import ApiKey
+from leadhand.domain.asking import Question, still_open
 from leadhand.domain.errors import Fenced, NoSuchRun, RunOwned, UsageError
 from leadhand.domain.events import AnyEvent, AttemptLost, AttemptSettled, Entry, RunClaimed, RunStarted
-from leadhand.domain.listing import RunListing, listing_change
+from leadhand.domain.listing import HostLine, RunListing, StoreInfo, listing_change
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.value import Json
 from leadhand.ports import Clock, StaleAttempt
+from leadhand.stores.api_keys import key_exists, no_such_key
 from leadhand.stores.budget import METERED, Budget, ceilings, counted
 
 
@@ -25,6 +29,8 @@ class MemoryStore:
         self._logs: dict[str, list[Entry]] = {}
         self._listings: dict[str, RunListing] = {}
         self._budgets: dict[str, Budget] = {}
+        self._asking: dict[str, dict[str, Question]] = {}
+        self._keys: dict[str, ApiKey] = {}
         self._over: set[tuple[str, str]] = set()
         self._blobs: dict[str, bytes] = {}
         self._snapshots: dict[tuple[str, str], tuple[int, bytes]] = {}
@@ -101,6 +107,7 @@ class MemoryStore:
             completed=listing.completed + change.completed,
             failed=listing.failed + change.failed,
         )
+        self._asking[run_id] = still_open(self._asking.get(run_id, {}), events, now)
         self._changed.setdefault(run_id, asyncio.Event()).set()
         return entries
 
@@ -144,18 +151,71 @@ class MemoryStore:
     async def run(self, run_id: str) -> RunListing:
         listing = self._listing(run_id)
         orphan = listing.owner is None and listing.status in (RunStatus.RUNNING, RunStatus.QUEUED)
-        return listing.evolve(orphan=orphan)
+        requests, tokens, nanousd = self._budgets[run_id].spent
+        asking = 0 if listing.status in ENDED else len(self._asking[run_id])
+        return listing.evolve(orphan=orphan, asking=asking, requests=requests, tokens=tokens, nanousd=nanousd)
 
     async def runs(
-        self, *, status: RunStatus | None = None, text: str = "", limit: int = 50, before: str | None = None
+        self,
+        *,
+        status: RunStatus | None = None,
+        text: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        asking: bool = False,
+        detached: bool | None = None,
+        limit: int = 50,
+        before: str | None = None,
     ) -> list[RunListing]:
         newest_first = list(reversed(self._listings))  # a dictionary keeps the order in which they were made
         if before is not None:
             self._listing(before)
             newest_first = newest_first[newest_first.index(before) + 1 :]
         found = [await self.run(run_id) for run_id in newest_first]
-        wanted = [run for run in found if status in (None, run.status) and text.lower() in run.request.lower()]
+        wanted = [
+            run
+            for run in found
+            if status in (None, run.status)
+            and text.lower() in run.request.lower()
+            and (since is None or run.created_at >= since)
+            and (until is None or run.created_at < until)
+            and (run.asking or not asking)
+            and detached in (None, run.detached)
+        ]
         return wanted[:limit]
+
+    async def hosts(self) -> list[HostLine]:
+        driven = tuple(run_id for run_id, listing in self._listings.items() if listing.owner == self._host)
+        return [HostLine(host=self._host, here=True, runs=driven)]
+
+    async def about(self) -> StoreInfo:
+        counts = Counter(listing.status for listing in self._listings.values())
+        return StoreInfo(kind="memory", name="memory", version=0, runs=dict(counts))
+
+    async def add_key(self, key: ApiKey) -> None:
+        if any(key.key_id == other.key_id or key.digest == other.digest for other in self._keys.values()):
+            raise key_exists(key.key_id)
+        self._keys[key.key_id] = key
+
+    async def keys(self) -> list[ApiKey]:
+        by_id = sorted(self._keys.values(), key=lambda key: key.key_id)
+        return sorted(by_id, key=lambda key: key.created_at, reverse=True)
+
+    async def key_of(self, digest: str) -> ApiKey | None:
+        return next((key for key in self._keys.values() if key.digest == digest), None)
+
+    async def revoke_key(self, key_id: str) -> ApiKey:
+        if key_id not in self._keys:
+            raise no_such_key(key_id)
+        key = self._keys[key_id]
+        if key.revoked_at is None:
+            self._keys[key_id] = key.evolve(revoked_at=self._clock.now())
+        return self._keys[key_id]
+
+    async def used_key(self, key_id: str, at: datetime) -> None:
+        key = self._keys.get(key_id)
+        if key is not None and (key.last_used_at is None or key.last_used_at < at):
+            self._keys[key_id] = key.evolve(last_used_at=at)
 
     async def blob(self, digest: str) -> bytes:
         return self._blobs[digest]

@@ -1,0 +1,49 @@
+"""Who may do what over HTTP: API keys as they are kept, and what their scopes allow. The keys themselves never are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from enum import StrEnum
+
+from .value import Value
+
+
+class Scope(StrEnum):
+    """What the holder of a key may do: look, start and steer runs, answer questions, everything."""
+
+    READ = "read"
+    RUN = "run"
+    APPROVE = "approve"
+    ADMIN = "admin"
+
+
+INCLUDED: dict[Scope, frozenset[Scope]] = {
+    Scope.READ: frozenset({Scope.READ}),
+    Scope.RUN: frozenset({Scope.READ, Scope.RUN}),
+    Scope.APPROVE: frozenset({Scope.READ, Scope.APPROVE}),
+    Scope.ADMIN: frozenset(Scope),
+}
+"""What each scope allows; who may steer or answer may look at what that is about."""
+
+
+class ApiKey(Value):
+    """An API key as it is kept: everything but the key.
+
+    ``key_id`` is what it is called, ``prefix`` its first characters, by which its holder knows it, ``digest`` the
+    SHA-256 (hex) of the whole key. A key with ``revoked_at`` opens nothing.
+    """
+
+    key_id: str
+    name: str
+    prefix: str
+    digest: str
+    scopes: tuple[Scope, ...]
+    created_at: datetime
+    revoked_at: datetime | None = None
+    last_used_at: datetime | None = None
+
+
+def allows(scopes: Collection[Scope], wanted: Scope) -> bool:
+    """Whether the holder of these scopes may do what ``wanted`` stands for."""
+    return any(wanted in INCLUDED[scope] for scope in scopes)
