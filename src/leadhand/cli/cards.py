@@ -11,7 +11,6 @@ from typing import Any
 from leadhand.cli.console import shortened
 from leadhand.cli.words import age, child_label, duration, money
 from leadhand.domain.approval import Approval
-from leadhand.domain.document import iso
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.listing import is_subtask
 from leadhand.domain.state import RunState
@@ -122,17 +121,3 @@ def _wrapped(fact: str, width: int | None) -> list[str]:
         subsequent_indent=UNDER,
         break_on_hyphens=False,
     )
-
-
-def card_document(asked: OpenApproval) -> dict[str, Any]:
-    """The same as JSON."""
-    approval = asked.approval
-    return {
-        "id": asked.id,
-        "run_id": asked.run_id,
-        "request": asked.request,
-        "asked_at": iso(asked.asked_at),
-        "driven": asked.driven,
-        **approval.model_dump(mode="json"),
-        "expires_at": iso(approval.expires_at),
-    }

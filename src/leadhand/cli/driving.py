@@ -24,7 +24,8 @@ from leadhand.cli.losses import losses
 from leadhand.cli.options import Output, Place
 from leadhand.cli.parking import Parking
 from leadhand.cli.standstill import noticed
-from leadhand.cli.telling import answer_text, asked_lines, closing, event_line, say_lines, say_table
+from leadhand.cli.telling import answer_text, asked_lines, closing, say_lines, say_table
+from leadhand.domain.document import event_line
 from leadhand.domain.errors import LeadhandError
 from leadhand.domain.events import Entry
 from leadhand.domain.run import RunStatus

@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from leadhand.cli.console import clean
-from leadhand.cli.telling import event_line
 from leadhand.cli.words import count, label, money, spent
+from leadhand.domain.document import event_line
 from leadhand.domain.events import Entry
 
 LONGEST_EVENT = 2_000

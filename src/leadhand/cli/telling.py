@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from leadhand.cli.console import clean, one_line, out_is_terminal, say, shortened
 from leadhand.cli.options import Place
-from leadhand.cli.words import count, duration, label, money, spent, tilde
+from leadhand.cli.words import count, duration, label, money, spent
 from leadhand.domain.advice import next_action
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.errors import Failure
@@ -19,6 +18,7 @@ from leadhand.domain.run import CitedSource, Gap, RunDefinition
 from leadhand.domain.state import RunState
 from leadhand.project.answering import approval_id
 from leadhand.project.runtime import Runtime
+from leadhand.project.settings import tilde
 
 LONGEST_WHY = 1_000
 """Characters that are told of a reason."""
@@ -174,11 +174,3 @@ def say_table(rows: Iterator[tuple[str, str]]) -> None:
 def status_words(listing: RunListing) -> str:
     """The status; of a run that should be driven and is not, that too."""
     return f"{listing.status.value}, orphaned" if listing.orphan else listing.status.value
-
-
-def event_line(entry: Any) -> dict[str, Any]:
-    """An entry of the log as one object: ``seq``, ``at``, ``epoch``, ``type`` and what else the event says."""
-    from leadhand.domain.document import iso
-
-    body: dict[str, Any] = entry.event.model_dump(mode="json", by_alias=True)
-    return {"seq": entry.seq, "at": iso(entry.at), "epoch": entry.epoch, "type": body.pop("type"), **body}

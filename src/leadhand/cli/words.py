@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import cast
 
 from leadhand.cli.console import shortened
@@ -88,10 +86,3 @@ def _argument(value: Json) -> str:
             return "yes" if value else "no"
         case _:
             return str(value)
-
-
-def tilde(path: Path | str) -> str:
-    """A path as people write it, the home directory as ``~``."""
-    text = os.path.abspath(path)
-    home = os.path.expanduser("~")
-    return "~" + text[len(home) :] if home not in ("", "/") and text.startswith(home + os.sep) else text

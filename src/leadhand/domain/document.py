@@ -22,6 +22,12 @@ def iso(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def event_line(entry: Entry) -> dict[str, Any]:
+    """An entry of the log as one object: ``seq``, ``at``, ``epoch``, ``type`` and what else the event says."""
+    body: dict[str, Any] = entry.event.model_dump(mode="json", by_alias=True)
+    return {"seq": entry.seq, "at": iso(entry.at), "epoch": entry.epoch, "type": body.pop("type"), **body}
+
+
 def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None) -> dict[str, Any]:
     """The document of ``docs/reference/run-document.md``: what was asked, ordered, found and answered, at ``last_seq``.
 

@@ -46,8 +46,8 @@ class RunDefinition(Value):
 
     ``approve`` is the policy for calls that need a person's yes, ``approve_rules`` what holds for some of them instead
     (see :func:`~leadhand.domain.approval.policy_of`). ``held_back`` is the allowance kept for composing the answer,
-    whatever the workers spend. ``by`` is who started it, where a service knows; ``submission`` the SHA-256 (hex) of what
-    was sent under an idempotency key, to tell a repetition from another request.
+    whatever the workers spend. ``by`` is who started it, where a service knows; ``submission`` the SHA-256 (hex) of
+    what was sent under an idempotency key, to tell a repetition from another request.
     """
 
     request: str

@@ -34,6 +34,9 @@ _MARKS = (
 )
 """In lower case: what any text that the patterns or the names match must hold; no field of an event is called so."""
 
+_PRIVATE_KEY, _PRIVATE_KEY_END = "-----BEGIN ", "-----END "
+_SPACE = re.compile(r"\s")
+
 SHORTEST_SECRET = 8
 """Known values shorter than this, in characters, are not searched for: they would blot out ordinary words."""
 
@@ -45,6 +48,7 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True)
+        self._of_words = [secret for secret in known if _SPACE.search(secret)]
         self._secret = re.compile("|".join([*(re.escape(secret) for secret in known), *_PATTERNS]))
         # Looked for first, as plain text: on events without a secret this is all that redaction costs.
         self._marks = (*_MARKS, *(json.dumps(secret, ensure_ascii=False)[1:-1].lower() for secret in known))
@@ -58,6 +62,22 @@ class Redactor:
     def text(self, text: str) -> str:
         """``text`` with every secret in it blotted out."""
         return self._secret.sub(BLOT, text)
+
+    def certain(self, text: str) -> int:
+        """How many characters of a text that is still being written can be shown: what follows may be part of a secret.
+
+        A word that has not ended may be one, a private key until its last line is there, and the beginning of a known
+        secret of several words.
+        """
+        end = max((space.end() for space in _SPACE.finditer(text)), default=0)
+        begun = text.rfind(_PRIVATE_KEY)
+        if begun >= 0 and _PRIVATE_KEY_END not in text[begun:]:
+            end = min(end, begun)
+        for secret in self._of_words:
+            longest = min(len(secret) - 1, len(text))
+            part = next((size for size in range(longest, 0, -1) if text.endswith(secret[:size])), 0)
+            end = min(end, len(text) - part)
+        return end
 
     def value(self, value: _V) -> _V:
         """The same value without secrets; the very same object where there are none."""

@@ -114,3 +114,10 @@ def _try_writing(directory: Path) -> None:
     probe = directory / f".writable-{os.getpid()}-{os.urandom(4).hex()}"
     probe.touch(exist_ok=False)
     probe.unlink(missing_ok=True)
+
+
+def tilde(path: Path | str) -> str:
+    """A path as people write it, the home directory as ``~``."""
+    text = os.path.abspath(path)
+    home = os.path.expanduser("~")
+    return "~" + text[len(home) :] if home not in ("", "/") and text.startswith(home + os.sep) else text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from leadhand.cli.cards import asker, card, card_document, question
+from leadhand.cli.cards import asker, card, question
 from leadhand.cli.console import out_is_terminal, say, width, write_json, write_line
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import definition_of
@@ -29,7 +29,7 @@ async def approvals_list(*, json: bool = False, place: Place = HERE) -> int:
         by = {} if json else {each.id: await asker(runtime, each) for each in asked}
         late = [(run_id, await definition_of(runtime.store, run_id)) for run_id in _late(every)]
     if json:
-        write_json([card_document(each) for each in asked])
+        write_json([each.document() for each in asked])
         return Exit.ANSWERED
     room = width() if out_is_terminal() else None
     now = datetime.now(UTC)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from leadhand.cli.checks import Finding, examine
+from leadhand import __version__
 from leadhand.cli.console import err_is_terminal, one_line, say, sentence, write_json, write_line
 from leadhand.cli.exit_codes import Exit
+from leadhand.cli.finding import how_to_go_on
 from leadhand.cli.options import HERE, Place
+from leadhand.domain.listing import RunListing
+from leadhand.ports import ContextStore
+from leadhand.project.checks import Finding, examine
+from leadhand.project.settings import settings
 
 MARKS = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
 
@@ -20,8 +25,12 @@ async def doctor(*, json: bool = False, place: Place = HERE) -> int:
     json
         Print a JSON array of findings: check, level (ok, warn, fail), what, how.
     """
+
+    async def go_on(store: ContextStore, orphans: list[RunListing]) -> str:
+        return await how_to_go_on(store, orphans, place)
+
     findings: list[Finding] = []
-    async for finding in examine(place):
+    async for finding in examine(settings(home=place.home, database=place.database), __version__, go_on):
         findings.append(finding)
         if not json:
             write_line(f"{MARKS[finding.level]}  {finding.check:<9} {one_line(finding.what)}")

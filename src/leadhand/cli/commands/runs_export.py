@@ -9,7 +9,7 @@ from leadhand.cli.console import as_json, say, write
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import find_run
 from leadhand.cli.options import HERE, Place, open_reader
-from leadhand.cli.telling import event_line
+from leadhand.domain.document import event_line
 from leadhand.domain.errors import UsageError
 from leadhand.runs import Run
 

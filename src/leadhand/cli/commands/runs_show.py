@@ -14,7 +14,6 @@ from leadhand.cli.telling import (
     active_s,
     answer_text,
     asked_lines,
-    event_line,
     failure_lines,
     gap_lines,
     limits_line,
@@ -23,7 +22,7 @@ from leadhand.cli.telling import (
     tools_of,
 )
 from leadhand.cli.words import age, count, duration, label
-from leadhand.domain.document import work_order, work_state
+from leadhand.domain.document import event_line, work_order, work_state
 from leadhand.domain.errors import UsageError
 from leadhand.domain.lifecycle import SubtaskStatus
 from leadhand.domain.listing import RunListing

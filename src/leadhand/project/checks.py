@@ -1,4 +1,4 @@
-"""The checks of ``leadhand doctor``, in an order in which each may rest on those before it."""
+"""Whether this set-up works: the checks of ``leadhand doctor`` and of the service, each resting on those before it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ import importlib.util
 import platform
 import shutil
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from leadhand import __version__
-from leadhand.cli.finding import how_to_go_on
-from leadhand.cli.options import Place
-from leadhand.cli.words import count, tilde
 from leadhand.domain.errors import LeadhandError
+from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
+from leadhand.ports import ContextStore
 from leadhand.project.listings import PAGE
-from leadhand.project.settings import Settings, make_home, settings
+from leadhand.project.settings import Settings, make_home, tilde
 from leadhand.stores.file_systems import network_file_system
 from leadhand.stores.opening import open_store
 
@@ -47,16 +45,19 @@ def failed(check: str, error: LeadhandError) -> Finding:
     return Finding(check=check, level="fail", what=error.what, how=error.how)
 
 
-async def examine(place: Place) -> AsyncIterator[Finding]:
+GoOn = Callable[[ContextStore, list[RunListing]], Awaitable[str]]
+"""Says what goes on with runs that were left behind."""
+
+
+async def examine(set_up: Settings, version: str, go_on: GoOn) -> AsyncIterator[Finding]:
     """Every finding, as it is made."""
     yield _python()
-    yield Finding(check="leadhand", what=f"{__version__} in {tilde(Path(__file__).parents[1])}")
-    set_up = settings(home=place.home, database=place.database)
+    yield Finding(check="leadhand", what=f"{version} in {tilde(Path(__file__).parents[1])}")
     home = _home(set_up)
     yield home
     if home.level != "fail":
         yield _disk(set_up)
-    for finding in [each async for each in _database(set_up, place)]:
+    for finding in [each async for each in _database(set_up, go_on)]:
         yield finding
     for finding in [each async for each in _model(set_up)]:
         yield finding
@@ -86,7 +87,7 @@ def _disk(set_up: Settings) -> Finding:
     return Finding(check="disk", what=what)
 
 
-async def _database(set_up: Settings, place: Place) -> AsyncIterator[Finding]:
+async def _database(set_up: Settings, go_on: GoOn) -> AsyncIterator[Finding]:
     try:
         store = await open_store(set_up.database)
     except LeadhandError as error:
@@ -109,8 +110,8 @@ async def _database(set_up: Settings, place: Place) -> AsyncIterator[Finding]:
             yield Finding(check="database", what=f"{tilde(path) if path else store.name} opens, schema {VERSION}")
         orphans = [each for each in await store.runs(status=RunStatus.RUNNING, limit=PAGE) if each.orphan]
         if orphans:
-            what = f"{count(len(orphans), 'run')} left behind by a process that died"
-            yield Finding(check="runs", level="warn", what=what, how=await how_to_go_on(store, orphans, place))
+            what = f"{len(orphans):,} run{'s' * (len(orphans) > 1)} left behind by a process that died"
+            yield Finding(check="runs", level="warn", what=what, how=await go_on(store, orphans))
         else:
             yield Finding(check="runs", what="none was left behind")
     except LeadhandError as error:
