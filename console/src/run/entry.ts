@@ -104,7 +104,8 @@ interface ResultData {
 export type Event =
   | { type: "run_started"; definition: Definition }
   | { type: "run_claimed"; owner: string }
-  | { type: "run_paused" | "run_waiting"; reason?: string }
+  | { type: "run_paused"; reason?: string }
+  | { type: "run_waiting"; reason?: string }
   | { type: "run_resumed" }
   | { type: "run_reopened"; by: string }
   | {
@@ -140,7 +141,8 @@ export type Event =
     final: boolean;
     failure?: Failure | null;
   }
-  | { type: "attempt_parked" | "attempt_held"; attempt: string; open_calls: OpenCall[] }
+  | { type: "attempt_parked"; attempt: string; open_calls: OpenCall[] }
+  | { type: "attempt_held"; attempt: string; open_calls: OpenCall[] }
   | { type: "attempt_lost"; attempt: string; failure: Failure }
   | { type: "model_call_began"; attempt: string; call_id: string; model: string; reserved?: Amount }
   | {
@@ -198,7 +200,8 @@ export type Event =
   | { type: "child_answered"; by?: string; call_id: string; ok: boolean; content: string }
   | { type: "retry_granted"; subtasks: string[]; data?: ResultData | null; by: string }
   | { type: "retry_requested"; by?: string; subtasks?: string[]; args?: Args | null }
-  | { type: "cancel_requested" | "resume_requested"; by?: string }
+  | { type: "cancel_requested"; by?: string }
+  | { type: "resume_requested"; by?: string }
   | { type: "pause_requested"; by?: string; reason?: string }
   | { type: "skip_requested"; by?: string; subtask: string; reason?: string }
   | { type: "result_supplied"; by?: string; subtask: string; summary: string }

@@ -7,8 +7,7 @@
 import type { Approval, Event, Review, RunStatus, WorkOrder } from "./entry.ts";
 import type { Attempt, Lane, LaneStatus } from "./lane.ts";
 import { isOpen } from "./lane.ts";
-import { type LogRow, rowOf } from "./log_rows.ts";
-import { type Order, ORDER_HANDLERS } from "./orders.ts";
+import type { LogRow } from "./log_rows.ts";
 import { emptySpend, type Spend } from "./spending.ts";
 
 export interface Order {

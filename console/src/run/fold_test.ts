@@ -1,0 +1,207 @@
+import type { Entry } from "./entry.ts";
+import { applyBatch } from "./fold.ts";
+import { labelOf } from "./lane.ts";
+import { emptyModel, type Model } from "./model.ts";
+import { randomness, sampleLog } from "./sample_log.ts";
+import recorded from "./testdata/run.json" with { type: "json" };
+
+const real = recorded.entries as unknown as Entry[];
+
+function folded(entries: Entry[]): Model {
+  const model = emptyModel();
+  applyBatch(model, entries);
+  return model;
+}
+
+function equal(found: unknown, wanted: unknown, what = "value"): void {
+  if (!Object.is(found, wanted)) {
+    throw new Error(`${what}: ${JSON.stringify(found)} instead of ${JSON.stringify(wanted)}`);
+  }
+}
+
+/** A model as text, but for `version`, which counts batches. Lanes hold each other: they are told by their keys. */
+function told(model: Model): string {
+  return JSON.stringify({ ...model, version: 0 }, (name, value) => {
+    if (name === "children") return value.map((lane: { key: string }) => lane.key);
+    return value instanceof Map ? [...value.keys()] : value;
+  }) + JSON.stringify([...model.questions.values()]) +
+    JSON.stringify([...model.spend.reserved].map(([key, calls]) => [key, ...calls]));
+}
+
+/** The same log in batches of random lengths, some entries sent twice. */
+function inBatches(entries: Entry[], seed: number): Model {
+  const random = randomness(seed);
+  const model = emptyModel();
+  for (let at = 0; at < entries.length;) {
+    const length = 1 + Math.floor(random() * 40);
+    const again = Math.floor(random() * 10);
+    applyBatch(model, entries.slice(Math.max(0, at - again), at + length));
+    at += length;
+  }
+  return model;
+}
+
+Deno.test("a log gives the same model however it is cut into batches", () => {
+  for (const entries of [real, sampleLog({ subtasks: 60, seed: 3 }), sampleLog({ subtasks: 9 })]) {
+    const whole = told(folded(entries));
+    for (let seed = 1; seed <= 25; seed += 1) equal(told(inBatches(entries, seed)), whole);
+  }
+});
+
+Deno.test("a log folded twice is the log folded once, and says that nothing changed", () => {
+  const model = folded(real);
+  const before = told(model);
+  const version = model.version;
+  equal(applyBatch(model, real), false);
+  equal(told(model), before);
+  equal(model.version, version);
+});
+
+Deno.test("every beginning of a log keeps the counts in step with the lanes", () => {
+  for (const entries of [real, sampleLog({ subtasks: 40, seed: 8 })]) {
+    const model = emptyModel();
+    for (const entry of entries) {
+      applyBatch(model, [entry]);
+      const own = model.lanes.filter((lane) => lane.subtask);
+      for (const [status, number] of Object.entries(model.counts)) {
+        equal(
+          own.filter((lane) => lane.status === status).length,
+          number,
+          `${entry.seq} ${status}`,
+        );
+      }
+      const standing = own.filter((lane) => lane.supersededBy === null);
+      equal(model.total, standing.length, `${entry.seq} total`);
+      equal(model.done, standing.filter((lane) => lane.status === "completed").length);
+      const running = model.lanes.flatMap((lane) => lane.attempts)
+        .filter((attempt) => attempt.start !== null && attempt.end === null);
+      equal(model.running, running.length, `${entry.seq} running`);
+      const pending = [...model.questions.values()].filter((each) => each.status === "pending");
+      equal(model.pending, pending.length, `${entry.seq} pending`);
+    }
+  }
+});
+
+Deno.test("a real run comes to what its own document says", () => {
+  const model = folded(real);
+  const { document } = recorded;
+  equal(model.status, document.status, "status");
+  equal(model.seq, document.last_seq, "last seq");
+  equal(model.spend.requests, document.usage.requests, "requests");
+  equal(model.spend.inputTokens, document.usage.input_tokens, "input tokens");
+  equal(model.spend.nanousd / 1e9, document.usage.cost_usd, "cost");
+  equal(model.spend.held, 0, "held");
+  for (const state of document.work_states) {
+    for (const [index, subtask] of Object.entries(state.subtask_state)) {
+      const key = `${state.work_order_id}.${index}`;
+      equal(model.byKey.get(key)?.status, subtask.status, key);
+    }
+  }
+});
+
+Deno.test("a real run shows its retries, its question, its child, its repairs and its two answers", () => {
+  const model = folded(real);
+  const called = model.lanes.find((lane) => lane.name === "call_up")!;
+  equal(called.attempts.map((each) => each.outcome).join(), "failed,failed,ok", "attempts");
+  equal(called.attempts[1]!.notBefore !== null, true, "a retry waits");
+  const paid = model.lanes.find((lane) => lane.name === "pay_guide")!;
+  equal(paid.attempts.map((each) => each.outcome).join(), "parked,ok", "payment");
+  equal(model.pending, 0, "open questions");
+  const child = model.lanes.find((lane) => lane.parent !== null)!;
+  equal(child.label, "helper · tea (for ask_around)", "child");
+  equal(model.byKey.get("wo-001.6")!.supersededBy, "wo-003.0", "repaired by");
+  equal(model.byKey.get("wo-001.2")!.failure?.class, "insufficient", "found wanting");
+  equal(model.orders.map((each) => each.order.repairs ?? "-").join(), "-,wo-001,wo-002", "orders");
+  equal(model.finishes.map((each) => each.number).join(), "1,2", "answers");
+  equal(model.retriable, 1, "what a retry would do");
+  equal(model.cannot[0]?.what, "book a flight", "out of reach");
+});
+
+Deno.test("what waits for an answer is waiting until it comes", () => {
+  const asked = real.findIndex((entry) => entry.type === "approval_requested");
+  const before = folded(real.slice(0, asked + 1));
+  equal(before.pending, 1);
+  equal(before.byKey.get("wo-001.9")!.status, "waiting");
+  equal(before.byKey.get("wo-001.9")!.note, "for a person's yes");
+});
+
+Deno.test("a run that is cancelled leaves nothing running", () => {
+  const cut = sampleLog({ subtasks: 30, finished: false }).slice(0, 120);
+  const at = new Date(Date.parse(cut.at(-1)!.at) + 1000).toISOString();
+  const end: Entry = { seq: 121, at, type: "run_finished", status: "cancelled", answer: "" };
+  const model = folded([...cut, end]);
+  equal(model.counts.running + model.counts.pending + model.counts.waiting, 0);
+  equal(model.running, 0);
+  equal(model.counts.dropped > 0, true);
+});
+
+Deno.test("what a person settles takes its questions and its children with it", () => {
+  const parked = real.findIndex((entry) => entry.type === "approval_requested");
+  const cut = real.slice(0, parked + 1);
+  const skip: Entry = {
+    seq: cut.length + 1,
+    at: cut.at(-1)!.at,
+    type: "subtask_resolved",
+    subtask: "wo-001.9",
+    by: "ann",
+    reason: "too dear",
+  };
+  const model = folded([...cut, skip]);
+  equal(model.pending, 0);
+  equal(model.byKey.get("wo-001.9")!.status, "dropped");
+  equal(model.byKey.get("wo-001.9")!.failure?.message, "ann left it undone: too dear");
+});
+
+Deno.test("an event of a type that is not known is kept as a row and does no harm", () => {
+  const model = folded([
+    ...real,
+    { seq: real.length + 1, at: real.at(-1)!.at, type: "moon_rose" } as unknown as Entry,
+  ]);
+  equal(model.log.at(-1)!.words, "moon rose");
+});
+
+Deno.test("stretches in which nothing ran are remembered for the axis", () => {
+  const at = (second: number) => new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString();
+  const attempt = (number: number) => `plan/a${number}`;
+  const model = folded([
+    {
+      seq: 1,
+      at: at(0),
+      type: "assignment_issued",
+      assignment: { assignment_id: "plan", role: "plan" },
+    },
+    { seq: 2, at: at(1), type: "attempt_started", attempt: attempt(1), host: "here" },
+    { seq: 3, at: at(2), type: "attempt_parked", attempt: attempt(1), open_calls: [] },
+    { seq: 4, at: at(90), type: "attempt_scheduled", attempt: attempt(2), continues: attempt(1) },
+    { seq: 5, at: at(92), type: "attempt_started", attempt: attempt(2), host: "here" },
+  ]);
+  equal(model.idle.map(([from, to]) => to - from).join(), "90000");
+});
+
+Deno.test("labels tell siblings apart by what they were asked", () => {
+  equal(labelOf("weather_tool", { location: "Paris" }), "weather_tool · Paris");
+  equal(labelOf("add", { a: 1, deep: { b: [true, null, ""] } }), "add · 1, yes");
+  equal(
+    labelOf("use", { it: { $result: { subtask: "wo-001.0", path: "/raw" } } }),
+    "use · from wo-001.0",
+  );
+  equal(labelOf("long", { text: "x".repeat(200) }).length, 80);
+});
+
+Deno.test("the fold does not slow down as the log grows", () => {
+  const small = sampleLog({ subtasks: 200, seed: 4 });
+  const large = sampleLog({ subtasks: 1_600, seed: 4 });
+  const cost = (entries: Entry[]) => {
+    const times = Array.from({ length: 5 }, () => {
+      const model = emptyModel();
+      const begun = performance.now();
+      for (let at = 0; at < entries.length; at += 50) applyBatch(model, entries.slice(at, at + 50));
+      return (performance.now() - begun) / entries.length;
+    });
+    return Math.min(...times);
+  };
+  cost(small); // once for the compiler
+  const [each, eachOfMany] = [cost(small), cost(large)];
+  // Eight times the entries: a fold of O(N) an event would be eight times as slow for each.
+  if (eachOfMany > 4 * each) throw new Error(`${each} ms an entry, then ${eachOfMany} ms`);
+});

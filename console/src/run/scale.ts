@@ -1,0 +1,135 @@
+// The time axis: moments to pixels, with long stretches in which nothing ran folded to a narrow band.
+
+export interface Fold {
+  from: number;
+  to: number;
+  x: number;
+}
+
+export interface Scale {
+  x(at: number): number;
+  width: number;
+  folds: Fold[];
+  ticks: { at: number; x: number; label: string }[];
+}
+
+export const FOLD_WIDTH = 28;
+const LEAST_FOLD_MS = 2_000;
+const LEAST_TICK_PX = 72;
+
+/** The pixels per second at which all of a run fits into `width`. */
+export function fitting(
+  from: number,
+  to: number,
+  idle: readonly [number, number][],
+  width: number,
+): number {
+  const folds = foldsOf(from, to, idle);
+  const folded = folds.reduce((sum, [start, end]) => sum + end - start, 0);
+  const seconds = Math.max(0.05, (to - from - folded) / 1000);
+  return Math.max(1, width - folds.length * FOLD_WIDTH) / seconds;
+}
+
+export function scaleOf(
+  from: number,
+  to: number,
+  idle: readonly [number, number][],
+  pixelsPerSecond: number,
+): Scale {
+  const perMs = pixelsPerSecond / 1000;
+  const folds: Fold[] = [];
+  let cut = 0; // milliseconds folded away so far
+  for (const [start, end] of foldsOf(from, to, idle)) {
+    folds.push({
+      from: start,
+      to: end,
+      x: (start - from - cut) * perMs + folds.length * FOLD_WIDTH,
+    });
+    cut += end - start;
+  }
+  const x = (at: number): number => {
+    const found = lastBefore(folds, at);
+    if (found < 0) return Math.max(0, at - from) * perMs;
+    const fold = folds[found]!;
+    if (at < fold.to) return fold.x + FOLD_WIDTH * ((at - fold.from) / (fold.to - fold.from));
+    return fold.x + FOLD_WIDTH + (at - fold.to) * perMs;
+  };
+  const width = x(Math.max(from, to));
+  return { x, width, folds, ticks: ticksOf(from, to, x, folds, pixelsPerSecond) };
+}
+
+/** Idle stretches that are worth folding: longer than two seconds and than a twelfth of what is left of the run. */
+function foldsOf(from: number, to: number, idle: readonly [number, number][]): [number, number][] {
+  const within = idle.filter(([start, end]) =>
+    start >= from && end <= to && end - start >= LEAST_FOLD_MS
+  );
+  const active = to - from - within.reduce((sum, [start, end]) => sum + end - start, 0);
+  const least = Math.max(LEAST_FOLD_MS, active / 12);
+  return within.filter(([start, end]) => end - start >= least);
+}
+
+/** The index of the last fold that begins at or before `at`; -1 for none. */
+function lastBefore(folds: Fold[], at: number): number {
+  let low = 0;
+  let high = folds.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (folds[middle]!.from <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+const STEPS_S = [
+  0.1,
+  0.2,
+  0.5,
+  1,
+  2,
+  5,
+  10,
+  15,
+  30,
+  60,
+  120,
+  300,
+  600,
+  1800,
+  3600,
+  7200,
+  21_600,
+  86_400,
+];
+const MOST_TICKS = 400;
+
+function ticksOf(
+  from: number,
+  to: number,
+  x: (at: number) => number,
+  folds: Fold[],
+  pixelsPerSecond: number,
+): Scale["ticks"] {
+  const needed = Math.max(LEAST_TICK_PX / pixelsPerSecond, (to - from) / 1000 / MOST_TICKS);
+  const step = STEPS_S.find((each) => each >= needed) ?? Math.ceil(needed / 86_400) * 86_400;
+  const ticks: Scale["ticks"] = [];
+  let free = 0;
+  for (let number = 0; number * step * 1000 <= to - from; number += 1) {
+    const at = from + number * step * 1000;
+    const fold = folds[lastBefore(folds, at)];
+    const place = x(at);
+    if (place < free || (fold && at > fold.from && at < fold.to)) continue;
+    ticks.push({ at, x: place, label: tickLabel(number * step) });
+    free = place + LEAST_TICK_PX * 0.75;
+  }
+  return ticks;
+}
+
+/** Seconds since the start, as short as they can be told: `0.5 s`, `45 s`, `2:05`, `1:02:05`. */
+export function tickLabel(seconds: number): string {
+  if (seconds < 60) return `${Math.round(seconds * 10) / 10} s`;
+  const whole = Math.round(seconds);
+  const two = (number: number) => String(number).padStart(2, "0");
+  const hours = Math.floor(whole / 3600);
+  const minutes = Math.floor(whole / 60) % 60;
+  return hours ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+}
