@@ -34,6 +34,8 @@ MOST_ROUNDS = 10_000
 
 OnState = Callable[[RunState], None]
 """Is told the state after every batch of committed events."""
+OnEntries = Callable[[RunState, list[Entry]], None]
+"""Is told the state after every batch of committed entries, and the batch."""
 
 
 class Controller:
@@ -49,6 +51,7 @@ class Controller:
         dispatcher: Dispatcher,
         clock: Clock,
         on_state: OnState | None = None,
+        on_entries: OnEntries | None = None,
     ) -> None:
         self._state = state
         self._log = log
@@ -57,6 +60,7 @@ class Controller:
         self._dispatcher = dispatcher
         self._clock = clock
         self._on_state = on_state
+        self._on_entries = on_entries
         self._epoch = state.epoch
         self._started: dict[str, str] = {}
 
@@ -189,6 +193,8 @@ class Controller:
             )
         if self._on_state is not None:
             self._on_state(self._state)
+        if self._on_entries is not None:
+            self._on_entries(self._state, entries)
 
     def _withdraw(self, before: RunState, key: str) -> None:
         """Stop what a person's word has made needless."""

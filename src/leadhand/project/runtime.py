@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.domain.errors import ConfigurationError
@@ -17,7 +18,7 @@ from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
 from leadhand.engine import snapshots
-from leadhand.engine.controller import Controller
+from leadhand.engine.controller import Controller, OnEntries, OnState
 from leadhand.engine.forking import fork
 from leadhand.engine.host import Host, OnText
 from leadhand.engine.log import RunLog
@@ -32,6 +33,8 @@ from leadhand.project.approval_rules import check_rules
 from leadhand.project.choosing import Choice, NamedModels, choose_models
 from leadhand.project.clock import SystemClock, UlidSource
 from leadhand.project.settings import Settings, make_home
+from leadhand.project.tracing import Tracing, tracing
+from leadhand.project.watching import Telling
 from leadhand.stores.opening import open_store
 from leadhand.stores.work_order_file import WorkOrderFile
 from leadhand.tools.toolbox import Toolbox
@@ -51,7 +54,12 @@ class Once:
 
 
 class Runtime:
-    """Everything a process needs to drive runs. Opened by :func:`open_runtime`; belongs to one event loop."""
+    """Everything a process needs to drive runs. Opened by :func:`open_runtime`; belongs to one event loop.
+
+    Add yourself to ``watchers`` to be told what is committed of the runs that this process drives, batch by batch from
+    where the driving began, and to ``let_go`` to be told the last state known of a run when its driving has ended here,
+    whatever ended it.
+    """
 
     def __init__(
         self,
@@ -62,7 +70,10 @@ class Runtime:
         choice: Choice,
         toolbox: Toolbox,
         on_text: OnText | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
+        self.watchers: list[OnEntries] = []
+        self.let_go: list[OnState] = []
         self.settings = settings
         self.store = store
         self.models = models
@@ -73,6 +84,11 @@ class Runtime:
         self._redactor = Redactor.of_environment(settings.environment)
         self._webs: dict[bool, Web] = {}
         self._driving: set[asyncio.Task[RunState]] = set()
+        self._telling = Telling()
+        self._tracing = tracing
+        if tracing is not None:
+            self.watchers.append(tracing.watch)
+            self.let_go.append(tracing.let_go)
         tool_calls = ToolCalls(toolbox, self.web, self._clock)
         self._model_calls = ModelCalls(models, store, self._clock)
         host = Host(store, self._model_calls, tool_calls, self._redactor, on_text)
@@ -181,8 +197,11 @@ class Runtime:
         file = WorkOrderFile(self.settings.home / "runs", state.run_id)
 
         keeper = snapshots.SnapshotKeeper(self.store, state)
+        last = state
 
         def note(now: RunState) -> None:
+            nonlocal last
+            last = now
             file.note(now)
             keeper.note(now)
             if on_state is not None:
@@ -196,6 +215,7 @@ class Runtime:
             dispatcher=self.dispatcher,
             clock=self._clock,
             on_state=note,
+            on_entries=partial(self._telling.tell, self.watchers),
         )
         try:
             state = await controller.drive()
@@ -203,6 +223,7 @@ class Runtime:
             await keeper.rest(state)
             return state
         finally:
+            self._telling.tell(self.let_go, last)
             self._model_calls.forget(state.run_id)
             await keeper.aclose()
             await file.aclose()
@@ -276,6 +297,8 @@ class Runtime:
         for task in driving:
             task.cancel()
         await asyncio.gather(*driving, return_exceptions=True)
+        if self._tracing is not None:
+            await self._tracing.aclose()
         await self.dispatcher.aclose()
         for web in self._webs.values():
             close = getattr(web, "aclose", None)
@@ -346,4 +369,12 @@ async def open_runtime(
     make_home(settings.home)
     chosen, choice = await choose_models(settings, models)
     store = await open_store(settings.database)
-    return Runtime(settings, store=store, models=chosen, choice=choice, toolbox=toolbox, on_text=on_text)
+    return Runtime(
+        settings,
+        store=store,
+        models=chosen,
+        choice=choice,
+        toolbox=toolbox,
+        on_text=on_text,
+        tracing=tracing(settings.environment),
+    )
