@@ -11,10 +11,15 @@ from leadhand.ports import ContextStore
 from leadhand.project.clock import SystemClock
 from leadhand.stores.opening import open_store
 from leadhand.testing.memory_store import MemoryStore
-from leadhand.testing.store_contract import ContextStoreContract, OneStoreContract
+from leadhand.testing.store_contract import (
+    ContextStoreContract,
+    KeyStoreContract,
+    OneStoreContract,
+    SharedKeyStoreContract,
+)
 
 
-class TestMemoryStore(OneStoreContract):
+class TestMemoryStore(OneStoreContract, KeyStoreContract):
     """One process, so only what a store owes to one."""
 
     @pytest.fixture
@@ -23,7 +28,7 @@ class TestMemoryStore(OneStoreContract):
             yield store
 
 
-class TestSqliteStore(ContextStoreContract):
+class TestSqliteStore(ContextStoreContract, SharedKeyStoreContract):
     @pytest.fixture
     async def store(self, sqlite_url: str) -> AsyncIterator[ContextStore]:
         async with aclosing(await open_store(sqlite_url)) as store:
@@ -35,7 +40,7 @@ class TestSqliteStore(ContextStoreContract):
             yield store
 
 
-class TestPostgresStore(ContextStoreContract):
+class TestPostgresStore(ContextStoreContract, SharedKeyStoreContract):
     @pytest.fixture
     async def store(self, postgres_url: str) -> AsyncIterator[ContextStore]:
         async with aclosing(await open_store(postgres_url)) as store:

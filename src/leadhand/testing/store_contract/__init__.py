@@ -14,6 +14,7 @@ Give two instances on one database, each as a fixture, and inherit the tests::
                 yield store
 
 A store that belongs to one process, such as one in memory, inherits :class:`OneStoreContract` and gives ``store`` only.
+One that keeps API keys too inherits :class:`KeyStoreContract` as well, or :class:`SharedKeyStoreContract`.
 
 Needs pytest and pytest-asyncio. For whole assertions in reports, call
 ``pytest.register_assert_rewrite("leadhand.testing.store_contract")`` in your ``conftest.py`` before importing this.
@@ -23,9 +24,12 @@ from __future__ import annotations
 
 from .allowance import AllowanceContract, SharedAllowanceContract
 from .appending import AppendingContract, SharedAppendingContract
+from .asking import AskingContract, SharedAskingContract, asks, says
 from .fences import FencesContract, SharedFencesContract
 from .following import FollowingContract, SharedFollowingContract
+from .hosting import HostingContract, SharedHostingContract
 from .keeping import KeepingContract, SharedKeepingContract
+from .keys import KeyStoreContract, SharedKeyStoreContract, api_key
 from .listing import ListingContract
 from .owning import OwningContract, SharedOwningContract
 from .samples import (
@@ -50,8 +54,12 @@ __all__ = [
     "PATIENCE_S",
     "UNLIMITED",
     "ContextStoreContract",
+    "KeyStoreContract",
     "OneStoreContract",
+    "SharedKeyStoreContract",
     "SharedStoreContract",
+    "api_key",
+    "asks",
     "began",
     "collected",
     "fits",
@@ -60,6 +68,7 @@ __all__ = [
     "pauses",
     "reasons",
     "returned",
+    "says",
     "started",
     "tokens",
     "tokens_left",
@@ -73,6 +82,8 @@ class OneStoreContract(
     FollowingContract,
     OwningContract,
     ListingContract,
+    AskingContract,
+    HostingContract,
     KeepingContract,
 ):
     """What a store owes to one process. Override ``store``."""
@@ -84,6 +95,8 @@ class SharedStoreContract(
     SharedAllowanceContract,
     SharedFollowingContract,
     SharedOwningContract,
+    SharedAskingContract,
+    SharedHostingContract,
     SharedKeepingContract,
 ):
     """What a store owes to several processes on one database. Override ``store`` and ``second_store``."""

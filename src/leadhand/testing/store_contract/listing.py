@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from leadhand.domain.events import AttemptSettled, RunFinished, RunPaused, RunResumed, SubtaskBlocked, WorkOrderIssued
+from leadhand.domain.limits import Usage
 from leadhand.domain.run import RunStatus
 from leadhand.domain.work_order import Subtask, WorkOrder
 from leadhand.ports import ContextStore
 
 from .fixtures import OneStore
-from .samples import pauses, started
+from .samples import began, pauses, returned, started, tokens
 
 
 class ListingContract(OneStore):
@@ -71,6 +72,36 @@ class ListingContract(OneStore):
         assert await found(text="r_i") == ["run-2"]
         assert await found(text="'; DROP TABLE runs") == []
         assert await found(text="weather", status=RunStatus.RUNNING, before="run-2") == ["run-1"]
+
+    async def test_runs_can_be_looked_for_by_when_they_were_made(self, store: ContextStore) -> None:
+        for number in range(4):
+            await store.create(f"run-{number}", started())
+        every = await store.runs()
+        made = every[1].created_at
+        since, until = await store.runs(since=made), await store.runs(until=made)
+        assert since == [run for run in every if run.created_at >= made]
+        assert until == [run for run in every if run.created_at < made]
+        assert every[1] in since, "since is a moment within"
+        assert every[1] not in until, "until is the first moment without"
+        assert await store.runs(since=made, until=made) == []
+        assert await store.runs(since=every[-1].created_at, limit=2, before="run-2") == every[2:4]
+
+    async def test_runs_can_be_looked_for_by_whether_they_are_detached(self, store: ContextStore) -> None:
+        await store.create("run-1", started("a"))
+        await store.create("run-2", started("b", detached=True))
+        assert [run.run_id for run in await store.runs(detached=True)] == ["run-2"]
+        assert [run.run_id for run in await store.runs(detached=False)] == ["run-1"]
+        assert [run.run_id for run in await store.runs(detached=None)] == ["run-2", "run-1"]
+        assert await store.runs(detached=True, text="a") == []
+
+    async def test_a_listing_says_what_was_spent_and_not_what_is_reserved(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        await store.append("run-1", [began("a", tokens(500)), began("b", tokens(900))])
+        listing = await store.run("run-1")
+        assert (listing.requests, listing.tokens, listing.nanousd) == (0, 0, 0)
+        await store.append("run-1", [returned("a", Usage(input_tokens=40, output_tokens=2, nanousd=7))])
+        (listing,) = await store.runs()
+        assert (listing.requests, listing.tokens, listing.nanousd) == (1, 42, 7)
 
     async def test_a_run_that_nobody_drives_is_an_orphan_while_it_should_be_driven(self, store: ContextStore) -> None:
         await store.create("run-1", started())

@@ -1,0 +1,158 @@
+"""What is asked: lists know which runs have an open question to people, without loading any of them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from leadhand.domain.approval import EFFECT, Approval, args_hash
+from leadhand.domain.errors import Fenced
+from leadhand.domain.events import (
+    AnyEvent,
+    ApprovalAnswered,
+    ApprovalExpired,
+    ApprovalRequested,
+    EffectAnswered,
+    RunFinished,
+    RunReopened,
+    SubtaskResolved,
+)
+from leadhand.domain.run import RunStatus
+from leadhand.domain.tool import Effect
+from leadhand.engine.forking import fork
+from leadhand.ports import ContextStore
+
+from .fixtures import OneStore, TwoStores
+from .samples import pauses, started
+
+ARGS = {"to": "Bob", "amount": 30}
+
+
+def asks(call: str, *, tool: str = "pay_tool", kind: str = "call", **more: Any) -> ApprovalRequested:
+    """A question about a call such as ``wo-001.0/t0/c0``."""
+    attempt = f"{call.rpartition('/t')[0]}/a1"
+    approval = {"approval_id": call, "kind": kind, "attempt": attempt, "tool": tool, "args": ARGS, **more}
+    return ApprovalRequested(approval=Approval.model_validate({**approval, "effect": Effect.ONCE}))
+
+
+def says(call: str, *, yes: bool = True, shown: dict[str, Any] = ARGS, always: bool = False) -> ApprovalAnswered:
+    """A person's yes or no to a call that was ``shown`` with these arguments."""
+    return ApprovalAnswered(by="Ann", approval_id=call, approve=yes, args_hash=args_hash(shown), always=always)
+
+
+FIRST, SECOND, THIRD = "wo-001.0/t0/c0", "wo-001.1/t0/c0", "wo-001.1/t2/c0/t0/c1"
+
+
+class AskingContract(OneStore):
+    """A run's line says how many questions are open, and is found by that."""
+
+    async def test_a_question_is_counted_until_it_is_answered(self, store: ContextStore) -> None:
+        for run_id in ("run-1", "run-2", "run-3"):
+            await store.create(run_id, started())
+        assert await store.runs(asking=True) == []
+        await store.append("run-1", [asks(FIRST), asks(SECOND)])
+        await store.append("run-3", [asks(FIRST)])
+        assert [(run.run_id, run.asking) for run in await store.runs()] == [("run-3", 1), ("run-2", 0), ("run-1", 2)]
+        assert [run.run_id for run in await store.runs(asking=True)] == ["run-3", "run-1"]
+        assert [run.run_id for run in await store.runs(asking=True, before="run-3")] == ["run-1"]
+        await store.append("run-1", [says(FIRST)])
+        await store.append("run-3", [says(FIRST, yes=False)])
+        assert (await store.run("run-1")).asking == 1
+        assert [run.run_id for run in await store.runs(asking=True)] == ["run-1"]
+
+    async def test_what_is_asked_and_answered_at_once_is_not_open(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        await store.append("run-1", [asks(FIRST), asks(SECOND), says(FIRST)])
+        assert (await store.run("run-1")).asking == 1
+        await store.append("run-1", [says(SECOND), asks(SECOND)])  # the same call, asked about anew
+        assert (await store.run("run-1")).asking == 1
+        await store.append("run-1", [says(SECOND)])
+        assert await store.runs(asking=True) == []
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            says(FIRST, shown={"to": "Bob", "amount": 31}),
+            says(SECOND),
+            EffectAnswered(approval_id=FIRST, happened=True),
+            ApprovalExpired(approval_id=SECOND),
+            SubtaskResolved(subtask="wo-001.1", by="Ann"),
+            SubtaskResolved(subtask="wo-001", by="Ann"),
+        ],
+        ids=lambda answer: answer.type,
+    )
+    async def test_an_answer_to_something_else_leaves_a_question_open(
+        self, store: ContextStore, answer: AnyEvent
+    ) -> None:
+        await store.create("run-1", started())
+        await store.append("run-1", [asks(FIRST)])
+        await store.append("run-1", [answer])
+        assert (await store.run("run-1")).asking == 1
+
+    async def test_an_answer_that_comes_too_late_leaves_a_question_open_until_it_is_expired(
+        self, store: ContextStore
+    ) -> None:
+        await store.create("run-1", started())
+        minute = timedelta(minutes=1)
+        now = datetime.now(UTC)
+        await store.append("run-1", [asks(FIRST, expires_at=now - minute), asks(SECOND, expires_at=now + 60 * minute)])
+        await store.append("run-1", [says(FIRST), says(SECOND)])
+        assert (await store.run("run-1")).asking == 1
+        await store.append("run-1", [ApprovalExpired(approval_id=FIRST)])
+        assert (await store.run("run-1")).asking == 0
+
+    async def test_a_yes_for_always_answers_every_question_about_that_tool(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        about_its_end = asks(f"{THIRD}{EFFECT}", kind="effect")
+        await store.append("run-1", [asks(FIRST), asks(SECOND), asks(THIRD, tool="send_tool"), about_its_end])
+        await store.append("run-1", [says(FIRST, yes=False, always=True)])  # a no is a no to one call
+        assert (await store.run("run-1")).asking == 3
+        await store.append("run-1", [says(SECOND, always=True)])
+        assert (await store.run("run-1")).asking == 2
+        await store.append("run-1", [EffectAnswered(approval_id=f"{THIRD}{EFFECT}", happened=False)])
+        assert (await store.run("run-1")).asking == 1
+
+    async def test_a_subtask_that_a_person_settles_asks_nothing_any_more(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        await store.append("run-1", [asks(FIRST), asks(SECOND), asks(THIRD)])
+        await store.append("run-1", [SubtaskResolved(subtask="wo-001.1", by="Ann")])  # and what it asked others for
+        assert (await store.run("run-1")).asking == 1
+
+    async def test_a_run_that_is_over_asks_nothing_unless_it_is_reopened(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        await store.append("run-1", [asks(FIRST)])
+        await store.append("run-1", [RunFinished(status=RunStatus.CANCELLED, answer="")])
+        assert (await store.run("run-1")).asking == 0
+        assert await store.runs(asking=True) == []
+        await store.append("run-1", [RunReopened(by="Ann")])
+        assert (await store.run("run-1")).asking == 1
+        assert [run.run_id for run in await store.runs(asking=True)] == ["run-1"]
+
+    async def test_a_question_that_was_refused_was_not_put(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        with pytest.raises(Fenced):
+            await store.append("run-1", [asks(FIRST)], epoch=9)
+        await store.append("run-1", pauses("a"))
+        assert await store.runs(asking=True) == []
+
+    async def test_a_fork_asks_what_the_first_run_had_asked_by_then(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        await store.append("run-1", [asks(FIRST), asks(SECOND), says(FIRST), says(SECOND)])
+        await fork(store, "run-1", 4, "run-2")
+        assert [(run.run_id, run.asking) for run in await store.runs(asking=True)] == [("run-2", 1)]
+
+
+class SharedAskingContract(TwoStores):
+    """What one process asks, another sees and answers."""
+
+    async def test_a_question_is_seen_and_answered_by_another_process(
+        self, store: ContextStore, second_store: ContextStore
+    ) -> None:
+        await store.create("run-1", started())
+        await store.append("run-1", [asks(FIRST), asks(SECOND)])
+        assert [run.asking for run in await second_store.runs(asking=True)] == [2]
+        await second_store.append("run-1", [says(FIRST)])
+        await store.append("run-1", [says(SECOND)])
+        assert await store.runs(asking=True) == await second_store.runs(asking=True) == []
