@@ -14,8 +14,8 @@ import pytest
 
 from leadhand.domain.errors import StoreError
 from leadhand.stores.opening import database_at, open_store
-from leadhand.stores.schema import TABLES
-from leadhand.testing.store_contract import collected, pauses, started
+from leadhand.stores.schema import LATER_TABLES, TABLES
+from leadhand.testing.store_contract import api_key, collected, pauses, started
 
 RunSql = Callable[..., list[tuple[Any, ...]]]
 NOBODY = 65534
@@ -43,6 +43,7 @@ async def refused(url: str) -> StoreError:
         ("UPDATE meta SET version = -1", "its table meta holds no version of a schema"),
         ("DROP TABLE meta", "it lacks the tables of meta"),
         ("DROP TABLE events", "it lacks the tables of events"),
+        ("DROP TABLE api_keys", "it lacks the tables of api_keys"),
     ],
 )
 async def test_a_database_that_has_lost_a_part_is_left_alone(url: str, run_sql: RunSql, damage: str, why: str) -> None:
@@ -125,6 +126,23 @@ async def test_a_damaged_line_of_a_list_is_named(url: str, run_sql: RunSql, chan
             await store.run("run-1")
 
 
+async def test_a_damaged_key_is_named(url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.add_key(api_key("0a1b2c3d"))
+        run_sql(url, "UPDATE api_keys SET scopes = 'read,everything'")
+        for look in (store.keys, lambda: store.key_of("digest of 0a1b2c3d")):
+            with pytest.raises(StoreError, match="the key 0a1b2c3d in the table api_keys is damaged"):
+                await look()
+
+
+async def test_a_damaged_status_is_named_when_runs_are_counted(url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started())
+        run_sql(url, "UPDATE runs SET status = 'gone'")
+        with pytest.raises(StoreError, match="a line in the table runs is damaged"):
+            await store.about()
+
+
 async def test_a_damaged_answer_in_the_cache_is_none(url: str, run_sql: RunSql) -> None:
     async with aclosing(await open_store(url)) as store:
         await store.cache("paris", [1], 60)
@@ -198,7 +216,7 @@ async def test_whether_a_database_can_be_written_is_found_out_without_a_trace(ur
     async with aclosing(await open_store(url)) as store:
         await store.check_writable()
         await store.check_writable()
-    for table in TABLES - {"meta"}:
+    for table in TABLES.union(*LATER_TABLES.values()) - {"meta"}:
         assert run_sql(url, f"SELECT count(*) FROM {table}") == [(0,)]
 
 

@@ -209,6 +209,22 @@ def test_the_version_is_the_number_of_migrations() -> None:
     assert len(migrations.MIGRATIONS) == schema.VERSION
 
 
+async def test_a_store_says_what_it_is(url: str, run_sql: Callable[..., Any]) -> None:
+    async with aclosing(await open_store(url)) as store:
+        about = await store.about()
+    assert about.kind == ("sqlite" if url.startswith("sqlite") else "postgresql")
+    assert (about.name, about.version, about.runs) == (store.name, schema.VERSION, {})
+    assert about.bytes is not None
+    assert about.bytes > 4096
+
+
+async def test_the_size_of_a_sqlite_database_is_that_of_its_file(sqlite_url: str, run_sql: Callable[..., Any]) -> None:
+    path = Path(sqlite_url.removeprefix("sqlite:///"))
+    async with aclosing(await open_store(sqlite_url)) as store:
+        run_sql(sqlite_url, "PRAGMA wal_checkpoint(TRUNCATE)")
+        assert (await store.about()).bytes == path.stat().st_size
+
+
 async def test_the_schema_of_a_newer_release_is_not_touched(url: str, run_sql: Callable[..., Any]) -> None:
     await (await open_store(url)).aclose()
     run_sql(url, "UPDATE meta SET version = 99")

@@ -1,0 +1,138 @@
+"""The index of open questions agrees with the states of runs, whatever happens."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from random import Random
+
+from domain import moves
+from domain.histories import History, Pick, definition
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from leadhand.domain.approval import Approval, ApprovalStatus, args_hash
+from leadhand.domain.asking import ABOUT_QUESTIONS, Question, still_open
+from leadhand.domain.events import ApprovalAnswered, ApprovalExpired, ApprovalRequested, EffectAnswered
+from leadhand.domain.evolve import evolve, start
+from leadhand.domain.lifecycle import AttemptStatus
+from leadhand.domain.state import RunState
+from leadhand.domain.tool import Effect
+from leadhand.testing.store_contract import asks, says
+
+
+def open_in(state: RunState) -> dict[str, Question]:
+    """What a run asks, as its state says."""
+    return {
+        name: Question.of(approval)
+        for name, approval in state.approvals.items()
+        if approval.status is ApprovalStatus.PENDING
+    }
+
+
+def check(history: History) -> Counter[str]:
+    """Follow a history with the index; how often each event changed what is open."""
+    state = start("run_1", history.log[0])
+    questions: dict[str, Question] = {}
+    changes: Counter[str] = Counter()
+    for entry in history.log[1:]:
+        before, state = questions, evolve(state, entry)
+        questions = still_open(questions, [entry.event], entry.at)
+        assert questions == open_in(state), entry
+        if questions != before:
+            assert isinstance(entry.event, ABOUT_QUESTIONS)
+            changes[entry.event.type] += 1
+    return changes
+
+
+def park(history: History, pick: Pick) -> None:
+    """An attempt stops for people, about a call to come and one whose end nobody saw."""
+    attempt = moves.some(history, pick, AttemptStatus.RUNNING)
+    if attempt is not None:
+        history.parks(attempt, pick([("approval",), ("approval", "approval"), ("effect", "approval")]))
+
+
+def ask(history: History, pick: Pick) -> None:
+    """A question about a call's fate, or one that does not stand for ever; perhaps one that was put before."""
+    attempt = moves.some(history, pick, AttemptStatus.PARKED)
+    call = pick(attempt.open_calls) if attempt is not None else None
+    if attempt is None or call is None or call.call_id in attempt.answers:
+        return
+    asked = Approval(
+        approval_id=call.call_id,
+        kind="effect" if call.kind == "effect" else "call",
+        attempt=attempt.attempt,
+        tool=pick(["send", "pay"]),
+        args=call.args,
+        effect=Effect.ONCE,
+        expires_at=pick([None, history.now + timedelta(seconds=2)]),
+        status=pick([ApprovalStatus.PENDING] * 4 + [ApprovalStatus.APPROVED]),
+    )
+    history.write(ApprovalRequested(approval=asked))
+
+
+def say(history: History, pick: Pick) -> None:
+    """Somebody answers: what was asked or not, what was shown or not, in time or not."""
+    approval = pick([*history.state.approvals.values(), None])
+    if approval is None:
+        return
+    called = approval.approval_id
+    answered = ApprovalAnswered(
+        approval_id=called,
+        approve=pick([True, False]),
+        args_hash=args_hash(pick([approval.args, approval.args, {"n": "other"}])),
+        args=pick([None, None, {"n": 9}]),
+        always=pick([False, False, True]),
+    )
+    history.write(pick([answered, answered, EffectAnswered(approval_id=called, happened=pick([True, False]))]))
+
+
+def expire(history: History, pick: Pick) -> None:
+    """The time of an open question is up."""
+    asked = [name for name in open_in(history.state) if pick([True, False])]
+    if asked:
+        history.write(ApprovalExpired(approval_id=pick(asked)))
+
+
+MOVES: dict[Callable[[History, Pick], None], int] = {
+    moves.decide_all: 6,
+    moves.think_well: 6,
+    moves.start: 6,
+    moves.work: 1,
+    moves.wish: 1,
+    moves.time_passes: 1,
+    park: 4,
+    ask: 3,
+    say: 3,
+    expire: 1,
+}
+
+
+def asked_much(seed: int) -> History:
+    """A history in which people are asked much, the same for the same seed."""
+    random = Random(seed)
+    history = History(definition())
+    for move in random.choices(list(MOVES), list(MOVES.values()), k=120):
+        if history.state.finished is None and not history.stuck:
+            move(history, random.choice)
+    return history
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(st.integers(0, 10_000_000))
+def test_what_is_open_is_what_the_state_says_after_every_event(seed: int) -> None:
+    check(asked_much(seed))
+
+
+def test_the_histories_are_worth_following() -> None:
+    changes = sum((check(asked_much(seed)) for seed in range(40)), Counter[str]())
+    assert changes.keys() == {event.model_fields["type"].default for event in ABOUT_QUESTIONS}
+
+
+def test_the_events_of_one_commit_are_followed_in_order() -> None:
+    history = History()
+    call = "wo-001.0/t0/c0"
+    questions = still_open({}, [says(call), asks(call)], history.now)
+    assert list(questions) == [call]
+    assert still_open(questions, [says(call)], history.now) == {}

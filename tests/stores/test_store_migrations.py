@@ -1,0 +1,99 @@
+"""Databases of earlier releases: brought to today's schema with all that is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack, aclosing
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from store_processes import process
+
+from leadhand.domain.approval import EFFECT
+from leadhand.domain.events import ApprovalExpired, EffectAnswered, RunFinished, RunReopened
+from leadhand.domain.run import RunStatus
+from leadhand.ports import ContextStore
+from leadhand.project.keys import find_key, make_key
+from leadhand.stores.opening import open_store
+from leadhand.stores.schema import VERSION
+from leadhand.testing.store_contract import asks, pauses, says, started
+
+RunSql = Callable[..., list[tuple[Any, ...]]]
+OPEN, OTHER, THIRD = "wo-001.0/t0/c0", "wo-001.1/t0/c0", "wo-001.2/t0/c0"
+SOON = datetime.now(UTC) + timedelta(hours=1)
+
+
+async def fill(store: ContextStore) -> None:
+    """Runs that ask, asked, and never asked anything."""
+    for number in range(1, 6):
+        await store.create(f"run-{number}", started())
+    await store.append("run-1", [asks(OPEN), asks(OTHER), asks(THIRD, expires_at=SOON), says(OTHER)])
+    await store.append("run-2", [asks(OPEN), says(OPEN, shown={"to": "Eve"}), asks(f"{OTHER}{EFFECT}", kind="effect")])
+    await store.append("run-2", [EffectAnswered(approval_id=f"{OTHER}{EFFECT}", happened=True)])
+    await store.append("run-3", pauses("a"))
+    await store.append("run-4", [asks(OPEN), RunFinished(status=RunStatus.CANCELLED, answer="")])
+    await store.append("run-5", [asks(OPEN), ApprovalExpired(approval_id=OPEN)])
+
+
+def make_old(url: str, run_sql: RunSql) -> None:
+    """Take from a database what schema 1 had not."""
+    for statement in ("DROP TABLE asking", "DROP TABLE api_keys", "UPDATE meta SET version = 1"):
+        run_sql(url, statement)
+
+
+async def test_a_database_of_the_first_schema_is_brought_forward_with_its_open_questions(
+    url: str, run_sql: RunSql
+) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await fill(store)
+        rows = run_sql(url, "SELECT * FROM asking ORDER BY run_id, approval_id")
+        read = {run.run_id: await store.read(run.run_id) for run in await store.runs()}
+    make_old(url, run_sql)
+    async with aclosing(await open_store(url)) as store:
+        assert run_sql(url, "SELECT version FROM meta") == [(VERSION,)]
+        assert run_sql(url, "SELECT * FROM asking ORDER BY run_id, approval_id") == rows
+        assert [(run.run_id, run.asking) for run in await store.runs(asking=True)] == [("run-2", 1), ("run-1", 2)]
+        assert {run.run_id: await store.read(run.run_id) for run in await store.runs()} == read
+        await store.append("run-1", [says(OPEN)])
+        assert (await store.run("run-1")).asking == 1, "what was found can be answered"
+        await store.append("run-4", [RunReopened(by="Ann")])
+        assert (await store.run("run-4")).asking == 1, "and what was open at the end of a run is open again"
+        key, secret = await make_key(store, "Ann")
+        assert await find_key(store, secret) == key
+
+
+async def test_a_run_whose_log_is_damaged_does_not_keep_others_from_being_brought_forward(
+    url: str, run_sql: RunSql
+) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await fill(store)
+    make_old(url, run_sql)
+    run_sql(url, "UPDATE events SET body = 'garbage' WHERE run_id = 'run-1' AND seq = 3")
+    async with aclosing(await open_store(url)) as store:
+        assert [run.run_id for run in await store.runs(asking=True)] == ["run-2"]
+
+
+async def test_two_processes_may_bring_a_database_forward_at_once(url: str, run_sql: RunSql) -> None:
+    program = """
+    async def main():
+        await asyncio.to_thread(input)
+        store = await open_store(url)
+        say(*(f"{run.run_id}:{run.asking}" for run in await store.runs(asking=True)))
+        await store.aclose()
+
+    say("ready")
+    asyncio.run(main())
+    """
+    async with aclosing(await open_store(url)) as store:
+        await fill(store)
+    make_old(url, run_sql)
+    async with AsyncExitStack() as stack:
+        openers = [await stack.enter_async_context(process(url, program)) for _ in range(2)]
+        for opener in openers:
+            assert await opener.heard() == ["ready"]
+        for opener in openers:
+            await opener.tell()
+        for opener in openers:
+            assert await opener.rest() == ["run-2:1 run-1:2"]
+    assert run_sql(url, "SELECT version FROM meta") == [(VERSION,)]
+    assert run_sql(url, "SELECT count(*) FROM asking") == [(4,)]
