@@ -36,6 +36,10 @@ FLAGS: dict[str, set[str]] = {
     "tools list": {"--tools", "--json", "--debug"},
     "tools show": {"--tools", "--json", "--debug"},
     "tools call": COMMON | {"--tools", "--offline", "--json"},
+    "hosts list": COMMON | {"--json"},
+    "keys create": COMMON | {"--scope", "--json"},
+    "keys list": COMMON | {"--json"},
+    "keys revoke": COMMON | {"--json"},
     "doctor": COMMON | {"--json"},
 }
 
@@ -61,6 +65,6 @@ def test_help_names_every_command(leadhand: Any, line: list[str]) -> None:
     result = leadhand(*line)
 
     assert result.code == 0
-    for word in ("run ", "runs ", "approvals ", "tools ", "doctor "):
+    for word in ("run ", "runs ", "approvals ", "tools ", "hosts ", "keys ", "doctor "):
         assert f"\n  {word}" in result.out
     assert "\n  resume  Go on with a run that was parked or left behind.\n" in leadhand("runs").out

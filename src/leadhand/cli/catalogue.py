@@ -27,6 +27,8 @@ class Command:
 
 GROUPS = {
     "approvals": "Look at what runs ask people, and answer.",
+    "hosts": "Look at the processes that drive runs.",
+    "keys": "Make API keys, look at them, revoke them.",
     "runs": "Look at runs and steer them.",
     "tools": "Look at tools, and try one by hand.",
 }
@@ -106,6 +108,23 @@ COMMANDS = (
     _command("tools list", "List the tools a lead can plan with."),
     _command("tools show", "Show one tool: what it does and takes."),
     _command("tools call", "Call a tool by hand, as a worker would."),
+    _command(
+        "hosts list",
+        "List the processes that are alive and drive runs, and which.",
+        "A process is seen from the moment it takes a run on until it lets go of it, or dies.",
+    ),
+    _command(
+        "keys create",
+        "Make an API key, and show it once.",
+        "The key alone goes to stdout. Only its digest is kept, so it cannot be shown again: a key that is lost is"
+        " revoked, and another one made. The scopes run and approve include read; admin includes all.",
+    ),
+    _command("keys list", "List API keys, newest first; never the keys themselves."),
+    _command(
+        "keys revoke",
+        "Have an API key open nothing any more.",
+        "It cannot be taken back. The key stays in the list, as one that was revoked.",
+    ),
     _command("doctor", "Say what is wrong with this set-up and how to mend it."),
 )
 BY_WORDS = {command.words: command for command in COMMANDS}

@@ -7,8 +7,10 @@ import hmac
 import secrets
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 from leadhand.domain.access import ApiKey, Scope
+from leadhand.domain.document import iso
 from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.ports import ContextStore, KeyStore
 
@@ -81,6 +83,16 @@ async def named_key(store: KeyStore, given: str) -> ApiKey:
             f"{given} is the beginning of {', '.join(key.key_id for key in exact)}", "Give more of the id."
         )
     return exact[0]
+
+
+def key_document(key: ApiKey) -> dict[str, Any]:
+    """A key as scripts read it: without its digest, and never the key itself."""
+    return {
+        **key.model_dump(mode="json", exclude={"digest"}),
+        "created_at": iso(key.created_at),
+        "revoked_at": iso(key.revoked_at),
+        "last_used_at": iso(key.last_used_at),
+    }
 
 
 def digest_of(secret: str) -> str:

@@ -1,0 +1,43 @@
+"""``leadhand hosts``: which processes drive runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+REQUEST = "Measure the noise in Rome"
+
+
+def test_when_nobody_drives_a_run_only_this_process_is_there(leadhand: Any) -> None:
+    listed = leadhand("hosts", "list")
+    assert (listed.code, listed.out, listed.err) == (0, "", "Nobody drives a run.\n")
+    (here,) = leadhand("hosts", "list", "--json").json
+    assert (here["here"], here["runs"]) == (True, [])
+
+
+def test_a_process_that_drives_a_run_is_listed_until_it_is_over(leadhand: Any) -> None:
+    driving = leadhand.start("run", "--offline", "--tools", leadhand.tools, REQUEST)
+    leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
+    (run,) = leadhand("runs", "list", "--json").json
+
+    here, there = leadhand("hosts", "list", "--json").json
+    assert (here["here"], here["runs"]) == (True, [])
+    assert there == {"host": run["owner"], "here": False, "runs": [run["run_id"]]}
+    head, line = leadhand("hosts", "list").out.splitlines()
+    assert head.split() == ["HOST", "RUN", "STATUS", "REQUEST"]
+    assert line.split("  ") == [run["owner"], run["run_id"], "running", REQUEST]
+
+    leadhand.open_gate()
+    driving.communicate(timeout=30)
+    assert driving.returncode == 0
+    assert leadhand("hosts", "list").err == "Nobody drives a run.\n"
+
+
+def test_a_process_that_died_is_gone(leadhand: Any) -> None:
+    driving = leadhand.start("run", "--offline", "--tools", leadhand.tools, REQUEST)
+    leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
+    driving.kill()
+    driving.wait(timeout=30)
+
+    assert leadhand("hosts", "list").err == "Nobody drives a run.\n"
+    (run,) = leadhand("runs", "list", "--json").json
+    assert run["orphan"] is True

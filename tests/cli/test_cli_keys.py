@@ -1,0 +1,124 @@
+"""``leadhand keys``: a key is shown once, kept as a digest, listed without itself, and revoked for good."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from leadhand.domain.access import ApiKey
+from leadhand.project.keys import digest_of, find_key
+from leadhand.stores.opening import open_store
+
+KEPT = {"key_id", "name", "prefix", "scopes", "created_at", "revoked_at", "last_used_at"}
+
+
+def found(leadhand: Any, secret: str) -> ApiKey | None:
+    """What the key opens, as the service asks."""
+
+    async def find() -> ApiKey | None:
+        async with aclosing(await open_store(str(leadhand.home / "leadhand.db"))) as store:
+            return await find_key(store, secret)
+
+    return asyncio.run(find())
+
+
+def test_a_key_stands_alone_on_stdout_and_is_kept_as_a_digest(leadhand: Any) -> None:
+    made = leadhand("keys", "create", "Ann's laptop")
+
+    assert made.code == 0
+    assert re.fullmatch(r"lh_[A-Za-z0-9_-]{43}\n", made.out)
+    secret = made.out.strip()
+    assert secret not in made.err
+    assert made.err.startswith("This is the key of Ann's laptop, for: read, run, approve. It is shown this once,")
+    key = found(leadhand, secret)
+    assert key is not None
+    assert key.digest == digest_of(secret)
+    for file in leadhand.home.iterdir():
+        if file.is_file():
+            assert secret.encode() not in file.read_bytes(), file.name
+    (listed,) = leadhand("keys", "list", "--json").json
+    assert listed.keys() == KEPT
+    assert (listed["key_id"], listed["name"], listed["prefix"]) == (key.key_id, "Ann's laptop", secret[:9])
+    assert listed["created_at"].endswith("Z")
+
+
+def test_scopes_are_named_one_by_one(leadhand: Any) -> None:
+    made = leadhand("keys", "create", "dashboard", "--scope", "read", "--scope", "APPROVE", "--json").json
+
+    assert made.keys() == KEPT | {"key"}
+    assert made["scopes"] == ["read", "approve"]
+    assert found(leadhand, made["key"]) is not None
+    assert leadhand("keys", "create", "boss", "--scope=admin", "--json").json["scopes"] == ["admin"]
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "how"),
+    [
+        (("create", "a", "--scope", "write"), "--scope is 'write'", "It is one of: read, run, approve, admin."),
+        (("create", "  "), "the key's name is empty", "Name who or what will use it"),
+        (("create", "x" * 101), "the key's name is empty, too long", "in 1 to 100 letters"),
+        (("create",), "NAME is missing", "leadhand keys create --help"),
+        (("revoke", "0a1b2c3d"), "there is no key 0a1b2c3d", "leadhand keys list"),
+        (("revoke", ""), "the key's id is empty", "leadhand keys list"),
+    ],
+)
+def test_what_is_wrong_and_how_to_mend_it(leadhand: Any, words: tuple[str, ...], what: str, how: str) -> None:
+    result = leadhand("keys", *words)
+
+    assert result.code == 2
+    assert result.out == ""
+    first, second = result.err.splitlines()
+    assert first.startswith("leadhand: ")
+    assert what in first
+    assert how in second
+    assert leadhand("keys", "list", "--json").json == []
+
+
+def test_a_key_given_for_an_id_is_refused_and_not_repeated(leadhand: Any) -> None:
+    secret = leadhand("keys", "create", "a").out.strip()
+
+    result = leadhand("keys", "revoke", secret)
+
+    assert result.code == 2
+    assert secret not in result.err
+    assert found(leadhand, secret) is not None
+
+
+def test_keys_are_listed_newest_first_and_never_shown(leadhand: Any) -> None:
+    assert leadhand("keys", "list").err == "No keys yet. Make one: leadhand keys create NAME\n"
+    secrets = [leadhand("keys", "create", name).out.strip() for name in ("first", "second")]
+
+    listed = leadhand("keys", "list")
+
+    head, second, first = listed.out.splitlines()
+    assert head.split() == ["ID", "KEY", "SCOPES", "MADE", "USED", "NAME"]
+    assert second.endswith(" never  second")
+    assert first.endswith(" never  first")
+    assert f"{secrets[0][:9]}…" in first
+    assert " read,run,approve " in first
+    assert not any(secret in listed.out + listed.err for secret in secrets)
+
+
+def test_a_key_that_is_revoked_opens_nothing_and_stays_in_the_list(leadhand: Any) -> None:
+    secret = leadhand("keys", "create", "Ann").out.strip()
+    other = leadhand("keys", "create", "Bob").out.strip()
+    key = found(leadhand, secret)
+    assert key is not None
+
+    revoked = leadhand("keys", "revoke", key.key_id[:5].upper())
+
+    assert (revoked.code, revoked.out) == (0, "")
+    assert revoked.err == f"The key {key.key_id} of Ann is revoked: it opens nothing any more.\n"
+    assert found(leadhand, secret) is None
+    assert found(leadhand, other) is not None
+    before = leadhand("keys", "list", "--json").json
+    again = leadhand("keys", "revoke", key.key_id, "--json")
+    assert again.code == 0
+    assert again.json in before
+    assert "was revoked already" in again.err
+    assert leadhand("keys", "list", "--json").json == before
+    assert re.search(r"  Ann \(revoked \d+ s ago\)$", leadhand("keys", "list").out, re.MULTILINE)
