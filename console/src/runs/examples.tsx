@@ -1,0 +1,38 @@
+// What stands where no run is yet: requests that the built-in tools can carry out, and the same on the command line.
+
+import { Button } from "../ui/button.tsx";
+import { Copy } from "../ui/copy.tsx";
+import { draft } from "./draft.ts";
+
+const EXAMPLES = [
+  "What's the weather in Paris tomorrow, and how do I get from the Louvre to Orly airport?",
+  "Compare the weather in Lisbon, Porto and Faro this weekend",
+  "How far is it by bicycle from Utrecht to Amsterdam, and will it rain there today?",
+] as const;
+
+export function Examples() {
+  const line = `leadhand run "${EXAMPLES[1]}"`;
+  return (
+    <section class="empty examples" aria-labelledby="examples-title">
+      <h2 id="examples-title">No runs yet</h2>
+      <p class="muted">Write what should be done, or take one of these. They need no key.</p>
+      <ul>
+        {EXAMPLES.map((example) => (
+          <li key={example}>
+            <Button onClick={() => take(example)}>{example}</Button>
+          </li>
+        ))}
+      </ul>
+      <p class="muted">The same on the command line:</p>
+      <div class="command">
+        <code>{line}</code>
+        <Copy text={line} what="the command" />
+      </div>
+    </section>
+  );
+}
+
+function take(example: string): void {
+  draft.value = { ...draft.value, request: example };
+  document.querySelector<HTMLTextAreaElement>(".composer textarea")?.focus();
+}

@@ -1,0 +1,94 @@
+// The runs as a table; on narrow screens what its last columns say stands under the request.
+
+import type { RunLine } from "../documents.ts";
+import { count, money, shortened } from "../formats.ts";
+import { StatusMark } from "../ui/status.tsx";
+import { Age } from "../ui/time.tsx";
+
+export function RunsTable({ lines }: { lines: readonly RunLine[] }) {
+  return (
+    <table class="runs-table">
+      <thead>
+        <tr>
+          <th scope="col">Status</th>
+          <th scope="col">Request</th>
+          <th scope="col" class="wide-only">Progress</th>
+          <th scope="col" class="wide-only number">Failed</th>
+          <th scope="col" class="wide-only number">Cost</th>
+          <th scope="col" class="number">Age</th>
+        </tr>
+      </thead>
+      <tbody>
+        {lines.map((line) => <Row key={line.run_id} line={line} />)}
+      </tbody>
+    </table>
+  );
+}
+
+function Row({ line }: { line: RunLine }) {
+  return (
+    <tr>
+      <td>
+        <StatusMark status={line.status} />
+      </td>
+      <td class="run-request">
+        <a class="run-link" href={`/runs/${line.run_id}`}>{shortened(line.request, 200)}</a>
+        {line.asking > 0 && (
+          <span class="badge asks">
+            <span aria-hidden="true">‖</span> waiting for you
+            {line.asking > 1 && <>: {count(line.asking, "question")}</>}
+          </span>
+        )}
+        {line.orphan && (
+          <span class="badge" title="The process that carried it out is gone. Resume it to go on.">
+            <span aria-hidden="true">◌</span> nobody drives it
+          </span>
+        )}
+        <p class="small muted">
+          {line.model}
+          <span class="narrow-only">{shortFacts(line).map((fact) => ` · ${fact}`)}</span>
+        </p>
+      </td>
+      <td class="wide-only">
+        <Progress line={line} />
+      </td>
+      <td class="wide-only number">
+        {line.failed > 0
+          ? <span class="tone-bad">▲ {line.failed.toLocaleString("en")}</span>
+          : <span class="muted">0</span>}
+      </td>
+      <td class="wide-only number">
+        {line.requests > 0 && line.cost_usd === null
+          ? <span class="muted">unknown</span>
+          : money(line.cost_usd ?? 0)}
+      </td>
+      <td class="number muted">
+        <Age at={line.created_at} />
+      </td>
+    </tr>
+  );
+}
+
+function shortFacts(line: RunLine): readonly string[] {
+  return [
+    line.subtasks > 0 ? `${line.completed}/${line.subtasks} done` : "",
+    line.failed > 0 ? `${line.failed} failed` : "",
+    line.requests > 0 ? money(line.cost_usd) : "",
+  ].filter(Boolean);
+}
+
+function Progress({ line }: { line: RunLine }) {
+  if (line.subtasks === 0) return <span class="muted">no subtasks yet</span>;
+  const part = (number: number) => `${100 * number / line.subtasks}%`;
+  return (
+    <span class="progress">
+      <span class="progress-bar" aria-hidden="true">
+        <span class="done" style={{ width: part(line.completed) }} />
+        <span class="lost" style={{ width: part(line.failed) }} />
+      </span>
+      <span class="progress-words">
+        {line.completed.toLocaleString("en")}/{line.subtasks.toLocaleString("en")}
+      </span>
+    </span>
+  );
+}
