@@ -47,6 +47,12 @@ COMMANDS = (
         " 1 failed, 2 wrong usage, 3 answered in part, 4 waiting for a person's yes, 5 budget or time used up,"
         " 6 configuration or credentials, 130 interrupted.",
     ),
+    _command(
+        "serve",
+        "Serve the API and the console on this machine.",
+        "Runs that are started there survive the server: the next one goes on with them. On another address than this"
+        " machine's own it wants a key: leadhand keys create.",
+    ),
     _command("runs list", "List runs, newest first."),
     _command("runs show", "Show what became of a run."),
     _command(

@@ -34,7 +34,9 @@ class Done(NamedTuple):
     args: dict[str, Any]
 
 
-async def fork(store: ContextStore, run_id: str, at: int, new_id: str) -> None:
+async def fork(
+    store: ContextStore, run_id: str, at: int, new_id: str, *, by: str = "", detached: bool | None = None
+) -> None:
     """Make run ``new_id`` with what happened in ``run_id`` up to sequence ``at``; this process owns it.
 
     Its budget starts with what had been spent by then, its time anew. Raises NoSuchRun, and UsageError for a sequence
@@ -50,7 +52,9 @@ async def fork(store: ContextStore, run_id: str, at: int, new_id: str) -> None:
     started = entries[0].event
     assert isinstance(started, RunStarted)
     options = {**started.definition.options, "forked_from": {"run_id": run_id, "seq": at}}
-    await store.create(new_id, RunStarted(definition=started.definition.evolve(options=options)))
+    outlives = started.definition.detached if detached is None else detached
+    definition = started.definition.evolve(options=options, by=by, submission="", detached=outlives)
+    await store.create(new_id, RunStarted(definition=definition))
     kept: list[AnyEvent] = [entry.event for entry in entries[:at] if not isinstance(entry.event, LEFT_OUT)]
     if kept:
         await store.append(new_id, kept, epoch=1)

@@ -87,6 +87,43 @@ def _disk(set_up: Settings) -> Finding:
     return Finding(check="disk", what=what)
 
 
+async def check_service(set_up: Settings, store: ContextStore) -> AsyncIterator[Finding]:
+    """The findings that can change while a service runs, on its own store. Raises StoreError."""
+    yield _home(set_up)
+    yield _disk(set_up)
+    await check_writable(store)
+    yield await _place(set_up, (await store.about()).name, (await store.about()).version)
+    left = [each for each in await store.runs(status=RunStatus.RUNNING, limit=PAGE) if each.orphan]
+    if left:
+        what = f"{_runs(len(left))} left behind by a process that died: {', '.join(each.run_id for each in left[:3])}"
+        yield Finding(check="runs", level="warn", what=what, how="Resume it, or end it: it is in the list of runs.")
+    else:
+        yield Finding(check="runs", what="none was left behind")
+
+
+async def check_writable(store: ContextStore) -> None:
+    """Write to a store, and leave nothing of it. Raises StoreError when that cannot be."""
+    await store.cache("is this database writable?", None, 0.0)
+
+
+def _runs(number: int) -> str:
+    return f"{number:,} run{'s' * (number > 1)}"
+
+
+async def _place(set_up: Settings, name: str, version: int) -> Finding:
+    """Where the database is."""
+    path = set_up.database_path
+    type_ = network_file_system(path) if path is not None else None
+    if type_ is not None:
+        return Finding(
+            check="database",
+            level="warn",
+            what=f"{name} is on a network file system ({type_})",
+            how="Keep it on a local disk, or use PostgreSQL.",
+        )
+    return Finding(check="database", what=f"{tilde(path) if path else name} opens, schema {version}")
+
+
 async def _database(set_up: Settings, go_on: GoOn) -> AsyncIterator[Finding]:
     try:
         store = await open_store(set_up.database)
@@ -97,20 +134,10 @@ async def _database(set_up: Settings, go_on: GoOn) -> AsyncIterator[Finding]:
         from leadhand.stores.schema import VERSION
 
         await store.check_writable()
-        path = set_up.database_path
-        type_ = network_file_system(path) if path is not None else None
-        if type_ is not None:
-            yield Finding(
-                check="database",
-                level="warn",
-                what=f"{store.name} is on a network file system ({type_})",
-                how="Keep it on a local disk, or use PostgreSQL.",
-            )
-        else:
-            yield Finding(check="database", what=f"{tilde(path) if path else store.name} opens, schema {VERSION}")
+        yield await _place(set_up, store.name, VERSION)
         orphans = [each for each in await store.runs(status=RunStatus.RUNNING, limit=PAGE) if each.orphan]
         if orphans:
-            what = f"{len(orphans):,} run{'s' * (len(orphans) > 1)} left behind by a process that died"
+            what = f"{_runs(len(orphans))} left behind by a process that died"
             yield Finding(check="runs", level="warn", what=what, how=await go_on(store, orphans))
         else:
             yield Finding(check="runs", what="none was left behind")

@@ -194,9 +194,12 @@ async def cut(runtime: Runtime, run_id: str, at: int) -> Cut:
     return Cut(replay(run_id, entries[:at]), forking.done_after(entries, at))
 
 
-async def fork(runtime: Runtime, run_id: str, at: int, *, confirmed: bool = False) -> RunState:
+async def fork(
+    runtime: Runtime, run_id: str, at: int, *, confirmed: bool = False, by: str = "", detached: bool | None = None
+) -> RunState:
     """Make another run that begins as this one did, up to event ``at``; the state to drive.
 
+    ``by`` is who wants it; ``detached`` whether it is to outlive its process, as the first run unless given.
     Raises NoSuchRun, UsageError for a sequence that is none, and, unless ``confirmed``, when the run did things after
     ``at`` that cannot be taken back and that the fork may do again; ConfigurationError when a tool that the fork needs
     is not in this process.
@@ -208,7 +211,7 @@ async def fork(runtime: Runtime, run_id: str, at: int, *, confirmed: bool = Fals
             "The fork may do it again. If that is well, confirm it with confirmed=True.",
         )
     check_tools(needed_tools(there.state), runtime.toolbox)
-    return await runtime.adopt_fork(run_id, at)
+    return await runtime.adopt_fork(run_id, at, by=by, detached=detached)
 
 
 def _told(done: list[Done]) -> Iterator[str]:

@@ -257,11 +257,11 @@ class Runtime:
         await self.store.claim(run_id, ended=ended)
         return await snapshots.go_on(self.store, before)
 
-    async def adopt_fork(self, run_id: str, at: int) -> RunState:
+    async def adopt_fork(self, run_id: str, at: int, *, by: str = "", detached: bool | None = None) -> RunState:
         """Make a run that begins as ``run_id`` did, up to event ``at``, and own it; its state. Raises as ``reopen``."""
         self._can_go_on(await self.load(run_id))
         fork_id = self._ids.run_id()
-        await fork(self.store, run_id, at, fork_id)
+        await fork(self.store, run_id, at, fork_id, by=by, detached=detached)
         forked = await self.load(fork_id)
         if forked.status in (RunStatus.PAUSED, RunStatus.WAITING):
             await self.log(fork_id).append(ResumeRequested(by="the fork"))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
 from leadhand.cli.console import err_is_terminal, say
 from leadhand.cli.driving import carry_through, new_view
 from leadhand.cli.options import ANSWER, ANY_MODEL, HERE, USUAL_LIMITS, LimitFlags, ModelFlags, Output, Place, open_lead
+from leadhand.cli.policies import approval
 from leadhand.cli.telling import kept_in, opening, say_table
 from leadhand.domain.errors import UsageError
-from leadhand.domain.tool import ApprovalPolicy
 
 EXAMPLE = 'leadhand run "What is the weather in Paris?"'
-POLICIES = tuple(policy.value for policy in ApprovalPolicy)
 
 
 async def run(
@@ -59,7 +57,7 @@ async def run(
     output.check()
     models.check()
     limits.check()
-    policy, rules = _approval(approve)
+    policy, rules = approval(approve)
     if detach and output.stream_json:
         raise UsageError("--detach leaves nothing to stream", "Follow the run with leadhand runs watch --stream-json.")
     from leadhand.cli.own_tools import all_tools
@@ -117,26 +115,6 @@ async def run(
             place=place,
             resume=place.command("runs", "resume", started.run_id, tools=tools),
         )
-
-
-def _approval(given: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """The policy, and the rules for some calls, in their order. Raises UsageError."""
-    policies = [each for each in given if "=" not in each and ":" not in each]
-    rules: dict[str, str] = {}
-    for each in given:
-        if each in policies:
-            continue
-        rule, equals, said = each.rpartition("=")
-        if not equals:
-            raise UsageError(f"--approve is {each!r}", f"A rule says what it comes to: {each}=ask, =auto or =never.")
-        if rule in rules:
-            raise UsageError(f"--approve names {rule} twice", "Give one rule for it.")
-        rules[rule] = said
-    if len(policies) > 1:
-        raise UsageError(f"--approve is {' and '.join(policies)}", "Give one policy; rules look like tool:send_*=auto.")
-    if policies and policies[0] not in POLICIES:
-        raise UsageError(f"--approve is {policies[0]!r}", f"It is one of: {', '.join(POLICIES)}.")
-    return (policies or ["ask"])[0], rules
 
 
 LONGEST_INPUT = 1_000_000

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json as jsonlib
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from leadhand.cli.console import clean, complain, say, write, write_json
@@ -12,14 +11,10 @@ from leadhand.cli.exit_codes import Exit
 from leadhand.cli.options import HERE, Place, open_lead
 from leadhand.cli.own_tools import all_tools
 from leadhand.domain.errors import Failure, UsageError
-from leadhand.domain.events import AnyEvent, Entry
 from leadhand.domain.tool import ToolReturn, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.engine.gate import argument_faults, schema_faults
-from leadhand.engine.log import RunLog
-from leadhand.engine.redaction import Redactor
-from leadhand.engine.tool_calls import ToolCalls
-from leadhand.project.clock import SystemClock
+from leadhand.project.trying import try_tool
 from leadhand.tools.toolbox import Toolbox
 
 BY_HAND = "leadhand tools call"
@@ -57,30 +52,12 @@ async def tools_call(
     if faults:
         raise UsageError(f"{name}: {'; '.join(faults)}", f"It takes: {_signature(spec)}")
     async with open_lead(place, model="offline", offline=offline) as lead:
-        runtime = await lead.runtime()
-        log = _NoLog(runtime.store, "by-hand", Redactor())
-        calls = ToolCalls(toolbox, runtime.web, SystemClock())
-        outcome = await calls.call(log, "by-hand/a1", "by-hand/t0/c0", spec, given, offline=offline)
+        outcome = await try_tool(await lead.runtime(), toolbox, spec, given, offline=offline)
     if outcome.failure is not None:
         _tell_failure(name, _by_hand(outcome.failure), json=json)
         return Exit.FAILED
     _tell(name, outcome.returned or ToolReturn(), json=json)
     return Exit.ANSWERED
-
-
-class _NoLog(RunLog):
-    """The log of a call that belongs to no run: nothing is written."""
-
-    def append(
-        self,
-        *events: AnyEvent,
-        epoch: int | None = None,
-        current: str | None = None,
-        blobs: Mapping[str, bytes] | None = None,
-    ) -> Awaitable[list[Entry]]:
-        nothing: asyncio.Future[list[Entry]] = asyncio.get_running_loop().create_future()
-        nothing.set_result([])
-        return nothing
 
 
 def _arguments(spec: ToolSpec, given: Sequence[str]) -> dict[str, Json]:

@@ -1,0 +1,1 @@
+"""Door: the HTTP API, its live events, and the console in a browser."""

@@ -1,0 +1,127 @@
+"""The FastAPI app, put together on one screen: state, routes, errors, the gate, the console."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.middleware.cors import CORSMiddleware
+
+from leadhand import __version__
+from leadhand.project.keys import key_store
+from leadhand.runs import user
+from leadhand.server.access import Access
+from leadhand.server.console import add_console
+from leadhand.server.guard import LOOPBACK, Guard
+from leadhand.server.keeping import Keeper
+from leadhand.server.logs import AccessLog
+from leadhand.server.metrics import Metrics
+from leadhand.server.problems import ProblemDetails, answer_errors
+from leadhand.server.rates import Allowed, Rates
+from leadhand.server.routes import approvals, control, events, runs, session, system, tools
+from leadhand.server.service import Service
+from leadhand.server.stream import Cut
+
+LARGEST_BODY = 1_000_000
+"""Bytes of a request's body; 413 above. A request has 100,000 characters at most, of up to four bytes each."""
+
+ABOUT = """Start, watch, steer and approve runs. Errors are problem details (RFC 9457): `detail` says what is wrong,
+`how` what mends it. On loopback nobody needs a key; elsewhere send `Authorization: Bearer lh_…`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doors:
+    """Who gets in. ``key_needed``: nobody without a key. ``hosts``: names the server answers to (None: any).
+    ``origins``: sites whose pages may use the API with a key. ``allowed``: what one key may ask for."""
+
+    key_needed: bool = False
+    hosts: Collection[str] | None = LOOPBACK
+    origins: Sequence[str] = ()
+    allowed: Allowed = field(default_factory=Allowed)
+
+
+def create_app(
+    service: Service,
+    *,
+    doors: Doors | None = None,
+    metrics: Metrics | None = None,
+    console: Path | None = None,
+    cut: Cut = lambda _: None,
+) -> FastAPI:
+    """The app on a service. While it is up, it also keeps the service's runs going.
+
+    ``console`` is the folder of the built console, None: there is none. ``cut`` ends a client's connection at once.
+    Raises ConfigurationError when the service's store keeps no keys.
+    """
+    doors = doors or Doors()
+    counted = metrics or Metrics(__version__)
+    rates = Rates(doors.allowed)
+    store = service.runtime.store
+    service.runtime.watchers.append(counted.watch)
+    service.runtime.let_go.append(counted.let_go)
+    keeper = Keeper(service)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        keeper.start()
+        try:
+            yield
+        finally:
+            await keeper.aclose()
+            service.feeds.close()
+            service.drafts.close()
+
+    app = FastAPI(
+        title="Leadhand",
+        version=__version__,
+        description=ABOUT,
+        lifespan=lifespan,
+        max_body_size=LARGEST_BODY,
+        generate_unique_id_function=_operation,
+        redoc_url=None,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # traces are made of the log, without secrets
+    )
+    app.state.service = service
+    app.state.access = Access(store, key_store(store), rates, needed=doors.key_needed, user=user())
+    app.state.metrics = counted
+    app.state.console = console is not None
+    app.state.cut = cut
+    answer_errors(app)
+    for routes in (runs, events, control, approvals, tools, session, system):
+        app.include_router(routes.router)
+    add_console(app, console)
+    _describe(app)
+    if doors.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(doors.origins),
+            allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_headers=["authorization", "content-type", "idempotency-key", "last-event-id"],
+            expose_headers=["location", "retry-after", "idempotency-replayed"],
+        )
+    app.add_middleware(Guard, hosts=doors.hosts, origins=doors.origins)
+    app.add_middleware(AccessLog, on_request=counted.http)
+    return app
+
+
+def _operation(route: APIRoute) -> str:
+    return route.name
+
+
+def _describe(app: FastAPI) -> None:
+    """Have the OpenAPI document describe problem details."""
+    usual: Callable[[], dict[str, Any]] = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            schema = usual()
+            schema["components"]["schemas"]["ProblemDetails"] = ProblemDetails.model_json_schema()
+            app.openapi_schema = schema
+        return app.openapi_schema
+
+    app.openapi = openapi

@@ -1,0 +1,227 @@
+"""Live events: the log is the queue, and each client only a cursor in it.
+
+One follower a run reads what is committed, and makes each event's lines once. Clients that keep up are sent those
+lines; one that has fallen behind reads the log itself. Nothing is queued for a client, so one that reads slowly costs
+nothing and loses nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Protocol, cast
+
+from leadhand.domain.document import event_line
+from leadhand.domain.events import Entry, RunFinished, RunReopened
+from leadhand.domain.run import ENDED
+from leadhand.ports import ContextStore
+from leadhand.server.drafts import Draft, Drafts
+
+KEPT = 1_000
+"""Lines of a run's newest events that are kept at hand while somebody watches it."""
+PAGE = 500
+"""Events that are read at once for a client that is behind."""
+BRIEF = 300
+"""Characters of a text in a brief event."""
+
+
+class Line:
+    """One event as it is sent: whole, or brief, with long texts cut."""
+
+    __slots__ = ("_brief", "_document", "_whole", "seq")
+
+    def __init__(self, entry: Entry) -> None:
+        self.seq = entry.seq
+        self._document: dict[str, Any] | None = event_line(entry)
+        self._whole: bytes | None = None
+        self._brief: bytes | None = None
+
+    def of(self, brief: bool) -> bytes:
+        """The event in the form of Server-Sent Events: https://html.spec.whatwg.org/multipage/server-sent-events.html"""
+        if brief:
+            self._brief = self._brief or self._written(shortened(self._document))
+            return self._brief
+        self._whole = self._whole or self._written(self._document)
+        return self._whole
+
+    def _written(self, document: Any) -> bytes:
+        return f"id: {self.seq}\ndata: {as_json(document)}\n\n".encode()
+
+
+def as_json(document: Any) -> str:
+    """JSON on one line."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+def shortened(value: Any) -> Any:
+    """A document with every long text cut."""
+    if isinstance(value, str):
+        return value if len(value) <= BRIEF else f"{value[: BRIEF - 1]}…"
+    if isinstance(value, dict):
+        return {key: shortened(inner) for key, inner in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [shortened(inner) for inner in cast("list[Any]", value)]
+    return value
+
+
+class Client(Protocol):
+    """Somebody who watches a run. ``poke`` says that there may be more to send, and returns at once."""
+
+    def poke(self) -> None: ...
+
+    def beat(self) -> None:
+        """Let the other side know that we are still there."""
+        ...
+
+    def leave(self) -> None:
+        """End it: the service is."""
+        ...
+
+
+class Feed:
+    """One run, for all who watch it."""
+
+    def __init__(self, run_id: str, store: ContextStore, drafts: Drafts) -> None:
+        self.run_id = run_id
+        self.head = 0
+        self.end: str | None = None
+        """The status the run ended with, once it is over."""
+        self.clients: dict[Client, None] = {}
+        self._store = store
+        self._drafts = drafts
+        self._lines: deque[Line] = deque(maxlen=KEPT)
+        self._reading: asyncio.Task[None] | None = None
+        self.error: BaseException | None = None
+
+    async def open(self) -> None:
+        """Begin to follow the run, from its latest event. Raises NoSuchRun."""
+        listing = await self._store.run(self.run_id)
+        self.head = listing.head_seq
+        self.end = listing.status.value if listing.status in ENDED else None
+        self._reading = asyncio.get_running_loop().create_task(self._read(), name=f"feed of {self.run_id}")
+
+    async def _read(self) -> None:
+        try:
+            async with contextlib.aclosing(self._store.follow(self.run_id, self.head)) as batches:
+                async for batch in batches:
+                    self._take(batch)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # The store cannot be read: everybody is sent away, and comes back when it can.
+            self.error = error
+            for client in list(self.clients):
+                client.leave()
+
+    def _take(self, batch: list[Entry]) -> None:
+        for entry in batch:
+            self._lines.append(Line(entry))
+            if isinstance(entry.event, RunFinished):
+                self.end = entry.event.status.value
+            elif isinstance(entry.event, RunReopened):
+                self.end = None
+        self.head = batch[-1].seq
+        self.poke()
+
+    def poke(self) -> None:
+        """Have every client look for what is new."""
+        for client in list(self.clients):
+            client.poke()
+
+    async def after(self, seq: int) -> list[Line]:
+        """Lines of events above ``seq``, in order: those at hand, else the next page of the log; empty: no more."""
+        if seq >= self.head:
+            return []
+        if self._lines and self._lines[0].seq <= seq + 1:
+            return list(self._since(seq))
+        return [Line(entry) for entry in await self._store.read(self.run_id, after=seq, limit=PAGE)]
+
+    def _since(self, seq: int) -> Iterator[Line]:
+        first = self._lines[0].seq
+        for index in range(seq + 1 - first, len(self._lines)):
+            yield self._lines[index]
+
+    def drafts(self) -> dict[str, Draft]:
+        """What is being written now."""
+        return dict(self._drafts.of(self.run_id))
+
+    async def aclose(self) -> None:
+        """Follow the run no longer."""
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+
+
+class Feeds:
+    """The feeds of all runs that somebody watches."""
+
+    def __init__(self, store: ContextStore, drafts: Drafts, *, beat_every_s: float = 15.0) -> None:
+        self._store = store
+        self._drafts = drafts
+        self._feeds: dict[str, Feed] = {}
+        self._opening: dict[str, asyncio.Task[None]] = {}
+        self._beat_every_s = beat_every_s
+        self._beating: asyncio.Task[None] | None = None
+        self._closed = False
+
+    @property
+    def clients(self) -> int:
+        """How many streams are open."""
+        return sum(len(feed.clients) for feed in self._feeds.values())
+
+    async def join(self, run_id: str, client: Client) -> Feed:
+        """Watch a run. Raises NoSuchRun."""
+        feed = self._feeds.get(run_id)
+        if feed is None or feed.error is not None:
+            feed = self._feeds[run_id] = Feed(run_id, self._store, self._drafts)
+            self._opening[run_id] = asyncio.get_running_loop().create_task(feed.open())
+        feed.clients[client] = None
+        try:
+            opening = self._opening.get(run_id)
+            if opening is not None:
+                await asyncio.shield(opening)
+                self._opening.pop(run_id, None)
+        except BaseException:
+            await self.part(feed, client)
+            raise
+        if self._beating is None:
+            self._beating = asyncio.get_running_loop().create_task(self._beat())
+        return feed
+
+    async def part(self, feed: Feed, client: Client) -> None:
+        """Watch a run no longer."""
+        feed.clients.pop(client, None)
+        if feed.clients:
+            return
+        if self._feeds.get(feed.run_id) is feed:
+            del self._feeds[feed.run_id]
+            self._opening.pop(feed.run_id, None)
+        await feed.aclose()
+
+    def changed(self, run_id: str) -> None:
+        """There is more of a run's drafts to show."""
+        feed = self._feeds.get(run_id)
+        if feed is not None:
+            feed.poke()
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(self._beat_every_s)
+            for feed in list(self._feeds.values()):
+                for client in list(feed.clients):
+                    client.beat()
+
+    def close(self) -> None:
+        """Send everybody away: the service ends."""
+        self._closed = True
+        if self._beating is not None:
+            self._beating.cancel()
+        for feed in list(self._feeds.values()):
+            for client in list(feed.clients):
+                client.leave()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed

@@ -1,0 +1,101 @@
+"""The gate in front of every route: whose host name, from which page, and what browsers may do with what goes out.
+
+Host check: a page elsewhere may point a name of its own at this machine (DNS rebinding); we answer to names of ours.
+Cross-site requests: what changes something is taken only from our own pages, by the headers that browsers set
+themselves (Sec-Fetch-Site, Origin); a Bearer key is no ambient authority, and is not asked where it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from leadhand.server.problems import Problem, answer
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+POLICY = (
+    "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self';"
+    " object-src 'none'"
+)
+SECURITY = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+DOCS = ("/docs", "/redoc", "/openapi.json")
+DOCS_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' https://cdn.jsdelivr.net;"
+    " style-src 'self' 'unsafe-inline' https://cdn.jsdelivr.net; img-src 'self' data: https://fastapi.tiangolo.com;"
+    " frame-ancestors 'none'; base-uri 'none'; object-src 'none'"
+)
+"""FastAPI's own pages load Swagger UI from a network of others; ours load nothing from anywhere."""
+
+
+class Guard:
+    """The outer layer of the app. ``hosts`` are the names it answers to (None: any), ``origins`` those whose pages
+    may do more than look."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str] | None, origins: Collection[str] = ()) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._origins = frozenset(origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        policy = DOCS_POLICY if scope["path"].startswith(DOCS) else POLICY
+
+        async def secured(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in SECURITY.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("content-security-policy", policy)
+                # The console's files have no version in their names: a browser asks each time whether they are new.
+                headers.setdefault("cache-control", "no-store" if scope["path"].startswith("/api") else "no-cache")
+            await send(message)
+
+        problem = self._problem(scope)
+        app = self._app if problem is None else answer(problem, scope["path"])
+        await app(scope, receive, secured)
+
+    def _problem(self, scope: Scope) -> Problem | None:
+        """Why this request is refused; None when it is not."""
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if self._hosts is not None and _name(host) not in self._hosts:
+            return Problem(
+                HTTPStatus.MISDIRECTED_REQUEST,
+                "wrong_host",
+                "this server does not go by the host name of this request",
+                "Open it as 127.0.0.1 or localhost; behind a proxy, name its host with --allow-host.",
+            )
+        if scope["method"] in SAFE or headers.get("authorization"):
+            return None
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+        if origin is not None and origin in self._origins:
+            return None
+        own = origin is None or (origin != "null" and urlsplit(origin).netloc.lower() == host.lower())
+        if own and site in (None, "same-origin", "none"):
+            return None
+        return Problem(
+            HTTPStatus.FORBIDDEN,
+            "cross_site",
+            "this request comes from a page of another site",
+            "Send an API key as Authorization: Bearer lh_…, or allow the site: leadhand serve --cors ORIGIN.",
+        )
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without its port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower().rstrip(".")

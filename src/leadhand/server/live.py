@@ -1,0 +1,33 @@
+"""Ties a service together: what models write has to reach those who watch, before there is a runtime to watch."""
+
+from __future__ import annotations
+
+from leadhand.engine.redaction import Redactor
+from leadhand.project.runtime import Runtime
+from leadhand.server.drafts import Drafts
+from leadhand.server.feeds import Feeds
+from leadhand.server.service import Service
+
+
+class Live:
+    """Takes what models write (``write`` is an :data:`~leadhand.engine.host.OnText`), and makes the service."""
+
+    def __init__(self) -> None:
+        self._drafts: Drafts | None = None
+
+    def write(self, run_id: str, attempt: str, piece: str) -> None:
+        """Take a piece of text that is being written."""
+        if self._drafts is not None:
+            self._drafts.write(run_id, attempt, piece)
+
+    def service(self, runtime: Runtime) -> Service:
+        """The service on a runtime that was opened with :meth:`write`."""
+        feeds: Feeds | None = None
+
+        def changed(run_id: str) -> None:
+            if feeds is not None:
+                feeds.changed(run_id)
+
+        self._drafts = Drafts(Redactor.of_environment(runtime.settings.environment), changed)
+        feeds = Feeds(runtime.store, self._drafts)
+        return Service(runtime, self._drafts, feeds)

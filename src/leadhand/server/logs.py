@@ -1,0 +1,220 @@
+"""What a server writes to its log: JSON lines, or lines for people on a terminal, with every secret blotted out.
+
+Everything goes through Python's own logging, and structlog writes it: our loggers, uvicorn's, those of libraries, and
+whatever is logged with structlog itself. Requests are told of by :class:`AccessLog`, which leaves queries out and knows
+who asked; uvicorn's own access lines are silenced. Run uvicorn with ``log_config=None``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, TextIO, cast
+from urllib.parse import quote
+
+import structlog
+from structlog.stdlib import ProcessorFormatter
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from leadhand.domain.errors import ConfigurationError
+from leadhand.engine.redaction import Redactor
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LEVEL = "LEADHAND_LOG_LEVEL"
+FORMAT = "LEADHAND_LOG_FORMAT"
+LEVELS = ("debug", "info", "warning", "error", "critical")
+FORMATS = ("json", "text")
+
+ACCESS = "leadhand.access"
+PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Paths that machines ask for all the time: told of at the level ``debug``."""
+GAVE_UP = 499
+"""The status of a request whose client was gone before there was an answer, as nginx counts it."""
+
+OnRequest = Callable[[str, str | None, int, float], None]
+"""Is told of every request: its method, the template of its route (None: none fits), the status, the seconds."""
+
+_UVICORN = ("uvicorn", "uvicorn.error", "uvicorn.asgi", "uvicorn.access")
+_FIELDS = "leadhand_fields"
+_CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
+
+
+def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Redactor) -> None:
+    """Have this process log to ``stream``, as the environment says; :func:`reset_logging` undoes it.
+
+    Raises ConfigurationError for a level or a format that there is not.
+    """
+    level = _choice(environment, LEVEL, "info", LEVELS)
+    text = _choice(environment, FORMAT, "text" if stream.isatty() else "json", FORMATS) == "text"
+    reset_logging()
+    root = logging.getLogger()
+    handler = _Handler(stream, root.level)
+    handler.setFormatter(_Formatter(redactor, text=text, colours=stream.isatty() and not environment.get("NO_COLOR")))
+    root.addHandler(handler)
+    root.setLevel(level.upper())
+    for name in _UVICORN:
+        handler.take(logging.getLogger(name), silent=name == "uvicorn.access")
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.contextvars.merge_contextvars,
+            structlog.stdlib.PositionalArgumentsFormatter(),
+            ProcessorFormatter.wrap_for_formatter,
+        ],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+
+
+def reset_logging() -> None:
+    """Undo what :func:`set_up_logging` did to this process, if it did."""
+    root = logging.getLogger()
+    for handler in [handler for handler in root.handlers if isinstance(handler, _Handler)]:
+        root.removeHandler(handler)
+        handler.give_back(root)
+        structlog.reset_defaults()
+
+
+def _choice(environment: Mapping[str, str], variable: str, default: str, choices: tuple[str, ...]) -> str:
+    value = environment.get(variable, "").strip().lower() or default
+    if value not in choices:
+        raise ConfigurationError(
+            f"{variable} is set to {environment[variable]!r}",
+            f"Set it to one of {', '.join(choices)}, or leave it out.",
+        )
+    return value
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Writes the lines, and remembers what logging was set to before: ``level`` is that of the root logger."""
+
+    def __init__(self, stream: TextIO, level: int) -> None:
+        super().__init__(stream)
+        self._before = level
+        self._taken: list[tuple[logging.Logger, list[logging.Handler], bool, int]] = []
+
+    def take(self, logger: logging.Logger, *, silent: bool) -> None:
+        """Have a logger's records come here and nowhere else, or nowhere at all."""
+        self._taken.append((logger, logger.handlers[:], logger.propagate, logger.level))
+        logger.handlers.clear()
+        logger.propagate = not silent
+        logger.setLevel(logging.NOTSET)
+
+    def give_back(self, root: logging.Logger) -> None:
+        """Set everything as it was."""
+        root.setLevel(self._before)
+        for logger, handlers, propagate, level in self._taken:
+            logger.handlers[:] = handlers
+            logger.propagate = propagate
+            logger.setLevel(level)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the standard library calls it so
+        """Say that a line was lost, and not which: what could not be written may hold a secret."""
+        lost = {"level": "error", "event": "a line of the log could not be written", "logger": record.name}
+        with contextlib.suppress(OSError, ValueError):  # nobody reads the stream any more
+            self.stream.write(json.dumps(lost) + self.terminator)
+            self.flush()
+
+
+class _Formatter(ProcessorFormatter):
+    """Makes a line of a record: its values lose their secrets before they are put together, and the line once more."""
+
+    def __init__(self, redactor: Redactor, *, text: bool, colours: bool) -> None:
+        self._redactor = redactor
+        self._text = text
+        plain = structlog.dev.plain_traceback  # the others show the values of variables
+        render: Processor = (
+            structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=plain)
+            if text
+            else structlog.processors.JSONRenderer(ensure_ascii=False)
+        )
+        super().__init__(
+            processors=[
+                _named,
+                ProcessorFormatter.remove_processors_meta,
+                structlog.processors.StackInfoRenderer(),
+                structlog.processors.format_exc_info,
+                self._blotted,
+                render,
+            ]
+        )
+
+    def _blotted(self, _logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        values = cast("dict[str, Any]", self._redactor.payload(json.loads(json.dumps(event, default=str))))
+        if self._text:  # a terminal obeys control characters, whoever wrote them
+            return {
+                name: value.translate(_CONTROL) if isinstance(value, str) else value for name, value in values.items()
+            }
+        return values
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._redactor.text(super().format(record))
+
+
+def _named(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """The event after when, how grave and where it was, with the fields that its record brings along."""
+    record: logging.LogRecord = event["_record"]
+    at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return {
+        "timestamp": at,
+        "level": record.levelname.lower(),
+        "logger": record.name,
+        "event": event.pop("event", ""),
+        **event,
+        **getattr(record, _FIELDS, {}),
+    }
+
+
+class AccessLog:
+    """ASGI middleware, the outermost: a line for each request, without its query; ``on_request`` is told too."""
+
+    def __init__(self, app: ASGIApp, on_request: OnRequest | None = None) -> None:
+        self._app = app
+        self._on_request = on_request
+        self._logger = logging.getLogger(ACCESS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope.setdefault("state", {})  # whoever finds out who asks leaves the name there, for us too
+        began, status = time.perf_counter(), GAVE_UP
+
+        async def note(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, note)
+        except Exception:
+            if status == GAVE_UP:
+                status = HTTPStatus.INTERNAL_SERVER_ERROR
+            raise
+        finally:
+            self._tell(scope, int(status), time.perf_counter() - began)
+
+    def _tell(self, scope: Scope, status: int, seconds: float) -> None:
+        if self._on_request is not None:
+            self._on_request(scope["method"], getattr(scope.get("route"), "path", None), status, seconds)
+        level = logging.DEBUG if scope["path"] in PROBES else logging.INFO
+        if self._logger.isEnabledFor(level):
+            fields: dict[str, object] = {
+                "method": scope["method"],
+                "path": quote(scope["path"], safe="/:@!$&'()*+,;=~%"),
+                "status": status,
+                "ms": round(seconds * 1_000, 1),
+            }
+            principal = scope["state"].get("principal")
+            if principal is not None:
+                fields["principal"] = getattr(principal, "name", principal)
+            self._logger.log(level, "request", extra={_FIELDS: fields})

@@ -1,0 +1,86 @@
+"""How much one key may ask for: requests a minute, new runs a minute, runs and streams at once.
+
+Whoever needs no key is the user of this machine, and is held to nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from limits import RateLimitItem, RateLimitItemPerMinute
+from limits.aio.storage import MemoryStorage
+from limits.aio.strategies import MovingWindowRateLimiter
+
+from leadhand.server.problems import Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """What one key is allowed; ``logins`` is per address."""
+
+    requests_a_minute: int = 1_200
+    runs_a_minute: int = 120
+    logins_a_minute: int = 10
+    active_runs: int = 100
+    streams: int = 50
+
+
+class Rates:
+    """Counts what is asked for, in this process."""
+
+    def __init__(self, allowed: Allowed | None = None) -> None:
+        self.allowed = allowed or Allowed()
+        self._window = MovingWindowRateLimiter(MemoryStorage())
+        self._streams: Counter[str] = Counter()
+
+    async def check(self, key_id: str | None) -> None:
+        """Count a request. Raises Problem (429) beyond the rate."""
+        if key_id is not None:
+            await self._hit(RateLimitItemPerMinute(self.allowed.requests_a_minute), "requests", key_id, "requests")
+
+    async def check_run(self, key_id: str | None, active: int) -> None:
+        """Count a new run, beside ``active`` ones of this key. Raises Problem (429)."""
+        if key_id is None:
+            return
+        if active >= self.allowed.active_runs:
+            raise _too_many(f"this key has {active} runs under way, which is the most it may have", 10.0)
+        await self._hit(RateLimitItemPerMinute(self.allowed.runs_a_minute), "runs", key_id, "new runs")
+
+    async def check_login(self, address: str) -> None:
+        """Count an attempt to get in. Raises Problem (429)."""
+        await self._hit(RateLimitItemPerMinute(self.allowed.logins_a_minute), "logins", address, "attempts to log in")
+
+    def stream(self, key_id: str | None) -> Callable[[], None]:
+        """Count a stream; the function ends it. Raises Problem (429) when there are too many."""
+        if key_id is None:
+            return lambda: None
+        if self._streams[key_id] >= self.allowed.streams:
+            raise _too_many(f"this key has {self.allowed.streams} streams open, which is the most it may have", 5.0)
+        self._streams[key_id] += 1
+
+        def end() -> None:
+            self._streams[key_id] -= 1
+
+        return end
+
+    async def _hit(self, item: RateLimitItem, kind: str, who: str, what: str) -> None:
+        if await self._window.hit(item, kind, who):
+            return
+        reset, _ = await self._window.get_window_stats(item, kind, who)
+        raise _too_many(f"more than {item.amount} {what} in a minute", max(1.0, reset - time.time()))
+
+
+def _too_many(what: str, seconds: float) -> Problem:
+    after = math.ceil(seconds)
+    return Problem(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "rate_limited",
+        what,
+        f"Ask again in {after} s.",
+        headers={"retry-after": str(after)},
+    )

@@ -1,0 +1,76 @@
+"""Questions to people, over all runs, and their answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import JSONResponse
+from pydantic import Field
+
+from leadhand.domain.errors import UsageError
+from leadhand.project import answering
+from leadhand.server.documents import ApprovalCard, ApprovalsList
+from leadhand.server.problems import conflicts, no_such, responses
+from leadhand.server.routes.parts import Approver, Reader, TheService, Words, document
+from leadhand.server.submissions import Body
+
+router = APIRouter(prefix="/api/approvals", tags=["approvals"])
+Id = Annotated[str, Path(description="The question's id.", examples=["1a2b3c4d"], max_length=200)]
+
+
+class AnswerBody(Body):
+    """``approve`` and ``deny`` say whether a call may be made; ``settle``, whether one that had begun happened."""
+
+    decision: Literal["approve", "deny", "settle"] = Field(examples=["approve"])
+    args: dict[str, Any] | None = Field(None, description="Approve with these arguments instead, all of them.")
+    reason: Words = ""
+    always: bool = Field(False, description="Approve every call of this tool in this run.")
+    happened: bool | None = Field(None, description="Settle: whether the call was made.")
+    summary: Words = Field("", description="Settle: what it came to.")
+    raw: Any = Field(None, description="Settle: the same as data.")
+
+
+@router.get("", response_model=ApprovalsList, responses={**responses(401, 403, 404, 422, 429, 503)})
+async def list_approvals(
+    service: TheService,
+    _: Reader,
+    run_id: Annotated[str | None, Query(max_length=100, description="Only those of this run.")] = None,
+) -> JSONResponse:
+    """The open questions, newest first."""
+    asked = await answering.open_approvals(service.runtime, run_id)
+    return document({"approvals": [each.document() for each in asked if not each.expired]})
+
+
+@router.get("/{approval_id}", response_model=ApprovalCard, responses={**responses(401, 403, 404, 422, 429, 503)})
+async def get_approval(approval_id: Id, service: TheService, _: Reader) -> JSONResponse:
+    """One open question."""
+    try:
+        asked = await answering.find_approval(service.runtime, approval_id)
+    except UsageError as error:
+        raise no_such(error.what, error.how) from error
+    return document(asked.document())
+
+
+@router.post(
+    "/{approval_id}", response_model=ApprovalCard, responses={**responses(401, 403, 404, 409, 413, 422, 429, 503)}
+)
+async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService, principal: Approver) -> JSONResponse:
+    """Answer a question: bound to the arguments it shows, once. The run goes on."""
+    runtime, by = service.runtime, principal.name
+    with conflicts():
+        asked = await answering.find_approval(runtime, approval_id)
+        match body.decision:
+            case "approve":
+                await answering.approve(runtime, asked, by=by, args=body.args, always=body.always, reason=body.reason)
+            case "deny":
+                await answering.deny(runtime, asked, by=by, reason=body.reason)
+            case "settle":
+                if body.happened is None:
+                    raise UsageError("whether the call happened is not said", 'Send "happened": true or false.')
+                await answering.settle_effect(
+                    runtime, asked, by=by, happened=body.happened, summary=body.summary, raw=body.raw
+                )
+    await service.went_on(asked.run_id)
+    status = {"approve": "approved", "deny": "denied", "settle": "settled"}[body.decision]
+    return document({**asked.document(), "status": status, "by": by})

@@ -1,0 +1,132 @@
+"""The events of a run: page by page, one by one, or as they happen."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi.responses import JSONResponse, Response
+
+from leadhand.domain.document import event_line
+from leadhand.server.documents import EventDocument, EventsPage
+from leadhand.server.feeds import shortened
+from leadhand.server.problems import Problem, no_such, responses
+from leadhand.server.routes.parts import Reader, RunId, TheAccess, TheService, document
+from leadhand.server.stream import EventStream
+
+router = APIRouter(prefix="/api", tags=["events"])
+STREAM = "text/event-stream"
+FARTHEST = 2**62
+Seq = Annotated[int, Path(ge=1, le=FARTHEST, description="The event's number.", examples=[1])]
+
+
+@router.get(
+    "/runs/{run_id}/events",
+    response_model=EventsPage,
+    responses={
+        200: {
+            "description": "A page of events; or all from `after` on, as they happen, for who accepts"
+            " `text/event-stream`: `id` is the event's number, `event: delta` is text that is being written"
+            " (no id: `attempt`, `offset` in UTF-16 code units, `text`), `event: end` says that the run is over.",
+            "content": {
+                STREAM: {
+                    "schema": {"type": "string"},
+                    "example": 'retry: 2000\n\nid: 1\ndata: {"seq":1,"type":"run_started"}\n\n'
+                    'event: delta\ndata: {"attempt":"compose/a1","offset":0,"text":"Light rain"}\n\n'
+                    'event: end\ndata: {"status":"succeeded","last_seq":28}\n\n',
+                }
+            },
+        },
+        **responses(401, 403, 404, 422, 429, 503),
+    },
+)
+async def get_events(
+    request: Request,
+    run_id: RunId,
+    service: TheService,
+    access: TheAccess,
+    principal: Reader,
+    after: Annotated[int | None, Query(ge=0, le=FARTHEST, description="Only events above this number.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1_000, description="Of a page; a stream has none.")] = 500,
+    brief: Annotated[bool, Query(description="Cut long texts: for lists of events.")] = False,
+    accept: Annotated[str, Header(description="text/event-stream for a stream.")] = "",
+    last_event_id: Annotated[str | None, Header(description="Where a stream broke off; wins over after.")] = None,
+) -> Response:
+    """Events of a run above ``after``."""
+    if STREAM in accept:
+        start = _seq(last_event_id) if last_event_id is not None else after or 0
+        await service.runtime.store.run(run_id)  # a run that is not there is a problem, and no stream
+        return EventStream(
+            service.feeds,
+            run_id,
+            after=start,
+            brief=brief,
+            welcome=None if principal.key_id is None else lambda: access.still(principal),
+            gone=_counted(request, access.rates.stream(principal.key_id)),
+            cut=request.app.state.cut,
+        )
+    store = service.runtime.store
+    entries = await store.read(run_id, after=after or 0, limit=limit)
+    head = (await store.run(run_id)).head_seq
+    lines = [event_line(entry) for entry in entries]
+    last = entries[-1].seq if entries else head
+    return document(
+        {
+            "events": shortened(lines) if brief else lines,
+            "next_after": last if last < head else None,
+            "last_seq": max(head, last),
+        }
+    )
+
+
+def _counted(request: Request, end: Callable[[], None]) -> Callable[[], None]:
+    """Count a stream that is about to begin; the function ends it."""
+    counting = contextlib.ExitStack()
+    counting.callback(end)
+    counting.enter_context(request.app.state.metrics.stream())
+    return counting.close
+
+
+def _seq(last_event_id: str) -> int:
+    """The number a stream broke off at. Raises Problem (422)."""
+    if last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) < len(str(FARTHEST)):
+        return int(last_event_id)
+    raise Problem(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "invalid",
+        "Last-Event-ID is no number of an event",
+        "Send back the last id that was received, or leave it out.",
+    )
+
+
+@router.get(
+    "/runs/{run_id}/events/{seq}",
+    response_model=EventDocument,
+    responses={**responses(401, 403, 404, 422, 429, 503)},
+)
+async def get_event(run_id: RunId, seq: Seq, service: TheService, _: Reader) -> JSONResponse:
+    """One event, whole. What it holds by digest is at /api/payloads."""
+    entries = await service.runtime.store.read(run_id, after=seq - 1, limit=1)
+    if not entries:
+        head = (await service.runtime.store.run(run_id)).head_seq
+        raise no_such(f"run {run_id} has no event {seq}", f"Its events are 1 to {head}.")
+    return document(event_line(entries[0]))
+
+
+@router.get("/payloads/{digest}", responses={**responses(401, 403, 404, 422, 429, 503)})
+async def get_payload(
+    digest: Annotated[str, Path(pattern=r"^sha256:[0-9a-f]{64}$", description="As an event names it: $blob.")],
+    service: TheService,
+    _: Reader,
+) -> Response:
+    """A payload above 4 kB, which events name by its digest; JSON."""
+    try:
+        body = await service.runtime.store.blob(digest)
+    except KeyError as error:
+        raise no_such(f"there is no payload {digest}", "Take the digest from an event.") from error
+    json.loads(body)  # what is kept is JSON, or damaged
+    return Response(body, media_type="application/json")

@@ -1,0 +1,39 @@
+"""What routes share: how they find the service, and how they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Request
+from fastapi.responses import JSONResponse
+from pydantic import StringConstraints
+
+from leadhand.domain.access import Scope
+from leadhand.server.access import Access, Principal, allowed
+from leadhand.server.documents import RUN_ID
+from leadhand.server.service import Service
+
+
+def _service(request: Request) -> Service:
+    return request.app.state.service
+
+
+def _access(request: Request) -> Access:
+    return request.app.state.access
+
+
+TheAccess = Annotated[Access, Depends(_access)]
+TheService = Annotated[Service, Depends(_service)]
+Reader = Annotated[Principal, Depends(allowed(Scope.READ))]
+Runner = Annotated[Principal, Depends(allowed(Scope.RUN))]
+Approver = Annotated[Principal, Depends(allowed(Scope.APPROVE))]
+
+RunId = Annotated[str, Path(description="The run's whole id.", examples=[RUN_ID], max_length=100)]
+Words = Annotated[str, StringConstraints(max_length=10_000)]
+"""A reason or another text of a person."""
+
+
+def document(body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """An answer: the document as it was made."""
+    return JSONResponse(body, status, headers)

@@ -1,0 +1,72 @@
+"""A browser's session: a key is shown once, and a cookie that no script can read takes its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import Field
+
+from leadhand import __version__
+from leadhand.domain.access import Scope, allows
+from leadhand.server.access import COOKIE, SECURE_COOKIE, SESSION_S, Principal
+from leadhand.server.documents import SessionDocument
+from leadhand.server.problems import Problem, responses
+from leadhand.server.routes.parts import TheAccess, document
+from leadhand.server.submissions import Body
+
+router = APIRouter(prefix="/api/session", tags=["session"])
+
+
+class KeyBody(Body):
+    key: str = Field(description="An API key.", examples=["lh_…"], max_length=500)
+
+
+@router.get("", response_model=SessionDocument, responses={**responses(429, 503)})
+async def get_session(request: Request, access: TheAccess) -> JSONResponse:
+    """Who is asking, and what they may do. It is answered without a key, too."""
+    try:
+        principal = await access.who(request)
+    except Problem:
+        principal = None
+    return document(_session(access, principal))
+
+
+@router.post("", response_model=SessionDocument, responses={**responses(401, 413, 422, 429, 503)})
+async def open_session(request: Request, body: KeyBody, access: TheAccess) -> JSONResponse:
+    """Get in with a key: the browser is given a session of 12 hours, which ends with the key at the latest."""
+    await access.rates.check_login(request.client.host if request.client is not None else "unknown")
+    key, token = await access.open_session(body.key)
+    response = document(_session(access, Principal(name=key.name, scopes=key.scopes, key_id=key.key_id)))
+    secure = request.url.scheme == "https"
+    response.set_cookie(
+        SECURE_COOKIE if secure else COOKIE,
+        token,
+        max_age=int(SESSION_S),
+        secure=secure,
+        httponly=True,
+        samesite="strict",
+    )
+    return response
+
+
+@router.delete("", status_code=204, responses={**responses(429, 503)})
+async def end_session(request: Request, access: TheAccess) -> Response:
+    """Leave: the session is forgotten."""
+    await access.end_session(request)
+    response = Response(status_code=204)
+    for name in (SECURE_COOKIE, COOKIE):
+        response.delete_cookie(name, secure=name is SECURE_COOKIE, httponly=True, samesite="strict")
+    return response
+
+
+def _session(access: TheAccess, principal: Principal | None) -> dict[str, Any]:
+    scopes = [] if principal is None else [each.value for each in Scope if allows(principal.scopes, each)]
+    return {
+        "authenticated": principal is not None,
+        "needed": access.needed,
+        "name": None if principal is None else principal.name,
+        "scopes": scopes,
+        "version": __version__,
+    }

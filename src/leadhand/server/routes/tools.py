@@ -1,0 +1,106 @@
+"""What runs can use: tools, roles, worker files; and tools tried by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from fastapi.responses import JSONResponse
+from pydantic import Field
+
+from leadhand.domain.errors import Failure, UsageError
+from leadhand.domain.tool import Effect, ToolReturn, ToolSpec
+from leadhand.engine.gate import argument_faults
+from leadhand.engine.prompting import prompt
+from leadhand.project.trying import try_tool
+from leadhand.server.documents import AgentsList, ToolDocument, ToolResult, ToolsList, WorkersList
+from leadhand.server.problems import no_such_tool, responses, unconfirmed
+from leadhand.server.routes.parts import Reader, Runner, TheService, document
+from leadhand.server.service import Service
+from leadhand.server.submissions import Body
+
+router = APIRouter(prefix="/api", tags=["tools"])
+Name = Annotated[str, Path(description="The tool's name.", examples=["weather_tool"], max_length=200)]
+AGENTS = (
+    ("lead", "plan", "Plans the request as a work order.", "plan"),
+    ("worker", "work", "Carries one subtask out.", "work"),
+    ("reviewer", "review", "Judges the results against the evidence.", "review"),
+    ("composer", "compose", "Writes the answer.", "compose"),
+)
+"""Name, role, what it does, prompt: the roles of the work-order flow."""
+
+
+class CallBody(Body):
+    args: dict[str, Any] = Field({}, description="Its arguments.", examples=[{"location": "Paris"}])
+    offline: bool | None = Field(None, description="Talk to the built-in sample service; else as the server does.")
+    confirmed: bool = Field(False, description="Needed for a tool whose effect cannot be taken back.")
+
+
+@router.get("/tools", response_model=ToolsList, responses={**responses(401, 403, 429, 503)})
+async def list_tools(service: TheService, _: Reader) -> JSONResponse:
+    """The tools that runs started here can use."""
+    return document({"tools": [await _document(service, spec) for spec in service.runtime.toolbox.specs()]})
+
+
+@router.get("/tools/{name}", response_model=ToolDocument, responses={**responses(401, 403, 404, 422, 429, 503)})
+async def get_tool(name: Name, service: TheService, _: Reader) -> JSONResponse:
+    """One tool."""
+    return document(await _document(service, _spec(service, name)))
+
+
+@router.post(
+    "/tools/{name}/call", response_model=ToolResult, responses={**responses(401, 403, 404, 409, 413, 422, 429, 503)}
+)
+async def call_tool(name: Name, body: CallBody, service: TheService, _: Runner) -> JSONResponse:
+    """Call a tool by hand, as a worker would: checked against its schema, bounded in time, failures classed."""
+    spec = _spec(service, name)
+    faults = argument_faults(spec, body.args)
+    if faults:
+        raise UsageError(f"{name}: {'; '.join(faults)}", "GET /api/tools/NAME says what it takes.")
+    if spec.effect is Effect.ONCE and not body.confirmed:
+        raise unconfirmed(f"what {name} does cannot be taken back", 'Send "confirmed": true if that is well.')
+    offline = service.runtime.settings.offline if body.offline is None else body.offline
+    outcome = await try_tool(service.runtime, service.runtime.toolbox, spec, body.args, offline=offline)
+    if outcome.failure is not None:
+        error = _failure(service, outcome.failure)
+        service.note_error(name, error, datetime.now(UTC), None)
+        return document({"task_name": name, "ok": False, "error": error})
+    data = (outcome.returned or ToolReturn()).model_dump(mode="json")
+    return document({"task_name": name, "ok": True, "data": service.redactor.payload(data)})
+
+
+def _failure(service: Service, failure: Failure) -> dict[str, Any]:
+    return service.redactor.value(failure).model_dump(mode="json")
+
+
+def _spec(service: Service, name: str) -> ToolSpec:
+    specs = service.runtime.toolbox.specs()
+    found = next((spec for spec in specs if spec.name == name), None)
+    if found is None:
+        raise no_such_tool(name, specs)
+    return found
+
+
+async def _document(service: Service, spec: ToolSpec) -> dict[str, Any]:
+    return {**spec.model_dump(mode="json"), "last_error": await service.last_error(spec.name)}
+
+
+@router.get("/agents", response_model=AgentsList, responses={**responses(401, 403, 429, 503)})
+async def list_agents(service: TheService, _: Reader) -> JSONResponse:
+    """The roles of runs that are started here: the model of each, and its standing instructions."""
+    models = service.runtime.choice.models
+    return document(
+        {
+            "agents": [
+                {"name": name, "role": what, "model": models.of(role), "instructions": prompt(file)}
+                for name, role, what, file in AGENTS
+            ]
+        }
+    )
+
+
+@router.get("/workers", response_model=WorkersList, responses={**responses(401, 403, 429, 503)})
+async def list_workers(_: Reader) -> JSONResponse:
+    """The worker files of the project. The work-order flow needs none: its workers are made of subtasks."""
+    return document({"workers": []})

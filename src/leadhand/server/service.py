@@ -1,0 +1,213 @@
+"""The service: this process as a host of runs that people start and steer over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any
+
+from leadhand.domain.document import iso, run_document
+from leadhand.domain.errors import ConfigurationError, Fenced, LeadhandError, RunOwned, UsageError
+from leadhand.domain.events import CancelRequested, Entry, PauseRequested, ToolCallReturned
+from leadhand.domain.listing import RunListing
+from leadhand.domain.run import ENDED, RunStatus
+from leadhand.domain.state import RunState
+from leadhand.domain.value import Json
+from leadhand.domain.wishes import Wish
+from leadhand.engine.redaction import Redactor
+from leadhand.project import control
+from leadhand.project.checks import check_writable
+from leadhand.project.runtime import Runtime
+from leadhand.project.steering import settle
+from leadhand.server.access import Principal
+from leadhand.server.drafts import Drafts
+from leadhand.server.feeds import Feeds
+from leadhand.server.problems import Problem
+from leadhand.server.submissions import Submission, asked_for, once
+
+LOGGER = logging.getLogger("leadhand.server")
+ERROR_KEPT_S = 30 * 86_400.0
+
+
+class Service:
+    """Starts, drives and steers runs on a runtime. ``drafts`` have to be the ones that the runtime writes to."""
+
+    def __init__(self, runtime: Runtime, drafts: Drafts, feeds: Feeds) -> None:
+        self.runtime = runtime
+        self.drafts = drafts
+        self.feeds = feeds
+        self.redactor = Redactor.of_environment(runtime.settings.environment)
+        self.started_at = datetime.now(UTC)
+        self.driving: dict[str, str] = {}
+        """The runs that are driven here, and who started each."""
+        self._noting: set[asyncio.Task[None]] = set()
+        runtime.watchers.append(drafts.watch)
+        runtime.watchers.append(self._note_errors)
+
+    # --- starting and driving ------------------------------------------------------------------------------------
+
+    async def start(self, submission: Submission, principal: Principal, key: str | None) -> tuple[RunState, bool]:
+        """Make a run and drive it in the background; the state, and whether it was there already under this key.
+
+        Raises UsageError and ConfigurationError for what cannot be carried out, Problem (422) for a key that was used
+        for another request.
+        """
+        request, settings = asked_for(submission, self.runtime)
+        who = principal.key_id or ""
+        this = once(submission, key, who) if key is not None else None
+        if this is not None and (earlier := await self._earlier(this.run_id)) is not None:
+            return _same(earlier, this.submission), True
+        try:
+            state = await self.runtime.start(
+                request, flow=submission.flow, detached=True, asked=settings, by=principal.name, once=this
+            )
+        except UsageError:
+            earlier = await self._earlier(this.run_id) if this is not None else None
+            if this is None or earlier is None:
+                raise
+            return _same(earlier, this.submission), True
+        self.drive(state)
+        return state, False
+
+    async def _earlier(self, run_id: str) -> RunState | None:
+        with contextlib.suppress(LeadhandError):
+            return await self.runtime.load(run_id)
+        return None
+
+    def active(self, who: str) -> int:
+        """How many runs are driven here that this principal started."""
+        return Counter(self.driving.values())[who]
+
+    def drive(self, state: RunState) -> None:
+        """Drive a run that this process owns, in the background, until it is over or rests."""
+        task = self.runtime.driving(state)
+        self.driving[state.run_id] = state.definition.by
+
+        def ended(done: asyncio.Task[RunState]) -> None:
+            self.driving.pop(state.run_id, None)
+            if done.cancelled():
+                return
+            error = done.exception()
+            if isinstance(error, Fenced):
+                LOGGER.info("another process has taken run %s over", state.run_id)
+            elif error is not None:
+                LOGGER.error("run %s is no longer driven here: %s", state.run_id, error, exc_info=error)
+
+        task.add_done_callback(ended)
+
+    # --- looking ------------------------------------------------------------------------------------------------------
+
+    async def document(self, run_id: str) -> dict[str, Any]:
+        """The run document as of now. Raises NoSuchRun."""
+        store = self.runtime.store
+        entries = await store.read(run_id)
+        state = await self.runtime.load(run_id)
+        if state.seq > entries[-1].seq:
+            entries += await store.read(run_id, after=entries[-1].seq)
+        return run_document(state, entries, owner=(await store.run(run_id)).owner)
+
+    async def check_writable(self) -> None:
+        """Raise StoreError when the database cannot be written."""
+        await check_writable(self.runtime.store)
+
+    # --- steering -----------------------------------------------------------------------------------------------------
+
+    async def cancel(self, run_id: str, principal: Principal) -> None:
+        """End a run for good. Raises NoSuchRun, UsageError when it is over."""
+        listing = await self.runtime.store.run(run_id)
+        if listing.status is RunStatus.CANCELLED:
+            return
+        _check_goes_on(listing, "cancelled")
+        await settle(self.runtime, listing, CancelRequested(by=principal.name), until=ENDED)
+
+    async def pause(self, run_id: str, principal: Principal, reason: str) -> None:
+        """Park a run. Raises NoSuchRun, UsageError when it is over."""
+        listing = await self.runtime.store.run(run_id)
+        if listing.status is RunStatus.PAUSED:
+            return
+        _check_goes_on(listing, "parked")
+        request = PauseRequested(by=principal.name, reason=reason or f"asked for by {principal.name}")
+        await settle(self.runtime, listing, request, until=frozenset({RunStatus.PAUSED, *ENDED}))
+
+    async def resume(self, run_id: str, principal: Principal) -> None:
+        """Go on with a run that is paused, waits, or was left behind. Raises UsageError, RunOwned."""
+        listing = await self.runtime.store.run(run_id)
+        _check_goes_on(listing, "resumed")
+        self.drive(await self.runtime.resume(run_id, by=principal.name))
+
+    async def want(self, run_id: str, wish: Wish) -> None:
+        """Have a wish granted, by whoever drives the run; here, when nobody does. Raises as ``control.want`` does."""
+        state = await control.want(self.runtime, run_id, wish)
+        if state is not None:
+            self.drive(state)
+
+    async def fork(self, run_id: str, at: int, principal: Principal, *, confirmed: bool) -> RunState:
+        """Another run that begins as this one did, driven here. Raises as ``control.fork`` does."""
+        state = await control.fork(self.runtime, run_id, at, confirmed=confirmed, by=principal.name, detached=True)
+        self.drive(state)
+        return state
+
+    async def went_on(self, run_id: str) -> None:
+        """Go on with a run that waited, now that somebody has answered it, unless another process does."""
+        listing = await self.runtime.store.run(run_id)
+        if listing.owner is not None or listing.status is not RunStatus.WAITING:
+            return
+        try:
+            self.drive(await self.runtime.reopen(run_id, ended=False))
+        except RunOwned:
+            return
+        except ConfigurationError as error:  # the answer stands, whoever goes on with the run
+            LOGGER.warning("run %s was answered, and cannot go on here: %s %s", run_id, error.what, error.how)
+
+    # --- tools' last errors -------------------------------------------------------------------------------------------
+
+    async def last_error(self, tool: str) -> Json | None:
+        """What a tool last failed with, for a month."""
+        return await self.runtime.store.cached(_error_key(tool))
+
+    def _note_errors(self, state: RunState, entries: list[Entry]) -> None:
+        for entry in entries:
+            event = entry.event
+            if isinstance(event, ToolCallReturned) and event.failure is not None:
+                self.note_error(event.tool, event.failure.model_dump(mode="json"), entry.at, state.run_id)
+
+    def note_error(self, tool: str, failure: dict[str, Any], at: datetime, run_id: str | None) -> None:
+        """Keep what a tool failed with."""
+        note = {"at": iso(at), "run_id": run_id, **{key: failure[key] for key in ("message", "type", "class")}}
+        task = asyncio.get_running_loop().create_task(self._keep(self.runtime.store.cache, _error_key(tool), note))
+        self._noting.add(task)
+        task.add_done_callback(self._noting.discard)
+
+    async def _keep(self, cache: Callable[[str, Json, float], Awaitable[None]], key: str, note: Json) -> None:
+        try:
+            await cache(key, note, ERROR_KEPT_S)
+        except LeadhandError as error:  # it is in the log of its run all the same
+            LOGGER.warning("the last error of a tool is not kept: %s", error)
+
+
+def _error_key(tool: str) -> str:
+    return f"tool error: {tool}"
+
+
+def _check_goes_on(listing: RunListing, what: str) -> None:
+    if listing.status in ENDED:
+        raise UsageError(
+            f"run {listing.run_id} is over ({listing.status.value})", f"Only a run that goes on can be {what}."
+        )
+
+
+def _same(state: RunState, submission: str) -> RunState:
+    """The run that a key stands for. Raises Problem (422) when something else was asked for under it."""
+    if state.definition.submission != submission:
+        raise Problem(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "idempotency_key_reused",
+            f"this Idempotency-Key was used for another request, which became {state.run_id}",
+            "Take another key for another request.",
+        )
+    return state

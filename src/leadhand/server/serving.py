@@ -1,0 +1,91 @@
+"""A server that ends well: streams are told, stuck connections are cut, runs are let go of for the next server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import signal
+import socket
+from collections.abc import Generator
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.types import Scope
+
+from leadhand.domain.errors import ConfigurationError
+
+ENDS_WITHIN_S = 5
+"""Seconds that open requests have to end, once the server is told to."""
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens there; port 0 takes any that is free. Raises ConfigurationError."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind((host, port))
+            listening.listen(2_048)
+        except BaseException:
+            listening.close()
+            raise
+    except socket.gaierror as error:
+        raise ConfigurationError(
+            f"there is no host {host!r}", "Name an address of this machine with --host."
+        ) from error
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise ConfigurationError(
+                f"port {port} of {host} is in use", "Another server may run already; or take another: --port N."
+            ) from error
+        raise ConfigurationError(
+            f"cannot listen on {host} port {port}: {error.strerror or error}", "Name others with --host and --port."
+        ) from error
+    listening.setblocking(False)
+    return listening
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, with two things it lacks: streams are ended when it ends, and one connection can be cut."""
+
+    def __init__(self, app: FastAPI) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=ENDS_WITHIN_S,
+                lifespan="on",
+                proxy_headers=False,
+            )
+        )
+        self._app = app
+        app.state.cut = self.cut
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.state.service.feeds.close()
+        await super().shutdown(sockets)
+
+    def cut(self, scope: Scope) -> None:
+        """End a client's connection at once; what is on its way to it is lost."""
+        for connection in list(self.server_state.connections):
+            transport: Any = getattr(connection, "transport", None)
+            if transport is not None and getattr(connection, "client", None) == scope.get("client"):
+                transport.abort()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """End on the first signal, leave at once on the second; and do not raise it again: it was obeyed."""
+        loop = asyncio.get_running_loop()
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        for number in numbers:
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in numbers:
+                loop.remove_signal_handler(number)

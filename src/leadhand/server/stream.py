@@ -1,0 +1,190 @@
+"""A stream of Server-Sent Events to one client: a cursor in a run's log, and nothing else that could grow.
+
+An idle stream is one task that waits for the client to go. Sending is a task of its own, made when there is something
+to send and gone when it is sent. A client that does not take what it is sent within half a minute is cut off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from leadhand.server.drafts import Reading
+from leadhand.server.feeds import Feed, Feeds, as_json
+
+CUT_AFTER_S = 30.0
+RETRY_MS = 2_000
+"""What a browser waits before it comes back."""
+HEADERS = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
+
+Cut = Callable[[Scope], None]
+"""Ends a client's connection at once, whatever is on its way to it."""
+
+
+class EventStream(Response):
+    """The response that streams a run's events above ``after``. ``welcome`` says from time to time whether the client
+    may still watch; ``gone`` is called when the stream is over."""
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self,
+        feeds: Feeds,
+        run_id: str,
+        *,
+        after: int = 0,
+        brief: bool = False,
+        welcome: Callable[[], Awaitable[bool]] | None = None,
+        gone: Callable[[], None] = lambda: None,
+        cut: Cut = lambda _: None,
+        cut_after_s: float = CUT_AFTER_S,
+    ) -> None:
+        super().__init__(None, headers=HEADERS)
+        del self.headers["content-length"]
+        self._feeds = feeds
+        self._run_id = run_id
+        self._after = after
+        self._brief = brief
+        self._welcome = welcome
+        self._gone = gone
+        self._cut = cut
+        self._cut_after_s = cut_after_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        watcher: _Watcher | None = None
+        try:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            await send(_body(f"retry: {RETRY_MS}\n\n".encode()))
+            watcher = _Watcher(self._after, self._brief, send, self._welcome, self._cut_after_s)
+            feed = await self._feeds.join(self._run_id, watcher)
+            try:
+                watcher.begin(feed, lambda: self._cut(scope))
+                if self._feeds.closed:
+                    watcher.leave()
+                while (await receive())["type"] != "http.disconnect":
+                    pass
+            finally:
+                await watcher.aclose()
+                await self._feeds.part(feed, watcher)
+        finally:
+            self._gone()
+
+
+class _Watcher:
+    """One client's cursor, and the task that brings it forward while there is something to send."""
+
+    __slots__ = (
+        "_after", "_beat", "_brief", "_cut", "_cut_after_s", "_drafts", "_feed", "_leaving", "_more", "_over",
+        "_send", "_sending", "_welcome",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        after: int,
+        brief: bool,
+        send: Send,
+        welcome: Callable[[], Awaitable[bool]] | None,
+        cut_after_s: float,
+    ) -> None:
+        self._after = after
+        self._brief = brief
+        self._send = send
+        self._welcome = welcome
+        self._cut_after_s = cut_after_s
+        self._feed: Feed | None = None
+        self._cut: Callable[[], None] = lambda: None
+        self._drafts: Reading | None = None
+        self._sending: asyncio.Task[None] | None = None
+        self._more = self._beat = self._leaving = self._over = False
+
+    def begin(self, feed: Feed, cut: Callable[[], None]) -> None:
+        """Send what there is, and from now on what comes."""
+        self._feed = feed
+        self._cut = cut
+        self.poke()
+
+    def poke(self) -> None:
+        self._more = True
+        if self._sending is None and self._feed is not None and not self._over:
+            self._sending = asyncio.get_running_loop().create_task(self._bring_forward(self._feed))
+
+    def beat(self) -> None:
+        self._beat = True
+        self.poke()
+
+    def leave(self) -> None:
+        self._leaving = True
+        self.poke()
+
+    async def aclose(self) -> None:
+        """Send nothing more."""
+        self._over = True
+        sending = self._sending
+        if sending is not None:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+
+    async def _bring_forward(self, feed: Feed) -> None:
+        """Send everything there is. Waiting for the client to take it is bounded."""
+        try:
+            while self._more and not self._over:
+                self._more = False
+                await self._send_lines(feed)
+                await self._send_drafts(feed)
+                await self._send_the_rest(feed)
+        except TimeoutError:
+            self._over = True
+            self._cut()
+        except Exception:
+            # The log cannot be read, which is said where it is followed: the client comes back, and learns it then.
+            self._over = True
+            with contextlib.suppress(TimeoutError):
+                await self._put(b"", more=False)
+        finally:
+            self._sending = None
+
+    async def _send_lines(self, feed: Feed) -> None:
+        while not self._leaving and (lines := await feed.after(self._after)):
+            await self._put(b"".join([line.of(self._brief) for line in lines]))
+            self._after = lines[-1].seq
+
+    async def _send_drafts(self, feed: Feed) -> None:
+        drafts = feed.drafts()
+        if self._drafts is None:
+            if not drafts:
+                return
+            self._drafts = Reading()
+        pieces = self._drafts.news(drafts)
+        if not drafts:
+            self._drafts = None
+        if pieces and not self._leaving:
+            await self._put("".join(f"event: delta\ndata: {as_json(each._asdict())}\n\n" for each in pieces).encode())
+
+    async def _send_the_rest(self, feed: Feed) -> None:
+        """The heartbeat; and the end, when the run is over and all of it was sent, or the client may stay no longer."""
+        if self._beat:
+            self._beat = False
+            if self._welcome is not None and not await self._welcome():
+                self._leaving = True
+            else:
+                await self._put(b": ping\n\n")
+        if self._leaving:
+            self._over = True
+            await self._put(b"", more=False)
+        elif feed.end is not None and self._after >= feed.head:
+            self._over = True
+            end = as_json({"status": feed.end, "last_seq": self._after})
+            await self._put(f"event: end\ndata: {end}\n\n".encode(), more=False)
+
+    async def _put(self, body: bytes, *, more: bool = True) -> None:
+        """Send. Raises TimeoutError when the client takes nothing for too long."""
+        async with asyncio.timeout(self._cut_after_s):
+            await self._send(_body(body, more=more))
+
+
+def _body(body: bytes, *, more: bool = True) -> Message:
+    return {"type": "http.response.body", "body": body, "more_body": more}
