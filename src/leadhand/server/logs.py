@@ -59,8 +59,10 @@ def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Red
     handler.setFormatter(_Formatter(redactor, text=text, colours=stream.isatty() and not environment.get("NO_COLOR")))
     root.addHandler(handler)
     root.setLevel(level.upper())
-    for name in _UVICORN:
+    for name in ("leadhand", *_UVICORN):  # on the command line, ours said its warnings in words until now
         handler.take(logging.getLogger(name), silent=name == "uvicorn.access")
+    if level != "debug":
+        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # that it starts and ends is no news
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
