@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import timedelta
 from random import Random
+from typing import Any
 
 from domain import moves
 from domain.histories import History, Pick, definition
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from store_memory import memory, transact
 
 from leadhand.domain.approval import Approval, ApprovalStatus, args_hash
 from leadhand.domain.asking import ABOUT_QUESTIONS, Question, still_open
-from leadhand.domain.events import ApprovalAnswered, ApprovalExpired, ApprovalRequested, EffectAnswered
+from leadhand.domain.events import (
+    AnyEvent,
+    ApprovalAnswered,
+    ApprovalExpired,
+    ApprovalRequested,
+    EffectAnswered,
+    RunFinished,
+)
 from leadhand.domain.evolve import evolve, start
 from leadhand.domain.lifecycle import AttemptStatus
+from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import Effect
-from leadhand.testing.store_contract import asks, says
+from leadhand.engine import snapshots
+from leadhand.project.answering import open_approvals
+from leadhand.project.clock import SystemClock
+from leadhand.stores.codec import encode
+from leadhand.stores.connection import Row
+from leadhand.stores.sqlite import SqliteConnection
+from leadhand.stores.transaction import Append, Create
+from leadhand.testing.memory_store import MemoryStore
+from leadhand.testing.store_contract import asks, pauses, says, started
 
 
 def open_in(state: RunState) -> dict[str, Question]:
@@ -136,3 +156,71 @@ def test_the_events_of_one_commit_are_followed_in_order() -> None:
     questions = still_open({}, [says(call), asks(call)], history.now)
     assert list(questions) == [call]
     assert still_open(questions, [says(call)], history.now) == {}
+
+
+# --- in the store ----------------------------------------------------------------------------------------------------
+
+
+class Overheard:
+    """A connection that remembers what it was asked to do."""
+
+    def __init__(self, connection: SqliteConnection) -> None:
+        self._connection = connection
+        self.statements: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def execute(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        self.statements.append(sql)
+        return self._connection.execute(sql, parameters)
+
+    def about_questions(self) -> list[str]:
+        """The first words of what concerned the index since the last look."""
+        found = [" ".join(sql.split()[:2]) for sql in self.statements if re.search(r"\basking\b", sql)]
+        self.statements.clear()
+        return found
+
+
+def test_an_append_without_a_question_does_not_touch_the_index() -> None:
+    with closing(memory()) as connection:
+        overheard = Overheard(connection)
+
+        def append(*events: AnyEvent) -> list[str]:
+            transact(overheard, Append(run_id="run-1", events=[encode(event) for event in events]))  # type: ignore[arg-type]
+            return overheard.about_questions()
+
+        transact(overheard, Create(run_id="run-1", started=encode(started())))  # type: ignore[arg-type]
+        overheard.statements.clear()
+        call = "wo-001.0/t0/c0"
+        assert append(asks(call))[-1] == "INSERT INTO"
+        assert append(*pauses("a")) == []
+        assert append(RunFinished(status=RunStatus.FAILED, answer="")) == []
+        assert append(says(call))[-1] == "DELETE FROM"
+
+
+async def test_only_runs_that_ask_are_looked_into() -> None:
+    store = MemoryStore(SystemClock())
+    for number in range(4):
+        await store.create(f"run-{number}", started())
+    await store.append("run-1", [asks("wo-001.0/t0/c0"), asks("wo-001.1/t0/c0")])
+    await store.append("run-2", [asks("wo-001.0/t0/c0"), says("wo-001.0/t0/c0")])
+    await store.append("run-3", [asks("wo-001.0/t0/c0"), RunFinished(status=RunStatus.FAILED, answer="")])
+    loaded: list[str] = []
+
+    class Looking:
+        """As much of a runtime as looking takes."""
+
+        def __init__(self) -> None:
+            self.store = store
+
+        async def load(self, run_id: str) -> RunState:
+            loaded.append(run_id)
+            return await snapshots.load(store, run_id)
+
+    found = await open_approvals(Looking())  # type: ignore[arg-type]
+    assert [(asked.run_id, asked.approval.approval_id) for asked in found] == [
+        ("run-1", "wo-001.0/t0/c0"),
+        ("run-1", "wo-001.1/t0/c0"),
+    ]
+    assert loaded == ["run-1"]
