@@ -133,17 +133,6 @@ export const URGENCY: Record<LaneStatus, number> = {
   completed: 6,
 };
 
-/** A shape for each state, so that no state is told by colour alone. */
-export const GLYPHS: Record<LaneStatus, string> = {
-  pending: "·",
-  running: "◐",
-  waiting: "‖",
-  retrying: "↻",
-  completed: "✓",
-  failed: "▲",
-  dropped: "⊘",
-};
-
 export const STATUS_WORDS: Record<LaneStatus, string> = {
   pending: "to come",
   running: "running",

@@ -1,0 +1,157 @@
+// The answer: its draft while it is written, then the committed one with its evidence, its gaps and those before it.
+
+import type { Gap, RunDocument, Source } from "../documents.ts";
+import { Markdown } from "../markdown.tsx";
+import { StatusMark } from "../ui/status.tsx";
+import { eventLink, seqOf, workerLink } from "./chosen.ts";
+import { isOver, type RunStore } from "./store.ts";
+
+export function Answer({ store }: { store: RunStore }) {
+  store.version.value;
+  const document = store.document.value;
+  const { status } = store.model;
+  const over = isOver(status);
+  const committed = document?.answer ?? null;
+  if (committed && document && (over || store.draft.value === null)) {
+    return (
+      <>
+        <Committed text={committed} document={document} />
+        <Earlier answers={document.earlier_answers} />
+      </>
+    );
+  }
+  return (
+    <>
+      <Draft store={store} over={over} />
+      {document && <Earlier answers={document.earlier_answers} />}
+    </>
+  );
+}
+
+function Draft({ store, over }: { store: RunStore; over: boolean }) {
+  const draft = store.draft.value;
+  if (over) return <p class="muted">The run is over and has no answer.</p>;
+  if (!draft?.text) {
+    return (
+      <p class="muted">
+        There is no answer yet: it is written when every result has been reviewed.
+      </p>
+    );
+  }
+  return (
+    <section class="draft" aria-label="Draft of the answer">
+      <p class="draft-mark">
+        <span aria-hidden="true">✎</span> Draft, being written: not the answer until it is committed
+      </p>
+      <Markdown text={draft.text} />
+      <Paragraphs text={draft.text} />
+    </section>
+  );
+}
+
+/** What is heard of a draft: whole paragraphs, each once, and not every word as it comes. */
+function Paragraphs({ text }: { text: string }) {
+  const paragraphs = text.split(/\n{2,}/).slice(0, -1);
+  return (
+    <div class="unseen" aria-live="polite">
+      {paragraphs.map((paragraph, index) => <p key={index}>{paragraph}</p>)}
+    </div>
+  );
+}
+
+function Committed({ text, document }: { text: string; document: RunDocument }) {
+  return (
+    <article class="answer" aria-label="Answer">
+      <Markdown text={text} />
+      {document.sources.length > 0 && <Sources sources={document.sources} />}
+      {document.gaps.length > 0 && <Gaps gaps={document.gaps} />}
+    </article>
+  );
+}
+
+function Sources({ sources }: { sources: readonly Source[] }) {
+  return (
+    <section aria-labelledby="sources-title">
+      <h3 id="sources-title">Sources</h3>
+      <ol class="sources">
+        {sources.map((source) => {
+          const seq = seqOf(source.event_id);
+          return (
+            <li key={`${source.event_id} ${source.url}`}>
+              {isWeb(source.url)
+                ? (
+                  <a href={source.url} target="_blank" rel="noopener noreferrer nofollow">
+                    {source.title || source.url}
+                  </a>
+                )
+                : <>{source.title || source.url}</>}
+              {seq !== null && (
+                <>
+                  {" · "}
+                  <a class="evidence" href={eventLink(seq)} title="The event that holds it">
+                    evidence {seq}
+                  </a>
+                </>
+              )}
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}
+
+/** Whether an address may be a link: what tools say is not trusted. */
+function isWeb(url: string): boolean {
+  return /^https?:\/\//i.test(url);
+}
+
+function Gaps({ gaps }: { gaps: readonly Gap[] }) {
+  return (
+    <section aria-labelledby="gaps-title">
+      <h3 id="gaps-title">Not answered</h3>
+      <ul class="gaps">
+        {gaps.map((gap, index) => {
+          const key = gap.work_order_id === null
+            ? null
+            : `${gap.work_order_id}.${gap.subtask_index}`;
+          return (
+            <li key={index}>
+              <p>
+                <span aria-hidden="true" class="tone-asks">◑</span>{" "}
+                {key ? <a href={workerLink(key)}>{gap.name}</a> : <strong>{gap.name}</strong>}
+                <span class="badge">{gap.class}</span>
+              </p>
+              <p>{gap.reason}</p>
+              {gap.next_action && <p class="muted">What helps: {gap.next_action}</p>}
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+interface EarlierAnswer {
+  readonly number: number;
+  readonly status: string;
+  readonly answer: string;
+}
+
+function Earlier({ answers }: { answers: RunDocument["earlier_answers"] }) {
+  const earlier = answers as unknown as readonly EarlierAnswer[];
+  if (earlier.length === 0) return null;
+  return (
+    <section aria-labelledby="earlier-title">
+      <h3 id="earlier-title">Earlier answers</h3>
+      {earlier.toReversed().map((each) => (
+        <details key={each.number} class="earlier">
+          <summary>
+            Answer {each.number} <StatusMark status={each.status} />
+          </summary>
+          <Markdown text={each.answer} />
+        </details>
+      ))}
+    </section>
+  );
+}

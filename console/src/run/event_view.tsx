@@ -1,0 +1,111 @@
+// One event as the log holds it, whole; payloads that stand in it by digest are fetched when they are asked for.
+
+import { useState } from "preact/hooks";
+import { getEvent, getPayload } from "../api.ts";
+import { bytes, moment } from "../formats.ts";
+import { Button } from "../ui/button.tsx";
+import { Copy } from "../ui/copy.tsx";
+import { JsonView } from "../ui/json_view.tsx";
+import { useLoaded } from "../ui/loading.ts";
+import { ProblemNote } from "../ui/problem_note.tsx";
+import { chooseEvent, eventLink, workerLink } from "./chosen.ts";
+import type { RunStore } from "./store.ts";
+
+interface EventViewProps {
+  readonly store: RunStore;
+  readonly runId: string;
+  readonly seq: number;
+}
+
+export function EventView({ store, runId, seq }: EventViewProps) {
+  store.version.value; // the row may come after the screen was opened
+  const row = store.model.log[seq - 1];
+  const lane = row ? store.model.byKey.get(row.subject) : undefined;
+  return (
+    <div class="inspector">
+      <div class="inspector-head">
+        <h2>
+          Event {seq}
+          {row && <span class="muted">{row.words}</span>}
+        </h2>
+        <div class="buttons">
+          <Button small disabled={seq <= 1} label="The event before" onClick={() => step(-1)}>
+            ↑
+          </Button>
+          <Button
+            small
+            disabled={seq >= store.model.seq}
+            label="The event after"
+            onClick={() => step(1)}
+          >
+            ↓
+          </Button>
+          <Copy text={new URL(eventLink(seq), location.href).href} what="a link to this event">
+            Copy link
+          </Copy>
+        </div>
+      </div>
+      {lane && (
+        <p>
+          Of <a href={workerLink(lane.key)}>{lane.label}</a> ({lane.key})
+        </p>
+      )}
+      <WholeEvent runId={runId} seq={seq} />
+    </div>
+  );
+
+  function step(by: number): void {
+    const next = store.model.log[seq - 1 + by];
+    if (next) chooseEvent(next.seq, store.model.byKey.has(next.subject) ? next.subject : "");
+  }
+}
+
+export function WholeEvent({ runId, seq }: { runId: string; seq: number }) {
+  const { value, problem, loading } = useLoaded((giving) => getEvent(runId, seq, giving), {
+    key: `${runId}/${seq}`,
+  });
+  if (problem) return <ProblemNote problem={problem} />;
+  if (value === null) return loading ? <p class="muted">Fetching event {seq}…</p> : null;
+  return (
+    <>
+      <p class="muted small">{moment(value.at)}</p>
+      <JsonView value={value} label={`event ${seq}`} />
+      {payloadsIn(value).map((payload) => <Payload key={payload.digest} {...payload} />)}
+    </>
+  );
+}
+
+interface PayloadRef {
+  readonly digest: string;
+  readonly size: number;
+}
+
+/** The payloads that a value names by digest. */
+export function payloadsIn(value: unknown): PayloadRef[] {
+  const found = new Map<string, PayloadRef>();
+  const look = (each: unknown): void => {
+    if (typeof each !== "object" || each === null) return;
+    const { $blob, bytes } = each as { $blob?: unknown; bytes?: unknown };
+    if (typeof $blob === "string") {
+      found.set($blob, { digest: $blob, size: typeof bytes === "number" ? bytes : 0 });
+    } else Object.values(each).forEach(look);
+  };
+  look(value);
+  return [...found.values()];
+}
+
+function Payload({ digest, size }: PayloadRef) {
+  const [wanted, setWanted] = useState(false);
+  const told = `Payload ${digest.slice(0, 12)}${size ? `, ${bytes(size)}` : ""}`;
+  if (wanted) return <LoadedPayload digest={digest} label={told} />;
+  return <Button small onClick={() => setWanted(true)}>{`Load ${told.toLowerCase()}`}</Button>;
+}
+
+function LoadedPayload({ digest, label }: { digest: string; label: string }) {
+  const { value, problem, loading } = useLoaded((giving) => getPayload(digest, giving), {
+    key: digest,
+  });
+  if (problem) return <ProblemNote problem={problem} />;
+  if (loading) return <p class="muted">Fetching…</p>;
+  return <JsonView value={value} label={label} />;
+}

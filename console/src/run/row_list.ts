@@ -1,0 +1,107 @@
+// A list of many rows of one height, of which only those in sight are drawn; one stop for the Tab key.
+
+import { type RefObject } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+
+const BEYOND = 6;
+
+export interface RowList {
+  readonly scroller: RefObject<HTMLDivElement | null>;
+  /** The rows to draw: from `first` up to, not including, `end`. */
+  readonly first: number;
+  readonly end: number;
+  /** The width that is in sight, in pixels. */
+  readonly width: number;
+  readonly active: number;
+  readonly setActive: (row: number) => void;
+  /** Go so many rows down, and bring the row into sight. */
+  readonly move: (by: number) => void;
+  readonly show: (row: number) => void;
+  readonly onScroll: () => void;
+  /** Arrows, Home, End, Page up and down. Returns whether it was one of them. */
+  readonly onKey: (event: KeyboardEvent) => boolean;
+}
+
+/** `head` is the height of what stays on top of the rows. */
+export function useRowList(
+  { count, rowHeight, head = 0 }: { count: number; rowHeight: number; head?: number },
+): RowList {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [box, setBox] = useState({ top: 0, height: 400, width: 600 });
+  const [active, setActive] = useState(-1);
+
+  function measure(): void {
+    const element = scroller.current;
+    if (!element) return;
+    const next = {
+      // Whole rows: a scroll within a row draws nothing anew.
+      top: Math.floor(element.scrollTop / rowHeight),
+      height: element.clientHeight,
+      width: element.clientWidth,
+    };
+    setBox((held) =>
+      held.top === next.top && held.height === next.height && held.width === next.width
+        ? held
+        : next
+    );
+  }
+
+  useLayoutEffect(() => {
+    measure();
+    const observer = new ResizeObserver(measure);
+    if (scroller.current) observer.observe(scroller.current);
+    return () => observer.disconnect();
+  }, []);
+
+  function show(row: number): void {
+    const element = scroller.current;
+    if (!element || row < 0) return;
+    const top = row * rowHeight;
+    const room = element.clientHeight - head;
+    if (top < element.scrollTop) element.scrollTop = top;
+    else if (top + rowHeight > element.scrollTop + room) {
+      element.scrollTop = top + rowHeight - room;
+    }
+  }
+
+  function move(by: number): void {
+    const next = Math.max(
+      0,
+      Math.min(count - 1, active < 0 ? (by > 0 ? 0 : count - 1) : active + by),
+    );
+    setActive(next);
+    show(next);
+  }
+
+  function onKey(event: KeyboardEvent): boolean {
+    const page = Math.max(1, Math.floor((box.height - head) / rowHeight) - 1);
+    const steps: Record<string, number> = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -count,
+      End: count,
+    };
+    const by = steps[event.key];
+    if (by === undefined || event.ctrlKey || event.metaKey || event.altKey) return false;
+    event.preventDefault();
+    move(by);
+    return true;
+  }
+
+  const first = Math.max(0, box.top - BEYOND);
+  const end = Math.min(count, box.top + Math.ceil(box.height / rowHeight) + BEYOND);
+  return {
+    scroller,
+    first: Math.min(first, end),
+    end,
+    width: box.width,
+    active: Math.min(active, count - 1),
+    setActive,
+    move,
+    show,
+    onScroll: measure,
+    onKey,
+  };
+}

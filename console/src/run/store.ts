@@ -1,0 +1,245 @@
+// One run as it is shown: its document first, then its events, a batch a frame; live text; and what came of the link.
+
+import { type Signal, signal } from "@preact/signals";
+import type { LinkState } from "../connection.ts";
+import type { Following, Handlers } from "../follow.ts";
+import type { Card, Delta, Entry as LogEntry, EventPage, RunDocument } from "../documents.ts";
+import { asProblem, Problem } from "../problem.ts";
+import type { Entry } from "./entry.ts";
+import { applyBatch } from "./fold.ts";
+import { emptyModel, type Model } from "./model.ts";
+
+/** What the store needs of the world. */
+export interface Service {
+  getRun(runId: string): Promise<RunDocument>;
+  getCards(runId: string): Promise<readonly Card[]>;
+  getEvents(runId: string, after: number): Promise<EventPage>;
+  follow(runId: string, after: number, handlers: Handlers): Following;
+  /** Before the next picture is drawn; never while the tab is hidden. */
+  frame(act: () => void): void;
+  /** After so many milliseconds; returns what calls it off. */
+  later(ms: number, act: () => void): () => void;
+  now(): number;
+  hidden(): boolean;
+}
+
+const ENDED = new Set(["succeeded", "partial", "failed", "cancelled"]);
+
+/** Fifteen pictures a second at most while events pour in. */
+const BETWEEN_PICTURES_MS = 66;
+/** How long the document is left alone after something happened that it tells of. */
+const DOCUMENT_REST_MS = 1_000;
+const DOCUMENT_RETRY_MS = 5_000;
+/** How often the log is looked at while no stream is open: a hidden tab, or a run that is over. */
+const LOOK_MS = 5_000;
+const LOOK_SOON_MS = 1_000;
+/** How many looks are soon after somebody asked something of a run that was over. */
+const SOON_LOOKS = 20;
+
+export class RunStore {
+  readonly model: Model = emptyModel();
+  /** Goes up with each batch: read it where the model is drawn. */
+  readonly version: Signal<number> = signal(0);
+  readonly document: Signal<RunDocument | null> = signal(null);
+  /** Why there is no document. */
+  readonly problem: Signal<Problem | null> = signal(null);
+  readonly cards: Signal<readonly Card[]> = signal([]);
+  /** The newest live text of an answer and the attempt that writes it. */
+  readonly draft: Signal<{ attempt: string; text: string } | null> = signal(null);
+  readonly link: Signal<LinkState | null> = signal(null);
+
+  #runId: string;
+  #service: Service;
+  #following: Following | null = null;
+  #queue: Entry[] = [];
+  #texts = new Map<string, string>();
+  #drawing = false;
+  #drawnAt = -Infinity;
+  #wanted = 0;
+  #fetching = false;
+  #fetchOff: (() => void) | null = null;
+  #lookOff: (() => void) | null = null;
+  #soon = 0;
+  #closed = false;
+
+  constructor(runId: string, service: Service) {
+    this.#runId = runId;
+    this.#service = service;
+  }
+
+  /** Fetch the document, then follow the log from its beginning. */
+  async open(): Promise<void> {
+    await this.#fetch();
+    if (this.#closed || this.document.value === null) return;
+    this.#follow();
+    this.#lookLater();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#following?.close();
+    this.#fetchOff?.();
+    this.#lookOff?.();
+  }
+
+  /** What a verb answered: the run as it is now, which may be going on again. */
+  take(document: RunDocument): void {
+    this.document.value = document;
+    this.#soon = SOON_LOOKS;
+    this.#lookOff?.();
+    this.#lookLater();
+  }
+
+  /** A question was answered here: do not wait for the log to say so. */
+  answered(): void {
+    this.#fetchSoon();
+    this.#soon = SOON_LOOKS;
+  }
+
+  /** Whether every event that the document knew of is in the model. */
+  get caughtUp(): boolean {
+    return this.model.seq >= (this.document.value?.last_seq ?? 0);
+  }
+
+  #follow(): void {
+    this.#following?.close();
+    this.#following = this.#service.follow(this.#runId, this.model.seq, {
+      event: (entry) => this.#push(entry),
+      delta: (delta) => this.#write(delta),
+      link: (state) => {
+        this.link.value = state;
+      },
+      end: () => {
+        this.#following = null;
+        this.link.value = "ended";
+        this.#fetchSoon();
+        this.#lookLater();
+      },
+    });
+  }
+
+  #push(entry: LogEntry): void {
+    this.#queue.push(entry as unknown as Entry);
+    this.#draw();
+  }
+
+  /** Fold what has come and have it drawn: in the next frame, but not sooner than a fifteenth of a second. */
+  #draw(): void {
+    if (this.#drawing) return;
+    this.#drawing = true;
+    const rest = this.#drawnAt + BETWEEN_PICTURES_MS - this.#service.now();
+    const frame = () => this.#service.frame(() => this.#flush());
+    if (rest > 0) this.#service.later(rest, frame);
+    else frame();
+  }
+
+  #flush(): void {
+    this.#drawing = false;
+    this.#drawnAt = this.#service.now();
+    if (this.#closed) return;
+    const batch = this.#queue;
+    this.#queue = [];
+    if (applyBatch(this.model, batch)) this.version.value = this.model.version;
+    if (this.model.documentWanted !== this.#wanted) {
+      this.#wanted = this.model.documentWanted;
+      this.#fetchSoon();
+    }
+    this.#tellDraft();
+  }
+
+  #write(delta: Delta): void {
+    this.#texts.delete(delta.attempt); // the newest stands last
+    this.#texts.set(delta.attempt, placed(this.#texts.get(delta.attempt) ?? "", delta));
+    this.#draw();
+  }
+
+  #tellDraft(): void {
+    const attempt = [...this.#texts.keys()].at(-1);
+    if (attempt === undefined) return;
+    const text = this.#texts.get(attempt) ?? "";
+    const shown = this.draft.value;
+    if (shown?.attempt !== attempt || shown.text !== text) this.draft.value = { attempt, text };
+  }
+
+  #fetchSoon(ms = DOCUMENT_REST_MS): void {
+    if (this.#fetchOff !== null || this.#closed) return;
+    this.#fetchOff = this.#service.later(ms, () => {
+      this.#fetchOff = null;
+      if (this.#fetching) this.#fetchSoon();
+      else this.#fetch();
+    });
+  }
+
+  async #fetch(): Promise<void> {
+    this.#fetching = true;
+    try {
+      const [document, cards] = await Promise.all([
+        this.#service.getRun(this.#runId),
+        this.#service.getCards(this.#runId),
+      ]);
+      if (this.#closed) return;
+      this.document.value = document;
+      this.cards.value = cards;
+      this.problem.value = null;
+    } catch (error) {
+      if (this.#closed) return;
+      this.problem.value = asProblem(error);
+      // A run that is not there will not come; anything else may mend itself.
+      if (this.problem.value.status !== 404) this.#again();
+    } finally {
+      this.#fetching = false;
+    }
+  }
+
+  #again(): void {
+    const first = this.document.value === null;
+    this.#fetchOff ??= this.#service.later(DOCUMENT_RETRY_MS, () => {
+      this.#fetchOff = null;
+      if (first) this.open();
+      else this.#fetch();
+    });
+  }
+
+  #lookLater(): void {
+    if (this.#closed) return;
+    this.#lookOff?.();
+    const ms = this.#soon > 0 ? LOOK_SOON_MS : LOOK_MS;
+    this.#lookOff = this.#service.later(ms, () => this.#look());
+  }
+
+  /** While no stream is open, ask for what is new: a hidden tab keeps its title, a run that reopens is followed. */
+  async #look(): Promise<void> {
+    this.#soon = Math.max(0, this.#soon - 1);
+    const hidden = this.#service.hidden();
+    const over = this.#following === null;
+    try {
+      if (hidden || over) {
+        const page = await this.#service.getEvents(this.#runId, this.model.seq);
+        if (this.#closed) return;
+        this.#queue.push(...page.events as unknown as Entry[]);
+        if (hidden) this.#flush();
+        else if (page.events.length) this.#draw();
+        if (over && !hidden && page.last_seq > this.model.seq) this.#follow();
+      }
+    } catch (error) {
+      // The header's chip tells that the service does not answer; the next look tries again.
+      if (!(error instanceof Problem)) throw error;
+    } finally {
+      this.#lookLater();
+    }
+  }
+}
+
+/** Live text with a piece put at its offset; "" at 0 begins anew, a piece that came before does no harm. */
+export function placed(
+  text: string,
+  { offset, text: piece }: Pick<Delta, "offset" | "text">,
+): string {
+  if (offset === 0 && piece === "") return "";
+  const before = text.slice(0, offset).padEnd(offset, " ");
+  return before + piece + text.slice(offset + piece.length);
+}
+
+export function isOver(status: string): boolean {
+  return ENDED.has(status);
+}

@@ -1,0 +1,275 @@
+// The timeline: a lane for each worker and each thought of the lead, its attempts as bars, their calls as marks.
+
+import type { RefObject } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { now } from "../clock.ts";
+import { duration } from "../formats.ts";
+import { Button } from "../ui/button.tsx";
+import { Bars } from "./bars.tsx";
+import { chooseWorker, type Chosen, toggleProblemsFirst } from "./chosen.ts";
+import { type FocusedList, focusList } from "./focused_list.ts";
+import { type Lane, STATUS_WORDS, URGENCY } from "./lane.ts";
+import { laneMark } from "./marks.ts";
+import type { Model, Order } from "./model.ts";
+import { type RowList, useRowList } from "./row_list.ts";
+import { fitting, type Scale, scaleOf } from "./scale.ts";
+import { isOver, type RunStore } from "./store.ts";
+
+export const ROW = 26;
+const AXIS = 24;
+const ROOM_AT_END = 28;
+const LEAST_PX_PER_S = 0.01;
+const MOST_PX_PER_S = 4_000;
+
+type Row = { readonly lane: Lane } | { readonly order: Order };
+
+export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen }) {
+  const { model } = store;
+  const version = store.version.value;
+  const [zoom, setZoom] = useState<number | null>(null); // null: all of it fits
+  const [followed, setFollowed] = useState(false);
+  const rows = rowsOf(model, chosen.problemsFirst);
+  const list = useRowList({ count: rows.length, rowHeight: ROW, head: AXIS });
+  const corner = useRef<HTMLDivElement>(null);
+  const labels = corner.current?.offsetWidth ?? 220;
+
+  const from = model.startedAt ?? 0;
+  const to = endOf(model);
+  const room = Math.max(120, list.width - labels - ROOM_AT_END);
+  const perSecond = zoom ?? fitting(from, to, model.idle, room);
+  const scale = scaleOf(from, to, model.idle, perSecond);
+
+  function zoomBy(factor: number): void {
+    setZoom(Math.max(LEAST_PX_PER_S, Math.min(MOST_PX_PER_S, perSecond * factor)));
+  }
+  useLayoutEffect(() => {
+    const element = list.scroller.current;
+    if (followed && element) element.scrollLeft = element.scrollWidth;
+  }, [followed, version, perSecond, now.value]);
+  useEffect(() => {
+    const at = rows.findIndex((row) => "lane" in row && row.lane.key === chosen.worker);
+    if (at < 0) return;
+    list.setActive(at);
+    list.show(at);
+  }, [chosen.worker, chosen.problemsFirst, rows.length > 0]);
+
+  const focused: FocusedList = {
+    move: list.move,
+    enter: () => {
+      const row = rows[list.active];
+      if (row && "lane" in row) chooseWorker(row.lane.key);
+    },
+  };
+  return (
+    <section class="panel timeline" aria-labelledby="timeline-title">
+      <div class="panel-head">
+        <h2 id="timeline-title">Timeline</h2>
+        <Legend />
+        <div class="buttons">
+          <Button small pressed={chosen.problemsFirst} onClick={toggleProblemsFirst}>
+            Problems first
+          </Button>
+          <Button
+            small
+            pressed={zoom === null}
+            onClick={() => setZoom(null)}
+            title="All of the run"
+          >
+            Fit
+          </Button>
+          <Button small label="Zoom out" onClick={() => zoomBy(0.5)}>−</Button>
+          <Button small label="Zoom in" onClick={() => zoomBy(2)}>+</Button>
+          <Button
+            small
+            pressed={followed}
+            disabled={zoom === null}
+            title="Keep the present in sight"
+            onClick={() => setFollowed(!followed)}
+          >
+            Follow now
+          </Button>
+        </div>
+      </div>
+      <div
+        ref={list.scroller}
+        class="rows lanes"
+        role="grid"
+        aria-label="Workers and their attempts over time"
+        aria-rowcount={rows.length}
+        aria-colcount={2}
+        tabIndex={0}
+        aria-activedescendant={inSight(list) ? `lane-row-${list.active}` : undefined}
+        onScroll={list.onScroll}
+        onFocus={() => focusList(focused)}
+        onWheel={(event) => {
+          if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) setFollowed(false);
+        }}
+        onTouchStart={() => setFollowed(false)}
+        onKeyDown={(event) => {
+          if (event.key === "ArrowLeft" || event.key === "ArrowRight") setFollowed(false);
+          list.onKey(event);
+        }}
+      >
+        <div
+          class="rows-inside"
+          role="rowgroup"
+          style={{
+            width: `${labels + scale.width + ROOM_AT_END}px`,
+            height: `${AXIS + rows.length * ROW}px`,
+          }}
+        >
+          <Axis scale={scale} cornerRef={corner} />
+          {rows.slice(list.first, list.end).map((row, offset) => {
+            const index = list.first + offset;
+            const top = `${AXIS + index * ROW}px`;
+            return "order" in row
+              ? (
+                <Separator
+                  key={row.order.order.work_order_id}
+                  order={row.order}
+                  index={index}
+                  top={top}
+                />
+              )
+              : (
+                <LaneRow
+                  key={row.lane.key}
+                  lane={row.lane}
+                  index={index}
+                  top={top}
+                  scale={scale}
+                  to={to}
+                  chosen={row.lane.key === chosen.worker}
+                  active={index === list.active}
+                />
+              );
+          })}
+        </div>
+      </div>
+      {rows.length === 0 && <p class="muted panel-note">Nothing has been handed out yet.</p>}
+    </section>
+  );
+}
+
+const inSight = (list: RowList) => list.active >= list.first && list.active < list.end;
+
+/** The end of the axis: the present while something runs. The clock is read only then. */
+function endOf(model: Model): number {
+  const last = model.finishedAt ?? model.lastAt ?? 0;
+  return model.running > 0 && !isOver(model.status) ? Math.max(last, now.value) : last;
+}
+
+/** The lanes as they appeared, with a separator where an order was issued; or the problems first. */
+function rowsOf(model: Model, problemsFirst: boolean): Row[] {
+  if (problemsFirst) {
+    return [...model.lanes]
+      .sort((one, other) =>
+        URGENCY[one.status] - URGENCY[other.status] || one.firstSeq - other.firstSeq
+      )
+      .map((lane) => ({ lane }));
+  }
+  const rows: Row[] = [];
+  let next = 0;
+  for (const lane of model.lanes) {
+    while (next < model.orders.length && model.orders[next]!.seq <= lane.firstSeq) {
+      rows.push({ order: model.orders[next]! });
+      next += 1;
+    }
+    rows.push({ lane });
+  }
+  return rows;
+}
+
+function Axis(
+  { scale, cornerRef }: { scale: Scale; cornerRef: RefObject<HTMLDivElement | null> },
+) {
+  return (
+    <div class="axis" aria-hidden="true">
+      <div class="lane-label" ref={cornerRef}>Time since the start</div>
+      <div class="track">
+        {scale.folds.map((fold) => (
+          <span
+            key={fold.from}
+            class="fold"
+            style={{ left: `${fold.x}px` }}
+            title={`Nothing ran for ${duration((fold.to - fold.from) / 1000)}`}
+          >
+            ⋯
+          </span>
+        ))}
+        {scale.ticks.map((tick) => (
+          <span key={tick.at} class="tick" style={{ left: `${tick.x}px` }}>{tick.label}</span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Separator({ order, index, top }: { order: Order; index: number; top: string }) {
+  const { work_order_id, subtasks, repairs } = order.order;
+  const many = subtasks.length === 1 ? "1 subtask" : `${subtasks.length} subtasks`;
+  const by = order.by ? `, asked for by ${order.by}` : "";
+  return (
+    <div class="lane-row separator" role="row" aria-rowindex={index + 1} style={{ top }}>
+      <div class="lane-label" role="rowheader">{work_order_id}</div>
+      <div class="track" role="gridcell">
+        <span class="separator-words">
+          {many}
+          {repairs ? `, repairs ${repairs}` : ""}
+          {by}
+        </span>
+      </div>
+    </div>
+  );
+}
+
+interface LaneRowProps {
+  readonly lane: Lane;
+  readonly index: number;
+  readonly top: string;
+  readonly scale: Scale;
+  readonly to: number;
+  readonly chosen: boolean;
+  readonly active: boolean;
+}
+
+function LaneRow({ lane, index, top, scale, to, chosen, active }: LaneRowProps) {
+  const { glyph, tone } = laneMark(lane.status);
+  const replaced = lane.supersededBy ? `, done again as ${lane.supersededBy}` : "";
+  const told = `${STATUS_WORDS[lane.status]}${lane.note ? ` ${lane.note}` : ""}${replaced}`;
+  return (
+    <div
+      id={`lane-row-${index}`}
+      class={`lane-row${chosen ? " chosen" : ""}${active ? " active" : ""}${
+        lane.supersededBy ? " replaced" : ""
+      }`}
+      role="row"
+      aria-rowindex={index + 1}
+      aria-selected={chosen}
+      style={{ top }}
+      onClick={() => chooseWorker(lane.key)}
+    >
+      <div class="lane-label" role="rowheader" title={`${lane.key} ${lane.label}: ${told}`}>
+        <span class={`glyph tone-${tone}`} aria-hidden="true">{glyph}</span>
+        <span class={lane.parent ? "lane-name child" : "lane-name"}>{lane.label}</span>
+        <span class="unseen">{told}</span>
+      </div>
+      <Bars lane={lane} scale={scale} to={to} />
+    </div>
+  );
+}
+
+function Legend() {
+  return (
+    <p class="legend muted small" aria-hidden="true">
+      <span class="legend-bar">
+        <i class="mark model" />
+      </span>{" "}
+      model{" "}
+      <span class="legend-bar">
+        <i class="mark tool" />
+      </span>{" "}
+      tool <i class="legend-wait" /> wait before a retry
+    </p>
+  );
+}
