@@ -37,7 +37,7 @@ from opentelemetry.util.types import AttributeValue
 
 from leadhand.domain import events as ev
 from leadhand.domain.assignment import Role
-from leadhand.domain.children import descendants
+from leadhand.domain.children import descendants, subtask_of
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.evolve_attempts import INTERRUPTED
 from leadhand.domain.ids import assignment_of
@@ -62,6 +62,7 @@ _GONE = Failure.model_validate({"message": "", "type": "driver_gone", "class": F
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KIND = re.compile(r"[A-Za-z][\w.\-]{0,63}")
+"""What may be told of a failure's type and of a model's reason to end: a word. More would be somebody's text."""
 
 
 class LogTracer:
@@ -293,19 +294,25 @@ def outermost(run_id: str) -> SpanContext:
 
 
 def _agent(state: RunState, assignment: str) -> str:
-    """Who carries it out: the worker by its tool, else by its role. What a model called a subtask is not passed on."""
+    """Who carries it out: the worker by the tool that it calls, or that it was asked for by; else by its role.
+
+    What a model called a subtask is not passed on.
+    """
     issued = state.assignments[assignment].assignment
     ordered = state.subtasks.get(assignment)
-    tool = ordered.subtask.tool if ordered is not None else None
-    if tool is not None and any(pinned.name == tool for pinned in state.definition.tools):
-        return "worker_" + tool.removesuffix("_tool")
+    subtask = ordered.subtask if ordered is not None else subtask_of(issued)
+    known = {tool.name for tool in state.definition.tools}
+    if subtask is not None and subtask.tool in known:
+        return subtask.agent
+    if ordered is None and subtask is not None and subtask.name in known:
+        return subtask.name
     return AGENTS.get(issued.role, issued.role)
 
 
 def _answered(event: ev.ModelCallReturned) -> dict[str, AttributeValue]:
     """What a model call used, as far as that is known."""
     attributes: dict[str, AttributeValue] = {}
-    if event.finish_reason:
+    if _KIND.fullmatch(event.finish_reason):
         attributes["gen_ai.response.finish_reasons"] = (event.finish_reason,)
     if event.usage is not None:
         attributes["gen_ai.usage.input_tokens"] = event.usage.input_tokens
