@@ -78,9 +78,11 @@ def tracing(environment: Mapping[str, str]) -> Tracing | None:
             return Tracing(_log_tracer(provider))
         return _exporting(endpoint) if endpoint else None
     except ImportError:
-        _warn(f"an OpenTelemetry endpoint is set, and no traces are sent: install leadhand[otel]: {_INSTALL}")
+        warn_once(f"an OpenTelemetry endpoint is set, and no traces are sent: install leadhand[otel]: {_INSTALL}")
     except Exception as error:  # a setting that the SDK does not take: its words may hold a header's secret
-        _warn(f"no traces are sent: OpenTelemetry cannot be set up from its OTEL_… variables: {type(error).__name__}")
+        warn_once(
+            f"no traces are sent: OpenTelemetry cannot be set up from its OTEL_… variables: {type(error).__name__}"
+        )
     return None
 
 
@@ -135,6 +137,6 @@ def _resource() -> Resource:
 
 
 @cache
-def _warn(message: str) -> None:
+def warn_once(message: str) -> None:
     """Say it once in the life of the process, however many runtimes it opens."""
     LOGGER.warning(message)
