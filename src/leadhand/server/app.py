@@ -16,6 +16,7 @@ from leadhand import __version__
 from leadhand.project.keys import key_store
 from leadhand.runs import user
 from leadhand.server.access import Access
+from leadhand.server.api_page import add_api_page
 from leadhand.server.console import add_console
 from leadhand.server.guard import LOOPBACK, Guard
 from leadhand.server.keeping import Keeper
@@ -83,6 +84,7 @@ def create_app(
         lifespan=lifespan,
         max_body_size=LARGEST_BODY,
         generate_unique_id_function=_operation,
+        docs_url=None,
         redoc_url=None,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # traces are made of the log, without secrets
     )
@@ -94,6 +96,7 @@ def create_app(
     answer_errors(app)
     for routes in (runs, events, control, approvals, tools, session, system):
         app.include_router(routes.router)
+    add_api_page(app)
     add_console(app, console)
     _describe(app)
     if doors.origins:

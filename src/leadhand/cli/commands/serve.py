@@ -6,6 +6,7 @@ import contextlib
 import sys
 
 from leadhand import __version__
+from leadhand.cli.collecting import seldom
 from leadhand.cli.console import say, write_line
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.options import ANY_MODEL, HERE, USUAL_LIMITS, LimitFlags, ModelFlags, Place, open_lead
@@ -136,7 +137,8 @@ async def serve(
             if open:
                 _open(url)
             try:
-                await Server(app).serve(sockets=[listening])
+                with seldom():
+                    await Server(app).serve(sockets=[listening])
             finally:
                 reset_logging()
     return Exit.ANSWERED
