@@ -97,9 +97,10 @@ def _route(document: Document, method: str, path: str, operation: Document) -> I
 def _body(document: Document, operation: Document) -> Document | None:
     """The schema of a route's body, with its own fields; None without one."""
     content = operation.get("requestBody", {}).get("content", {})
-    schema = content.get("application/json", {}).get("schema")
-    for each in [schema, *(schema or {}).get("anyOf", ())]:
-        if each is not None and "$ref" in each:
+    schema: Document = content.get("application/json", {}).get("schema", {})
+    choices: list[Document] = [schema, *schema.get("anyOf", ())]
+    for each in choices:
+        if "$ref" in each:
             found = document["components"]["schemas"][each["$ref"].rpartition("/")[2]]
             return found if found.get("properties") else None
     return None
