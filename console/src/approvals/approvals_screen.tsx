@@ -1,8 +1,78 @@
-// Approvals. (Being written.)
+// Approvals: every open question to a person, over all runs.
 
+import { useEffect } from "preact/hooks";
+import { getApprovals } from "../api.ts";
+import { useKeys } from "../keys.ts";
+import { openQuestions } from "../shell/open_questions.ts";
+import { useLoaded } from "../ui/loading.ts";
+import { ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
+import { ApprovalCard } from "./card.tsx";
+
+const EVERY_MS = 2000;
 
 export function ApprovalsScreen() {
-  useTitle("Approvals");
-  return <h1>Approvals</h1>;
+  const { value, problem, reload } = useLoaded((giving) => getApprovals(undefined, giving), {
+    key: "inbox",
+    everyMs: EVERY_MS,
+  });
+  const cards = value?.approvals ?? [];
+  const counted = cards.length && `(${cards.length}) `;
+  useTitle(`${counted || ""}Approvals`);
+  useEffect(() => {
+    if (value) openQuestions.value = value.approvals.length;
+  }, [value]);
+  useCardKeys();
+  return (
+    <div class="approvals">
+      <h1>Approvals</h1>
+      <ProblemNote problem={problem?.code === "unreachable" ? null : problem} />
+      {value === null
+        ? !problem && <p class="waiting" role="status">Loading the questions…</p>
+        : cards.length === 0
+        ? (
+          <section class="empty">
+            <p>Nothing waits for you.</p>
+            <p class="muted">
+              When a run wants to make a call that needs a yes, it stands here; meanwhile the run
+              carries on with what it can. On the command line: <code>leadhand approvals list</code>
+            </p>
+          </section>
+        )
+        : (
+          <ul class="approval-list">
+            {cards.map((card) => (
+              <li key={card.id}>
+                <ApprovalCard card={card} onDone={reload} heading="h2" />
+              </li>
+            ))}
+          </ul>
+        )}
+    </div>
+  );
+}
+
+function useCardKeys(): void {
+  const cards = () => [...document.querySelectorAll<HTMLElement>("[data-approval]")];
+  function walk(by: 1 | -1): void {
+    const all = cards();
+    const at = all.findIndex((card) => card.contains(document.activeElement));
+    const to = at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by;
+    const next = all[Math.max(0, Math.min(all.length - 1, to))];
+    next?.focus();
+    next?.scrollIntoView({ block: "nearest" });
+  }
+  useKeys("Approvals", {
+    j: { does: "Next question", act: () => walk(1) },
+    k: { does: "Previous question", act: () => walk(-1) },
+    a: { does: "Approve the question that has the focus", act: () => {} },
+    e: { does: "Edit its arguments", act: () => {} },
+    d: { does: "Deny it", act: () => {} },
+    Escape: {
+      does: "Leave it",
+      act: () => {
+        if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+      },
+    },
+  });
 }

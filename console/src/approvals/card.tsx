@@ -1,13 +1,189 @@
-// One question to a person, and the ways to answer it. (Being written.)
+// One question to a person: all that is known of a call, and the ways to answer. The inbox and the Run screen show it.
 
-import type { Card } from "../api.ts";
+import { useId, useRef, useState } from "preact/hooks";
+import { type Answer, answerApproval, type Card } from "../api.ts";
+import { openQuestions } from "../shell/open_questions.ts";
+import { may } from "../session.ts";
+import { announce } from "../ui/announce.tsx";
+import { Button, useAction } from "../ui/button.tsx";
+import { ProblemNote } from "../ui/problem_note.tsx";
+import { Arguments } from "./arguments.tsx";
+import { Denying, Editing, Happened } from "./answers.tsx";
+import { Facts } from "./facts.tsx";
 
 export interface ApprovalCardProps {
   readonly card: Card;
-  /** Called once the question is answered (or turned out not to be open any more). */
+  /** Called once the question is answered. */
   readonly onDone: () => void;
+  /** Leaves out what the page around it says already: the run and its request. */
+  readonly within?: boolean;
+  /** The level of its heading: one below that of the heading it stands under. */
+  readonly heading?: "h2" | "h3" | "h4";
 }
 
-export function ApprovalCard({ card }: ApprovalCardProps) {
-  return <article class="card">{card.tool}</article>;
+type Mode = "asked" | "editing" | "denying" | "happened";
+
+const SAID: { readonly [decision: string]: string } = {
+  approve: "Approved",
+  deny: "Denied",
+  settle: "Settled",
+};
+
+export function ApprovalCard(props: ApprovalCardProps) {
+  const { card, onDone, within = false, heading: Heading = "h3" } = props;
+  const [mode, setMode] = useState<Mode>("asked");
+  const heading = useId();
+  const article = useRef<HTMLElement>(null);
+  const answering = useAction(async (answer: Answer) => {
+    await answerApproval(card.id, answer);
+    openQuestions.value = Math.max(0, openQuestions.peek() - 1);
+    announce(`${SAID[answer.decision]}: ${card.tool}`);
+    onDone();
+  });
+  const gone = answering.problem?.status === 409 || answering.problem?.status === 404;
+  const back = () => {
+    answering.forget();
+    setMode("asked");
+    article.current?.focus();
+  };
+
+  // The keys belong to the card that has the focus, and to no other: nothing is approved from afar.
+  function onKeyDown(event: KeyboardEvent): void {
+    if (event.target !== article.current || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (card.kind !== "call" || mode !== "asked" || !may("approve")) return;
+    const act: { [key: string]: () => void } = {
+      a: () => answering.run({ decision: "approve" }),
+      d: () => setMode("denying"),
+      e: () => setMode("editing"),
+    };
+    const found = act[event.key];
+    if (!found) return;
+    event.preventDefault();
+    event.stopPropagation();
+    found();
+  }
+
+  return (
+    <article
+      class={`approval panel effect-${card.effect}`}
+      ref={article}
+      tabIndex={-1}
+      data-approval={card.id}
+      aria-labelledby={heading}
+      onKeyDown={onKeyDown}
+    >
+      <header>
+        <Heading id={heading}>
+          {card.kind === "call"
+            ? (
+              <>
+                May <code>{card.tool}</code> be called?
+              </>
+            )
+            : (
+              <>
+                Did <code>{card.tool}</code> happen?
+              </>
+            )}
+        </Heading>
+        {card.kind === "effect" && (
+          <p class="muted">
+            The call had begun, and nobody saw its end. Look where its effect would show before you
+            answer: a call that did not happen is made again.
+          </p>
+        )}
+      </header>
+      <Arguments args={card.args} origins={card.origins} />
+      <Facts card={card} within={within} />
+      {!may("approve") ? <p class="muted">Your key may not answer questions.</p> : gone
+        ? (
+          <>
+            <ProblemNote problem={answering.problem} />
+            <div class="buttons">
+              <Button onClick={onDone}>Take it off the list</Button>
+            </div>
+          </>
+        )
+        : (
+          <>
+            {mode === "editing" && (
+              <Editing
+                args={card.args}
+                busy={answering.busy}
+                onSend={(args) => answering.run({ decision: "approve", args })}
+                onBack={back}
+              />
+            )}
+            {mode === "denying" && (
+              <Denying
+                tool={card.tool}
+                busy={answering.busy}
+                onSend={(reason) => answering.run({ decision: "deny", ...(reason && { reason }) })}
+                onBack={back}
+              />
+            )}
+            {mode === "happened" && (
+              <Happened
+                busy={answering.busy}
+                onSend={(told) => answering.run({ decision: "settle", happened: true, ...told })}
+                onBack={back}
+              />
+            )}
+            <ProblemNote problem={answering.problem} />
+            {mode === "asked" && (card.kind === "call"
+              ? (
+                <div class="buttons">
+                  <Button
+                    kind="primary"
+                    busy={answering.busy}
+                    label={`Approve ${card.tool}`}
+                    title="a"
+                    onClick={() => answering.run({ decision: "approve" })}
+                  >
+                    Approve
+                  </Button>
+                  <Button
+                    label={`Edit the arguments of ${card.tool}`}
+                    title="e"
+                    onClick={() => setMode("editing")}
+                  >
+                    Edit arguments
+                  </Button>
+                  <Button
+                    kind="danger"
+                    label={`Deny ${card.tool}`}
+                    title="d"
+                    onClick={() => setMode("denying")}
+                  >
+                    Deny…
+                  </Button>
+                  <Button
+                    kind="quiet"
+                    busy={answering.busy}
+                    label={`Always approve ${card.tool} in this run`}
+                    title={`Approves this call and every later call of ${card.tool} in this run`}
+                    onClick={() => answering.run({ decision: "approve", always: true })}
+                  >
+                    Always for this run
+                  </Button>
+                </div>
+              )
+              : (
+                <div class="buttons">
+                  <Button onClick={() => setMode("happened")} label={`${card.tool} happened`}>
+                    It happened…
+                  </Button>
+                  <Button
+                    busy={answering.busy}
+                    label={`${card.tool} did not happen`}
+                    onClick={() => answering.run({ decision: "settle", happened: false })}
+                  >
+                    It did not
+                  </Button>
+                </div>
+              ))}
+          </>
+        )}
+    </article>
+  );
 }

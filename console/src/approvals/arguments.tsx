@@ -1,0 +1,31 @@
+// The arguments of a call, whole: each with its value exactly as it would be sent, and where it came from.
+
+import type { JsonObject } from "../documents.ts";
+import { exact } from "../formats.ts";
+
+export interface ArgumentsProps {
+  readonly args: JsonObject;
+  readonly origins: { readonly [argument: string]: string };
+}
+
+export function Arguments({ args, origins }: ArgumentsProps) {
+  const entries = Object.entries(args);
+  if (entries.length === 0) return <p class="muted">No arguments.</p>;
+  return (
+    <dl class="arguments">
+      {entries.map(([name, value]) => (
+        <div key={name}>
+          <dt>
+            <code>{exact(name)}</code>
+            {origins[name] && <span class="muted small">from {exact(origins[name])}</span>}
+          </dt>
+          <dd>
+            <pre tabIndex={0} role="region" aria-label={`${name}, as it would be sent`}>
+              {typeof value === "string" ? exact(value) : exact(JSON.stringify(value, null, 2))}
+            </pre>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
