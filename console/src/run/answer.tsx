@@ -1,10 +1,15 @@
 // The answer: its draft while it is written, then the committed one with its evidence, its gaps and those before it.
 
+import { useState } from "preact/hooks";
 import type { Gap, RunDocument, Source } from "../documents.ts";
 import { Markdown } from "../markdown.tsx";
+import { Button } from "../ui/button.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import { eventLink, seqOf, workerLink } from "./chosen.ts";
 import { isOver, type RunStore } from "./store.ts";
+
+/** Sources and gaps that are shown before somebody asks for all. */
+const SHOWN = 50;
 
 export function Answer({ store }: { store: RunStore }) {
   store.version.value;
@@ -70,11 +75,12 @@ function Committed({ text, document }: { text: string; document: RunDocument }) 
 }
 
 function Sources({ sources }: { sources: readonly Source[] }) {
+  const [most, setMost] = useState(SHOWN);
   return (
     <section aria-labelledby="sources-title">
       <h3 id="sources-title">Sources</h3>
       <ol class="sources">
-        {sources.map((source) => {
+        {sources.slice(0, most).map((source) => {
           const seq = seqOf(source.event_id);
           return (
             <li key={`${source.event_id} ${source.url}`}>
@@ -97,6 +103,11 @@ function Sources({ sources }: { sources: readonly Source[] }) {
           );
         })}
       </ol>
+      {sources.length > most && (
+        <Button small onClick={() => setMost(sources.length)}>
+          {`Show all ${sources.length.toLocaleString("en")} sources`}
+        </Button>
+      )}
     </section>
   );
 }
@@ -107,11 +118,12 @@ function isWeb(url: string): boolean {
 }
 
 function Gaps({ gaps }: { gaps: readonly Gap[] }) {
+  const [most, setMost] = useState(SHOWN);
   return (
     <section aria-labelledby="gaps-title">
       <h3 id="gaps-title">Not answered</h3>
       <ul class="gaps">
-        {gaps.map((gap, index) => {
+        {gaps.slice(0, most).map((gap, index) => {
           const key = gap.work_order_id === null
             ? null
             : `${gap.work_order_id}.${gap.subtask_index}`;
@@ -128,6 +140,11 @@ function Gaps({ gaps }: { gaps: readonly Gap[] }) {
           );
         })}
       </ul>
+      {gaps.length > most && (
+        <Button small onClick={() => setMost(gaps.length)}>
+          {`Show all ${gaps.length.toLocaleString("en")}`}
+        </Button>
+      )}
     </section>
   );
 }

@@ -147,9 +147,16 @@ function thought(model: Model, assignment: Assignment, seq: number): Lane {
   return lane;
 }
 
+/** `Review wo-001`, and which part where one thought was divided into many. */
 function thoughtLabel(name: string, assignment: Assignment): string {
+  const { assignment_id: id, role } = assignment;
   const order = assignment.options?.work_order_id;
-  return typeof order === "string" ? `${name} ${order}` : name;
+  const of = typeof order === "string" ? ` ${order}` : "";
+  const part = id.startsWith(`review${of.replace(" ", "-")}-`)
+    ? id.slice(`review${of.replace(" ", "-")}-`.length)
+    : id.slice(role.length);
+  const alone = role === "review" ? part === "0" || part === "whole" : /^\d*$/.test(part);
+  return alone ? `${name}${of}` : `${name}${of} · part ${part.replace(/^-/, "")}`;
 }
 
 function parks(

@@ -69,6 +69,7 @@ function Strip({ lanes, worker }: { lanes: Lane[]; worker: string }) {
           label={lane.label}
           status={lane.status}
           chosen={lane.key === worker}
+          replaced={lane.supersededBy}
         />
       ))}
     </div>
@@ -80,20 +81,24 @@ interface ShapeProps {
   readonly label: string;
   readonly status: LaneStatus;
   readonly chosen: boolean;
+  /** What does it again, if anything. */
+  readonly replaced: string | null;
 }
 
 class Shape extends Component<ShapeProps> {
   override shouldComponentUpdate(next: ShapeProps): boolean {
-    return next.status !== this.props.status || next.chosen !== this.props.chosen;
+    return next.status !== this.props.status || next.chosen !== this.props.chosen ||
+      next.replaced !== this.props.replaced;
   }
 
-  override render({ name, label, status, chosen }: ShapeProps) {
-    const told = `${label}: ${STATUS_WORDS[status]}`;
+  override render({ name, label, status, chosen, replaced }: ShapeProps) {
+    const again = replaced ? `, done again as ${replaced}` : "";
+    const told = `${label}: ${STATUS_WORDS[status]}${again}`;
     return (
       <span
         id={`fleet-${name}`}
         data-key={name}
-        class={`shape s-${status}`}
+        class={`shape s-${status}${replaced ? " replaced" : ""}`}
         role="option"
         aria-selected={chosen}
         aria-label={told}

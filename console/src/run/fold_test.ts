@@ -73,6 +73,8 @@ Deno.test("every beginning of a log keeps the counts in step with the lanes", ()
       const standing = own.filter((lane) => lane.supersededBy === null);
       equal(model.total, standing.length, `${entry.seq} total`);
       equal(model.done, standing.filter((lane) => lane.status === "completed").length);
+      equal(model.failed, standing.filter((lane) => lane.status === "failed").length);
+      equal(model.leftOut, standing.filter((lane) => lane.status === "dropped").length);
       const running = model.lanes.flatMap((lane) => lane.attempts)
         .filter((attempt) => attempt.start !== null && attempt.end === null);
       equal(model.running, running.length, `${entry.seq} running`);

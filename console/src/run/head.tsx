@@ -69,7 +69,8 @@ function Figures({ store, status }: { store: RunStore; status: string }) {
         {counts.running > 0 && <span class="tone-busy">, {counts.running} running</span>}
         {counts.retrying > 0 && <span class="tone-asks">, {counts.retrying} retrying</span>}
         {counts.waiting > 0 && <span class="tone-asks">, {counts.waiting} waiting</span>}
-        {model.retriable > 0 && <span class="tone-bad">, {model.retriable} failed</span>}
+        {model.failed > 0 && <span class="tone-bad">, {model.failed} failed</span>}
+        {model.leftOut > 0 && <span>, {model.leftOut} left out</span>}
       </Figure>
       <Figure word="Time">
         <Elapsed store={store} status={status} />

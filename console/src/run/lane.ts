@@ -143,6 +143,12 @@ export const STATUS_WORDS: Record<LaneStatus, string> = {
   dropped: "left out",
 };
 
+/** A label as name and rest, so that the rest, which tells siblings apart, is cut last. */
+export function labelParts(label: string): [name: string, rest: string] {
+  const at = label.indexOf(" · ");
+  return at < 0 ? [label, ""] : [label.slice(0, at), label.slice(at)];
+}
+
 const LONGEST_LABEL = 80;
 
 /** A subtask for people: its name and its arguments, so that siblings can be told apart. */

@@ -51,8 +51,12 @@ export interface Model {
   byOrder: Map<string, Order>;
   cannot: { what: string; reason: string }[];
   counts: Record<LaneStatus, number>;
+  /** Of the subtasks that nothing has replaced: how many, and what became of them. */
   total: number;
   done: number;
+  failed: number;
+  leftOut: number;
+  /** What a retry of all that failed would do again. */
   retriable: number;
   spend: Spend;
   questions: Map<string, OpenQuestion>;
@@ -100,6 +104,8 @@ export function emptyModel(): Model {
     },
     total: 0,
     done: 0,
+    failed: 0,
+    leftOut: 0,
     retriable: 0,
     spend: emptySpend(),
     questions: new Map(),
@@ -160,6 +166,8 @@ function count(model: Model, lane: Lane, by: 1 | -1): void {
   if (lane.supersededBy !== null) return;
   model.total += by;
   if (lane.status === "completed") model.done += by;
+  if (lane.status === "failed") model.failed += by;
+  if (lane.status === "dropped") model.leftOut += by;
   if (isRetriable(lane)) model.retriable += by;
 }
 

@@ -5,6 +5,19 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 const BEYOND = 6;
 
+/** The width of an element, kept up to date without asking for it while drawing. */
+export function useWidth(element: RefObject<HTMLElement | null>, first: number): number {
+  const [width, setWidth] = useState(first);
+  useLayoutEffect(() => {
+    const { current } = element;
+    if (!current) return;
+    const observer = new ResizeObserver(() => setWidth(current.offsetWidth));
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, []);
+  return width;
+}
+
 export interface RowList {
   readonly scroller: RefObject<HTMLDivElement | null>;
   /** The rows to draw: from `first` up to, not including, `end`. */

@@ -25,7 +25,8 @@ export function summaryOf(store: RunStore): string {
   const parts = [`Run ${statusOf(store)}`, `${model.done} of ${model.total} workers done`];
   if (counts.running) parts.push(`${counts.running} running`);
   if (counts.retrying) parts.push(`${counts.retrying} retrying`);
-  if (model.retriable) parts.push(`${model.retriable} failed`);
+  if (model.failed) parts.push(`${model.failed} failed`);
+  if (model.leftOut) parts.push(`${model.leftOut} left out`);
   if (store.cards.value.length) parts.push(`${store.cards.value.length} waiting for your answer`);
   return parts.join(", ");
 }

@@ -8,15 +8,17 @@ import { Button } from "../ui/button.tsx";
 import { Bars } from "./bars.tsx";
 import { chooseWorker, type Chosen, toggleProblemsFirst } from "./chosen.ts";
 import { type FocusedList, focusList } from "./focused_list.ts";
-import { type Lane, STATUS_WORDS, URGENCY } from "./lane.ts";
+import { labelParts, type Lane, STATUS_WORDS, URGENCY } from "./lane.ts";
 import { laneMark } from "./marks.ts";
 import type { Model, Order } from "./model.ts";
-import { type RowList, useRowList } from "./row_list.ts";
+import { type RowList, useRowList, useWidth } from "./row_list.ts";
 import { fitting, type Scale, scaleOf } from "./scale.ts";
 import { isOver, type RunStore } from "./store.ts";
 
 export const ROW = 26;
 const AXIS = 24;
+/** The width of the labels until it is known. */
+const FIRST_LABELS = 240;
 const ROOM_AT_END = 28;
 const LEAST_PX_PER_S = 0.01;
 const MOST_PX_PER_S = 4_000;
@@ -31,7 +33,7 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
   const rows = rowsOf(model, chosen.problemsFirst);
   const list = useRowList({ count: rows.length, rowHeight: ROW, head: AXIS });
   const corner = useRef<HTMLDivElement>(null);
-  const labels = corner.current?.offsetWidth ?? 220;
+  const labels = useWidth(corner, FIRST_LABELS);
 
   const from = model.startedAt ?? 0;
   const to = endOf(model);
@@ -39,9 +41,19 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
   const perSecond = zoom ?? fitting(from, to, model.idle, room);
   const scale = scaleOf(from, to, model.idle, perSecond);
 
+  // What stood in the middle stays there.
+  const middle = useRef<number | null>(null);
   function zoomBy(factor: number): void {
+    const element = list.scroller.current;
+    if (element) middle.current = (element.scrollLeft + room / 2) / scale.width;
     setZoom(Math.max(LEAST_PX_PER_S, Math.min(MOST_PX_PER_S, perSecond * factor)));
   }
+  useLayoutEffect(() => {
+    const element = list.scroller.current;
+    if (!element || middle.current === null || followed) return;
+    element.scrollLeft = middle.current * scale.width - room / 2;
+    middle.current = null;
+  }, [zoom]);
   useLayoutEffect(() => {
     const element = list.scroller.current;
     if (followed && element) element.scrollLeft = element.scrollWidth;
@@ -51,6 +63,9 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
     if (at < 0) return;
     list.setActive(at);
     list.show(at);
+    const start = model.byKey.get(chosen.worker)?.attempts[0]?.start;
+    const element = list.scroller.current;
+    if (zoom !== null && start != null && element) element.scrollLeft = scale.x(start) - room / 4;
   }, [chosen.worker, chosen.problemsFirst, rows.length > 0]);
 
   const focused: FocusedList = {
@@ -185,7 +200,7 @@ function Axis(
 ) {
   return (
     <div class="axis" aria-hidden="true">
-      <div class="lane-label" ref={cornerRef}>Time since the start</div>
+      <div class="lane-label" ref={cornerRef}>Time</div>
       <div class="track">
         {scale.folds.map((fold) => (
           <span
@@ -235,6 +250,7 @@ interface LaneRowProps {
 
 function LaneRow({ lane, index, top, scale, to, chosen, active }: LaneRowProps) {
   const { glyph, tone } = laneMark(lane.status);
+  const [name, rest] = labelParts(lane.label);
   const replaced = lane.supersededBy ? `, done again as ${lane.supersededBy}` : "";
   const told = `${STATUS_WORDS[lane.status]}${lane.note ? ` ${lane.note}` : ""}${replaced}`;
   return (
@@ -251,7 +267,8 @@ function LaneRow({ lane, index, top, scale, to, chosen, active }: LaneRowProps) 
     >
       <div class="lane-label" role="rowheader" title={`${lane.key} ${lane.label}: ${told}`}>
         <span class={`glyph tone-${tone}`} aria-hidden="true">{glyph}</span>
-        <span class={lane.parent ? "lane-name child" : "lane-name"}>{lane.label}</span>
+        <span class={lane.parent ? "lane-name child" : "lane-name"}>{name}</span>
+        {rest && <span class="lane-rest">{rest}</span>}
         <span class="unseen">{told}</span>
       </div>
       <Bars lane={lane} scale={scale} to={to} />
