@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import Lifespan
 
 from leadhand import __version__
 from leadhand.project.keys import key_store
@@ -77,6 +78,28 @@ def create_app(
             service.feeds.close()
             service.drafts.close()
 
+    app = routed(lifespan)
+    app.state.service = service
+    app.state.access = Access(store, key_store(store), rates, needed=doors.key_needed, user=user())
+    app.state.metrics = counted
+    app.state.console = console is not None
+    app.state.cut = cut
+    add_console(app, console)
+    if doors.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(doors.origins),
+            allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_headers=["authorization", "content-type", "idempotency-key", "last-event-id"],
+            expose_headers=["location", "retry-after", "idempotency-replayed"],
+        )
+    app.add_middleware(Guard, hosts=doors.hosts, origins=doors.origins)
+    app.add_middleware(AccessLog, on_request=counted.http)
+    return app
+
+
+def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
+    """The app with its routes and nothing behind them yet, which is enough to describe it."""
     app = FastAPI(
         title="Leadhand",
         version=__version__,
@@ -88,27 +111,11 @@ def create_app(
         redoc_url=None,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # traces are made of the log, without secrets
     )
-    app.state.service = service
-    app.state.access = Access(store, key_store(store), rates, needed=doors.key_needed, user=user())
-    app.state.metrics = counted
-    app.state.console = console is not None
-    app.state.cut = cut
     answer_errors(app)
     for routes in (runs, events, control, approvals, tools, session, system):
         app.include_router(routes.router)
     add_api_page(app)
-    add_console(app, console)
     _describe(app)
-    if doors.origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=list(doors.origins),
-            allow_methods=["GET", "POST", "PUT", "DELETE"],
-            allow_headers=["authorization", "content-type", "idempotency-key", "last-event-id"],
-            expose_headers=["location", "retry-after", "idempotency-replayed"],
-        )
-    app.add_middleware(Guard, hosts=doors.hosts, origins=doors.origins)
-    app.add_middleware(AccessLog, on_request=counted.http)
     return app
 
 
