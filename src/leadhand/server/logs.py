@@ -61,7 +61,7 @@ def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Red
     root.setLevel(level.upper())
     for name in ("leadhand", *_UVICORN):  # on the command line, ours said its warnings in words until now
         handler.take(logging.getLogger(name), silent=name == "uvicorn.access")
-    if level != "debug":
+    if level == "info":
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # that it starts and ends is no news
     structlog.configure(
         processors=[
@@ -207,7 +207,7 @@ class AccessLog:
 
     def _tell(self, scope: Scope, status: int, seconds: float) -> None:
         if self._on_request is not None:
-            self._on_request(scope["method"], getattr(scope.get("route"), "path", None), status, seconds)
+            self._on_request(scope["method"], _template(scope), status, seconds)
         level = logging.DEBUG if scope["path"] in PROBES else logging.INFO
         if self._logger.isEnabledFor(level):
             fields: dict[str, object] = {
@@ -220,3 +220,13 @@ class AccessLog:
             if principal is not None:
                 fields["principal"] = getattr(principal, "name", principal)
             self._logger.log(level, "request", extra={_FIELDS: fields})
+
+
+def _template(scope: Scope) -> str | None:
+    """The template of the route that took a request; None where none did.
+
+    What FastAPI calls the route knows nothing of the routers it was included by: their prefixes are in its context.
+    """
+    included = scope.get("fastapi", {}).get("effective_route_context")
+    path = getattr(included, "path", None) or getattr(scope.get("route"), "path", None)
+    return path if isinstance(path, str) else None
