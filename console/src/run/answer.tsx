@@ -25,21 +25,34 @@ export function Answer({ store }: { store: RunStore }) {
       </>
     );
   }
+  // The log may know of the end a moment before the document does.
+  const ended = store.model.finishes.at(-1)?.seq ?? 0;
+  const told = over && (document?.last_seq ?? 0) >= ended;
   return (
     <>
-      <Draft store={store} over={over} />
+      <Draft store={store} over={told} coming={over && !told} />
       {document && <Earlier answers={document.earlier_answers} />}
     </>
   );
 }
 
-function Draft({ store, over }: { store: RunStore; over: boolean }) {
+interface DraftProps {
+  readonly store: RunStore;
+  /** The run is over, and came to no answer. */
+  readonly over: boolean;
+  /** The run is over, and its answer is being fetched. */
+  readonly coming: boolean;
+}
+
+function Draft({ store, over, coming }: DraftProps) {
   const draft = store.draft.value;
   if (over) return <p class="muted">The run is over and has no answer.</p>;
   if (!draft?.text) {
     return (
       <p class="muted">
-        There is no answer yet: it is written when every result has been reviewed.
+        {coming
+          ? "The run is over. Fetching its answer…"
+          : "There is no answer yet: it is written when every result has been reviewed."}
       </p>
     );
   }
@@ -48,7 +61,7 @@ function Draft({ store, over }: { store: RunStore; over: boolean }) {
       <p class="draft-mark">
         <span aria-hidden="true">✎</span> Draft, being written: not the answer until it is committed
       </p>
-      <Markdown text={draft.text} />
+      <Markdown text={draft.text} top={2} />
       <Paragraphs text={draft.text} />
     </section>
   );
@@ -67,7 +80,7 @@ function Paragraphs({ text }: { text: string }) {
 function Committed({ text, document }: { text: string; document: RunDocument }) {
   return (
     <article class="answer" aria-label="Answer">
-      <Markdown text={text} />
+      <Markdown text={text} top={2} />
       {document.sources.length > 0 && <Sources sources={document.sources} />}
       {document.gaps.length > 0 && <Gaps gaps={document.gaps} />}
     </article>

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { place } from "../router.ts";
 import { Button } from "../ui/button.tsx";
 import { chooseEvent, type Chosen, eventLink, setFilter, toggleKind } from "./chosen.ts";
-import { type FocusedList, focusList } from "./focused_list.ts";
+import { useFocusedList } from "./focused_list.ts";
 import { FilteredRows, type Kind, KINDS, type LogRow } from "./log_rows.ts";
 import { useRowList } from "./row_list.ts";
 import { tickLabel } from "./scale.ts";
@@ -45,13 +45,13 @@ export function EventLog({ store, chosen, following, onFollow }: EventLogProps) 
   function choose(row: LogRow | undefined): void {
     if (row) chooseEvent(row.seq, model.byKey.has(row.subject) ? row.subject : "");
   }
-  const focused: FocusedList = {
+  const onFocus = useFocusedList({
     move(by) {
       onFollow(false);
       list.move(by);
     },
     enter: () => choose(rows[list.active]),
-  };
+  });
   const inSight = list.active >= list.first && list.active < list.end;
   return (
     <section class="panel event-log" aria-labelledby="log-title">
@@ -93,7 +93,7 @@ export function EventLog({ store, chosen, following, onFollow }: EventLogProps) 
         tabIndex={0}
         aria-activedescendant={inSight ? `log-row-${rows[list.active]?.seq}` : undefined}
         onScroll={list.onScroll}
-        onFocus={() => focusList(focused)}
+        onFocus={onFocus}
         onWheel={(event) => {
           // Only what the person does lets go of the end, never a scroll of our own.
           if (event.deltaY < 0) onFollow(false);

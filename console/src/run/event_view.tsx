@@ -40,7 +40,7 @@ export function EventView({ store, runId, seq }: EventViewProps) {
           >
             ↓
           </Button>
-          <Copy text={new URL(eventLink(seq), location.href).href} what="a link to this event">
+          <Copy text={new URL(eventLink(seq), location.href).href} what="link to this event">
             Copy link
           </Copy>
         </div>

@@ -7,7 +7,7 @@ import { duration } from "../formats.ts";
 import { Button } from "../ui/button.tsx";
 import { Bars } from "./bars.tsx";
 import { chooseWorker, type Chosen, toggleProblemsFirst } from "./chosen.ts";
-import { type FocusedList, focusList } from "./focused_list.ts";
+import { useFocusedList } from "./focused_list.ts";
 import { labelParts, type Lane, STATUS_WORDS, URGENCY } from "./lane.ts";
 import { laneMark } from "./marks.ts";
 import type { Model, Order } from "./model.ts";
@@ -68,13 +68,13 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
     if (zoom !== null && start != null && element) element.scrollLeft = scale.x(start) - room / 4;
   }, [chosen.worker, chosen.problemsFirst, rows.length > 0]);
 
-  const focused: FocusedList = {
+  const onFocus = useFocusedList({
     move: list.move,
     enter: () => {
       const row = rows[list.active];
       if (row && "lane" in row) chooseWorker(row.lane.key);
     },
-  };
+  });
   return (
     <section class="panel timeline" aria-labelledby="timeline-title">
       <div class="panel-head">
@@ -115,7 +115,7 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
         tabIndex={0}
         aria-activedescendant={inSight(list) ? `lane-row-${list.active}` : undefined}
         onScroll={list.onScroll}
-        onFocus={() => focusList(focused)}
+        onFocus={onFocus}
         onWheel={(event) => {
           if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) setFollowed(false);
         }}
