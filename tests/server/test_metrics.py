@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -282,6 +283,27 @@ def test_names_follow_the_conventions_and_each_says_what_it_is(metrics: Metrics)
         assert family.documentation
         if family.type == "histogram":
             assert name.endswith("_seconds")
+
+
+async def test_every_metric_is_in_the_guide_for_operators_with_its_labels(metrics: Metrics, open_world: Any) -> None:
+    usage = Usage(input_tokens=1, output_tokens=1, nanousd=1)
+    watch_log(metrics, await log_of(open_world(FakeModels(plan(ask("a", "look", n=1)), usage=usage), [Bench().look])))
+    metrics.http("GET", "/", 200, 0.1)
+    guide = (Path(__file__).parents[2] / "docs" / "how-to" / "observe.md").read_text(encoding="utf-8")
+    documented = {
+        row[1].removesuffix("_total"): set(re.findall(r"`(\w+)`", row[2]))
+        for row in re.finditer(r"^\| `(leadhand_\w+)` \| ([^|]*)\|", guide, re.MULTILINE)
+    }
+
+    named: set[str] = set()
+    for family in text_string_to_metric_families(metrics.text().decode()):
+        if not family.name.startswith("leadhand_") or family.name.endswith("_created"):
+            continue
+        name = family.name.removesuffix("_total")
+        named.add(name)
+        for sample in family.samples:
+            assert set(sample.labels) - {"le"} == documented[name], name
+    assert named == set(documented)
 
 
 def test_two_servers_of_one_process_do_not_share_their_figures(metrics: Metrics) -> None:

@@ -368,6 +368,19 @@ async def test_no_word_of_what_a_run_is_about_is_in_its_spans(tmp_path: Path, mo
     assert "canary" not in spans.text()
 
 
+async def test_every_attribute_is_in_the_guide_for_operators(open_world: Any) -> None:
+    spans, bench = Spans(), Bench()
+    broken = bench.broken(refusal(), retries=0)
+    usage = Usage(input_tokens=1, output_tokens=1, nanousd=1)
+    models = FakeModels(plan(ask("a", "broken"), ask("b", "flaky", n=1)), work="cannot", usage=usage)
+    spans.of_log(await log_of(open_world(models, [broken, bench.flaky(1)])))
+
+    guide = (Path(__file__).parents[2] / "docs" / "how-to" / "observe.md").read_text(encoding="utf-8")
+    told = {name for span in spans.all for name in span.attributes}
+    assert len(told) > 20
+    assert [name for name in sorted(told) if f"`{name}`" not in guide] == []
+
+
 def test_the_trace_of_a_run_is_known_from_its_id() -> None:
     """SHA-256 of the run's id: the first 16 bytes name the trace, the next 8 the outermost span."""
     context = outermost("run_1")
