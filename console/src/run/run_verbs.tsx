@@ -79,8 +79,8 @@ export function RunVerbs({ store, runId, status }: RunVerbsProps) {
           perform={(confirmed) => retryRun(runId, { confirmed })}
         >
           <p>
-            They go into an order of their own. Every finished result and every event is kept; a run
-            that is over goes on and comes to another answer.
+            What failed is done again in an order of its own. Every finished result and every event
+            is kept; a run that is over goes on and comes to another answer.
           </p>
         </VerbDialog>
       )}

@@ -230,14 +230,12 @@ export class RunStore {
   }
 }
 
-/** Live text with a piece put at its offset; "" at 0 begins anew, a piece that came before does no harm. */
+/** Live text with a piece put at its offset; what stood from there on goes. */
 export function placed(
   text: string,
   { offset, text: piece }: Pick<Delta, "offset" | "text">,
 ): string {
-  if (offset === 0 && piece === "") return "";
-  const before = text.slice(0, offset).padEnd(offset, " ");
-  return before + piece + text.slice(offset + piece.length);
+  return text.slice(0, offset).padEnd(offset, " ") + piece;
 }
 
 export function isOver(status: string): boolean {

@@ -99,14 +99,15 @@ Deno.test("what comes between two frames is drawn as one batch, fifteen times a 
   equal(store.model.seq, 60);
 });
 
-Deno.test("live text is put at its offset, however often it is sent", () => {
+Deno.test("live text is put at its offset, and what stood from there on goes", () => {
   let text = "";
-  for (const [offset, piece] of [[0, "The "], [4, "answer"], [4, "answer"], [0, "The "]] as const) {
+  for (const [offset, piece] of [[0, "The "], [4, "answer"], [4, "answer"]] as const) {
     text = placed(text, { offset, text: piece });
   }
   equal(text, "The answer");
-  equal(placed(text, { offset: 0, text: "" }), "");
-  equal(placed("", { offset: 3, text: "late" }), "   late");
+  equal(placed(text, { offset: 0, text: "" }), "", "begun anew");
+  equal(placed(text, { offset: 0, text: "An" }), "An", "shown anew from its beginning");
+  equal(placed("", { offset: 3, text: "late" }), "   late", "joined in the middle");
 });
 
 Deno.test("the draft shown is the newest one", async () => {

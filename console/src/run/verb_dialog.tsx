@@ -6,6 +6,8 @@ import type { Json, RunDocument } from "../documents.ts";
 import { asProblem, Problem } from "../problem.ts";
 import { Button, useAction } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
+import type { Args } from "./entry.ts";
+import { labelOf } from "./lane.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 
 interface VerbDialogProps {
@@ -80,8 +82,10 @@ function Doubt({ problem }: { problem: Problem }) {
   );
 }
 
-function callOf(done: Json): string {
+/** A call that was made, in words: with its arguments and its event, or the subtask that it is of. */
+export function callOf(done: Json): string {
   if (typeof done !== "object" || done === null || Array.isArray(done)) return String(done);
-  const seq = typeof done.seq === "number" ? ` (event ${done.seq})` : "";
-  return `${String(done.tool ?? "a call")}${seq}`;
+  const call = labelOf(String(done.tool ?? "a call"), done.args as Args | undefined);
+  if (typeof done.seq === "number") return `${call} (event ${done.seq})`;
+  return typeof done.subtask === "string" ? `${call} (${done.subtask})` : call;
 }
