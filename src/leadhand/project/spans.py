@@ -106,7 +106,7 @@ class _RunSpans:
         self._tracer = tracer
         self._run_id = state.run_id
         self._attempts: dict[str, _OpenAttempt] = {}
-        self._parked: dict[str, Span] = {}
+        self._parked: dict[str, tuple[str, Span]] = {}
         self._late: dict[tuple[str, str], Span] = {}
         began = state.created_at if first.seq == 2 else first.at  # the run was made here, and is driven from its start
         flow = state.definition.flow
@@ -175,7 +175,8 @@ class _RunSpans:
     def _open(self, state: RunState, attempt: str, at: datetime, more: Mapping[str, AttributeValue]) -> Span:
         agent = _agent(state, assignment_of(attempt))
         issued = state.assignments[assignment_of(attempt)]
-        asked = self._parked.get(issued.assignment.parent or "")
+        parent = issued.assignment.parent or ""
+        parked, asked = self._parked.get(assignment_of(parent), ("", self._span))
         attributes: dict[str, AttributeValue] = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": agent,
@@ -185,11 +186,9 @@ class _RunSpans:
         }
         if issued.attempt is not None and issued.attempt.attempt == attempt and issued.attempt.continues:
             attributes["leadhand.continues"] = issued.attempt.continues
-        span = self._start(f"invoke_agent {agent}", asked or self._span, at, attributes)
+        span = self._start(f"invoke_agent {agent}", asked if parked == parent else self._span, at, attributes)
         self._attempts[attempt] = _OpenAttempt(span)
-        self._parked = {
-            parked: span for parked, span in self._parked.items() if assignment_of(parked) != assignment_of(attempt)
-        }
+        self._parked.pop(assignment_of(attempt), None)
         return span
 
     def _settle(self, attempt: str, at: datetime, outcome: str, failure: Failure | None) -> Span | None:
@@ -212,7 +211,7 @@ class _RunSpans:
     def _park(self, attempt: str, at: datetime) -> None:
         span = self._settle(attempt, at, "parked", None)
         if span is not None:
-            self._parked[attempt] = span  # the children it waits for come under it
+            self._parked[assignment_of(attempt)] = (attempt, span)  # the children it waits for come under it
 
     def _withdraw(self, state: RunState, subtask: str, at: datetime) -> None:
         keys = {subtask, *descendants(state, subtask)}

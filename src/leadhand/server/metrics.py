@@ -23,6 +23,7 @@ OTHER = "other"
 UNMATCHED = "unmatched"
 """The route of a request that none fits."""
 
+_ABOUT_QUESTIONS = (ev.ApprovalRequested, ev.ApprovalAnswered, ev.ApprovalExpired, ev.EffectAnswered, ev.RunFinished)
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _CALLS_S = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 _REQUESTS_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
@@ -136,6 +137,8 @@ class Metrics:
                 self._started.labels(state.definition.flow).inc()
         for entry in entries:
             self._count(state, entry.event)
+        if any(isinstance(entry.event, _ABOUT_QUESTIONS) for entry in entries):
+            self._note_questions(state)
 
     def let_go(self, state: RunState) -> None:
         """This process drives the run no more."""
@@ -145,7 +148,6 @@ class Metrics:
         match event:
             case ev.RunFinished():
                 self._finished.labels(state.definition.flow, str(event.status)).inc()
-                self._note_questions(state)
             case ev.AttemptSettled(final=True) if assignment_of(event.attempt) in state.subtasks:
                 self._subtasks.labels("completed" if event.ok else "failed").inc()
             case ev.SubtaskBlocked():
@@ -158,8 +160,6 @@ class Metrics:
                 tool = event.tool if any(event.tool == known.name for known in state.definition.tools) else OTHER
                 self._tool_calls.labels(tool, _outcome(event.failure)).inc()
                 self._tool_seconds.labels(tool).observe(event.duration_ms / 1_000)
-            case ev.ApprovalRequested() | ev.ApprovalAnswered() | ev.ApprovalExpired() | ev.EffectAnswered():
-                self._note_questions(state)
             case _:
                 pass
 
