@@ -68,13 +68,25 @@ export function moment(iso: string): string {
   });
 }
 
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
 /** Text in which nothing hides: what does not print, or turns the direction of writing, is spelled out. */
 export function exact(text: string): string {
   return text.replace(
-    /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu,
+    UNPRINTABLE,
     (letter) =>
       letter === "\n" || letter === "\t"
         ? letter
         : `\\u{${letter.codePointAt(0)!.toString(16).padStart(4, "0")}}`,
   );
+}
+
+/** JSON, indented, in which nothing hides and which reads back as the same value. */
+export function exactJson(value: unknown): string {
+  const written = JSON.stringify(value, null, 2) ?? "null";
+  return written.replace(UNPRINTABLE, (letter) =>
+    letter === "\n" ? letter : Array.from(
+      { length: letter.length },
+      (_, at) => `\\u${letter.charCodeAt(at).toString(16).padStart(4, "0")}`,
+    ).join(""));
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Json, JsonObject } from "../documents.ts";
+import { exactJson } from "../formats.ts";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/field.tsx";
 
@@ -26,7 +27,7 @@ export function objectFrom(written: string): { readonly value: JsonObject } | { 
 
 /** All arguments as JSON, to be changed; what was typed stays when the service refuses it. */
 export function Editing({ args, busy, onSend, onBack }: Asking<JsonObject> & { args: JsonObject }) {
-  const [written, setWritten] = useState(() => JSON.stringify(args, null, 2));
+  const [written, setWritten] = useState(() => exactJson(args));
   const [wrong, setWrong] = useState<string | null>(null);
   const field = useFocused<HTMLTextAreaElement>();
   return (

@@ -1,7 +1,7 @@
 // The arguments of a call, whole: each with its value exactly as it would be sent, and where it came from.
 
-import type { JsonObject } from "../documents.ts";
-import { exact } from "../formats.ts";
+import type { Json, JsonObject } from "../documents.ts";
+import { exact, exactJson } from "../formats.ts";
 
 export interface ArgumentsProps {
   readonly args: JsonObject;
@@ -21,11 +21,19 @@ export function Arguments({ args, origins }: ArgumentsProps) {
           </dt>
           <dd>
             <pre tabIndex={0} role="region" aria-label={`${name}, as it would be sent`}>
-              {typeof value === "string" ? exact(value) : exact(JSON.stringify(value, null, 2))}
+              {shown(value)}
             </pre>
           </dd>
         </div>
       ))}
     </dl>
   );
+}
+
+/** Text as it reads, anything else as JSON; text that could be taken for something else stands in quotes. */
+function shown(value: Json): string {
+  if (typeof value !== "string") return exactJson(value);
+  return /^$|^\s|\s$|^["[{]|^(-?[\d.]+|true|false|null)$/.test(value)
+    ? exactJson(value)
+    : exact(value);
 }

@@ -1,8 +1,156 @@
-// System. (Being written.)
+// System: what this service runs on, whether it is well, and how to mend what is not.
 
+import type { ComponentChildren } from "preact";
+import { getSystem } from "../api.ts";
+import type { Check, SystemDocument } from "../documents.ts";
+import { bytes, count } from "../formats.ts";
+import { useLoaded } from "../ui/loading.ts";
+import { ProblemNote } from "../ui/problem_note.tsx";
+import { StatusMark } from "../ui/status.tsx";
+import { Age } from "../ui/time.tsx";
 import { useTitle } from "../ui/title.ts";
+
+const EVERY_MS = 5000;
 
 export function SystemScreen() {
   useTitle("System");
-  return <h1>System</h1>;
+  const { value, problem } = useLoaded((giving) => getSystem(giving), {
+    key: "system",
+    everyMs: EVERY_MS,
+  });
+  return (
+    <div class="system">
+      <h1>System</h1>
+      <ProblemNote problem={problem?.code === "unreachable" ? null : problem} />
+      {value === null ? !problem && <p class="waiting" role="status">Asking how things are…</p> : (
+        <>
+          <Checks checks={value.checks} />
+          <div class="system-two">
+            <Service system={value} />
+            <Database system={value} />
+          </div>
+          <Hosts system={value} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Checks({ checks }: { checks: readonly Check[] }) {
+  const bad = checks.filter((check) => !check.ok).length;
+  return (
+    <section class="panel system-part" aria-labelledby="checks-title">
+      <h2 id="checks-title">
+        {bad === 0 ? "All is well" : count(bad, "thing needs", "things need") + " a look"}
+      </h2>
+      <ul class="checks">
+        {[...checks].sort((one, other) => Number(one.ok) - Number(other.ok)).map((check) => (
+          <li key={check.name}>
+            <span class={`status ${check.ok ? "tone-good" : "tone-asks"}`}>
+              <span aria-hidden="true" class="glyph">{check.ok ? "✓" : "▲"}</span>
+              <span class="unseen">{check.ok ? "well: " : "needs a look: "}</span>
+              {check.name}
+            </span>
+            <div>
+              <p>{check.what}</p>
+              {!check.ok && check.how && <p class="muted">{check.how}</p>}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Service({ system }: { system: SystemDocument }) {
+  return (
+    <section class="panel system-part" aria-labelledby="service-title">
+      <h2 id="service-title">Service</h2>
+      <dl class="facts">
+        <Fact name="Leadhand">{system.version}</Fact>
+        <Fact name="Python">{system.python}</Fact>
+        <Fact name="Machine">{system.platform}</Fact>
+        <Fact name="Started">
+          <Age at={system.started_at} word="ago" />
+        </Fact>
+        <Fact name="Model">
+          <code>{system.model.name}</code> <span class="muted">{system.model.why}</span>
+        </Fact>
+        <Fact name="Carries out">{count(system.driving, "run")}</Fact>
+        <Fact name="Watched by">{count(system.streams, "open stream")}</Fact>
+        <Fact name="API">
+          <a href="/docs">/docs</a>, <a href="/metrics">/metrics</a>
+        </Fact>
+      </dl>
+    </section>
+  );
+}
+
+function Database({ system }: { system: SystemDocument }) {
+  const { database } = system;
+  return (
+    <section class="panel system-part" aria-labelledby="database-title">
+      <h2 id="database-title">Database</h2>
+      <dl class="facts">
+        <Fact name="Where">
+          <code>{database.name}</code>
+        </Fact>
+        <Fact name="Kind">{database.kind === "sqlite" ? "SQLite" : "PostgreSQL"}</Fact>
+        <Fact name="Schema">version {database.schema}</Fact>
+        {database.bytes !== null && <Fact name="Size">{bytes(database.bytes)}</Fact>}
+        <Fact name="Runs">
+          <ul class="system-runs">
+            {Object.entries(database.runs).map(([status, number]) => (
+              <li key={status}>
+                <a href={`/runs?status=${status}`}>
+                  <StatusMark status={status} /> {number.toLocaleString("en")}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </Fact>
+      </dl>
+    </section>
+  );
+}
+
+function Hosts({ system }: { system: SystemDocument }) {
+  return (
+    <section class="panel system-part" aria-labelledby="hosts-title">
+      <h2 id="hosts-title">Hosts</h2>
+      {system.hosts.length === 0 ? <p class="muted">No process carries out a run.</p> : (
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Host</th>
+              <th scope="col">Carries out</th>
+            </tr>
+          </thead>
+          <tbody>
+            {system.hosts.map(({ host, here, runs }) => (
+              <tr key={host}>
+                <td>
+                  <code>{host}</code> {here && <span class="muted">this service</span>}
+                </td>
+                <td class="host-runs">
+                  {runs.length === 0
+                    ? <span class="muted">nothing</span>
+                    : runs.map((run) => <a key={run} href={`/runs/${run}`}>{run}</a>)}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
 }

@@ -1,8 +1,110 @@
-// Tools. (Being written.)
+// Tools: what runs can use, what each takes and does, its last error, and a way to try it.
 
+import { getAgents, getTools } from "../api.ts";
+import { useKeys } from "../keys.ts";
+import { Markdown } from "../markdown.tsx";
+import { EffectMark } from "../ui/status.tsx";
+import { useLoaded } from "../ui/loading.ts";
+import { ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
+import type { Tool } from "../documents.ts";
+import { ToolView } from "./tool_view.tsx";
 
 export function ToolsScreen({ name }: { name: string | null }) {
-  useTitle("Tools");
-  return <h1>{name ?? "Tools"}</h1>;
+  useTitle(name ?? "Tools");
+  const { value, problem, reload } = useLoaded((giving) => getTools(giving), { key: "tools" });
+  useToolKeys();
+  const tools = value?.tools ?? [];
+  const chosen = tools.find((tool) => tool.name === name);
+  return (
+    <div class="tools">
+      <h1>{name === null ? "Tools" : <a href="/tools" class="up">Tools</a>}</h1>
+      <ProblemNote problem={problem} />
+      {value === null && !problem && <p class="waiting" role="status">Loading the tools…</p>}
+      {value !== null && (
+        <div class={name === null ? "tools-all" : "tools-two"}>
+          <ToolList tools={tools} chosen={name} />
+          {name !== null && (chosen
+            ? <ToolView key={chosen.name} tool={chosen} onCalled={reload} />
+            : (
+              <section class="empty">
+                <h2>
+                  There is no tool called <code>{name}</code>
+                </h2>
+                <p class="muted">
+                  It may have had another name, or this server was started without it.
+                </p>
+              </section>
+            ))}
+        </div>
+      )}
+      {name === null && value !== null && <Roles />}
+    </div>
+  );
+}
+
+function ToolList({ tools, chosen }: { tools: readonly Tool[]; chosen: string | null }) {
+  return (
+    <nav aria-label="All tools" class="tool-list">
+      <ul>
+        {tools.map((tool) => (
+          <li key={tool.name}>
+            <a
+              href={`/tools/${encodeURIComponent(tool.name)}`}
+              aria-current={tool.name === chosen ? "page" : undefined}
+            >
+              <code>{tool.name}</code>
+              <EffectMark effect={tool.effect} explained={false} />
+              {tool.last_error && (
+                <span class="small tone-bad">
+                  <span aria-hidden="true">▲</span> failed last
+                </span>
+              )}
+              <span class="about small muted">{tool.description.split("\n")[0]}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+/** Who does the thinking: the model and the standing instructions of each role. */
+function Roles() {
+  const { value, problem } = useLoaded((giving) => getAgents(giving), { key: "agents" });
+  return (
+    <section class="roles" aria-labelledby="roles-title">
+      <h2 id="roles-title">Roles</h2>
+      <ProblemNote problem={problem} />
+      {value?.agents.map((agent) => (
+        <details key={agent.name} class="panel">
+          <summary>
+            <strong>{agent.name}</strong>
+            <span>{agent.role}</span>
+            <code class="muted">{agent.model}</code>
+          </summary>
+          <Markdown text={agent.instructions} />
+        </details>
+      ))}
+    </section>
+  );
+}
+
+function useToolKeys(): void {
+  function walk(by: 1 | -1): void {
+    const all = [...document.querySelectorAll<HTMLElement>(".tool-list a")];
+    const at = all.findIndex((link) => link === document.activeElement);
+    const from = at < 0 ? all.findIndex((link) => link.hasAttribute("aria-current")) : at;
+    all[Math.max(0, Math.min(all.length - 1, from + by))]?.focus();
+  }
+  useKeys("Tools", {
+    j: { does: "Next tool", act: () => walk(1) },
+    k: { does: "Previous tool", act: () => walk(-1) },
+    Escape: {
+      does: "Leave the field or the row",
+      act: () => {
+        if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+      },
+    },
+  });
 }

@@ -1,6 +1,6 @@
 // JSON for people: indented, selectable, nothing hidden in it, and a button that copies it.
 
-import { exact } from "../formats.ts";
+import { exactJson } from "../formats.ts";
 import { Copy } from "./copy.tsx";
 
 export interface JsonViewProps {
@@ -11,11 +11,11 @@ export interface JsonViewProps {
 }
 
 export function JsonView({ value, label, copy = true }: JsonViewProps) {
-  const written = JSON.stringify(value, null, 2) ?? "null";
+  const written = exactJson(value);
   return (
     <div class="json">
       {/* A scrolling region has to be reachable by key. */}
-      <pre tabIndex={0} role="region" aria-label={label}>{exact(written)}</pre>
+      <pre tabIndex={0} role="region" aria-label={label}>{written}</pre>
       {copy && <Copy text={written} what={label} />}
     </div>
   );

@@ -1,0 +1,220 @@
+// Tries a tool by hand: a form made from its schema, and what came back.
+
+import { useState } from "preact/hooks";
+import { callTool, type WorkResult } from "../api.ts";
+import type { Tool } from "../documents.ts";
+import { safeHref } from "../markdown/inlines.ts";
+import { Button, useAction } from "../ui/button.tsx";
+import { Confirm } from "../ui/dialog.tsx";
+import { Field } from "../ui/field.tsx";
+import { JsonView } from "../ui/json_view.tsx";
+import { ProblemNote } from "../ui/problem_note.tsx";
+import { argumentsFrom, type Parameter, type Typed } from "./schema.ts";
+
+export interface TryToolProps {
+  readonly tool: Tool;
+  readonly parameters: readonly Parameter[];
+  /** Called after each call, whatever came of it. */
+  readonly onCalled: () => void;
+}
+
+export function TryTool({ tool, parameters, onCalled }: TryToolProps) {
+  const [typed, setTyped] = useState<Typed>({});
+  const [offline, setOffline] = useState(false);
+  const [wrong, setWrong] = useState<Typed>({});
+  const [asking, setAsking] = useState(false);
+  const [result, setResult] = useState<WorkResult | null>(null);
+  async function call(confirmed: boolean): Promise<void> {
+    setResult(null);
+    const { args } = argumentsFrom(parameters, typed);
+    setResult(
+      await callTool(tool.name, {
+        args,
+        ...(offline && { offline: true }),
+        ...(confirmed && { confirmed: true }),
+      }),
+    );
+    onCalled();
+  }
+  const calling = useAction(() => call(false));
+  const told = (name: string) =>
+    wrong[name] ??
+      calling.problem?.errors.find((each) => each.where === `body.args.${name}`)?.what ?? null;
+  return (
+    <section class="tool-part" aria-labelledby="try-title">
+      <h3 id="try-title">Try it</h3>
+      <form
+        class="try panel"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          const read = argumentsFrom(parameters, typed);
+          setWrong(read.wrong);
+          if (Object.keys(read.wrong).length > 0) return;
+          if (tool.effect === "once") setAsking(true);
+          else calling.run();
+        }}
+      >
+        {parameters.map((parameter) => (
+          <ParameterField
+            key={parameter.name}
+            parameter={parameter}
+            written={typed[parameter.name] ?? ""}
+            wrong={told(parameter.name)}
+            onInput={(value) => setTyped((held) => ({ ...held, [parameter.name]: value }))}
+          />
+        ))}
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={offline}
+            onChange={(event) => setOffline(event.currentTarget.checked)}
+          />
+          <span>
+            Offline{" "}
+            <span class="muted small">
+              the built-in tools then give sample data, labelled as such
+            </span>
+          </span>
+        </label>
+        <ProblemNote problem={calling.problem} />
+        <div class="buttons">
+          <Button type="submit" kind="primary" busy={calling.busy}>
+            {tool.effect === "once" ? "Call it…" : "Call it"}
+          </Button>
+          <span class="muted small">No run is started, and no model is asked.</span>
+        </div>
+      </form>
+      <div aria-live="polite">{result && <Result result={result} />}</div>
+      {asking && (
+        <Confirm
+          title={`Call ${tool.name} now?`}
+          action="Call it"
+          onConfirm={() => call(true)}
+          onClose={() => setAsking(false)}
+        >
+          <p>
+            It does something that cannot be taken back. What you typed is kept, whatever comes of
+            it; the call belongs to no run, so no run's log will tell of it.
+          </p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+interface ParameterFieldProps {
+  readonly parameter: Parameter;
+  readonly written: string;
+  readonly wrong: string | null;
+  readonly onInput: (value: string) => void;
+}
+
+function ParameterField({ parameter, written, wrong, onInput }: ParameterFieldProps) {
+  const { name, required, control, preset } = parameter;
+  const label = (
+    <>
+      <code>{name}</code> {required ? "" : <span class="muted">optional</span>}
+    </>
+  );
+  const shown = preset === undefined || preset === null ? "" : JSON.stringify(preset);
+  const none = shown ? `default: ${shown}` : "left out";
+  const hint = control === "json" ? `JSON: ${parameter.type}` : undefined;
+  return (
+    <Field label={label} hint={hint} wrong={wrong}>
+      {(described) => {
+        switch (control) {
+          case "choice":
+          case "truth": {
+            const choices = control === "truth" ? [true, false] : parameter.choices;
+            return (
+              <select
+                {...described}
+                value={written}
+                onChange={(event) => onInput(event.currentTarget.value)}
+              >
+                <option value="">{required ? "choose…" : none}</option>
+                {choices.map((choice) => {
+                  const value = JSON.stringify(choice);
+                  const words = choice === true ? "yes" : choice === false ? "no" : String(choice);
+                  return <option key={value} value={value}>{words}</option>;
+                })}
+              </select>
+            );
+          }
+          case "number":
+            return (
+              <input
+                {...described}
+                type="number"
+                step={parameter.whole ? 1 : "any"}
+                min={parameter.minimum}
+                max={parameter.maximum}
+                value={written}
+                placeholder={required ? "" : none}
+                onInput={(event) => onInput(event.currentTarget.value)}
+              />
+            );
+          default:
+            return (
+              <textarea
+                {...described}
+                class={control === "json" ? "code" : "line"}
+                rows={control === "json" ? 2 : 1}
+                spellcheck={false}
+                value={written}
+                placeholder={required ? "" : none}
+                onInput={(event) => onInput(event.currentTarget.value)}
+              />
+            );
+        }
+      }}
+    </Field>
+  );
+}
+
+function Result({ result }: { result: WorkResult }) {
+  if (!result.ok) {
+    return (
+      <div class="problem">
+        <p>
+          <span aria-hidden="true" class="problem-mark">▲</span> {result.error.message}
+        </p>
+        <p class="problem-how">
+          {result.error.type} ({result.error.class}){result.error.next_action &&
+            `: ${result.error.next_action}`}
+        </p>
+      </div>
+    );
+  }
+  const { summary, raw, sources = [] } = result.data;
+  return (
+    <div class="try-result">
+      <p>
+        <span class="tone-good">
+          <span aria-hidden="true">✓</span> It answered.
+        </span>{" "}
+        {summary}
+      </p>
+      {raw !== undefined && raw !== null && <JsonView value={raw} label="What it returned" />}
+      {sources.length > 0 && (
+        <ul class="small">
+          {sources.map((source) => {
+            const href = safeHref(source.url);
+            return (
+              <li key={source.url + source.title}>
+                {href
+                  ? (
+                    <a href={href} target="_blank" rel="noopener noreferrer nofollow">
+                      {source.title || href}
+                    </a>
+                  )
+                  : source.title}
+              </li>
+            );
+          })}
+        </ul>
+      )}
+    </div>
+  );
+}
