@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from leadhand.cli.console import clean, cut, sentence, shortened
 from leadhand.cli.exit_codes import exit_code
 from leadhand.cli.options import Place
-from leadhand.cli.words import age, duration, label, money, spent
 from leadhand.domain.run import RunStatus
+from leadhand.project.words import age, clean, cut, duration, label, money, sentence, shortened, spent
 
 S = RunStatus
 

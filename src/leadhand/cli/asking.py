@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leadhand.cli.cards import asker, card, question
-from leadhand.cli.console import clean, complain, say, width
+from leadhand.cli.console import complain, say, width
 from leadhand.domain.errors import UsageError
 from leadhand.domain.value import Json
 from leadhand.project import answering
 from leadhand.project.answering import OpenApproval
 from leadhand.project.runtime import Runtime
+from leadhand.project.words import clean
 from leadhand.runs import user
 
 MAY_IT = "yes, no, edit, always, or later?"

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from leadhand.cli.console import shortened
-from leadhand.cli.words import age, child_label, duration, money
 from leadhand.domain.approval import Approval
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.listing import is_subtask
@@ -17,6 +15,7 @@ from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 from leadhand.project.answering import OpenApproval
 from leadhand.project.runtime import Runtime
+from leadhand.project.words import age, child_label, duration, money, shortened
 
 LONGEST_VALUE = 4_000
 """Characters of one argument that are shown; ``approvals list --json`` has all of them."""

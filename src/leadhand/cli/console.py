@@ -7,7 +7,6 @@ import io
 import json
 import logging
 import os
-import re
 import sys
 import threading
 import traceback
@@ -16,16 +15,7 @@ from types import TracebackType
 from typing import Any, TextIO, cast
 
 from leadhand.domain.errors import LeadhandError
-
-_CONTROL = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor movements
-    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"  # titles, links, device strings
-    r"|\x1b[ -/]*[0-~]"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
-)
-"""Escape sequences, and control characters but tab and line feed: an answer must not steer the terminal it is on."""
-LONGEST_LINE = 300
-"""Characters of a line of progress: what tools and models say may be longer than anybody reads."""
+from leadhand.project.words import LONGEST_LINE, clean, one_line, sentence, shortened
 
 
 class _Streams:
@@ -236,34 +226,6 @@ def complain(what: str, how: str) -> None:
     say(f"leadhand: {one_line(what)}")
     if how:
         say(f"  {sentence(how)}")
-
-
-def clean(text: str) -> str:
-    """Text without control characters and escape sequences."""
-    return _CONTROL.sub("", text)
-
-
-def one_line(text: str) -> str:
-    """Text on one line."""
-    return " ".join(clean(text).split())
-
-
-def sentence(text: str) -> str:
-    """Text on one line, with a capital unless it begins with a command."""
-    line = one_line(text)
-    return line if line.startswith("leadhand ") else line[:1].upper() + line[1:]
-
-
-def cut(text: str, most: int = LONGEST_LINE) -> str:
-    """Text in a line of its own, columns kept, and of at most so many characters."""
-    line = " ".join(clean(text[: 4 * most]).splitlines())
-    return line if len(line) <= most and len(text) <= 4 * most else line[: most - 1].rstrip() + "…"
-
-
-def shortened(text: str, width: int) -> str:
-    """Text on one line and of at most ``width`` characters."""
-    line = one_line(text)
-    return line if len(line) <= width else line[: max(1, width - 1)].rstrip() + "…"
 
 
 def out_is_terminal() -> bool:

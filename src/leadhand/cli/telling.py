@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from leadhand.cli.console import clean, one_line, out_is_terminal, say, shortened
+from leadhand.cli.console import out_is_terminal, say
 from leadhand.cli.options import Place
-from leadhand.cli.words import count, duration, label, money, spent
 from leadhand.domain.advice import next_action
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.errors import Failure
@@ -19,6 +18,7 @@ from leadhand.domain.state import RunState
 from leadhand.project.answering import approval_id
 from leadhand.project.runtime import Runtime
 from leadhand.project.settings import tilde
+from leadhand.project.words import clean, count, duration, label, money, one_line, shortened, spent
 
 LONGEST_WHY = 1_000
 """Characters that are told of a reason."""

@@ -10,8 +10,8 @@ from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import definition_of
 from leadhand.cli.options import HERE, Place, open_reader
 from leadhand.cli.telling import tools_of
-from leadhand.cli.words import count
 from leadhand.project.answering import OpenApproval, open_approvals
+from leadhand.project.words import count
 
 
 async def approvals_list(*, json: bool = False, place: Place = HERE) -> int:

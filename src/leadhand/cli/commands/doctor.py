@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from leadhand import __version__
-from leadhand.cli.console import err_is_terminal, one_line, say, sentence, write_json, write_line
+from leadhand.cli.console import err_is_terminal, say, write_json, write_line
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import how_to_go_on
 from leadhand.cli.options import HERE, Place
@@ -13,6 +13,7 @@ from leadhand.domain.listing import RunListing
 from leadhand.ports import ContextStore
 from leadhand.project.checks import Finding, examine
 from leadhand.project.settings import settings
+from leadhand.project.words import one_line, sentence
 
 MARKS = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
 

@@ -6,7 +6,7 @@ import json
 
 from leadhand.api import Leadhand
 from leadhand.cli.asking import agreed
-from leadhand.cli.console import may_ask, one_line, say
+from leadhand.cli.console import may_ask, say
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import find_run
 from leadhand.cli.options import ANSWER, HERE, Output, Place, open_reader
@@ -16,6 +16,7 @@ from leadhand.domain.errors import UsageError
 from leadhand.engine.forking import Done
 from leadhand.project import control
 from leadhand.project.runtime import needed_tools
+from leadhand.project.words import one_line
 from leadhand.runs import Run
 
 

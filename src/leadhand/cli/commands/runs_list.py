@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from leadhand.cli.console import err_is_terminal, out_is_terminal, say, shortened, width, write_json, write_line
+from leadhand.cli.console import err_is_terminal, out_is_terminal, say, width, write_json, write_line
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import mention_orphans
 from leadhand.cli.options import HERE, Place, open_reader
 from leadhand.cli.telling import status_words
-from leadhand.cli.words import age
 from leadhand.domain.document import iso
 from leadhand.domain.errors import UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
+from leadhand.project.words import age, shortened
 
 HEADINGS = ("RUN", "STATUS", "AGE", "DONE", "REQUEST")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from leadhand.cli.console import LONGEST_LINE, clean, one_line, shortened, write, write_json
+from leadhand.cli.console import write, write_json
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import find_run
 from leadhand.cli.options import HERE, Place, open_reader
@@ -21,7 +21,6 @@ from leadhand.cli.telling import (
     status_words,
     tools_of,
 )
-from leadhand.cli.words import age, count, duration, label
 from leadhand.domain.document import event_line, work_order, work_state
 from leadhand.domain.errors import UsageError
 from leadhand.domain.lifecycle import SubtaskStatus
@@ -30,6 +29,7 @@ from leadhand.domain.review import Decision
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import OrderState, RunState, SubtaskState
 from leadhand.project.runtime import Runtime
+from leadhand.project.words import LONGEST_LINE, age, clean, count, duration, label, one_line, shortened
 from leadhand.runs import Run
 
 GLYPHS = {

@@ -6,7 +6,7 @@ import json as jsonlib
 from collections.abc import Sequence
 from typing import Any
 
-from leadhand.cli.console import clean, complain, say, write, write_json
+from leadhand.cli.console import complain, say, write, write_json
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.options import HERE, Place, open_lead
 from leadhand.cli.own_tools import all_tools
@@ -15,6 +15,7 @@ from leadhand.domain.tool import ToolReturn, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.engine.gate import argument_faults, schema_faults
 from leadhand.project.trying import try_tool
+from leadhand.project.words import clean
 from leadhand.tools.toolbox import Toolbox
 
 BY_HAND = "leadhand tools call"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from leadhand.cli.console import out_is_terminal, shortened, width, write_json, write_line
+from leadhand.cli.console import out_is_terminal, width, write_json, write_line
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.own_tools import all_tools
+from leadhand.project.words import shortened
 from leadhand.tools.toolbox import Toolbox
 
 

@@ -11,8 +11,8 @@ from leadhand.cli.console import width as columns
 from leadhand.cli.console import write_json, write_line
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.own_tools import all_tools
-from leadhand.cli.words import count, duration
 from leadhand.domain.tool import ToolSpec
+from leadhand.project.words import count, duration
 from leadhand.tools.toolbox import Toolbox
 
 WIDEST = 100
