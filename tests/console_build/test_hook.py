@@ -1,0 +1,244 @@
+"""The hook that builds the console: when it builds, when it does not, and what happens when it cannot.
+
+Hatchling and Deno are fakes here: what the hook asks of hatchling fits in a class of three lines, and what it asks of
+Deno is a program that leaves files in a folder.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+INTERFACE = "hatchling.builders.hooks.plugin.interface"
+BUNDLES = """#!/bin/sh
+for argument; do case $argument in --outdir=*) out=${argument#--outdir=} ;; esac; done
+mkdir -p "$out" && echo "bundled $*" > "$out/main.js" && echo style > "$out/style.css"
+echo "$PWD $*" >> "$CALLS"
+"""
+FAILS = """#!/bin/sh
+echo "no connection to the registry" >&2
+exit 1
+"""
+
+Hook = Any
+"""A hook as loaded at run time: no type is known of it."""
+
+
+class FakeInterface:
+    """What hatchling gives a hook: the project's folder, and an application that takes warnings."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = str(root)
+        self.warnings: list[str] = []
+        self.app = SimpleNamespace(display_warning=self.warnings.append)
+
+
+@pytest.fixture
+def hook_module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """``hatch_build.py``, loaded as hatchling loads it."""
+    interface = ModuleType(INTERFACE)
+    interface.BuildHookInterface = FakeInterface  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, INTERFACE, interface)
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A checkout with a console of a few files."""
+    root = tmp_path / "project"
+    sources = root / "console" / "src"
+    sources.mkdir(parents=True)
+    (root / "hatch_build.py").write_text("# the hook")
+    for name in ("index.html", "icon.svg", "deno.json", "deno.lock"):
+        (root / "console" / name).write_text(name)
+    (sources / "main.tsx").write_text("render()")
+    (sources / "main_test.ts").write_text("test()")
+    return root
+
+
+@pytest.fixture
+def deno(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], Path]:
+    """Puts a program called ``deno`` on PATH, or none; gives the file in which it notes its calls."""
+    folder, calls = tmp_path / "bin", tmp_path / "calls"
+    folder.mkdir()
+    calls.touch()
+    monkeypatch.setenv("CALLS", str(calls))
+    monkeypatch.delenv("LEADHAND_CONSOLE", raising=False)
+
+    def put(program: str | None) -> Path:
+        if program is None:
+            monkeypatch.setenv("PATH", str(folder))
+        else:
+            (folder / "deno").write_text(program)
+            (folder / "deno").chmod(0o755)
+            monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.defpath}")
+        return calls
+
+    return put
+
+
+def build(hook_module: ModuleType, project: Path, version: str = "standard") -> list[str]:
+    """One build; the warnings it gave."""
+    hook: Hook = hook_module.ConsoleHook(project)
+    hook.initialize(version, {})
+    return hook.warnings
+
+
+def built(project: Path) -> Path:
+    return project / "src" / "leadhand" / "_console"
+
+
+def test_a_build_bundles_the_console_into_the_package(
+    hook_module: ModuleType, project: Path, deno: Callable[[str | None], Path]
+) -> None:
+    calls = deno(BUNDLES)
+    assert build(hook_module, project) == []
+    assert {file.name for file in built(project).iterdir()} == {
+        "index.html",
+        "icon.svg",
+        "main.js",
+        "style.css",
+        ".stamp",
+    }
+    where, *arguments = calls.read_text().split()
+    assert where == str(project / "console")
+    assert arguments[0] == "bundle"
+    assert {"--frozen", "--minify", "--platform=browser", "src/main.tsx", "src/style.css"} <= set(arguments)
+
+
+def test_nothing_is_built_again_until_a_source_changes(
+    hook_module: ModuleType, project: Path, deno: Callable[[str | None], Path]
+) -> None:
+    calls = deno(BUNDLES)
+    hook: Hook = hook_module.ConsoleHook(project)
+    assert hook.dependencies() == [hook_module.DENO]
+    build(hook_module, project)
+    assert hook.dependencies() == []
+    build(hook_module, project)
+    assert len(calls.read_text().splitlines()) == 1
+
+    (project / "console" / "src" / "main_test.ts").write_text("another test")
+    assert hook.dependencies() == []
+
+    (project / "console" / "src" / "main.tsx").write_text("render(another)")
+    assert hook.dependencies() == [hook_module.DENO]
+    build(hook_module, project)
+    assert len(calls.read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("change", ["renamed", "lock", "removed"])
+def test_every_kind_of_change_is_seen(
+    hook_module: ModuleType, project: Path, deno: Callable[[str | None], Path], change: str
+) -> None:
+    deno(BUNDLES)
+    build(hook_module, project)
+    sources = project / "console" / "src"
+    match change:
+        case "renamed":
+            (sources / "main.tsx").rename(sources / "app.tsx")
+        case "lock":
+            (project / "console" / "deno.lock").write_text("other versions")
+        case _:
+            (built(project) / ".stamp").unlink()
+    assert hook_module.console_is_stale(project)
+
+
+def test_what_is_to_be_shipped_fails_without_its_console_and_says_why(
+    hook_module: ModuleType, project: Path, deno: Callable[[str | None], Path]
+) -> None:
+    deno(FAILS)
+    with pytest.raises(hook_module.ConsoleNotBuilt, match=r"(?s)no connection to the registry.*LEADHAND_CONSOLE=skip"):
+        build(hook_module, project)
+    assert not built(project).exists()
+
+
+def test_an_editable_install_goes_on_without_a_console_and_says_so(
+    hook_module: ModuleType, project: Path, deno: Callable[[str | None], Path]
+) -> None:
+    deno(FAILS)
+    [warning] = build(hook_module, project, "editable")
+    assert "absent" in warning
+    assert "no connection to the registry" in warning
+    assert not built(project).exists()
+
+
+def test_a_build_that_fails_leaves_the_console_that_was_there(
+    hook_module: ModuleType, project: Path, deno: Callable[[str | None], Path]
+) -> None:
+    deno(BUNDLES)
+    build(hook_module, project)
+    before = (built(project) / "main.js").read_text()
+    (project / "console" / "src" / "main.tsx").write_text("render(another)")
+    deno(FAILS)
+    [warning] = build(hook_module, project, "editable")
+    assert "stays" in warning
+    assert (built(project) / "main.js").read_text() == before
+    assert hook_module.console_is_stale(project)
+
+
+def test_a_machine_without_deno_is_told_what_is_missing(
+    hook_module: ModuleType, project: Path, deno: Callable[[str | None], Path]
+) -> None:
+    deno(None)
+    with pytest.raises(hook_module.ConsoleNotBuilt, match="no `deno` on PATH"):
+        build(hook_module, project)
+
+
+def test_where_pypi_has_no_deno_none_is_asked_for_and_one_on_path_does(
+    hook_module: ModuleType,
+    project: Path,
+    deno: Callable[[str | None], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    deno(BUNDLES)
+    monkeypatch.setattr(sysconfig, "get_config_var", {"SOABI": "cpython-311-x86_64-linux-musl"}.get)
+    hook: Hook = hook_module.ConsoleHook(project)
+    assert hook.dependencies() == []
+    build(hook_module, project)
+    assert (built(project) / "index.html").exists()
+
+
+def test_skip_builds_nothing_and_asks_for_nothing(
+    hook_module: ModuleType,
+    project: Path,
+    deno: Callable[[str | None], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls = deno(BUNDLES)
+    monkeypatch.setenv("LEADHAND_CONSOLE", "skip")
+    hook: Hook = hook_module.ConsoleHook(project)
+    assert hook.dependencies() == []
+    assert build(hook_module, project) == []
+    assert calls.read_text() == ""
+
+
+def test_an_sdist_has_no_sources_and_builds_nothing(
+    hook_module: ModuleType, tmp_path: Path, deno: Callable[[str | None], Path]
+) -> None:
+    calls = deno(BUNDLES)
+    hook: Hook = hook_module.ConsoleHook(tmp_path)
+    assert hook.dependencies() == []
+    assert build(hook_module, tmp_path) == []
+    assert calls.read_text() == ""
+
+
+@pytest.mark.skipif(not (ROOT / "console").is_dir(), reason="an sdist has no sources of the console")
+def test_all_that_the_page_loads_is_among_what_is_built(hook_module: ModuleType) -> None:
+    page = (ROOT / "console" / "index.html").read_text()
+    made = {Path(entry).with_suffix(".js" if entry.endswith("tsx") else ".css").name for entry in hook_module.ENTRIES}
+    for name in {*made, *hook_module.COPIED} - {"index.html"}:
+        assert f'"/{name}"' in page
