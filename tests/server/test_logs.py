@@ -2,75 +2,36 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
-import json
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import aiohttp
 import pytest
 import structlog
-import uvicorn
 from engine.fakes import FakeModels
 from engine.worlds import ask as subtask
 from engine.worlds import plan
-from fastapi import FastAPI, HTTPException, Request
+from logged import QUOTED, SECRET, Terminal, log_to
 
 from leadhand import ConfigurationError, Leadhand, ToolReturn, tool
 from leadhand.engine.redaction import Redactor
-from leadhand.server.logs import AccessLog, reset_logging, set_up_logging
+from leadhand.server.logs import reset_logging, set_up_logging
 
-SECRET = "canary-value-4711-hidden"
-QUOTED = 'canary "4711" hidden\\ in two\nlines'
 SHOWN = ("canary", "4711", "hidden")
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-class Log:
-    """What was logged, by whatever stands in the environment."""
-
-    def __init__(self, stream: io.StringIO) -> None:
-        self._stream = stream
-
-    @property
-    def text(self) -> str:
-        return self._stream.getvalue()
-
-    @property
-    def lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.text.splitlines()]
-
-    @property
-    def line(self) -> dict[str, Any]:
-        (line,) = self.lines
-        return line
-
-
-@pytest.fixture
-def log_to() -> Iterator[Callable[..., Log]]:
-    """Logs to a stream that is no terminal, unless it is one; everything is undone after the test."""
-
-    def log_to(stream: io.StringIO | None = None, **environment: str) -> Log:
-        stream = stream or io.StringIO()
-        set_up_logging(environment, stream, Redactor([SECRET, QUOTED]))
-        return Log(stream)
-
-    yield log_to
+@pytest.fixture(autouse=True)
+def undone() -> Iterator[None]:
+    yield
     reset_logging()
 
 
 # --- form ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_line_is_json_where_nobody_looks(log_to: Callable[..., Log]) -> None:
+def test_a_line_is_json_where_nobody_looks() -> None:
     log = log_to()
     logging.getLogger("leadhand.server").warning("%d runs wait", 3)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", log.line["timestamp"])
@@ -82,7 +43,7 @@ def test_a_line_is_json_where_nobody_looks(log_to: Callable[..., Log]) -> None:
     }
 
 
-def test_a_line_is_for_people_on_a_terminal(log_to: Callable[..., Log]) -> None:
+def test_a_line_is_for_people_on_a_terminal() -> None:
     log = log_to(Terminal(), NO_COLOR="1")
     logging.getLogger("leadhand.server").warning("3 runs wait")
     assert re.fullmatch(r"\S+Z \[warning\s*\] 3 runs wait\s+\[leadhand.server\]\n", log.text)
@@ -92,14 +53,14 @@ def test_a_line_is_for_people_on_a_terminal(log_to: Callable[..., Log]) -> None:
 
 
 @pytest.mark.parametrize(("stream", "form"), [(Terminal, "json"), (io.StringIO, "text")])
-def test_the_form_that_is_asked_for_wins(stream: type[io.StringIO], form: str, log_to: Callable[..., Log]) -> None:
+def test_the_form_that_is_asked_for_wins(stream: type[io.StringIO], form: str) -> None:
     log = log_to(stream(), LEADHAND_LOG_FORMAT=form.upper())
     logging.getLogger("leadhand").error("it happened")
     assert log.text.startswith("{") == (form == "json")
     assert "\x1b" not in log.text
 
 
-def test_the_level_says_what_is_worth_a_line(log_to: Callable[..., Log]) -> None:
+def test_the_level_says_what_is_worth_a_line() -> None:
     log = log_to()
     logging.getLogger("leadhand").debug("too much")
     logging.getLogger("leadhand").info("enough")
@@ -114,7 +75,7 @@ def test_the_level_says_what_is_worth_a_line(log_to: Callable[..., Log]) -> None
     assert log.text == ""
 
 
-def test_that_the_server_starts_and_ends_is_told_only_to_those_who_debug(log_to: Callable[..., Log]) -> None:
+def test_that_the_server_starts_and_ends_is_told_only_to_those_who_debug() -> None:
     log = log_to()
     logging.getLogger("uvicorn.error").info("Started")
     logging.getLogger("uvicorn.error").warning("ASGI")
@@ -135,7 +96,7 @@ def test_a_level_or_form_that_there_is_not_is_refused_with_those_there_are(envir
 
 
 @pytest.mark.parametrize("name", ["leadhand", "leadhand.tools", "uvicorn.error", "uvicorn", "somebody.else"])
-def test_every_logger_writes_here_once_whatever_handlers_it_had(name: str, log_to: Callable[..., Log]) -> None:
+def test_every_logger_writes_here_once_whatever_handlers_it_had(name: str) -> None:
     other = io.StringIO()
     handler = logging.StreamHandler(other)
     logger = logging.getLogger(name.partition(".")[0] if name != "uvicorn.error" else name)
@@ -150,7 +111,7 @@ def test_every_logger_writes_here_once_whatever_handlers_it_had(name: str, log_t
         logger.removeHandler(handler)
 
 
-def test_what_is_logged_with_structlog_is_a_line_like_any_other(log_to: Callable[..., Log]) -> None:
+def test_what_is_logged_with_structlog_is_a_line_like_any_other() -> None:
     log = log_to()
     with structlog.contextvars.bound_contextvars(request="r-1"):
         structlog.get_logger("leadhand.server").info("%s began", "it", run_id="run_1", at={"seq": 3})
@@ -179,7 +140,7 @@ def test_everything_is_as_it_was_after_the_log_is_given_up() -> None:
 
 @pytest.mark.parametrize("secret", [SECRET, QUOTED], ids=["plain", "quoted"])
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_no_secret_gets_into_a_line_by_any_way(secret: str, form: str, log_to: Callable[..., Log]) -> None:
+def test_no_secret_gets_into_a_line_by_any_way(secret: str, form: str) -> None:
     log = log_to(LEADHAND_LOG_FORMAT=form)
     logger, structured = logging.getLogger("leadhand.server"), structlog.get_logger("leadhand.server")
     logger.error("the key is %s", secret)
@@ -199,9 +160,7 @@ def test_no_secret_gets_into_a_line_by_any_way(secret: str, form: str, log_to: C
         assert part not in log.text
 
 
-async def test_a_run_whose_request_results_and_failures_hold_a_secret_logs_none_of_it(
-    tmp_path: Path, log_to: Callable[..., Log]
-) -> None:
+async def test_a_run_whose_request_results_and_failures_hold_a_secret_logs_none_of_it(tmp_path: Path) -> None:
     @tool(retries=0)
     async def leak(what: str) -> ToolReturn:
         """Tell a secret, or break with it."""
@@ -220,13 +179,13 @@ async def test_a_run_whose_request_results_and_failures_hold_a_secret_logs_none_
     assert SECRET not in log.text
 
 
-def test_a_field_that_is_called_like_a_secret_is_blotted_out(log_to: Callable[..., Log]) -> None:
+def test_a_field_that_is_called_like_a_secret_is_blotted_out() -> None:
     log = log_to()
     structlog.get_logger("x").info("sent", headers={"Authorization": "Basic abc", "accept": "json"})
     assert log.line["headers"] == {"Authorization": "[redacted]", "accept": "json"}
 
 
-def test_tracebacks_show_no_values_of_variables(log_to: Callable[..., Log]) -> None:
+def test_tracebacks_show_no_values_of_variables() -> None:
     for form in ("json", "text"):
         log = log_to(LEADHAND_LOG_FORMAT=form)
 
@@ -242,9 +201,7 @@ def test_tracebacks_show_no_values_of_variables(log_to: Callable[..., Log]) -> N
         assert "8472911" not in log.text
 
 
-def test_a_line_that_cannot_be_made_is_missed_and_its_words_are_not_told(
-    log_to: Callable[..., Log], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_line_that_cannot_be_made_is_missed_and_its_words_are_not_told(capsys: pytest.CaptureFixture[str]) -> None:
     log = log_to()
     (handler,) = [each for each in logging.getLogger().handlers if type(each).__module__ == "leadhand.server.logs"]
     handler.handle(logging.makeLogRecord({"name": "leadhand.server", "msg": "%d", "args": (SECRET,)}))
@@ -252,9 +209,7 @@ def test_a_line_that_cannot_be_made_is_missed_and_its_words_are_not_told(
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_stream_that_nobody_reads_any_more_harms_nobody(
-    log_to: Callable[..., Log], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stream_that_nobody_reads_any_more_harms_nobody(capsys: pytest.CaptureFixture[str]) -> None:
     stream = io.StringIO()
     log_to(stream)
     stream.close()
@@ -262,171 +217,8 @@ def test_a_stream_that_nobody_reads_any_more_harms_nobody(
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_terminal_is_not_told_what_to_do_by_a_line(log_to: Callable[..., Log]) -> None:
+def test_a_terminal_is_not_told_what_to_do_by_a_line() -> None:
     log = log_to(Terminal(), NO_COLOR="1")
     structlog.get_logger("x").info("\x1b[2Jgone\r", path="\x9b31m/x")
     assert "\\x1b[2Jgone\\x0d" in log.text
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", log.text)
-
-
-# --- requests --------------------------------------------------------------------------------------------------------
-
-
-def application() -> FastAPI:
-    app = FastAPI()
-
-    @app.get("/hello/{name}")
-    async def hello(name: str, request: Request) -> str:
-        request.state.principal = "ann"
-        return name
-
-    @app.get("/refuse")
-    async def refuse() -> None:
-        raise HTTPException(403)
-
-    @app.get("/break")
-    async def break_() -> None:
-        raise ValueError(SECRET)
-
-    @app.get("/healthz")
-    async def healthz() -> str:
-        return "ok"
-
-    return app
-
-
-async def ask(app: Any, path: str, query: bytes = b"", told: list[Any] | None = None) -> None:
-    """A request, put to an app without a server."""
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(_message: Any) -> None:
-        pass
-
-    scope: dict[str, Any] = {
-        "type": "http",
-        "http_version": "1.1",
-        "method": "GET",
-        "scheme": "http",
-        "path": path,
-        "query_string": query,
-        "root_path": "",
-        "headers": [],
-        "server": ("127.0.0.1", 80),
-    }
-
-    def tell(*request: Any) -> None:
-        if told is not None:
-            told.append(request)
-
-    await AccessLog(app, tell)(scope, receive, send)
-
-
-async def test_a_request_is_told_by_method_path_status_time_and_who_asked(log_to: Callable[..., Log]) -> None:
-    log, told = log_to(), list[Any]()
-    await ask(application(), "/hello/paris", b"key=" + SECRET.encode(), told)
-    line = log.line
-    assert isinstance(line.pop("ms"), float)
-    del line["timestamp"]
-    assert line == {
-        "level": "info",
-        "logger": "leadhand.access",
-        "event": "request",
-        "method": "GET",
-        "path": "/hello/paris",
-        "status": 200,
-        "principal": "ann",
-    }
-    ((method, route, status, seconds),) = told
-    assert (method, route, status) == ("GET", "/hello/{name}", 200)
-    assert 0 < seconds < 60
-
-
-@pytest.mark.parametrize(("path", "status"), [("/refuse", 403), ("/nowhere", 404)])
-async def test_what_is_refused_is_told_too_and_nobody_is_named_who_is_not_known(
-    path: str, status: int, log_to: Callable[..., Log]
-) -> None:
-    log = log_to()
-    await ask(application(), path)
-    assert log.line["status"] == status
-    assert "principal" not in log.line
-
-
-async def test_what_breaks_is_a_500_and_goes_on_to_the_server(log_to: Callable[..., Log]) -> None:
-    log = log_to()
-
-    async def broken(*_: Any) -> None:
-        raise ValueError(SECRET)
-
-    with pytest.raises(ValueError, match="canary"):
-        await ask(broken, "/break")
-    assert log.line["status"] == 500
-
-
-async def test_a_client_that_gave_up_before_there_was_an_answer_is_a_499(log_to: Callable[..., Log]) -> None:
-    log = log_to()
-
-    async def cancelled(*_: Any) -> None:
-        raise asyncio.CancelledError
-
-    with pytest.raises(asyncio.CancelledError):
-        await ask(cancelled, "/slow")
-    assert log.line["status"] == 499
-
-
-async def test_probes_are_told_only_to_those_who_debug(log_to: Callable[..., Log]) -> None:
-    log, told = log_to(), list[Any]()
-    await ask(application(), "/healthz", told=told)
-    assert log.text == ""
-    assert len(told) == 1
-    log = log_to(LEADHAND_LOG_LEVEL="debug")
-    await ask(application(), "/healthz")
-    assert (log.line["path"], log.line["level"]) == ("/healthz", "debug")
-
-
-async def test_a_path_cannot_write_lines_of_its_own(log_to: Callable[..., Log]) -> None:
-    log = log_to(LEADHAND_LOG_FORMAT="text")
-    await ask(application(), "/hello/\n2026 [error] broken \x1b[2J")
-    assert len(log.text.splitlines()) == 1
-    assert "/hello/%0A2026%20%5Berror%5D%20broken%20%1B%5B2J" in log.text
-
-
-async def test_other_traffic_passes_through(log_to: Callable[..., Log]) -> None:
-    log, seen = log_to(), list[str]()
-
-    async def app(scope: Any, _receive: Any, _send: Any) -> None:
-        seen.append(scope["type"])
-
-    await AccessLog(app)({"type": "lifespan"}, _nothing, _nothing)
-    assert seen == ["lifespan"]
-    assert log.text == ""
-
-
-async def _nothing(*_: Any) -> Any:
-    """Neither receives nor sends."""
-
-
-async def test_a_real_server_logs_requests_and_what_broke_and_never_a_query(log_to: Callable[..., Log]) -> None:
-    """Even with uvicorn's own access log switched on."""
-    log = log_to()
-    server = uvicorn.Server(uvicorn.Config(AccessLog(application()), port=0, log_config=None))
-    serving = asyncio.create_task(server.serve())
-    while not server.started:  # noqa: ASYNC110 - uvicorn tells nobody
-        await asyncio.sleep(0.001)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as client:
-        async with client.get(f"/hello/paris?key={SECRET}") as answered:
-            assert answered.status == 200
-        async with client.get("/break") as answered:
-            assert answered.status == 500
-    server.should_exit = True
-    await serving
-
-    requests = [line for line in log.lines if line["logger"] == "leadhand.access"]
-    assert [(line["path"], line["status"]) for line in requests] == [("/hello/paris", 200), ("/break", 500)]
-    (broke,) = [line for line in log.lines if line["level"] == "error"]
-    assert broke["logger"] == "uvicorn.error"
-    assert "ValueError: [redacted]" in broke["exception"]
-    assert not [line for line in log.lines if line["logger"] == "uvicorn.access"]
-    assert SECRET not in log.text
