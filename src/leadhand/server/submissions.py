@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Literal
@@ -25,9 +26,9 @@ LONGEST_KEY = 255
 
 
 class Body(BaseModel):
-    """What is sent; a misspelt name is refused, not ignored."""
+    """What is sent; a misspelt name is refused, not ignored, and so is ``true`` or ``"3"`` where a number belongs."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class LimitsBody(Body):
@@ -149,7 +150,8 @@ def once(submission: Submission, key: str, who: str) -> Once:
             f"Give a random text of up to {LONGEST_KEY} characters, another for each request: a UUID is one.",
         )
     digest = hashlib.sha256(f"{who}\n{key}".encode()).digest()
-    body = json.dumps(submission.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+    limits = submission.limits.model_dump(mode="json", exclude_unset=True)  # null is no limit, and no omission
+    body = json.dumps(submission.model_dump(mode="json") | {"limits": limits}, sort_keys=True, separators=(",", ":"))
     return Once(
         run_id=f"run_{str(ULID.from_bytes(digest[:16])).lower()}",
         submission=hashlib.sha256(body.encode()).hexdigest(),
