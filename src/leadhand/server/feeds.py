@@ -94,6 +94,7 @@ class Feed:
         self._drafts = drafts
         self._lines: deque[Line] = deque(maxlen=KEPT)
         self._reading: asyncio.Task[None] | None = None
+        self._closed = False
         self.error: BaseException | None = None
 
     async def open(self) -> None:
@@ -101,6 +102,8 @@ class Feed:
         listing = await self._store.run(self.run_id)
         self.head = listing.head_seq
         self.end = listing.status.value if listing.status in ENDED else None
+        if self._closed:
+            return  # everybody had gone again before it was open
         self._reading = asyncio.get_running_loop().create_task(self._read(), name=f"feed of {self.run_id}")
 
     async def _read(self) -> None:
@@ -149,6 +152,7 @@ class Feed:
 
     async def aclose(self) -> None:
         """Follow the run no longer."""
+        self._closed = True
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.decisions import due
-from leadhand.domain.errors import ConfigurationError, LeadhandError, RunOwned, StoreError
+from leadhand.domain.errors import LeadhandError, RunOwned, StoreError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
-from leadhand.project.listings import PAGE
+from leadhand.project.listings import all_runs
 from leadhand.server.service import Service
 
 LOGGER = logging.getLogger("leadhand.server")
@@ -23,7 +24,10 @@ EVERY_S = 1.0
 
 
 class Keeper:
-    """Looks once a second; each look is a query or two, whatever the number of runs that are over."""
+    """Looks once a second; each look is a query or two, whatever the number of runs that are over.
+
+    A run that cannot go on is told of once, and costs the others nothing.
+    """
 
     def __init__(self, service: Service, *, every_s: float = EVERY_S) -> None:
         self._service = service
@@ -31,6 +35,8 @@ class Keeper:
         self._every_s = every_s
         self._resting: dict[str, tuple[int, datetime | None]] = {}
         self._refused: dict[str, int] = {}
+        """Runs that cannot go on here, and the head of their log then: they are tried again when it has moved."""
+        self._told: dict[str, str] = {}
         self._task: asyncio.Task[None] | None = None
         self._failed = False
 
@@ -59,14 +65,13 @@ class Keeper:
         """Go on with every run that should go on and that nobody drives. Raises StoreError."""
         store = self._runtime.store
         for status in (RunStatus.QUEUED, RunStatus.RUNNING):
-            for listing in await store.runs(status=status, detached=True, limit=PAGE):
-                if listing.orphan and self._refused.get(listing.run_id) != listing.head_seq:
-                    LOGGER.info("going on with run %s, which its process left behind", listing.run_id)
-                    await self._take(listing)
-        waiting = await store.runs(status=RunStatus.WAITING, detached=True, limit=PAGE)
+            async for listing in all_runs(store, status=status, detached=True):
+                if listing.orphan and self._may_be_tried(listing):
+                    await self._keep(listing, self._take_orphan)
+        waiting = [listing async for listing in all_runs(store, status=RunStatus.WAITING, detached=True)]
         for listing in waiting:
-            if listing.owner is None and await self._can_go_on(listing):
-                await self._take(listing)
+            if listing.owner is None and self._may_be_tried(listing):
+                await self._keep(listing, self._take_answered)
         self._resting = {each.run_id: self._resting[each.run_id] for each in waiting if each.run_id in self._resting}
 
     async def _can_go_on(self, listing: RunListing) -> bool:
@@ -84,14 +89,12 @@ class Keeper:
 
     async def _take(self, listing: RunListing) -> None:
         try:
-            self._service.drive(await self._runtime.reopen(listing.run_id, ended=False))
+            await go_on(listing)
+            self._told.pop(run_id, None)
         except RunOwned:
             return  # somebody was quicker
-        except StoreError:
-            raise
-        except ConfigurationError as error:
-            self._refused[listing.run_id] = listing.head_seq
-            LOGGER.warning("run %s cannot go on here: %s %s", listing.run_id, error.what, error.how)
+        except StoreError as error:  # it may be this run alone, or the database, which comes back
+            self._tell(run_id, f"cannot be read: {error.what}")
         except LeadhandError as error:
             self._refused[listing.run_id] = listing.head_seq
             LOGGER.error("run %s cannot go on: %s", listing.run_id, error)

@@ -19,6 +19,7 @@ from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 from leadhand.domain.wishes import Wish
+from leadhand.engine.controller import OnState
 from leadhand.engine.redaction import Redactor
 from leadhand.project import control
 from leadhand.project.checks import check_writable
@@ -33,6 +34,11 @@ from leadhand.server.submissions import Submission, asked_for, once
 LOGGER = logging.getLogger("leadhand.server")
 ERROR_KEPT_S = 30 * 86_400.0
 
+LONGEST_REST_S = 300.0
+"""A run whose driving fails is tried again after a second, two, four, and so on up to this."""
+SEEN_WITHIN_S = 5.0
+"""What was asked of a run is answered once its log shows that it goes on; at the latest after so many seconds."""
+RESTING = frozenset({RunStatus.PAUSED, RunStatus.WAITING, *ENDED})
 
 class Service:
     """Starts, drives and steers runs on a runtime. ``drafts`` have to be the ones that the runtime writes to."""
@@ -47,9 +53,15 @@ class Service:
         """The runs that are driven here, and who started each."""
         self._noting: set[asyncio.Task[None]] = set()
         runtime.watchers.append(drafts.watch)
+        self._failed: dict[str, tuple[int, float]] = {}
         runtime.watchers.append(self._note_errors)
 
     # --- starting and driving ------------------------------------------------------------------------------------
+        runtime.let_go.append(drafts.let_go)
+
+    async def aclose(self) -> None:
+        """Write down what is still to be noted. The runtime is closed by whoever opened it."""
+        await asyncio.gather(*self._noting)
 
     async def start(self, submission: Submission, principal: Principal, key: str | None) -> tuple[RunState, bool]:
         """Make a run and drive it in the background; the state, and whether it was there already under this key.
@@ -83,9 +95,9 @@ class Service:
         """How many runs are driven here that this principal started."""
         return Counter(self.driving.values())[who]
 
-    def drive(self, state: RunState) -> None:
+    def drive(self, state: RunState, on_state: OnState | None = None) -> asyncio.Task[RunState]:
         """Drive a run that this process owns, in the background, until it is over or rests."""
-        task = self.runtime.driving(state)
+        task = self.runtime.driving(state, on_state)
         self.driving[state.run_id] = state.definition.by
 
         def ended(done: asyncio.Task[RunState]) -> None:
@@ -93,9 +105,11 @@ class Service:
             if done.cancelled():
                 return
             error = done.exception()
-            if isinstance(error, Fenced):
+            if error is None:
+                self._failed.pop(state.run_id, None)
+            elif isinstance(error, Fenced):
                 LOGGER.info("another process has taken run %s over", state.run_id)
-            elif error is not None:
+            else:
                 LOGGER.error("run %s is no longer driven here: %s", state.run_id, error, exc_info=error)
 
         task.add_done_callback(ended)
@@ -105,8 +119,29 @@ class Service:
     async def document(self, run_id: str) -> dict[str, Any]:
         """The run document as of now. Raises NoSuchRun."""
         store = self.runtime.store
+                times = self._failed.get(state.run_id, (0, 0.0))[0]
+                rest = min(2.0**times, LONGEST_REST_S)
+                self._failed[state.run_id] = (times + 1, asyncio.get_running_loop().time() + rest)
         entries = await store.read(run_id)
         state = await self.runtime.load(run_id)
+        return task
+
+    def may_go_on(self, run_id: str) -> bool:
+        """Whether a run may be driven without anybody's wish: not at once where driving it has just failed."""
+        return self._failed.get(run_id, (0, 0.0))[1] <= asyncio.get_running_loop().time()
+
+    async def _set_going(self, state: RunState) -> None:
+        """Drive a run that rested, and return when its log shows that it goes on: whoever asked is to see that."""
+        going = asyncio.Event()
+
+        def look(now: RunState) -> None:
+            if now.status not in RESTING:
+                going.set()
+
+        driving = self.drive(state, look)
+        seen = asyncio.ensure_future(going.wait())
+        await asyncio.wait((driving, seen), timeout=SEEN_WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
+        seen.cancel()
         if state.seq > entries[-1].seq:
             entries += await store.read(run_id, after=entries[-1].seq)
         return run_document(state, entries, owner=(await store.run(run_id)).owner)
@@ -138,13 +173,13 @@ class Service:
         """Go on with a run that is paused, waits, or was left behind. Raises UsageError, RunOwned."""
         listing = await self.runtime.store.run(run_id)
         _check_goes_on(listing, "resumed")
-        self.drive(await self.runtime.resume(run_id, by=principal.name))
+        await self._set_going(await self.runtime.resume(run_id, by=principal.name))
 
     async def want(self, run_id: str, wish: Wish) -> None:
         """Have a wish granted, by whoever drives the run; here, when nobody does. Raises as ``control.want`` does."""
         state = await control.want(self.runtime, run_id, wish)
         if state is not None:
-            self.drive(state)
+            await self._set_going(state)
 
     async def fork(self, run_id: str, at: int, principal: Principal, *, confirmed: bool) -> RunState:
         """Another run that begins as this one did, driven here. Raises as ``control.fork`` does."""
