@@ -1,13 +1,16 @@
 """Text that models are writing right now: shown while it lasts, never logged, without secrets.
 
-A secret may be cut anywhere between two pieces. So only whole words are shown, and what is shown is made anew from all
-that was written: where a secret turns out to have begun earlier, the text shown is replaced from its beginning.
+A secret may be cut anywhere between two pieces. So only whole words are shown, nothing of what may yet become a secret,
+and what is shown is made anew from all that was written: where a secret turns out to have begun earlier, the text shown
+is replaced from its beginning.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from leadhand.domain.events import AttemptLost, AttemptParked, AttemptReturned, AttemptSettled, Entry
@@ -18,10 +21,12 @@ EVERY_S = 0.05
 """Pieces are put together, so that nobody is woken more often than this."""
 LONGEST = 200_000
 """Characters of one draft; a model that writes more is shown no further."""
+_PRIVATE_KEY = re.compile(r"-----BEGIN (?:[A-Z ]*PRIVATE KEY-----|[A-Z ]*\Z)")
+"""A private key that is still in a text without secrets: its end has not been written yet."""
 
 
 class Piece(NamedTuple):
-    """A part of a draft: ``text`` stands at ``offset`` of it, in UTF-16 code units; what stood there goes."""
+    """A part of a draft: ``text`` stands at ``offset`` of it, in UTF-16 code units; "" at 0 begins it anew."""
 
     attempt: str
     offset: int
@@ -31,11 +36,12 @@ class Piece(NamedTuple):
 class Draft:
     """What one attempt has written so far. ``shown`` never holds a secret; ``version`` changes when it begins anew."""
 
-    __slots__ = ("_pieces", "_raw", "shown", "version")
+    __slots__ = ("_anew", "_pieces", "_raw", "shown", "version")
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._raw = ""
+        self._anew = False
         self.shown: str = ""
         self.version = 0
 
@@ -44,23 +50,35 @@ class Draft:
         if not piece:
             self._pieces.clear()
             self._raw = self.shown = ""
+            self._anew = True
             self.version += 1
         elif len(self._raw) < LONGEST:
             self._pieces.append(piece)
 
     def show(self, redactor: Redactor) -> bool:
         """Show what can be shown by now; whether anything has changed."""
+        anew, self._anew = self._anew, False
         if not self._pieces:
-            return False
+            return anew
         self._raw += "".join(self._pieces)
         self._pieces.clear()
-        text = redactor.text(self._raw[: redactor.certain(self._raw)])
+        text = _certain(self._raw, redactor)
         if text == self.shown:
-            return False
+            return anew
         if not text.startswith(self.shown):
             self.version += 1
         self.shown = text
         return True
+
+
+def _certain(written: str, redactor: Redactor) -> str:
+    """What can be shown of a text that is still being written, without its secrets."""
+    text = redactor.text(written[: redactor.certain(written)])
+    whole = redactor.text(written)
+    if not whole.startswith(text):  # what seemed certain is the beginning of a secret that has just become whole
+        text = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, whole, strict=False)))
+    key = _PRIVATE_KEY.search(text)
+    return text if key is None else text[: key.start()]
 
 
 class Drafts:
@@ -93,7 +111,11 @@ class Drafts:
             if isinstance(entry.event, AttemptReturned | AttemptSettled | AttemptLost | AttemptParked):
                 drafts.pop(entry.event.attempt, None)
         if not drafts or state.finished is not None:
-            del self._of_run[state.run_id]
+            self.let_go(state)
+
+    def let_go(self, state: RunState) -> None:
+        """Forget all drafts of a run: it is no longer driven here, and nobody goes on writing them."""
+        self._of_run.pop(state.run_id, None)
 
     def close(self) -> None:
         """Show nothing more."""
@@ -124,14 +146,14 @@ class Reading:
             del self._read[gone]
         pieces: list[Piece] = []
         for attempt, draft in drafts.items():
-            version, read, units = self._read.get(attempt, (-1, 0, 0))
+            version, read, units = self._read.get(attempt, (draft.version, 0, 0))
             if version != draft.version:
+                pieces.append(Piece(attempt, 0, ""))
                 read = units = 0
             elif read == len(draft.shown):
                 continue
-            if not draft.shown and version == -1:
-                continue
             text = draft.shown[read:]
-            pieces.append(Piece(attempt, units, text))
+            if text:
+                pieces.append(Piece(attempt, units, text))
             self._read[attempt] = (draft.version, len(draft.shown), units + len(text.encode("utf-16-le")) // 2)
         return pieces

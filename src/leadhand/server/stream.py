@@ -177,7 +177,7 @@ class _Watcher:
             await self._put(b"", more=False)
         elif feed.end is not None and self._after >= feed.head:
             self._over = True
-            end = as_json({"status": feed.end, "last_seq": self._after})
+            end = as_json({"status": feed.end, "last_seq": feed.head})
             await self._put(f"event: end\ndata: {end}\n\n".encode(), more=False)
 
     async def _put(self, body: bytes, *, more: bool = True) -> None:
