@@ -22,6 +22,7 @@ from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBea
 from leadhand.domain.access import ApiKey, Scope, allows
 from leadhand.ports import ContextStore, KeyStore
 from leadhand.project.keys import find_key
+from leadhand.server.guard import from_elsewhere
 from leadhand.server.problems import Problem
 from leadhand.server.rates import Rates
 
@@ -54,7 +55,7 @@ class Access:
         self._noted: dict[str, datetime] = {}
 
     async def who(self, request: Request) -> Principal | None:
-        """Who is asking; None: somebody without a key where one is needed.
+        """Who is asking; None: somebody without a key where one is needed, and a page of another site always is.
 
         Raises Problem (401) for a key or session that is not, or no longer, good: who shows one means to be known.
         """
@@ -69,7 +70,7 @@ class Access:
             key = await self._of_session(token)
             if key is not None:
                 return await self._noticed(key)
-        return None if self.needed else self._user
+        return None if self.needed or from_elsewhere(request.headers) else self._user
 
     async def still(self, principal: Principal) -> bool:
         """Whether a key that was good still is."""

@@ -3,6 +3,7 @@
 Host check: a page elsewhere may point a name of its own at this machine (DNS rebinding); we answer to names of ours.
 Cross-site requests: what changes something is taken only from our own pages, by the headers that browsers set
 themselves (Sec-Fetch-Site, Origin); a Bearer key is no ambient authority, and is not asked where it comes from.
+What nobody foresaw is answered here too, so that no answer leaves without these headers.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from leadhand.server.problems import Problem, answer
+from leadhand.server.problems import Problem, answer, defect
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -45,8 +46,12 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
+        begun = False
+
         async def secured(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 headers = MutableHeaders(scope=message)
                 for name, value in SECURITY.items():
                     headers.setdefault(name, value)
@@ -57,7 +62,12 @@ class Guard:
 
         problem = self._problem(scope)
         app = self._app if problem is None else answer(problem, scope["path"])
-        await app(scope, receive, secured)
+        try:
+            await app(scope, receive, secured)
+        except Exception as error:
+            if begun:
+                raise  # half an answer is out: the server breaks the connection off
+            await defect(scope["method"], scope["path"], error)(scope, receive, secured)
 
     def _problem(self, scope: Scope) -> Problem | None:
         """Why this request is refused; None when it is not."""
@@ -75,8 +85,7 @@ class Guard:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if origin is not None and origin in self._origins:
             return None
-        own = origin is None or (origin != "null" and urlsplit(origin).netloc.lower() == host.lower())
-        if own and site in (None, "same-origin", "none"):
+        if (origin is None or _own(origin, host)) and site in (None, "same-origin", "none"):
             return None
         return Problem(
             HTTPStatus.FORBIDDEN,
@@ -84,6 +93,16 @@ class Guard:
             "this request comes from a page of another site",
             "Send an API key as Authorization: Bearer lh_…, or allow the site: leadhand serve --cors ORIGIN.",
         )
+
+
+def from_elsewhere(headers: Headers) -> bool:
+    """Whether a browser says that a page of another origin asks."""
+    origin = headers.get("origin")
+    return origin is not None and not _own(origin, headers.get("host", ""))
+
+
+def _own(origin: str, host: str) -> bool:
+    return origin != "null" and urlsplit(origin).netloc.lower() == host.lower()
 
 
 def _name(host: str) -> str:

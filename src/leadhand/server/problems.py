@@ -136,8 +136,20 @@ def answer(problem: LeadhandError, instance: str) -> Response:
     return JSONResponse(body, status.value, headers, MEDIA_TYPE)
 
 
+def defect(method: str, path: str, error: Exception) -> Response:
+    """The response to what nobody foresaw, which goes to the log."""
+    LOGGER.error("%s %s failed", method, path, exc_info=error)
+    problem = Problem(
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "internal",
+        f"internal error: {type(error).__name__}",
+        "It is a defect of Leadhand's, and in the server's log; runs are kept.",
+    )
+    return answer(problem, path)
+
+
 def answer_errors(app: FastAPI) -> None:
-    """Have every error of an app answered as a problem."""
+    """Have every error of an app's routes answered as a problem; what nobody foresaw is left to the guard."""
 
     async def ours(request: Request, error: Exception) -> Response:
         assert isinstance(error, LeadhandError)
@@ -171,21 +183,10 @@ def answer_errors(app: FastAPI) -> None:
         )
         return answer(problem, request.url.path)
 
-    async def defect(request: Request, error: Exception) -> Response:
-        LOGGER.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        problem = Problem(
-            HTTPStatus.INTERNAL_SERVER_ERROR,
-            "internal",
-            f"internal error: {type(error).__name__}",
-            "It is a defect of Leadhand's, and in the server's log; runs are kept.",
-        )
-        return answer(problem, request.url.path)
-
     handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
         LeadhandError: ours,
         RequestValidationError: invalid,
         HTTPException: of_http,
-        Exception: defect,
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
