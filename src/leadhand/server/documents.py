@@ -169,6 +169,7 @@ class ApprovalCard(BaseModel):
             "args": {"to": "ann@example.org"},
             "effect": "once",
             "asked_for": "wo-001.0",
+            "name": "send_the_offer",
             "origins": {"to": "the plan"},
             "cost_usd": None,
             "asked_at": TIME,
@@ -186,7 +187,8 @@ class ApprovalCard(BaseModel):
     tool: str
     args: dict[str, Any]
     effect: Literal["pure", "idempotent", "once"]
-    asked_for: str
+    asked_for: str = Field(description="The subtask's key.")
+    name: str = Field(description="The subtask's name.")
     origins: dict[str, str]
     cost_usd: float | None
     asked_at: datetime | None

@@ -10,9 +10,11 @@ from pydantic import Field
 
 from leadhand.domain.errors import UsageError
 from leadhand.project import answering
+from leadhand.project.answering import OpenApproval
 from leadhand.server.documents import ApprovalCard, ApprovalsList
 from leadhand.server.problems import conflicts, no_such, responses
 from leadhand.server.routes.parts import Approver, Reader, TheService, Words, document
+from leadhand.server.service import Service
 from leadhand.server.submissions import Body
 
 router = APIRouter(prefix="/api/approvals", tags=["approvals"])
@@ -39,17 +41,17 @@ async def list_approvals(
 ) -> JSONResponse:
     """The open questions, newest first."""
     asked = await answering.open_approvals(service.runtime, run_id)
-    return document({"approvals": [each.document() for each in asked if not each.expired]})
+    return document({"approvals": [_card(each) for each in asked if not each.expired]})
 
 
 @router.get("/{approval_id}", response_model=ApprovalCard, responses={**responses(401, 403, 404, 422, 429, 503)})
 async def get_approval(approval_id: Id, service: TheService, _: Reader) -> JSONResponse:
     """One open question."""
     try:
-        asked = await answering.find_approval(service.runtime, approval_id)
+        asked = await _open(service, approval_id)
     except UsageError as error:
         raise no_such(error.what, error.how) from error
-    return document(asked.document())
+    return document(_card(asked))
 
 
 @router.post(
@@ -59,7 +61,7 @@ async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService
     """Answer a question: bound to the arguments it shows, once. The run goes on."""
     runtime, by = service.runtime, principal.name
     with conflicts():
-        asked = await answering.find_approval(runtime, approval_id)
+        asked = await _open(service, approval_id)
         match body.decision:
             case "approve":
                 await answering.approve(runtime, asked, by=by, args=body.args, always=body.always, reason=body.reason)
@@ -73,4 +75,21 @@ async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService
                 )
     await service.went_on(asked.run_id)
     status = {"approve": "approved", "deny": "denied", "settle": "settled"}[body.decision]
-    return document({**asked.document(), "status": status, "by": by})
+    return document({**_card(asked), "status": status, "by": by})
+
+
+async def _open(service: Service, approval_id: str) -> OpenApproval:
+    """The open question of this very id, which stands for its arguments, too. Raises UsageError.
+
+    The beginning of an id will do on the command line; a program that has been shown a question has its whole id.
+    """
+    asked = await answering.find_approval(service.runtime, approval_id)
+    if asked.id != approval_id:
+        raise UsageError(f"no open question has the id {approval_id}", "GET /api/approvals shows what is open.")
+    return asked
+
+
+def _card(asked: OpenApproval) -> dict[str, Any]:
+    """A question as it goes out: ``asked_for`` is the subtask's key, ``name`` its name."""
+    key = asked.approval.attempt.rpartition("/a")[0]
+    return {**asked.document(), "asked_for": key, "name": asked.approval.asked_for}

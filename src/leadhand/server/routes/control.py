@@ -13,7 +13,7 @@ from leadhand.domain.wishes import ACTED, retriable
 from leadhand.project import control
 from leadhand.server.documents import RunDocument
 from leadhand.server.problems import conflicts, responses, unconfirmed
-from leadhand.server.routes.parts import RunId, Runner, TheService, Words, document
+from leadhand.server.routes.parts import RunId, Runner, TheAccess, TheService, Words, document
 from leadhand.server.submissions import Body
 
 router = APIRouter(
@@ -127,8 +127,11 @@ async def supply_result(run_id: RunId, service: TheService, principal: Runner, b
 
 
 @router.post("/fork", status_code=202, response_model=RunDocument)
-async def fork_run(run_id: RunId, service: TheService, principal: Runner, body: ForkBody) -> JSONResponse:
+async def fork_run(
+    run_id: RunId, service: TheService, access: TheAccess, principal: Runner, body: ForkBody
+) -> JSONResponse:
     """Make another run that begins as this one did, up to an event, and goes on from there. This one is left alone."""
+    await access.rates.check_run(principal.key_id, service.active(principal.name))
     with conflicts():
         cut = await control.cut(service.runtime, run_id, body.at)
         if cut.done and not body.confirmed:
