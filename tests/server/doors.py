@@ -1,0 +1,143 @@
+"""The app on a team of its own: asked over HTTP in this process, or served for real on a free port."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any, Self
+
+import httpx2
+from fastapi import FastAPI
+from server.streams import Streamed, streamed
+
+from leadhand import Leadhand
+from leadhand.domain.access import Scope
+from leadhand.project.keys import key_store, make_key
+from leadhand.project.runtime import Runtime
+from leadhand.server.app import Doors, create_app
+from leadhand.server.live import Live
+from leadhand.server.service import Service
+from leadhand.server.serving import Server, bind
+
+BASE = "http://127.0.0.1:8700"
+PATIENCE_S = 30.0
+OVER = ("succeeded", "partial", "failed", "cancelled")
+
+
+class Door:
+    """A server's app and what it stands on. Opened by :func:`door`."""
+
+    def __init__(self, lead: Leadhand, runtime: Runtime, service: Service, app: FastAPI) -> None:
+        self.lead = lead
+        self.runtime = runtime
+        self.service = service
+        self.app = app
+        self.http = self.client()
+
+    def client(self, base: str = BASE, **options: Any) -> httpx2.AsyncClient:
+        """A client that asks the app without a network; what the app raises does not reach the client."""
+        transport = httpx2.ASGITransport(self.app, raise_app_exceptions=False, client=("127.0.0.1", 4_711))
+        return httpx2.AsyncClient(transport=transport, base_url=base, **options)
+
+    async def get(self, path: str, **options: Any) -> httpx2.Response:
+        return await self.http.get(path, **options)
+
+    async def post(self, path: str, body: Any = None, **options: Any) -> httpx2.Response:
+        return await self.http.post(path, **({} if body is None else {"json": body}), **options)
+
+    async def started(self, request: str = "do it", **options: Any) -> str:
+        """Start a run; its id."""
+        response = await self.post("/api/runs", {"request": request}, **options)
+        assert response.status_code == 202, response.text
+        return response.json()["run_id"]
+
+    async def run(self, run_id: str) -> dict[str, Any]:
+        return (await self.get(f"/api/runs/{run_id}")).json()
+
+    async def until(self, run_id: str, *statuses: str) -> dict[str, Any]:
+        """The run's document, once it has one of these statuses."""
+        return await self.seen(lambda: self.run(run_id), lambda run: run["status"] in statuses)
+
+    async def over(self, run_id: str) -> dict[str, Any]:
+        """The run's document, once it is over and nobody drives it any more."""
+        return await self.seen(lambda: self.run(run_id), lambda run: run["status"] in OVER and run["owner"] is None)
+
+    async def asked(self, run_id: str) -> list[dict[str, Any]]:
+        """The open questions of a run, once it waits for their answers."""
+        await self.until(run_id, "waiting")
+        return (await self.get("/api/approvals", params={"run_id": run_id})).json()["approvals"]
+
+    async def seen(self, look: Callable[[], Awaitable[Any]], holds: Callable[[Any], object]) -> Any:
+        """What is seen, once it is as it should be."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not holds(seen := await look()):  # noqa: ASYNC110 (others change it)
+                await asyncio.sleep(0.01)
+        return seen
+
+    async def events(self, run_id: str) -> list[dict[str, Any]]:
+        """All events of a run."""
+        return (await self.get(f"/api/runs/{run_id}/events", params={"limit": 1_000})).json()["events"]
+
+    async def key(self, name: str = "ann", *scopes: Scope) -> dict[str, str]:
+        """Make a key; the header that shows it."""
+        _, secret = await make_key(key_store(self.runtime.store), name, scopes or (Scope.READ, Scope.RUN))
+        return {"authorization": f"Bearer {secret}"}
+
+
+@contextlib.asynccontextmanager
+async def door(
+    home: Path, *, doors: Doors | None = None, console: Path | None = None, **team: Any
+) -> AsyncGenerator[Door]:
+    """A team's app, up: with its keeper of runs. ``team`` is what :class:`leadhand.Leadhand` takes."""
+    live = Live()
+    async with Leadhand(home=home, on_text=live.write, **team) as lead:
+        runtime = await lead.runtime()
+        service = live.service(runtime)
+        app = create_app(service, doors=doors, console=console)
+        opened = Door(lead, runtime, service, app)
+        async with app.router.lifespan_context(app), opened.http:
+            yield opened
+
+
+class Served:
+    """A team's app behind a real server, on a port of this machine."""
+
+    def __init__(self, home: Path, *, doors: Doors | None = None, **team: Any) -> None:
+        self._home, self._doors, self._team = home, doors, team
+        self._open = contextlib.AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        live = Live()
+        lead = await self._open.enter_async_context(Leadhand(home=self._home, on_text=live.write, **self._team))
+        runtime = await lead.runtime()
+        service = live.service(runtime)
+        self.door = Door(lead, runtime, service, create_app(service, doors=self._doors))
+        self.server = Server(self.door.app)
+        listening = self._open.enter_context(contextlib.closing(bind("127.0.0.1", 0)))
+        self.port: int = listening.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.serving = asyncio.create_task(self.server.serve(sockets=[listening]))
+        await self.door.http.aclose()
+        self.door.http = await self._open.enter_async_context(httpx2.AsyncClient(base_url=self.url, timeout=PATIENCE_S))
+        async with asyncio.timeout(PATIENCE_S):
+            while not self.server.started:  # noqa: ASYNC110 (uvicorn says it nowhere else)
+                await asyncio.sleep(0.005)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.end()
+        await self._open.aclose()
+
+    async def end(self) -> None:
+        """End the server as a signal does, and wait until it is gone."""
+        self.server.should_exit = True
+        async with asyncio.timeout(PATIENCE_S):
+            await self.serving
+
+    def watch(
+        self, run_id: str, *, headers: dict[str, str] | None = None, **params: Any
+    ) -> contextlib.AbstractAsyncContextManager[AsyncIterator[Streamed]]:
+        """The stream of a run's events."""
+        return streamed(self.door.http, f"/api/runs/{run_id}/events", headers=headers or {}, params=params)

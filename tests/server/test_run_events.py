@@ -1,0 +1,131 @@
+"""A run and its events as pages: the document, dense numbers, brief events, payloads by digest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from server.conftest import OpenDoor
+from server.doors import Door
+
+from leadhand import ToolReturn, tool
+
+LONG = "é" * 5_000
+
+
+@tool
+async def recite(to: str) -> ToolReturn:
+    """Recite something long."""
+    return ToolReturn(summary=f"recited to {to}", raw={"text": LONG})
+
+
+async def test_the_document_is_that_of_the_command_line_and_python(api: Door) -> None:
+    run_id = await api.started("measure Paris, measure Oslo")
+    document = await api.over(run_id)
+
+    from leadhand.domain.document import run_document
+
+    entries = await api.runtime.store.read(run_id)
+    expected = run_document(await api.runtime.load(run_id), entries, owner=None)
+    assert document == json.loads(json.dumps(expected))
+    assert document["gaps"][0]["name"] == "measure_1"
+    assert document["last_seq"] == len(entries)
+
+
+async def test_pages_of_events_are_dense_and_whole(api: Door) -> None:
+    run_id = await api.started("measure Paris")
+    head = (await api.over(run_id))["last_seq"]
+    for limit in (1, 2, 7, head, 1_000):
+        seen: list[dict[str, Any]] = []
+        after: int | None = 0
+        while after is not None:
+            page = (await api.get(f"/api/runs/{run_id}/events", params={"after": after, "limit": limit})).json()
+            assert page["last_seq"] == head
+            assert len(page["events"]) <= limit
+            seen += page["events"]
+            after = page["next_after"]
+        assert [event["seq"] for event in seen] == list(range(1, head + 1))
+    assert seen[0]["type"] == "run_started"
+    assert seen[-1]["type"] == "run_finished"
+
+
+async def test_one_event_is_the_one_of_the_page(api: Door) -> None:
+    run_id = await api.started("measure Paris")
+    await api.over(run_id)
+    for event in await api.events(run_id):
+        assert (await api.get(f"/api/runs/{run_id}/events/{event['seq']}")).json() == event
+
+
+async def test_beyond_the_end_there_is_nothing(api: Door) -> None:
+    run_id = await api.started("measure Paris")
+    head = (await api.over(run_id))["last_seq"]
+
+    page = (await api.get(f"/api/runs/{run_id}/events", params={"after": head + 5})).json()
+    assert page == {"events": [], "next_after": None, "last_seq": head}
+    missing = await api.get(f"/api/runs/{run_id}/events/{head + 1}")
+    assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
+    assert f"1 to {head}" in missing.json()["how"]
+
+
+async def test_brief_events_hold_no_long_text_and_whole_ones_all_of_it(api: Door) -> None:
+    request = ", ".join(f"measure place_{n}" for n in range(60))
+    run_id = await api.started(request)
+    await api.over(run_id)
+
+    brief = (await api.get(f"/api/runs/{run_id}/events", params={"brief": True})).json()["events"]
+    assert brief[0]["definition"]["request"] == request[:299] + "…"
+    assert (await api.events(run_id))[0]["definition"]["request"] == request
+    assert (await api.get("/api/runs")).json()["runs"][0]["request"] == request[:200]
+
+
+async def test_a_large_payload_is_had_by_its_digest(open_door: OpenDoor) -> None:
+    from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
+
+    api = await open_door(
+        models=ScriptedModel(plan=lambda _: plans(subtask("recite", "recite", to="Ann")), lenient=True), tools=[recite]
+    )
+    run_id = await api.started("recite")
+    await api.over(run_id)
+    returned = next(event for event in await api.events(run_id) if event["type"] == "tool_call_returned")
+    digest = returned["raw"]["$blob"]
+
+    payload = await api.get(f"/api/payloads/{digest}")
+
+    assert payload.headers["content-type"] == "application/json"
+    assert payload.json() == {"text": LONG}
+    missing = await api.get(f"/api/payloads/sha256:{'0' * 64}")
+    assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
+    assert (await api.get("/api/payloads/..%2f..%2fetc%2fpasswd")).status_code == 404
+    assert (await api.get("/api/payloads/sha256:xyz")).status_code == 422
+
+
+@pytest.mark.parametrize("path", ["", "/events", "/events/1", "/artifacts"])
+@pytest.mark.parametrize("run_id", ["run_nobody", "%F0%9F%99%82", "a%00b"])
+async def test_a_run_that_is_not_there_is_a_problem(api: Door, run_id: str, path: str) -> None:
+    missing = await api.get(f"/api/runs/{run_id}{path}")
+
+    assert missing.status_code == 404
+    assert missing.headers["content-type"] == "application/problem+json"
+    assert missing.json()["how"]
+
+
+@pytest.mark.parametrize("params", [{"after": -1}, {"after": 2**63}, {"limit": 0}, {"limit": 1_001}, {"after": "x"}])
+async def test_a_page_that_is_none_is_refused(api: Door, params: dict[str, Any]) -> None:
+    run_id = await api.started("measure Paris")
+
+    assert (await api.get(f"/api/runs/{run_id}/events", params=params)).status_code == 422
+
+
+@pytest.mark.parametrize("seq", ["0", "-1", "x", str(2**64)])
+async def test_an_event_number_that_is_none_is_refused(api: Door, seq: str) -> None:
+    run_id = await api.started("measure Paris")
+
+    assert (await api.get(f"/api/runs/{run_id}/events/{seq}")).status_code == 422
+
+
+async def test_there_are_no_artifacts_yet(api: Door, home: Path) -> None:
+    run_id = await api.started("measure Paris")
+
+    assert (await api.get(f"/api/runs/{run_id}/artifacts")).json() == {"artifacts": []}

@@ -1,0 +1,113 @@
+"""GET /api/runs: filters, pages and what a line says."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from server.doors import Door
+from server.teams import Office
+
+
+async def listed(api: Door, **params: Any) -> list[str]:
+    """The requests of the runs that a filter lets through, newest first."""
+    response = await api.get("/api/runs", params=params)
+    assert response.status_code == 200, response.text
+    return [run["request"] for run in response.json()["runs"]]
+
+
+async def test_runs_are_listed_newest_first_and_a_line_counts_what_was_done(api: Door) -> None:
+    for request in ("measure Paris", "measure Lyon, measure Oslo"):
+        await api.over(await api.started(request))
+
+    paris, lyon = reversed((await api.get("/api/runs")).json()["runs"])
+
+    assert (paris["request"], paris["status"]) == ("measure Paris", "succeeded")
+    assert (lyon["request"], lyon["status"]) == ("measure Lyon, measure Oslo", "partial")
+    assert (lyon["subtasks"], lyon["completed"], lyon["failed"]) == (2, 1, 1)
+    assert (lyon["owner"], lyon["orphan"], lyon["detached"]) == (None, False, True)
+    assert lyon["requests"] > 0
+    assert lyon["created_at"].endswith("Z")
+    assert lyon["created_at"] <= lyon["finished_at"]
+    assert lyon["last_seq"] == (await api.run(lyon["run_id"]))["last_seq"]
+
+
+async def test_filters_on_status_text_and_questions(api: Door) -> None:
+    waiting = await api.started("pay Ann")
+    await api.asked(waiting)
+    await api.over(await api.started("measure Oslo, measure Paris"))
+    await api.over(await api.started("measure Paris"))
+
+    assert await listed(api, status="succeeded") == ["measure Paris"]
+    assert await listed(api, status="waiting") == ["pay Ann"]
+    assert await listed(api, asking=True) == ["pay Ann"]
+    assert await listed(api, q="paris") == ["measure Paris", "measure Oslo, measure Paris"]
+    assert await listed(api, q="paris", status="partial") == ["measure Oslo, measure Paris"]
+    assert await listed(api, q="%") == await listed(api, q="_") == []
+    assert await listed(api, status="cancelled") == []
+    (line,) = (await api.get("/api/runs", params={"asking": True})).json()["runs"]
+    assert line["asking"] == 1
+
+
+async def test_filters_on_time(api: Door) -> None:
+    first, second = [await api.run(await api.started(f"measure {place}")) for place in ("Paris", "Lyon")]
+    between = datetime.fromisoformat(second["created_at"])
+    elsewhere = (between + timedelta(hours=2)).isoformat().replace("+00:00", "+02:00")
+
+    assert first["created_at"] < second["created_at"]
+    assert await listed(api, since=between.isoformat()) == ["measure Lyon"]
+    assert await listed(api, until=between.isoformat()) == ["measure Paris"]
+    assert await listed(api, since=elsewhere) == ["measure Lyon"]
+
+
+async def test_pages_hold_every_run_once_while_others_are_started(api: Door, office: Office) -> None:
+    made = [await api.started(f"measure place_{number}") for number in range(7)]
+    seen: list[str] = []
+    cursor: str | None = None
+    while True:
+        params: dict[str, Any] = {"limit": 3, **({"cursor": cursor} if cursor else {})}
+        page = (await api.get("/api/runs", params=params)).json()
+        seen += [run["run_id"] for run in page["runs"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+        await api.started("measure something_newer")
+
+    assert seen == made[::-1]
+
+
+async def test_a_page_that_is_just_full_is_the_last(api: Door) -> None:
+    for _ in range(2):
+        await api.started("measure Paris")
+
+    assert (await api.get("/api/runs", params={"limit": 2})).json()["next_cursor"] is None
+    assert (await api.get("/api/runs", params={"limit": 1})).json()["next_cursor"] is not None
+
+
+@pytest.mark.parametrize(
+    ("params", "status"),
+    [
+        ({"status": "done"}, 422),
+        ({"limit": 0}, 422),
+        ({"limit": 501}, 422),
+        ({"since": "yesterday"}, 422),
+        ({"since": "2026-11-21T17:00:00"}, 422),
+        ({"q": "a\0b"}, 422),
+        ({"cursor": "a\0b"}, 422),
+        ({"q": "x" * 201}, 422),
+        ({"cursor": "run_nobody"}, 404),
+    ],
+)
+async def test_a_filter_that_is_none_is_refused(api: Door, params: dict[str, Any], status: int) -> None:
+    refused = await api.get("/api/runs", params=params)
+
+    assert refused.status_code == status
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert refused.json()["detail"]
+    assert refused.json()["how"]
+
+
+@pytest.mark.parametrize("since", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+async def test_the_ends_of_time_are_times(api: Door, since: str) -> None:
+    assert (await api.get("/api/runs", params={"since": since, "until": since})).status_code == 200

@@ -1,0 +1,162 @@
+"""POST /api/runs: what is asked for, once or twice, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from server.conftest import OpenDoor
+from server.doors import Door
+from server.teams import Office, team
+
+KEY = {"idempotency-key": "b6b4c1a0-1c5e-4c7e-9f0a-2f4f7d1e8a11"}
+
+
+async def test_a_run_is_started_and_answered(api: Door) -> None:
+    response = await api.post("/api/runs", {"request": "measure Paris, measure Lyon"})
+
+    run = response.json()
+    assert response.status_code == 202
+    assert response.headers["location"] == f"/api/runs/{run['run_id']}"
+    assert run["request"] == "measure Paris, measure Lyon"
+    done = await api.over(run["run_id"])
+    assert (done["status"], done["answer"]) == ("succeeded", "Paris: 40 dB\nLyon: 40 dB")
+    started = (await api.events(run["run_id"]))[0]
+    assert started["type"] == "run_started"
+    assert started["definition"]["detached"] is True
+    assert started["definition"]["by"]
+
+
+async def test_asking_twice_under_one_key_makes_one_run(api: Door, office: Office) -> None:
+    body = {"request": "measure Paris"}
+    first = await api.post("/api/runs", body, headers=KEY)
+    again = await api.post("/api/runs", body, headers=KEY)
+    await api.over(first.json()["run_id"])
+    later = await api.post("/api/runs", body, headers=KEY)
+
+    assert {each.status_code for each in (first, again, later)} == {202}
+    assert len({each.json()["run_id"] for each in (first, again, later)}) == 1
+    assert "idempotency-replayed" not in first.headers
+    assert again.headers["idempotency-replayed"] == later.headers["idempotency-replayed"] == "true"
+    assert later.json()["status"] == "succeeded"
+    assert office.calls == {"Paris": 1}
+
+
+async def test_two_who_ask_at_once_under_one_key_make_one_run(api: Door, office: Office) -> None:
+    answers = await asyncio.gather(*(api.post("/api/runs", {"request": "measure Paris"}, headers=KEY) for _ in "abcde"))
+
+    assert [each.status_code for each in answers] == [202] * 5
+    (run_id,) = {each.json()["run_id"] for each in answers}
+    await api.over(run_id)
+    assert office.calls == {"Paris": 1}
+    assert len((await api.get("/api/runs")).json()["runs"]) == 1
+
+
+async def test_a_key_outlives_the_server(open_door: OpenDoor) -> None:
+    before = await open_door()
+    run_id = await before.started("measure Paris", headers=KEY)
+    await before.over(run_id)
+    after = await open_door(models=team())
+
+    again = await after.post("/api/runs", {"request": "measure Paris"}, headers=KEY)
+
+    assert again.json()["run_id"] == run_id
+    assert again.headers["idempotency-replayed"] == "true"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"request": "measure Lyon"},
+        {"request": "measure Paris", "limits": {"max_steps": 1}},
+        {"request": "measure Paris", "limits": {"timeout": None}},
+    ],
+)
+async def test_another_body_under_the_same_key_is_refused(api: Door, other: dict[str, Any]) -> None:
+    run_id = await api.started("measure Paris", headers=KEY)
+
+    refused = await api.post("/api/runs", other, headers=KEY)
+
+    assert refused.status_code == 422
+    assert refused.json()["code"] == "idempotency_key_reused"
+    assert run_id in refused.json()["detail"]
+
+
+async def test_the_same_key_of_two_principals_makes_two_runs(api: Door) -> None:
+    ann, ben = await api.key("ann"), await api.key("ben")
+    runs = {await api.started("measure Paris", headers={**KEY, **who}) for who in (ann, ben, {})}
+
+    assert len(runs) == 3
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "tab\there"])
+async def test_a_key_that_is_none_is_refused(api: Door, key: str) -> None:
+    refused = await api.post("/api/runs", {"request": "measure Paris"}, headers={"idempotency-key": key})
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
+    assert (await api.get("/api/runs")).json()["runs"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({}, "body.request"),
+        ({"request": ""}, "body.request"),
+        ({"request": "  \n"}, "request"),
+        ({"request": 7}, "body.request"),
+        ({"request": "a\0b"}, "request"),
+        ({"request": "x" * 100_001}, "request"),
+        ({"request": "x", "flows": "work-order"}, "body.flows"),
+        ({"request": "x", "flow": "no-such"}, "no-such"),
+        ({"request": "x", "options": {"depth": 2}}, "depth"),
+        ({"request": "x", "limits": {"budget": -1}}, "body.limits.budget"),
+        ({"request": "x", "limits": {"max_steps": 0}}, "body.limits.max_steps"),
+        ({"request": "x", "limits": {"max_workers": True}}, "body.limits.max_workers"),
+        ({"request": "x", "limits": {"steps": 1}}, "body.limits.steps"),
+        ({"request": "x", "approve": "yes"}, "body.approve"),
+        ({"request": "x", "approve_rules": {"tool:nobody": "auto"}}, "nobody"),
+        ({"request": "x", "model": "   "}, "model"),
+        ({"request": "x", "offline": True, "model": "openai:gpt-5"}, "offline"),
+        ([], "body"),
+        ("x", "body"),
+    ],
+)
+async def test_what_cannot_be_carried_out_is_refused_before_there_is_a_run(api: Door, body: Any, says: str) -> None:
+    refused = await api.post("/api/runs", body)
+
+    assert refused.status_code == 422, refused.text
+    problem = refused.json()
+    assert says in problem["detail"] + problem["how"]
+    assert problem["how"]
+    assert (await api.get("/api/runs")).json()["runs"] == []
+
+
+async def test_limits_that_are_given_hold_and_the_others_are_the_servers(open_door: OpenDoor) -> None:
+    api = await open_door(max_steps=2, timeout=100.0)
+    response = await api.post(
+        "/api/runs",
+        {"request": "measure Paris", "limits": {"timeout": None, "max_workers": 3, "budget": 0.25}, "approve": "never"},
+    )
+
+    definition = (await api.events(response.json()["run_id"]))[0]["definition"]
+    limits = definition["limits"]
+    assert (limits["max_steps"], limits["timeout_s"], limits["max_workers"]) == (2, None, 3)
+    assert limits["budget_nanousd"] == 250_000_000
+    assert definition["approve"] == "never"
+
+
+async def test_a_model_that_is_named_is_the_runs(open_door: OpenDoor) -> None:
+    """The server has no model of its own choosing but the built-in one; a run may name the model of one role."""
+    api = await open_door(models=None, model="offline", tools=None)
+    named = await api.post("/api/runs", {"request": "What is the weather in Paris?", "offline": True})
+    refused = await api.post("/api/runs", {"request": "x", "lead_model": "nobody:knows"})
+
+    assert (await api.over(named.json()["run_id"]))["model"] == "offline"
+    assert (refused.status_code, refused.json()["code"]) == (422, "configuration")
+
+
+async def test_who_started_a_run_is_in_its_log(api: Door) -> None:
+    run_id = await api.started("measure Paris", headers=await api.key("ann"))
+
+    assert (await api.events(run_id))[0]["definition"]["by"] == "ann"

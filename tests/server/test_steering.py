@@ -1,0 +1,221 @@
+"""Steering runs over HTTP: every verb, who asked for it, and what cannot be done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from server.conftest import OpenDoor
+from server.doors import Door
+from server.teams import Office
+
+from leadhand.domain.access import Scope
+
+
+async def named(api: Door, run_id: str, kind: str) -> dict[str, Any]:
+    """The first event of a kind."""
+    return next(event for event in await api.events(run_id) if event["type"] == kind)
+
+
+async def rome(api: Door, office: Office) -> str:
+    """A run that has measured Paris, and waits in Rome."""
+    run_id = await api.started("measure Paris, measure Rome")
+    await api.seen(lambda: api.run(run_id), lambda run: office.calls["Rome"] and _status(run, "0") == "completed")
+    return run_id
+
+
+def _status(run: dict[str, Any], index: str) -> str | None:
+    state = run["work_state"]
+    return state["subtask_state"][index]["status"] if state else None
+
+
+async def test_cancelling_ends_a_run_and_names_who_wanted_it(api: Door, office: Office) -> None:
+    run_id = await rome(api, office)
+
+    response = await api.post(f"/api/runs/{run_id}/cancel", {}, headers=await api.key("ann"))
+
+    assert (response.status_code, response.json()["status"]) == (202, "cancelled")
+    assert (await named(api, run_id, "cancel_requested"))["by"] == "ann"
+    again = await api.post(f"/api/runs/{run_id}/cancel")
+    assert (again.status_code, again.json()["status"]) == (202, "cancelled")
+
+
+async def test_a_parked_run_stays_parked_and_resuming_does_only_what_is_missing(api: Door, office: Office) -> None:
+    run_id = await rome(api, office)
+
+    parked = await api.post(f"/api/runs/{run_id}/pause", {"reason": "lunch"}, headers=await api.key("ann"))
+    assert (parked.status_code, parked.json()["status"]) == (202, "paused")
+    request = await named(api, run_id, "pause_requested")
+    assert (request["by"], request["reason"]) == ("ann", "lunch")
+    assert (await api.post(f"/api/runs/{run_id}/pause")).status_code == 202
+
+    office.gate.set()
+    resumed = await api.post(f"/api/runs/{run_id}/resume", {}, headers=await api.key("ben"))
+    assert resumed.status_code == 202
+    assert (await named(api, run_id, "resume_requested"))["by"] == "ben"
+    assert (await api.over(run_id))["status"] == "succeeded"
+    assert office.calls == {"Paris": 1, "Rome": 2}
+
+
+async def test_what_is_driven_cannot_be_resumed(api: Door, office: Office) -> None:
+    run_id = await rome(api, office)
+
+    refused = await api.post(f"/api/runs/{run_id}/resume")
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "run_owned")
+
+
+@pytest.mark.parametrize("verb", ["cancel", "pause", "resume"])
+async def test_a_run_that_is_over_goes_nowhere(api: Door, verb: str) -> None:
+    run_id = await api.started("measure Paris")
+    await api.over(run_id)
+
+    refused = await api.post(f"/api/runs/{run_id}/{verb}")
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+    assert "is over" in refused.json()["detail"]
+
+
+async def test_what_failed_is_done_again_and_nothing_else(api: Door, office: Office) -> None:
+    run_id = await api.started("measure Paris, measure Oslo")
+    assert (await api.over(run_id))["status"] == "partial"
+    office.broken.clear()
+
+    response = await api.post(f"/api/runs/{run_id}/retry", {}, headers=await api.key("ann"))
+
+    assert response.status_code == 202
+    done = await api.over(run_id)
+    assert done["status"] == "succeeded"
+    assert "Oslo: 40 dB" in done["answer"]
+    assert office.calls == {"Paris": 1, "Oslo": 2}
+    assert (await named(api, run_id, "retry_requested"))["by"] == "ann"
+
+
+async def test_one_subtask_is_done_again_with_other_arguments(api: Door, office: Office) -> None:
+    run_id = await api.started("measure Paris, measure Oslo")
+    await api.over(run_id)
+    wrong = await api.post(f"/api/runs/{run_id}/retry", {"subtasks": ["wo-001.1"], "args": {"place": 7}})
+    unknown = await api.post(f"/api/runs/{run_id}/retry", {"subtasks": ["wo-001.9"]})
+
+    right = await api.post(f"/api/runs/{run_id}/retry", {"subtasks": ["wo-001.1"], "args": {"place": "Bergen"}})
+
+    assert (wrong.status_code, unknown.status_code, right.status_code) == (409, 409, 202)
+    assert "Bergen: 40 dB" in (await api.over(run_id))["answer"]
+    assert office.calls == {"Paris": 1, "Oslo": 1, "Bergen": 1}
+
+
+async def test_a_result_is_supplied_and_a_subtask_left_out(api: Door, office: Office) -> None:
+    run_id = await api.started("measure Oslo")
+    await api.over(run_id)
+    supplied = await api.post(
+        f"/api/runs/{run_id}/supply",
+        {"subtask": "wo-001.0", "summary": "Oslo: 31 dB, by hand", "raw": {"dB": 31}},
+        headers=await api.key("ann"),
+    )
+    assert supplied.status_code == 202
+    assert (await api.over(run_id))["answer"] == "Oslo: 31 dB, by hand"
+    assert (await named(api, run_id, "result_supplied"))["by"] == "ann"
+
+    other = await api.started("measure Paris, measure Oslo")
+    await api.over(other)
+    skipped = await api.post(
+        f"/api/runs/{other}/skip", {"subtask": "wo-001.1", "reason": "Oslo is far"}, headers=await api.key("ann")
+    )
+    assert skipped.status_code == 202
+    assert (await api.over(other))["gaps"][0]["name"] == "measure_1"
+    request = await named(api, other, "skip_requested")
+    assert (request["by"], request["reason"]) == ("ann", "Oslo is far")
+
+
+async def test_a_fork_is_another_run_that_begins_as_the_first(api: Door, office: Office) -> None:
+    run_id = await api.started("measure Paris, measure Lyon")
+    await api.over(run_id)
+    before = await api.events(run_id)
+    at = (await named(api, run_id, "work_order_issued"))["seq"]
+
+    response = await api.post(f"/api/runs/{run_id}/fork", {"at": at}, headers=await api.key("ann"))
+
+    fork_id = response.json()["run_id"]
+    assert response.status_code == 202
+    assert response.headers["location"] == f"/api/runs/{fork_id}"
+    assert fork_id != run_id
+    assert (await api.over(fork_id))["status"] == "succeeded"
+    assert office.calls == {"Paris": 2, "Lyon": 2}
+    assert await api.events(run_id) == before
+    line = next(run for run in (await api.get("/api/runs")).json()["runs"] if run["run_id"] == fork_id)
+    assert line["detached"] is True
+
+
+async def test_what_cannot_be_taken_back_wants_to_be_confirmed(open_door: OpenDoor, office: Office) -> None:
+    api = await open_door(approve="auto")
+    run_id = await api.started("pay Ann")
+    await api.over(run_id)
+    at = (await named(api, run_id, "work_order_issued"))["seq"]
+
+    fork = await api.post(f"/api/runs/{run_id}/fork", {"at": at})
+    assert (fork.status_code, fork.json()["code"]) == (409, "unconfirmed")
+    assert fork.json()["done"][0]["tool"] == "pay"
+    assert "confirmed" in fork.json()["how"]
+    retry = await api.post(f"/api/runs/{run_id}/retry", {"subtasks": ["wo-001.0"]})
+    assert retry.status_code == 409
+    assert office.calls == {"Ann 1": 1}
+
+    confirmed = await api.post(f"/api/runs/{run_id}/fork", {"at": at, "confirmed": True})
+    assert confirmed.status_code == 202
+    await api.over(confirmed.json()["run_id"])
+    assert office.calls == {"Ann 1": 2}
+
+
+@pytest.mark.parametrize("at", [0, -1, 10_000])
+async def test_a_run_is_forked_at_one_of_its_events(api: Door, at: int) -> None:
+    run_id = await api.started("measure Paris")
+    await api.over(run_id)
+
+    refused = await api.post(f"/api/runs/{run_id}/fork", {"at": at})
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+
+
+BODIES: dict[str, dict[str, Any]] = {
+    "skip": {"subtask": "wo-001.0"},
+    "supply": {"subtask": "wo-001.0", "summary": "x"},
+    "fork": {"at": 1},
+}
+
+
+@pytest.mark.parametrize("verb", ["cancel", "pause", "resume", "retry", "skip", "supply", "fork"])
+async def test_a_run_that_is_not_there_cannot_be_steered(api: Door, verb: str) -> None:
+    missing = await api.post(f"/api/runs/run_nobody/{verb}", BODIES.get(verb, {}))
+
+    assert (missing.status_code, missing.json()["code"]) == (404, "no_such_run")
+
+
+@pytest.mark.parametrize("verb", ["cancel", "pause", "resume", "retry", "skip", "supply", "fork"])
+async def test_who_may_only_look_steers_nothing(api: Door, verb: str) -> None:
+    reader = await api.key("reader", Scope.READ)
+
+    refused = await api.post(f"/api/runs/run_nobody/{verb}", BODIES.get(verb, {}), headers=reader)
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+
+
+@pytest.mark.parametrize(
+    ("verb", "body"),
+    [
+        ("cancel", {"why": "x"}),
+        ("pause", {"reason": 7}),
+        ("pause", {"reason": "x" * 10_001}),
+        ("retry", {"subtasks": "wo-001.0"}),
+        ("skip", {}),
+        ("supply", {"subtask": "wo-001.0"}),
+        ("fork", {}),
+        ("fork", {"at": "1"}),
+    ],
+)
+async def test_a_body_that_does_not_fit_is_refused(api: Door, verb: str, body: Any) -> None:
+    run_id = await api.started("measure Paris")
+
+    refused = await api.post(f"/api/runs/{run_id}/{verb}", body)
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
+    assert refused.json()["errors"]
