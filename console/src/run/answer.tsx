@@ -12,9 +12,8 @@ import { isOver, type RunStore } from "./store.ts";
 const SHOWN = 50;
 
 export function Answer({ store }: { store: RunStore }) {
-  store.version.value;
   const document = store.document.value;
-  const { status } = store.model;
+  const { status } = store.live;
   const over = isOver(status);
   const committed = document?.answer ?? null;
   if (committed && document && (over || store.draft.value === null)) {
@@ -26,7 +25,7 @@ export function Answer({ store }: { store: RunStore }) {
     );
   }
   // The log may know of the end a moment before the document does.
-  const ended = store.model.finishes.at(-1)?.seq ?? 0;
+  const ended = store.live.finishes.at(-1)?.seq ?? 0;
   const told = over && (document?.last_seq ?? 0) >= ended;
   return (
     <>

@@ -22,7 +22,7 @@ interface EventLogProps {
 }
 
 export function EventLog({ store, chosen, following, onFollow }: EventLogProps) {
-  const { model } = store;
+  const model = store.live;
   const version = store.version.value;
   const filtered = useRef(new FilteredRows());
   const kinds = chosen.kinds.reduce((sum, kind) => sum | KINDS[kind], 0);

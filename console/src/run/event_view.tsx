@@ -18,9 +18,8 @@ interface EventViewProps {
 }
 
 export function EventView({ store, runId, seq }: EventViewProps) {
-  store.version.value; // the row may come after the screen was opened
-  const row = store.model.log[seq - 1];
-  const lane = row ? store.model.byKey.get(row.subject) : undefined;
+  const row = store.live.log[seq - 1];
+  const lane = row ? store.live.byKey.get(row.subject) : undefined;
   return (
     <div class="inspector">
       <div class="inspector-head">
@@ -34,7 +33,7 @@ export function EventView({ store, runId, seq }: EventViewProps) {
           </Button>
           <Button
             small
-            disabled={seq >= store.model.seq}
+            disabled={seq >= store.live.seq}
             label="The event after"
             onClick={() => step(1)}
           >
@@ -55,8 +54,8 @@ export function EventView({ store, runId, seq }: EventViewProps) {
   );
 
   function step(by: number): void {
-    const next = store.model.log[seq - 1 + by];
-    if (next) chooseEvent(next.seq, store.model.byKey.has(next.subject) ? next.subject : "");
+    const next = store.live.log[seq - 1 + by];
+    if (next) chooseEvent(next.seq, store.live.byKey.has(next.subject) ? next.subject : "");
   }
 }
 

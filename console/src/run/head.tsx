@@ -6,15 +6,13 @@ import { StatusMark } from "../ui/status.tsx";
 import { eventLink } from "./chosen.ts";
 import type { RunDocument } from "../documents.ts";
 import type { Failure } from "./entry.ts";
-import type { Model } from "./model.ts";
 import { isOver, type RunStore } from "./store.ts";
 import { RunVerbs } from "./run_verbs.tsx";
 
 const NANO = 1e9;
 
 export function Head({ store, runId }: { store: RunStore; runId: string }) {
-  store.version.value;
-  const { model } = store;
+  const model = store.live;
   const document = store.document.value;
   const status = statusOf(store);
   return (
@@ -41,9 +39,9 @@ export function Head({ store, runId }: { store: RunStore; runId: string }) {
 /** The log is newer than the document as soon as its end is in the model. */
 export function statusOf(store: RunStore): string {
   const document = store.document.value;
-  return store.caughtUp && store.model.seq > 0
-    ? store.model.status
-    : document?.status ?? store.model.status;
+  return store.caughtUp && store.live.seq > 0
+    ? store.live.status
+    : document?.status ?? store.live.status;
 }
 
 function ForkedFrom({ document }: { document: RunDocument | null }) {
@@ -58,7 +56,7 @@ function ForkedFrom({ document }: { document: RunDocument | null }) {
 }
 
 function Figures({ store, status }: { store: RunStore; status: string }) {
-  const { model } = store;
+  const model = store.live;
   const { spend, counts } = model;
   return (
     <div class="figures">
@@ -76,7 +74,7 @@ function Figures({ store, status }: { store: RunStore; status: string }) {
         <Elapsed store={store} status={status} />
       </Figure>
       <Figure word="Spent">
-        <Spent model={model} />
+        <Spent store={store} />
       </Figure>
       <Figure word="Used">
         {count(spend.requests, "request")}, {count(spend.tokens, "token")}
@@ -95,7 +93,7 @@ function Figure({ word, children }: { word: string; children: preact.ComponentCh
 }
 
 function Elapsed({ store, status }: { store: RunStore; status: string }) {
-  const { model } = store;
+  const model = store.live;
   const document = store.document.value;
   const from = model.startedAt ?? Date.parse(document?.created_at ?? "");
   if (Number.isNaN(from)) return <>–</>;
@@ -105,8 +103,8 @@ function Elapsed({ store, status }: { store: RunStore; status: string }) {
   return <>{duration((to - from) / 1000)}</>;
 }
 
-function Spent({ model }: { model: Model }) {
-  const { spend } = model;
+function Spent({ store }: { store: RunStore }) {
+  const { spend } = store.live;
   const spent = spend.nanousd / NANO;
   const told = `${spend.unpriced ? "at least " : ""}${money(spent)}`;
   if (spend.budget === null) return <>{told}, no limit</>;
@@ -134,7 +132,7 @@ function Spent({ model }: { model: Model }) {
 }
 
 function Banner({ store, status }: { store: RunStore; status: string }) {
-  const { model } = store;
+  const model = store.live;
   const document = store.document.value;
   const failure = document?.failure as unknown as Failure | null | undefined;
   const finish = model.finishes.at(-1);

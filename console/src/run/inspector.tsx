@@ -22,10 +22,10 @@ interface InspectorProps {
 }
 
 export function Inspector({ store, runId, chosen }: InspectorProps) {
-  store.version.value;
   if (chosen.seq !== null) return <EventView store={store} runId={runId} seq={chosen.seq} />;
-  const lane = store.model.byKey.get(chosen.worker);
-  if (lane) return <Worker key={lane.key} store={store} runId={runId} lane={lane} />;
+  if (store.live.byKey.has(chosen.worker)) {
+    return <Worker key={chosen.worker} store={store} runId={runId} name={chosen.worker} />;
+  }
   if (chosen.worker) return <p class="muted">There is no worker {chosen.worker} in this run.</p>;
   return (
     <p class="muted">
@@ -34,7 +34,8 @@ export function Inspector({ store, runId, chosen }: InspectorProps) {
   );
 }
 
-function Worker({ store, runId, lane }: { store: RunStore; runId: string; lane: Lane }) {
+function Worker({ store, runId, name }: { store: RunStore; runId: string; name: string }) {
+  const lane = store.live.byKey.get(name)!;
   const { glyph, tone } = laneMark(lane.status);
   const args = argsOf(store, lane);
   return (
@@ -101,7 +102,7 @@ function Kin({ store, lane }: { store: RunStore; lane: Lane }) {
           <dd>
             {keys.map((key) => (
               <a key={key} href={workerLink(key)}>
-                {key} {store.model.byKey.get(key)?.label}
+                {key} {store.live.byKey.get(key)?.label}
               </a>
             ))}
           </dd>

@@ -15,13 +15,12 @@ import type { RunStore } from "./store.ts";
 const SHOWN = 50;
 
 export function Orders({ store }: { store: RunStore }) {
-  store.version.value;
-  const { model } = store;
+  const model = store.live;
   if (model.orders.length === 0) return <p class="muted">No work order has been issued yet.</p>;
   return (
     <div class="orders">
       {model.orders.toReversed().map((order) => (
-        <OrderView key={order.order.work_order_id} order={order} model={model} store={store} />
+        <OrderView key={order.order.work_order_id} order={order} store={store} />
       ))}
       {model.cannot.length > 0 && (
         <section>
@@ -39,7 +38,8 @@ export function Orders({ store }: { store: RunStore }) {
   );
 }
 
-function OrderView({ order, model, store }: { order: Order; model: Model; store: RunStore }) {
+function OrderView({ order, store }: { order: Order; store: RunStore }) {
+  const model = store.live;
   const [most, setMost] = useState(SHOWN);
   const { work_order_id, goal, repairs } = order.order;
   // An event's long texts may be cut; the document's are whole.

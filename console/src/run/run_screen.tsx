@@ -50,9 +50,10 @@ export function RunScreen({ runId }: { runId: string }) {
 
 function Shown({ store, runId }: { store: RunStore; runId: string }) {
   const selection = chosen.value;
-  const status = statusOf(store);
   // A link to an event stays at that event; a finished run is read from its beginning.
-  const [following, setFollowing] = useState(selection.seq === null && !isOver(status));
+  const [following, setFollowing] = useState(() =>
+    selection.seq === null && !isOver(store.document.peek()?.status ?? "")
+  );
   useRunKeys(store, runId, following, setFollowing);
   return (
     <div class="run-screen">
@@ -117,15 +118,13 @@ function useRunKeys(
 
 /** The fleet reads the version alone, so that nothing around it is drawn with it. */
 function FleetOf({ store, worker }: { store: RunStore; worker: string }) {
-  store.version.value;
-  return <Fleet model={store.model} statuses={store.model.statuses} worker={worker} />;
+  return <Fleet model={store.live} statuses={store.live.statuses} worker={worker} />;
 }
 
 const LONGEST_TITLE = 60;
 
 function TabTitle({ store }: { store: RunStore }) {
-  store.version.value;
-  const { model } = store;
+  const model = store.live;
   const { glyph } = markOf(statusOf(store));
   const counted = model.total ? ` ${model.done}/${model.total}` : "";
   const request = store.document.value?.request ?? model.request;

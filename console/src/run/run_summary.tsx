@@ -7,7 +7,6 @@ import type { RunStore } from "./store.ts";
 const EVERY_MS = 5_000;
 
 export function RunSummary({ store }: { store: RunStore }) {
-  store.version.value;
   const [said, setSaid] = useState("");
   const newest = useRef("");
   newest.current = summaryOf(store);
@@ -20,7 +19,7 @@ export function RunSummary({ store }: { store: RunStore }) {
 }
 
 export function summaryOf(store: RunStore): string {
-  const { model } = store;
+  const model = store.live;
   const { counts } = model;
   const parts = [`Run ${statusOf(store)}`, `${model.done} of ${model.total} workers done`];
   if (counts.running) parts.push(`${counts.running} running`);

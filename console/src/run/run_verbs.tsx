@@ -42,7 +42,7 @@ export function RunVerbs({ store, runId, status }: RunVerbsProps) {
   const [asking, setAsking] = useState<"retry" | "fork" | "cancel" | null>(null);
   const turning = useAction(() => pauseOrResume(store, runId, status));
   if (!may("run")) return null;
-  const { model } = store;
+  const model = store.live;
   const over = isOver(status);
   const resumable = canResume(status, store.document.value?.owner);
   const failed = model.retriable;
@@ -107,7 +107,7 @@ export function RunVerbs({ store, runId, status }: RunVerbsProps) {
 function Fork(
   { store, runId, onClose }: { store: RunStore; runId: string; onClose: () => void },
 ) {
-  const last = store.model.seq;
+  const last = store.live.seq;
   const [at, setAt] = useState(String(chosen.value.seq ?? last));
   return (
     <VerbDialog

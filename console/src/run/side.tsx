@@ -39,8 +39,7 @@ export function Side({ store, runId, chosen }: SideProps) {
 }
 
 function OrderLabel({ store }: { store: RunStore }) {
-  store.version.value;
-  const orders = store.model.orders.length;
+  const orders = store.live.orders.length;
   return <>{orders > 1 ? `Orders (${orders})` : "Order"}</>;
 }
 

@@ -38,7 +38,7 @@ const SOON_LOOKS = 20;
 
 export class RunStore {
   readonly model: Model = emptyModel();
-  /** Goes up with each batch: read it where the model is drawn. */
+  /** Goes up with each batch. */
   readonly version: Signal<number> = signal(0);
   readonly document: Signal<RunDocument | null> = signal(null);
   /** Why there is no document. */
@@ -94,6 +94,13 @@ export class RunStore {
   answered(): void {
     this.#fetchSoon();
     this.#soon = SOON_LOOKS;
+  }
+
+  /** The model for whoever draws it. Signals skip a component that reads one and whose own have not changed, so each
+   *  component has to read the model by this, or it is drawn with what was true before. */
+  get live(): Model {
+    this.version.value;
+    return this.model;
   }
 
   /** Whether every event that the document knew of is in the model. */

@@ -26,7 +26,7 @@ const MOST_PX_PER_S = 4_000;
 type Row = { readonly lane: Lane } | { readonly order: Order };
 
 export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen }) {
-  const { model } = store;
+  const model = store.live;
   const version = store.version.value;
   const [zoom, setZoom] = useState<number | null>(null); // null: all of it fits
   const [followed, setFollowed] = useState(false);

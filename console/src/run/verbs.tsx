@@ -81,7 +81,7 @@ function objectionsTo(
     const told = `It was done again as ${lane.supersededBy}`;
     return { retry: told, skip: told, supply: told };
   }
-  const { status } = store.model;
+  const { status } = store.live;
   const driven = store.document.value?.owner !== null;
   const resting = status === "paused" || isOver(status) || !driven;
   const underWay = !resting && lane.attempts.at(-1)?.outcome === "running"
