@@ -74,20 +74,12 @@ class Keeper:
                 await self._keep(listing, self._take_answered)
         self._resting = {each.run_id: self._resting[each.run_id] for each in waiting if each.run_id in self._resting}
 
-    async def _can_go_on(self, listing: RunListing) -> bool:
-        """Whether a run that waits for people need not wait longer. Its log is read only when it has changed."""
-        if self._refused.get(listing.run_id) == listing.head_seq:
-            return False
-        known = self._resting.get(listing.run_id)
-        if known is not None and known[0] == listing.head_seq:
-            return known[1] is not None and known[1] <= datetime.now(UTC)
-        state = await self._runtime.load(listing.run_id)
-        if due(state):
-            return True
-        self._resting[listing.run_id] = (listing.head_seq, first_end(state))
-        return False
+    def _may_be_tried(self, listing: RunListing) -> bool:
+        return self._refused.get(listing.run_id) != listing.head_seq and self._service.may_go_on(listing.run_id)
 
-    async def _take(self, listing: RunListing) -> None:
+    async def _keep(self, listing: RunListing, go_on: Callable[[RunListing], Awaitable[None]]) -> None:
+        """Go on with a run; one that cannot is told of, once, and left as it is."""
+        run_id = listing.run_id
         try:
             await go_on(listing)
             self._told.pop(run_id, None)
@@ -96,8 +88,34 @@ class Keeper:
         except StoreError as error:  # it may be this run alone, or the database, which comes back
             self._tell(run_id, f"cannot be read: {error.what}")
         except LeadhandError as error:
-            self._refused[listing.run_id] = listing.head_seq
-            LOGGER.error("run %s cannot go on: %s", listing.run_id, error)
+            self._refused[run_id] = listing.head_seq
+            self._tell(run_id, f"cannot go on here: {error.what} {error.how}")
+        except Exception:
+            self._refused[run_id] = listing.head_seq
+            LOGGER.exception("run %s cannot go on", run_id)
+
+    def _tell(self, run_id: str, what: str) -> None:
+        if self._told.get(run_id) != what:
+            self._told[run_id] = what
+            LOGGER.warning("run %s %s", run_id, what)
+
+    async def _take_orphan(self, listing: RunListing) -> None:
+        state = await self._runtime.reopen(listing.run_id, ended=False)
+        LOGGER.info("going on with run %s, which its process left behind", listing.run_id)
+        self._service.drive(state)
+
+    async def _take_answered(self, listing: RunListing) -> None:
+        """Go on with a run that waits for people, if it need not wait longer. Its log is read when it has changed."""
+        known = self._resting.get(listing.run_id)
+        if known is not None and known[0] == listing.head_seq:
+            if known[1] is None or known[1] > datetime.now(UTC):
+                return
+        else:
+            state = await self._runtime.load(listing.run_id)
+            if not due(state):
+                self._resting[listing.run_id] = (listing.head_seq, first_end(state))
+                return
+        self._service.drive(await self._runtime.reopen(listing.run_id, ended=False))
 
 
 def first_end(state: RunState) -> datetime | None:

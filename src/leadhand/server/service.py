@@ -33,12 +33,12 @@ from leadhand.server.submissions import Submission, asked_for, once
 
 LOGGER = logging.getLogger("leadhand.server")
 ERROR_KEPT_S = 30 * 86_400.0
-
 LONGEST_REST_S = 300.0
 """A run whose driving fails is tried again after a second, two, four, and so on up to this."""
 SEEN_WITHIN_S = 5.0
 """What was asked of a run is answered once its log shows that it goes on; at the latest after so many seconds."""
 RESTING = frozenset({RunStatus.PAUSED, RunStatus.WAITING, *ENDED})
+
 
 class Service:
     """Starts, drives and steers runs on a runtime. ``drafts`` have to be the ones that the runtime writes to."""
@@ -51,17 +51,17 @@ class Service:
         self.started_at = datetime.now(UTC)
         self.driving: dict[str, str] = {}
         """The runs that are driven here, and who started each."""
+        self._failed: dict[str, tuple[int, float]] = {}
         self._noting: set[asyncio.Task[None]] = set()
         runtime.watchers.append(drafts.watch)
-        self._failed: dict[str, tuple[int, float]] = {}
         runtime.watchers.append(self._note_errors)
-
-    # --- starting and driving ------------------------------------------------------------------------------------
         runtime.let_go.append(drafts.let_go)
 
     async def aclose(self) -> None:
         """Write down what is still to be noted. The runtime is closed by whoever opened it."""
         await asyncio.gather(*self._noting)
+
+    # --- starting and driving ------------------------------------------------------------------------------------
 
     async def start(self, submission: Submission, principal: Principal, key: str | None) -> tuple[RunState, bool]:
         """Make a run and drive it in the background; the state, and whether it was there already under this key.
@@ -111,19 +111,11 @@ class Service:
                 LOGGER.info("another process has taken run %s over", state.run_id)
             else:
                 LOGGER.error("run %s is no longer driven here: %s", state.run_id, error, exc_info=error)
-
-        task.add_done_callback(ended)
-
-    # --- looking ------------------------------------------------------------------------------------------------------
-
-    async def document(self, run_id: str) -> dict[str, Any]:
-        """The run document as of now. Raises NoSuchRun."""
-        store = self.runtime.store
                 times = self._failed.get(state.run_id, (0, 0.0))[0]
                 rest = min(2.0**times, LONGEST_REST_S)
                 self._failed[state.run_id] = (times + 1, asyncio.get_running_loop().time() + rest)
-        entries = await store.read(run_id)
-        state = await self.runtime.load(run_id)
+
+        task.add_done_callback(ended)
         return task
 
     def may_go_on(self, run_id: str) -> bool:
@@ -142,6 +134,14 @@ class Service:
         seen = asyncio.ensure_future(going.wait())
         await asyncio.wait((driving, seen), timeout=SEEN_WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
         seen.cancel()
+
+    # --- looking ------------------------------------------------------------------------------------------------------
+
+    async def document(self, run_id: str) -> dict[str, Any]:
+        """The run document as of now. Raises NoSuchRun."""
+        store = self.runtime.store
+        entries = await store.read(run_id)
+        state = await self.runtime.load(run_id)
         if state.seq > entries[-1].seq:
             entries += await store.read(run_id, after=entries[-1].seq)
         return run_document(state, entries, owner=(await store.run(run_id)).owner)
