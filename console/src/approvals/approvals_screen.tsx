@@ -25,7 +25,7 @@ export function ApprovalsScreen() {
   useCardKeys();
   return (
     <div class="approvals">
-      <h1>Approvals</h1>
+      <h1 tabIndex={-1}>Approvals</h1>
       <ProblemNote problem={problem?.code === "unreachable" ? null : problem} />
       {value === null
         ? !problem && <p class="waiting" role="status">Loading the questions…</p>
@@ -43,13 +43,31 @@ export function ApprovalsScreen() {
           <ul class="approval-list">
             {cards.map((card) => (
               <li key={card.id}>
-                <ApprovalCard card={card} onDone={reload} heading="h2" />
+                <ApprovalCard
+                  card={card}
+                  heading="h2"
+                  onDone={() => {
+                    leave(card.id);
+                    reload();
+                  }}
+                />
               </li>
             ))}
           </ul>
         )}
     </div>
   );
+}
+
+/** Hands the focus of a card that is about to go to the one after it, else to the heading. */
+function leave(id: string): void {
+  const all = [...document.querySelectorAll<HTMLElement>("[data-approval]")];
+  const at = all.findIndex((card) => card.dataset.approval === id);
+  if (!all[at]?.contains(document.activeElement) && document.activeElement !== document.body) {
+    return;
+  }
+  const next = all[at + 1] ?? all[at - 1] ?? document.querySelector<HTMLElement>(".approvals h1");
+  next?.focus();
 }
 
 function useCardKeys(): void {

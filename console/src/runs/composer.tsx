@@ -107,7 +107,7 @@ export function Composer() {
         </label>
         <Button type="submit" kind="primary" busy={starting.busy} title="Ctrl+Enter">Start</Button>
       </div>
-      <details class="limits">
+      <details class="limits" open={hidden(starting.problem) || undefined}>
         <summary>Limits</summary>
         <div class="limits-fields">
           <Amount
@@ -188,6 +188,13 @@ function Amount(props: AmountProps) {
       )}
     </Field>
   );
+}
+
+/** Whether something is wrong with a field that the disclosure may hide. */
+function hidden(problem: Problem | null): boolean {
+  return problem?.errors.some(({ where }) =>
+    where === "body.approve" || where.startsWith("body.limits.") && where !== "body.limits.budget"
+  ) ?? false;
 }
 
 function wrongAt(problem: Problem | null, where: string): string | null {

@@ -1,7 +1,7 @@
 // The shell: header, the screen that the URL names, help and the live region.
 
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { reachable } from "../connection.ts";
 import { useKeys } from "../keys.ts";
 import { LoginScreen } from "../login/login_screen.tsx";
@@ -27,6 +27,7 @@ export function App() {
     "g s": { does: "Go to the system", act: () => go("/system") },
     "?": { does: "Show the keys", act: () => helping.value = true },
   });
+  useFocusOnArrival();
   const known = session.value;
   return (
     <>
@@ -43,6 +44,17 @@ export function App() {
       <Announcer />
     </>
   );
+}
+
+/** What had the focus may be gone with the screen that was left: the new one gets it. */
+function useFocusOnArrival(): void {
+  const { path } = place.value;
+  const arrived = useRef(path);
+  useEffect(() => {
+    if (arrived.current === path) return;
+    arrived.current = path;
+    document.getElementById("main")?.focus({ preventScroll: true });
+  }, [path]);
 }
 
 function Screen() {
