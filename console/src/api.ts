@@ -96,6 +96,8 @@ export const getApprovals = (runId?: string, giving?: Giving) =>
     `/api/approvals${queryOf({ run_id: runId })}`,
     giving,
   );
+/** An open question; 404 once it is answered. */
+export const getApproval = (id: string) => get<Card>(`/api/approvals/${encodeURIComponent(id)}`);
 export const answerApproval = (id: string, answer: Answer) =>
   send<Card & { readonly status: string }>(
     "POST",

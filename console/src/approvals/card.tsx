@@ -1,7 +1,7 @@
 // One question to a person: all that is known of a call, and the ways to answer. The inbox and the Run screen show it.
 
 import { useId, useRef, useState } from "preact/hooks";
-import { type Answer, answerApproval, type Card } from "../api.ts";
+import { type Answer, answerApproval, asProblem, type Card, getApproval } from "../api.ts";
 import { openQuestions } from "../shell/open_questions.ts";
 import { may } from "../session.ts";
 import { announce } from "../ui/announce.tsx";
@@ -34,13 +34,18 @@ export function ApprovalCard(props: ApprovalCardProps) {
   const [mode, setMode] = useState<Mode>("asked");
   const heading = useId();
   const article = useRef<HTMLElement>(null);
+  const [gone, setGone] = useState(false);
   const answering = useAction(async (answer: Answer) => {
-    await answerApproval(card.id, answer);
+    try {
+      await answerApproval(card.id, answer);
+    } catch (error) {
+      if (await isGone(card.id, error)) setGone(true);
+      throw error;
+    }
     openQuestions.value = Math.max(0, openQuestions.peek() - 1);
     announce(`${SAID[answer.decision]}: ${card.tool}`);
     onDone();
   });
-  const gone = answering.problem?.status === 409 || answering.problem?.status === 404;
   const back = () => {
     answering.forget();
     setMode("asked");
@@ -186,4 +191,15 @@ export function ApprovalCard(props: ApprovalCardProps) {
         )}
     </article>
   );
+}
+
+/** Whether an answer was refused because the question is not open any more: a conflict may also be about the answer. */
+async function isGone(id: string, error: unknown): Promise<boolean> {
+  if (![404, 409].includes(asProblem(error).status)) return false;
+  try {
+    await getApproval(id);
+    return false;
+  } catch (failure) {
+    return asProblem(failure).status === 404;
+  }
 }
