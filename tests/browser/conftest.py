@@ -1,0 +1,165 @@
+"""What the browser tests share: one Chromium, servers, and pages that must do nothing wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+from server.teams import Office, team
+
+from browser.serving import Served
+from browser.watching import Watch
+from leadhand.server.console import built_console
+
+PATIENCE_MS = 30_000
+HERE = Path(__file__).parent
+SCREENSHOTS = HERE / "screenshots"
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+PROVIDERS = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "GROQ", "MISTRAL", "OPENROUTER", "DEEPSEEK", "XAI", "COHERE")
+
+expect.set_options(timeout=PATIENCE_MS)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One loop for all tests here: the browser lives in it."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+def chromium() -> str:
+    """The path of a Chromium. Skips where there is none."""
+    for name in NAMES:
+        if path := shutil.which(name):
+            return path
+    pytest.skip(f"no Chromium on PATH (looked for {', '.join(NAMES)})")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _console() -> None:
+    if built_console() is None:
+        pytest.skip("the console is not built: uv sync --reinstall-package leadhand")
+
+
+@pytest.fixture(autouse=True)
+def _no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No provider's key and nothing of a user's own is in reach."""
+    for name in list(os.environ):
+        if name.startswith((*PROVIDERS, "LEADHAND_", "OLLAMA_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")  # nobody listens there
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """A Chromium; each context of it is a fresh profile."""
+    executable = chromium()
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=executable, args=list(QUIET))
+        yield browser
+        await browser.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def office() -> AsyncIterator[Office]:
+    """Tools that wait for a word; they get it when the test is over."""
+    office = Office()
+    yield office
+    office.gate.set()
+
+
+OpenServer = Callable[..., Awaitable[Served]]
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def serve(tmp_path: Path, office: Office) -> AsyncIterator[OpenServer]:
+    """Serves apps on the office's tools, with a lead that plans by the request's words; all are ended after the test."""
+    async with contextlib.AsyncExitStack() as opened:
+
+        async def serve_(**options: Any) -> Served:
+            given = {"models": team(), "tools": office.tools, **options}
+            return await opened.enter_async_context(Served(given.pop("home", tmp_path / "home"), **given))
+
+        yield serve_
+        office.gate.set()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def served(serve: OpenServer) -> Served:
+    """A server that everybody on this machine may use."""
+    return await serve()
+
+
+class Visitor:
+    """A person with a browser of their own: opens pages of one server, and sees to it that they do nothing wrong."""
+
+    def __init__(self, context: BrowserContext, url: str) -> None:
+        self.context = context
+        self.url = url
+        self.watch = Watch(context, url)
+
+    async def open(self, path: str = "/runs") -> Page:
+        """A new tab at a path."""
+        page = await self.context.new_page()
+        await page.goto(self.url + path)
+        return page
+
+
+Visit = Callable[..., Awaitable[Visitor]]
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(browser: Browser, request: pytest.FixtureRequest) -> AsyncIterator[Visit]:
+    """Sends people to servers; what their pages did wrong fails the test. What was on them when a test failed is kept."""
+    visitors: list[Visitor] = []
+
+    async def visit_(url: str, **options: Any) -> Visitor:
+        context = await browser.new_context(**options)
+        context.set_default_timeout(PATIENCE_MS)
+        visitors.append(Visitor(context, url))
+        return visitors[-1]
+
+    yield visit_
+    pages = [page for visitor in visitors for page in visitor.context.pages]
+    if request.node.stash.get(FAILED, False):
+        SCREENSHOTS.mkdir(exist_ok=True)
+        for number, page in enumerate(pages):
+            await page.screenshot(path=SCREENSHOTS / f"failed-{request.node.name}-{number}.png")
+    for visitor in visitors:
+        await visitor.context.close()
+    for visitor in visitors:
+        visitor.watch.check()
+
+
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """Remember that a test failed, for the fixtures that end after it."""
+    report = yield
+    if report.when == "call":
+        item.stash[FAILED] = report.failed
+    return report
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def ann(served: Served, visit: Visit) -> Visitor:
+    """Somebody at the server of this test."""
+    return await visit(served.url)

@@ -1,0 +1,114 @@
+"""A run of 1,000 workers and 10,000 events, written into a store as a paused run would have left it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.conversation import AssistantMessage, ToolCall
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.events import (
+    AnyEvent,
+    AssignmentIssued,
+    AttemptReturned,
+    AttemptScheduled,
+    AttemptSettled,
+    AttemptStarted,
+    ModelCallBegan,
+    ModelCallReturned,
+    RunPaused,
+    RunStarted,
+    ToolCallBegan,
+    ToolCallReturned,
+    WorkOrderIssued,
+)
+from leadhand.domain.limits import Limits, Usage
+from leadhand.domain.run import ModelChoice, RunDefinition
+from leadhand.domain.tool import Source
+from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.stores.opening import open_store
+
+RUN = "run_01thousand"
+REQUEST = "Measure the noise at a thousand crossings of the city"
+WORKERS = 1_000
+EVENTS = 10_000
+FAILED = [n for n in range(WORKERS) if n % 50 == 7]
+RETRIED = [n for n in range(WORKERS) if n % 50 == 31]
+LOST = Failure.model_validate({"message": "the line is dead", "type": "timeout", "class": FailureClass.TRANSIENT})
+BROKEN = Failure.model_validate(
+    {"message": "the microphone is broken", "type": "broken", "class": FailureClass.UNAVAILABLE}
+)
+
+
+async def write_long_run(home: Path) -> None:
+    """Write the run into the database of a home."""
+    home.mkdir(parents=True, exist_ok=True)
+    store = await open_store(str(home / "leadhand.db"))
+    definition = RunDefinition(
+        request=REQUEST, flow="work-order", models=ModelChoice(default="scripted"), limits=Limits(max_workers=100)
+    )
+    await store.create(RUN, RunStarted(definition=definition))
+    subtasks = tuple(
+        Subtask(name=f"crossing_{n}", tool="measure", args={"place": f"crossing {n}"}) for n in range(WORKERS)
+    )
+    order = WorkOrder(work_order_id="wo-001", goal="the noise everywhere", subtasks=subtasks)
+    events: list[AnyEvent] = [WorkOrderIssued(order=order)]
+    events += [event for n in range(WORKERS) for event in happened(n)]
+    events = events[: EVENTS - 2]  # the last workers are under way
+    for first in range(0, len(events), 500):
+        await store.append(RUN, events[first : first + 500])
+    await store.append(RUN, [RunPaused(reason="for the night")])
+    await store.release(RUN, 1)
+    await store.aclose()
+
+
+def happened(n: int) -> list[AnyEvent]:
+    """All that the log holds of one worker: 10 events, or 16 of one that was tried twice."""
+    key = f"wo-001.{n}"
+    begun: list[AnyEvent] = [AssignmentIssued(assignment=Assignment(assignment_id=key, role=Role.WORK, covers=(key,)))]
+    if n in FAILED:
+        return begun + attempt(n, 1, BROKEN, final=True)
+    if n in RETRIED:
+        again = AttemptScheduled(attempt=f"{key}/a2", continues=f"{key}/a1", not_before=datetime.now(UTC))
+        return [*begun, *attempt(n, 1, LOST, final=False), again, *attempt(n, 2, None, final=True)]
+    return begun + attempt(n, 1, None, final=True)
+
+
+def attempt(n: int, number: int, failure: Failure | None, *, final: bool) -> list[AnyEvent]:
+    """One attempt: the model asks for a call, the call is made, the model tells of it."""
+    key = f"wo-001.{n}"
+    id_, args = f"{key}/a{number}", {"place": f"crossing {n}"}
+    call, first, second = f"{key}/t0/c0", f"{key}/t0", f"{key}/t1"
+    asked = AssistantMessage(tool_calls=(ToolCall(id="call_0", name="measure", arguments=args, raw=""),))
+    told = f"crossing {n}: {40 + n % 30} dB"
+    source = Source(title=f"meter {n}", url=f"https://example.org/meters/{n}")
+    usage = Usage(requests=1, input_tokens=180, output_tokens=20, nanousd=40_000)
+    result = (
+        WorkResult(task_name=f"crossing_{n}", ok=True, data=ResultData(summary=told, sources=(source,)), used=(call,))
+        if failure is None
+        else WorkResult.failed(f"crossing_{n}", failure)
+    )
+    return [
+        AttemptStarted(attempt=id_, host="gone"),
+        ModelCallBegan(attempt=id_, call_id=first, model="scripted"),
+        ModelCallReturned(attempt=id_, call_id=first, model="scripted", message=asked, usage=usage, duration_ms=400),
+        ToolCallBegan(attempt=id_, call_id=call, tool="measure", args=args),
+        ToolCallReturned(
+            attempt=id_,
+            call_id=call,
+            tool="measure",
+            ok=failure is None,
+            summary=told if failure is None else None,
+            raw={"dB": 40 + n % 30} if failure is None else None,
+            sources=(source,) if failure is None else (),
+            failure=failure,
+        ),
+        ModelCallBegan(attempt=id_, call_id=second, model="scripted"),
+        ModelCallReturned(
+            attempt=id_, call_id=second, model="scripted", message=AssistantMessage(text=told), usage=usage
+        ),
+        AttemptReturned(attempt=id_, result=result),
+        AttemptSettled(attempt=id_, ok=failure is None, final=final, failure=failure),
+    ]

@@ -1,0 +1,55 @@
+"""What a page must not do while it is tested: fail, complain, break the content-security policy, or ask another host."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from playwright.async_api import BrowserContext, ConsoleMessage, Request, Response, WebError
+
+GIVEN_UP = "net::ERR_ABORTED"
+"""What a request ends with that the page itself gave up: a stream that it closed, a fetch that nobody needs."""
+
+
+class Watch:
+    """Notes what pages of a context do wrong. ``url`` is that of their server: all requests have to go there."""
+
+    def __init__(self, context: BrowserContext, url: str) -> None:
+        self._host = urlsplit(url).netloc
+        self._wrong: list[str] = []
+        self._allowed: list[re.Pattern[str]] = []
+        context.on("console", self._console)
+        context.on("weberror", self._page_error)
+        context.on("request", self._request)
+        context.on("requestfailed", self._request_failed)
+        context.on("response", self._response)
+
+    def allow(self, *patterns: str) -> None:
+        """What matches one of these is what the test brings about."""
+        self._allowed += [re.compile(pattern) for pattern in patterns]
+
+    def check(self) -> None:
+        """Raise AssertionError when something went wrong that nobody allowed."""
+        wrong = [each for each in self._wrong if not any(pattern.search(each) for pattern in self._allowed)]
+        assert not wrong, "\n".join(["the page did what it must not:", *wrong])
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning", "assert"):
+            where = message.location.get("url", "")
+            self._wrong.append(f"console {message.type}: {message.text} ({where})")
+
+    def _page_error(self, error: WebError) -> None:
+        self._wrong.append(f"page error: {error.error}")
+
+    def _request(self, request: Request) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme not in ("data", "blob", "about") and parts.netloc != self._host:
+            self._wrong.append(f"request to another host: {request.url}")
+
+    def _request_failed(self, request: Request) -> None:
+        if request.failure != GIVEN_UP:
+            self._wrong.append(f"request failed: {request.method} {request.url}: {request.failure}")
+
+    def _response(self, response: Response) -> None:
+        if response.status >= 400:
+            self._wrong.append(f"answered with {response.status}: {response.request.method} {response.url}")
