@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
 from leadhand.domain.access import ApiKey
+from leadhand.domain.agents import AgentSettings
 from leadhand.domain.assignment import Assignment
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import Failure, LeadhandError
@@ -309,6 +310,23 @@ class ContextStore(Protocol):
 
     async def aclose(self) -> None:
         """Commit what is under way and let go of every run."""
+        ...
+
+
+@runtime_checkable
+class AgentStore(Protocol):
+    """Where the settings of roles are kept. Every method may raise StoreError."""
+
+    async def agents(self) -> list[AgentSettings]:
+        """Every role's settings, by name."""
+        ...
+
+    async def set_agent(self, agent: AgentSettings) -> None:
+        """Keep the settings of a role, in the place of earlier ones."""
+        ...
+
+    async def unset_agent(self, name: str) -> None:
+        """Forget the settings of a role; nothing when there are none."""
         ...
 
 

@@ -39,7 +39,7 @@ BAD = [
     (2, "--model needs a value", "leadhand run --help says what it takes.", "run x --model"),
     (2, "unknown option: --budjet", "Did you mean --budget?", "run x --budjet 3"),
     (2, "too many arguments: b", 'Put a request of several words in quotes: leadhand run "…"', "run a b"),
-    (2, 'unknown command "rn"', 'Did you mean "run"? There are: run, runs, approvals, tools, doctor.', "rn x"),
+    (2, 'unknown command "rn"', 'Did you mean "run"? There are: run, serve, runs, approvals, tools,', "rn x"),
     (2, 'unknown command "shw"', 'Did you mean "show"? There are: list, show,', "runs shw"),
     (2, "unknown option: --nope", "leadhand --help says what it takes.", "--nope"),
     (2, "home is empty", "Name a directory with it, or leave it out.", "run --offline --home= x"),

@@ -18,6 +18,12 @@ FLAGS: dict[str, set[str]] = {
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--approve", "--detach", "--tools", "--project", "--worker"},
+    "serve": COMMON
+    | {"--host", "--port", "--open", "--cors", "--allow-host", "--require-key"}
+    | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
+    | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
+    | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
+    | {"--approve", "--tools"},
     "runs list": COMMON | {"--status", "--text", "--limit", "--json"},
     "runs show": COMMON | {"--json", "--seq", "--order"},
     "runs watch": COMMON | OUTPUT,
@@ -65,6 +71,6 @@ def test_help_names_every_command(leadhand: Any, line: list[str]) -> None:
     result = leadhand(*line)
 
     assert result.code == 0
-    for word in ("run ", "runs ", "approvals ", "tools ", "hosts ", "keys ", "doctor "):
+    for word in ("run ", "serve ", "runs ", "approvals ", "tools ", "hosts ", "keys ", "doctor "):
         assert f"\n  {word}" in result.out
     assert "\n  resume  Go on with a run that was parked or left behind.\n" in leadhand("runs").out

@@ -102,9 +102,18 @@ def test_a_prompt_keeps_what_the_gate_and_the_reader_rely_on(role: str, must: li
 
 
 def test_a_conversation_opens_with_the_prompt_and_the_facts_and_nothing_else():
-    system, user = opening(every_brief()[0])
+    system, user = opening(every_brief()[0], {})
     assert system.text == prompt("plan")
     assert user.text.startswith('{"request"')
+
+
+def test_instructions_of_the_run_stand_in_the_place_of_those_that_ship():
+    brief = every_brief()[0]
+
+    system, user = opening(brief, {brief.prompt: "Answer in verse.", "other": "Be brief."})
+
+    assert system.text == "Answer in verse."
+    assert user == opening(brief, {})[1]
 
 
 async def test_what_a_request_says_stays_data_and_never_reaches_the_instructions(open_world: Any):

@@ -68,6 +68,9 @@ DEFINITION = RunDefinition(
     detached=True,
     held_back=Amount(requests=1, tokens=4_000, nanousd=7),
     options={"max_revisions": 2},
+    by="Ann",
+    submission="0" * 64,
+    instructions={"work": "Be brief."},
 )
 SOURCE = Source(title="Open-Meteo", url="https://open-meteo.com/")
 ORDER = WorkOrder(

@@ -12,6 +12,7 @@ from leadhand.project.clock import SystemClock
 from leadhand.stores.opening import open_store
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.store_contract import (
+    AgentStoreContract,
     ContextStoreContract,
     KeyStoreContract,
     OneStoreContract,
@@ -19,7 +20,7 @@ from leadhand.testing.store_contract import (
 )
 
 
-class TestMemoryStore(OneStoreContract, KeyStoreContract):
+class TestMemoryStore(OneStoreContract, KeyStoreContract, AgentStoreContract):
     """One process, so only what a store owes to one."""
 
     @pytest.fixture
@@ -28,7 +29,7 @@ class TestMemoryStore(OneStoreContract, KeyStoreContract):
             yield store
 
 
-class TestSqliteStore(ContextStoreContract, SharedKeyStoreContract):
+class TestSqliteStore(ContextStoreContract, SharedKeyStoreContract, AgentStoreContract):
     @pytest.fixture
     async def store(self, sqlite_url: str) -> AsyncIterator[ContextStore]:
         async with aclosing(await open_store(sqlite_url)) as store:
@@ -40,7 +41,7 @@ class TestSqliteStore(ContextStoreContract, SharedKeyStoreContract):
             yield store
 
 
-class TestPostgresStore(ContextStoreContract, SharedKeyStoreContract):
+class TestPostgresStore(ContextStoreContract, SharedKeyStoreContract, AgentStoreContract):
     @pytest.fixture
     async def store(self, postgres_url: str) -> AsyncIterator[ContextStore]:
         async with aclosing(await open_store(postgres_url)) as store:

@@ -37,7 +37,7 @@ async def fill(store: ContextStore) -> None:
 
 def make_old(url: str, run_sql: RunSql) -> None:
     """Take from a database what schema 1 had not."""
-    for statement in ("DROP TABLE asking", "DROP TABLE api_keys", "UPDATE meta SET version = 1"):
+    for statement in ("DROP TABLE asking", "DROP TABLE api_keys", "DROP TABLE agents", "UPDATE meta SET version = 1"):
         run_sql(url, statement)
 
 

@@ -48,6 +48,7 @@ class RunDefinition(Value):
     (see :func:`~leadhand.domain.approval.policy_of`). ``held_back`` is the allowance kept for composing the answer,
     whatever the workers spend. ``by`` is who started it, where a service knows; ``submission`` the SHA-256 (hex) of
     what was sent under an idempotency key, to tell a repetition from another request.
+    ``instructions`` stand in the place of those that ship, by prompt: ``plan``, ``work``, ``review``, ``compose``.
     """
 
     request: str
@@ -64,6 +65,7 @@ class RunDefinition(Value):
     options: dict[str, Any] = {}
     by: str = ""
     submission: str = ""
+    instructions: dict[str, str] = {}
 
 
 class Gap(Value):

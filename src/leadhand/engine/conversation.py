@@ -125,7 +125,7 @@ class Conversation:
 
     def messages(self, objection: Callable[[Turn], str]) -> tuple[Message, ...]:
         """Everything said so far. ``objection`` says what was wrong with a reply that ended a turn and did not do."""
-        said: list[Message] = list(opening(self._work.brief))
+        said: list[Message] = list(opening(self._work.brief, self._work.definition.instructions))
         if self._work.attempt.feedback:
             said.append(UserMessage(text=f"An earlier try was not accepted: {self._work.attempt.feedback}"))
         through, keep = self.compacted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -16,9 +17,10 @@ def prompt(name: str) -> str:
     return (files("leadhand.engine") / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
-def opening(brief: Brief) -> tuple[Message, ...]:
-    """How a conversation begins: the role's instructions, then its facts as one JSON object."""
+def opening(brief: Brief, instructions: Mapping[str, str]) -> tuple[Message, ...]:
+    """How a conversation begins: the role's instructions (those of the run, by prompt, else those that ship), then its
+    facts as one JSON object."""
     return (
-        SystemMessage(text=prompt(brief.prompt)),
+        SystemMessage(text=instructions.get(brief.prompt) or prompt(brief.prompt)),
         UserMessage(text=json.dumps(brief.facts, ensure_ascii=False)),
     )

@@ -131,7 +131,7 @@ def _check_budget(settings: Settings, unpriced: tuple[str, ...]) -> None:
 
 def _pinned(settings: Settings, default: str) -> ModelChoice:
     """The default and the models of single roles. The review's model takes both of the gate's readings."""
-    lead, worker, review = (settings.models.get(role) for role in ("lead", "worker", "review"))
-    wanted = {"plan": lead, "compose": lead, "review": review or lead, "work": worker}
+    lead, worker, review, compose = (settings.models.get(role) for role in ("lead", "worker", "review", "compose"))
+    wanted = {"plan": lead, "compose": compose or lead, "review": review or lead, "work": worker}
     roles = {role: name for role, name in wanted.items() if name is not None and name != default}
     return ModelChoice(default=default, roles=roles)

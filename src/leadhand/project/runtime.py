@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -103,11 +103,13 @@ class Runtime:
         asked: Settings | None = None,
         by: str = "",
         once: Once | None = None,
+        instructions: Mapping[str, str] | None = None,
     ) -> RunState:
         """Make a run; nothing of it is carried out until it is driven.
 
         ``asked`` are the settings of this run, where they are not those of the process. ``by`` is who wants it.
-        With ``once`` the run has an id of its caller's: UsageError when there is such a run already.
+        ``instructions`` stand in the place of those that ship, by prompt. With ``once`` the run has an id of its
+        caller's: UsageError when there is such a run already.
         Raises ConfigurationError for an unknown flow, and for a model that cannot be used.
         """
         if flow not in FLOWS:
@@ -131,6 +133,7 @@ class Runtime:
             held_back=_held_back(wanted.limits),
             by=by,
             submission=once.submission if once is not None else "",
+            instructions=dict(instructions or {}),
         )
         run_id = once.run_id if once is not None else self._ids.run_id()
         entry = await self.store.create(run_id, self._redactor.value(RunStarted(definition=definition)))
@@ -143,6 +146,11 @@ class Runtime:
         if models is not given:
             await models.aclose()  # it was only there to look the names up: this process's own asks them all
         return choice
+
+    def check_model(self, name: str) -> None:
+        """Raise ConfigurationError for a model that runs started here cannot use."""
+        if isinstance(self.models, NamedModels):
+            self.models.check(name)
 
     def _pinned(self, choice: ModelChoice) -> ModelChoice:
         """The models of a run, with the windows that are known of them: what its briefs have to fit."""

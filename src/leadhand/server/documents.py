@@ -258,6 +258,7 @@ class AgentDocument(BaseModel):
     role: str
     model: str
     instructions: str
+    changed: dict[str, Any] | None = Field(description="By whom it was set otherwise than it ships, and when.")
 
 
 class AgentsList(BaseModel):

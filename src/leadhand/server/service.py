@@ -26,6 +26,7 @@ from leadhand.project.checks import check_writable
 from leadhand.project.runtime import Runtime
 from leadhand.project.steering import settle
 from leadhand.server.access import Principal
+from leadhand.server.agents import Agents
 from leadhand.server.drafts import Drafts
 from leadhand.server.feeds import Feeds
 from leadhand.server.problems import Problem
@@ -47,6 +48,7 @@ class Service:
         self.runtime = runtime
         self.drafts = drafts
         self.feeds = feeds
+        self.agents = Agents(runtime)
         self.redactor = Redactor.of_environment(runtime.settings.environment)
         self.started_at = datetime.now(UTC)
         self.driving: dict[str, str] = {}
@@ -69,14 +71,20 @@ class Service:
         Raises UsageError and ConfigurationError for what cannot be carried out, Problem (422) for a key that was used
         for another request.
         """
-        request, settings = asked_for(submission, self.runtime)
+        request, settings = asked_for(submission, self.runtime, await self.agents.models())
         who = principal.key_id or ""
         this = once(submission, key, who) if key is not None else None
         if this is not None and (earlier := await self._earlier(this.run_id)) is not None:
             return _same(earlier, this.submission), True
         try:
             state = await self.runtime.start(
-                request, flow=submission.flow, detached=True, asked=settings, by=principal.name, once=this
+                request,
+                flow=submission.flow,
+                detached=True,
+                asked=settings,
+                by=principal.name,
+                once=this,
+                instructions=await self.agents.instructions(),
             )
         except UsageError:
             earlier = await self._earlier(this.run_id) if this is not None else None

@@ -89,8 +89,9 @@ class Submission(Body):
     options: dict[str, Any] = Field(default_factory=dict, description="Options of the flow; work-order has none.")
 
 
-def asked_for(submission: Submission, runtime: Runtime) -> tuple[str, Settings]:
-    """The request, checked, and the settings its run is to have. Raises UsageError."""
+def asked_for(submission: Submission, runtime: Runtime, agents: Mapping[str, str]) -> tuple[str, Settings]:
+    """The request, checked, and the settings its run is to have. ``agents`` are the models that were set for roles:
+    they give way to what is asked for. Raises UsageError."""
     request = check_request(submission.request, example=EXAMPLE)
     if submission.options:
         known = ", ".join(sorted(submission.options))
@@ -109,7 +110,7 @@ def asked_for(submission: Submission, runtime: Runtime) -> tuple[str, Settings]:
     return request, replace(
         usual,
         model="offline" if offline else model or runtime.choice.models.default,
-        models={} if offline else roles or ({} if model else usual.models),
+        models={} if offline else roles or ({} if model else {**usual.models, **agents}),
         offline=offline,
         limits=limits(**{**_usual_limits(usual), **given}),
         budget_given=usual.budget_given or "budget" in given,

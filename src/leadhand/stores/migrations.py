@@ -124,7 +124,7 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
         """,
         "CREATE INDEX cache_expiry ON cache (expires_at)",
     ),
-    (  # 2: which questions to people are open, and API keys
+    (  # 2: which questions to people are open, API keys, and settings of roles
         # What of a question tells whether an event answers it; see domain/asking.py.
         """
         CREATE TABLE asking (
@@ -152,5 +152,6 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
             last_used_at BIGINT
         )
         """,
+        "CREATE TABLE agents (name TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL)",
     ),
 )

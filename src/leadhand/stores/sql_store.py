@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leadhand.domain.access import ApiKey
+from leadhand.domain.agents import AgentSettings
 from leadhand.domain.errors import StoreError
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
 from leadhand.domain.listing import HostLine, RunListing, StoreInfo
 from leadhand.domain.run import RunStatus
 from leadhand.domain.value import Json
 
-from . import api_keys, caches
+from . import agents, api_keys, caches
 from .budget import METERED
 from .codec import encode, read_entries
 from .connection import Connection, Database
@@ -215,6 +216,18 @@ class SqlContextStore:
     async def used_key(self, key_id: str, at: datetime) -> None:
         """Take note that an API key was used at ``at``, unless it was used later."""
         await self._aside(f"4 {key_id}", api_keys.used_key, key_id, at)
+
+    async def agents(self) -> list[AgentSettings]:
+        """The settings of roles, by name."""
+        return await self._ask(agents.agents)
+
+    async def set_agent(self, agent: AgentSettings) -> None:
+        """Keep the settings of a role, in the place of earlier ones."""
+        await self._aside(f"5 {agent.name}", agents.set_agent, agent)
+
+    async def unset_agent(self, name: str) -> None:
+        """Forget the settings of a role; nothing when there are none."""
+        await self._aside(f"5 {name}", agents.unset_agent, name)
 
     async def check_writable(self) -> None:
         """Write, and commit, a little that is gone again: no run, no entry. Raises StoreError when that cannot be."""

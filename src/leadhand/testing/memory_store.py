@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from leadhand.domain.access import ApiKey
+from leadhand.domain.agents import AgentSettings
 from leadhand.domain.asking import Question, still_open
 from leadhand.domain.errors import Fenced, NoSuchRun, RunOwned, UsageError
 from leadhand.domain.events import AnyEvent, AttemptLost, AttemptSettled, Entry, RunClaimed, RunStarted
@@ -31,6 +32,7 @@ class MemoryStore:
         self._budgets: dict[str, Budget] = {}
         self._asking: dict[str, dict[str, Question]] = {}
         self._keys: dict[str, ApiKey] = {}
+        self._agents: dict[str, AgentSettings] = {}
         self._over: set[tuple[str, str]] = set()
         self._blobs: dict[str, bytes] = {}
         self._snapshots: dict[tuple[str, str], tuple[int, bytes]] = {}
@@ -216,6 +218,15 @@ class MemoryStore:
         key = self._keys.get(key_id)
         if key is not None and (key.last_used_at is None or key.last_used_at < at):
             self._keys[key_id] = key.evolve(last_used_at=at)
+
+    async def agents(self) -> list[AgentSettings]:
+        return sorted(self._agents.values(), key=lambda agent: agent.name)
+
+    async def set_agent(self, agent: AgentSettings) -> None:
+        self._agents[agent.name] = agent
+
+    async def unset_agent(self, name: str) -> None:
+        self._agents.pop(name, None)
 
     async def blob(self, digest: str) -> bytes:
         return self._blobs[digest]

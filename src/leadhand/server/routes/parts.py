@@ -27,6 +27,7 @@ TheAccess = Annotated[Access, Depends(_access)]
 TheService = Annotated[Service, Depends(_service)]
 Reader = Annotated[Principal, Depends(allowed(Scope.READ))]
 Runner = Annotated[Principal, Depends(allowed(Scope.RUN))]
+Admin = Annotated[Principal, Depends(allowed(Scope.ADMIN))]
 Approver = Annotated[Principal, Depends(allowed(Scope.APPROVE))]
 
 RunId = Annotated[str, Path(description="The run's whole id.", examples=[RUN_ID], max_length=100)]

@@ -1,4 +1,4 @@
-"""What runs can use: tools, roles, worker files; and tools tried by hand."""
+"""The tools that runs can use, and tools tried by hand."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from pydantic import Field
 from leadhand.domain.errors import Failure, UsageError
 from leadhand.domain.tool import Effect, ToolReturn, ToolSpec
 from leadhand.engine.gate import argument_faults
-from leadhand.engine.prompting import prompt
 from leadhand.project.trying import try_tool
-from leadhand.server.documents import AgentsList, ToolDocument, ToolResult, ToolsList, WorkersList
+from leadhand.server.documents import ToolDocument, ToolResult, ToolsList
 from leadhand.server.problems import no_such_tool, responses, unconfirmed
 from leadhand.server.routes.parts import Reader, Runner, TheService, document
 from leadhand.server.service import Service
@@ -22,13 +21,6 @@ from leadhand.server.submissions import Body
 
 router = APIRouter(prefix="/api", tags=["tools"])
 Name = Annotated[str, Path(description="The tool's name.", examples=["weather_tool"], max_length=200)]
-AGENTS = (
-    ("lead", "plan", "Plans the request as a work order.", "plan"),
-    ("worker", "work", "Carries one subtask out.", "work"),
-    ("reviewer", "review", "Judges the results against the evidence.", "review"),
-    ("composer", "compose", "Writes the answer.", "compose"),
-)
-"""Name, role, what it does, prompt: the roles of the work-order flow."""
 
 
 class CallBody(Body):
@@ -84,23 +76,3 @@ def _spec(service: Service, name: str) -> ToolSpec:
 
 async def _document(service: Service, spec: ToolSpec) -> dict[str, Any]:
     return {**spec.model_dump(mode="json"), "last_error": await service.last_error(spec.name)}
-
-
-@router.get("/agents", response_model=AgentsList, responses={**responses(401, 403, 429, 503)})
-async def list_agents(service: TheService, _: Reader) -> JSONResponse:
-    """The roles of runs that are started here: the model of each, and its standing instructions."""
-    models = service.runtime.choice.models
-    return document(
-        {
-            "agents": [
-                {"name": name, "role": what, "model": models.of(role), "instructions": prompt(file)}
-                for name, role, what, file in AGENTS
-            ]
-        }
-    )
-
-
-@router.get("/workers", response_model=WorkersList, responses={**responses(401, 403, 429, 503)})
-async def list_workers(_: Reader) -> JSONResponse:
-    """The worker files of the project. The work-order flow needs none: its workers are made of subtasks."""
-    return document({"workers": []})

@@ -15,6 +15,7 @@ Give two instances on one database, each as a fixture, and inherit the tests::
 
 A store that belongs to one process, such as one in memory, inherits :class:`OneStoreContract` and gives ``store`` only.
 One that keeps API keys too inherits :class:`KeyStoreContract` as well, or :class:`SharedKeyStoreContract`.
+One that keeps settings of roles inherits :class:`AgentStoreContract`.
 
 Needs pytest and pytest-asyncio. For whole assertions in reports, call
 ``pytest.register_assert_rewrite("leadhand.testing.store_contract")`` in your ``conftest.py`` before importing this.
@@ -22,6 +23,7 @@ Needs pytest and pytest-asyncio. For whole assertions in reports, call
 
 from __future__ import annotations
 
+from .agents import AgentStoreContract
 from .allowance import AllowanceContract, SharedAllowanceContract
 from .appending import AppendingContract, SharedAppendingContract
 from .asking import AskingContract, SharedAskingContract, asks, says
@@ -53,6 +55,7 @@ __all__ = [
     "ATTEMPT",
     "PATIENCE_S",
     "UNLIMITED",
+    "AgentStoreContract",
     "ContextStoreContract",
     "KeyStoreContract",
     "OneStoreContract",

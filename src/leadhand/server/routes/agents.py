@@ -1,0 +1,68 @@
+"""The roles of runs that are started here, and what people have set for them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from fastapi.responses import JSONResponse, Response
+from pydantic import Field
+
+from leadhand.domain.agents import LONGEST_INSTRUCTIONS
+from leadhand.server.agents import NAMES
+from leadhand.server.documents import AgentDocument, AgentsList, WorkersList
+from leadhand.server.problems import no_such, responses
+from leadhand.server.routes.parts import Admin, Reader, TheService, document
+from leadhand.server.submissions import Body
+
+router = APIRouter(prefix="/api", tags=["agents"])
+Name = Annotated[str, Path(description="The role.", examples=["worker"], max_length=100)]
+
+
+class AgentBody(Body):
+    """What is not given, or null, is as it ships."""
+
+    model: str | None = Field(None, description="Its model, as provider:name.", examples=["offline"], max_length=500)
+    instructions: str | None = Field(
+        None,
+        description="Its standing instructions, in Markdown, in the place of those that ship.",
+        min_length=1,
+        max_length=LONGEST_INSTRUCTIONS,
+    )
+
+
+@router.get("/agents", response_model=AgentsList, responses={**responses(401, 403, 421, 429, 503)})
+async def list_agents(service: TheService, _: Reader) -> JSONResponse:
+    """The roles of runs that are started here: the model of each, and its standing instructions."""
+    return document({"agents": await service.agents.documents()})
+
+
+@router.put(
+    "/agents/{name}", response_model=AgentDocument, responses={**responses(401, 403, 404, 413, 421, 422, 429, 503)}
+)
+async def set_agent(name: Name, body: AgentBody, service: TheService, principal: Admin) -> JSONResponse:
+    """Set a role's model and instructions, for runs that are started here from now on. Each run keeps its own."""
+    _check(name)
+    await service.agents.set(name, body.model, body.instructions, by=principal.name, at=datetime.now(UTC))
+    return document(await service.agents.document(name))
+
+
+@router.delete("/agents/{name}", status_code=204, responses={**responses(401, 403, 404, 421, 422, 429, 503)})
+async def unset_agent(name: Name, service: TheService, _: Admin) -> Response:
+    """Have a role as it ships again."""
+    _check(name)
+    await service.agents.unset(name)
+    return Response(status_code=204)
+
+
+def _check(name: str) -> None:
+    """Raise Problem (404) for a role that the flow has not got."""
+    if name not in NAMES:
+        raise no_such(f"there is no role {name!r}", f"The work-order flow has: {', '.join(NAMES)}.")
+
+
+@router.get("/workers", response_model=WorkersList, responses={**responses(401, 403, 421, 429, 503)})
+async def list_workers(_: Reader) -> JSONResponse:
+    """The worker files of the project. The work-order flow needs none: its workers are made of subtasks."""
+    return document({"workers": []})
