@@ -1,6 +1,6 @@
 // What events about attempts and their calls do to the model: bars on the timeline and marks within them.
 
-import { type Assignment, assignmentOf, type Entry, numberOf, type OpenCall } from "./entry.ts";
+import { type Assignment, assignmentOf, isInterruption, numberOf, type OpenCall } from "./entry.ts";
 import { type Attempt, type Call, labelOf, type Lane, newAttempt, newLane } from "./lane.ts";
 import {
   addLane,
@@ -41,7 +41,8 @@ export const ATTEMPT_HANDLERS: Handlers = {
     lane.attempts.push(attempt);
     lane.note = "";
     // What only waited for somebody goes on; what failed is tried again.
-    setStatus(model, lane, before?.outcome === "parked" ? "pending" : "retrying");
+    const failed = before?.outcome === "failed" || before?.outcome === "lost";
+    setStatus(model, lane, failed ? "retrying" : "pending");
   },
 
   attempt_started(model, event, at) {
@@ -59,7 +60,7 @@ export const ATTEMPT_HANDLERS: Handlers = {
   attempt_returned(model, event, at) {
     settleAttempt(model.spend, event.attempt);
     const found = attemptOf(model, event.attempt);
-    if (!found || found.attempt.end !== null) return; // late: it is counted, and changes nothing
+    if (!found || isLate(found.attempt)) return; // it is counted, and changes nothing
     found.attempt.resultSeq = event.seq;
     found.attempt.failure = event.result.error ?? null;
     endAttempt(model, found.attempt, at, event.result.ok ? "ok" : "failed");
@@ -69,9 +70,10 @@ export const ATTEMPT_HANDLERS: Handlers = {
   attempt_lost(model, event, at) {
     settleAttempt(model.spend, event.attempt);
     const found = attemptOf(model, event.attempt);
-    if (!found || found.attempt.end !== null) return;
-    found.attempt.failure = event.failure;
-    endAttempt(model, found.attempt, at, "lost");
+    if (!found || isLate(found.attempt)) return;
+    const interrupted = isInterruption(event.failure);
+    found.attempt.failure = interrupted ? null : event.failure;
+    endAttempt(model, found.attempt, at, interrupted ? "stopped" : "lost");
     found.lane.version += 1;
   },
 
@@ -80,13 +82,16 @@ export const ATTEMPT_HANDLERS: Handlers = {
     if (!found) return;
     const { lane, attempt } = found;
     if (attempt !== lane.attempts.at(-1)) return;
-    const outcome = event.ok ? "ok" : attempt.outcome === "lost" ? "lost" : "failed";
-    endAttempt(model, attempt, at, outcome);
-    attempt.failure = event.failure ?? (event.ok ? null : attempt.failure);
+    const failure = isInterruption(event.failure) ? null : event.failure ?? null;
+    // Lost and stopped stay what they are; a result that was judged unsound did fail.
+    const kept = attempt.outcome === "lost" || (attempt.outcome === "stopped" && failure === null);
+    endAttempt(model, attempt, at, event.ok ? "ok" : kept ? attempt.outcome : "failed");
+    if (failure !== null) attempt.failure = failure;
     lane.settledSeq = event.seq;
-    change(model, lane, () => lane.failure = event.failure ?? null);
     lane.note = "";
-    setStatus(model, lane, !event.final ? "retrying" : event.ok ? "completed" : "failed");
+    change(model, lane, () => lane.failure = failure);
+    const next = failure === null ? "pending" : "retrying";
+    setStatus(model, lane, !event.final ? next : event.ok ? "completed" : "failed");
   },
 
   attempt_parked: parks,
@@ -119,6 +124,11 @@ export const ATTEMPT_HANDLERS: Handlers = {
     returned(found, event.seq, at, event.ok);
   },
 };
+
+/** Whether an attempt is over, so that whatever it still brings is late. One that a pause stopped may yet return. */
+function isLate(attempt: Attempt): boolean {
+  return attempt.end !== null && attempt.outcome !== "stopped";
+}
 
 /** The lane of a piece of the lead's own thinking, or of what a worker has another worker do. */
 function thought(model: Model, assignment: Assignment, seq: number): Lane {
@@ -186,11 +196,7 @@ function waitedFor(calls: OpenCall[]): string {
 
 function began(
   model: Model,
-  event: Entry & { attempt: string; call_id: string } | {
-    seq: number;
-    attempt: string;
-    call_id: string;
-  },
+  event: { seq: number; attempt: string; call_id: string },
   at: number,
   told: Pick<Call, "kind" | "name" | "args" | "effect">,
 ): void {

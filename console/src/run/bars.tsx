@@ -40,7 +40,7 @@ function Bar({ attempt, before, scale, to }: BarProps) {
         <Wait
           from={scale.x(before.end)}
           to={scale.x(attempt.start ?? Math.max(attempt.notBefore ?? 0, attempt.scheduledAt))}
-          retry={before.outcome !== "parked"}
+          retry={before.outcome === "failed" || before.outcome === "lost"}
         />
       )}
       {attempt.start !== null && (

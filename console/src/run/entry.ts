@@ -212,6 +212,11 @@ export type Entry = { seq: number; at: string; epoch?: number } & Event;
 
 export type EventOf<T extends Event["type"]> = Extract<Event, { type: T }>;
 
+/** Whether an attempt ended since its run was paused or forked: no failure, it is done again. */
+export function isInterruption(failure: Failure | null | undefined): boolean {
+  return failure?.type === "interrupted";
+}
+
 /** The assignment an attempt is of: `wo-001.0/a2` is the second attempt at `wo-001.0`. */
 export function assignmentOf(attempt: string): string {
   const at = attempt.lastIndexOf("/a");

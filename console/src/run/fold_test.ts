@@ -5,6 +5,8 @@ import { emptyModel, type Model } from "./model.ts";
 import { randomness, sampleLog } from "./sample_log.ts";
 import recorded from "./testdata/run.json" with { type: "json" };
 
+const INTERRUPTION = { message: "the run was paused", type: "interrupted", class: "lost" };
+
 const real = recorded.entries as unknown as Entry[];
 
 function folded(entries: Entry[]): Model {
@@ -135,6 +137,36 @@ Deno.test("a run that is cancelled leaves nothing running", () => {
   equal(model.counts.running + model.counts.pending + model.counts.waiting, 0);
   equal(model.running, 0);
   equal(model.counts.dropped > 0, true);
+});
+
+Deno.test("a pause stops what is under way, which is no failure and goes on afterwards", () => {
+  const cut = sampleLog({ subtasks: 3, finished: false }).slice(0, 8);
+  const events = [
+    { type: "run_paused", reason: "asked for" },
+    { type: "attempt_lost", failure: INTERRUPTION },
+    { type: "attempt_settled", ok: false, final: false, failure: INTERRUPTION },
+    { type: "run_resumed" },
+    { type: "attempt_scheduled" },
+  ];
+  const started = cut.find((entry) => entry.type === "attempt_started") as { attempt: string };
+  const key = started.attempt.slice(0, -"/a1".length);
+  const last = Date.parse(cut.at(-1)!.at);
+  const log = [...cut];
+  for (const [index, event] of events.entries()) {
+    const attempt = event.type === "attempt_scheduled" ? `${key}/a2` : `${key}/a1`;
+    const at = new Date(last + (index ? 60_000 : 0)).toISOString();
+    log.push({ seq: log.length + 1, at, attempt, ...event } as unknown as Entry);
+  }
+  const paused = folded(log.slice(0, cut.length + 1));
+  equal(paused.running, 0, "running while paused");
+  equal(paused.byKey.get(key)!.status, "pending", "while paused");
+  const resumed = folded(log);
+  const lane = resumed.byKey.get(key)!;
+  equal(lane.status, "pending", "after the pause");
+  equal(lane.attempts.map((each) => each.outcome).join(), "stopped,scheduled");
+  equal(lane.attempts[0]!.end, last, "the bar ends with the pause");
+  equal(lane.failure, null, "failure");
+  equal(resumed.log.some((row) => row.problem), false, "problems");
 });
 
 Deno.test("what a person settles takes its questions and its children with it", () => {

@@ -210,7 +210,9 @@ function AttemptView({ attempt }: { attempt: Attempt }) {
       )}
       {attempt.calls.length > 0 && (
         <ol class="calls">
-          {attempt.calls.map((call) => <CallView key={call.seq} call={call} />)}
+          {attempt.calls.map((call) => (
+            <CallView key={call.seq} call={call} over={attempt.end !== null} />
+          ))}
         </ol>
       )}
       {attempt.resultSeq !== null && (
@@ -226,10 +228,15 @@ function AttemptView({ attempt }: { attempt: Attempt }) {
   );
 }
 
-function CallView({ call }: { call: Call }) {
-  const state = call.ok === null ? "running" : call.ok ? "completed" : "failed";
+function CallView({ call, over }: { call: Call; over: boolean }) {
+  const open = over ? "dropped" : "running";
+  const state = call.ok === null ? open : call.ok ? "completed" : "failed";
   const { glyph, tone } = laneMark(state);
-  const took = call.ended !== null ? duration((call.ended - call.began) / 1000) : "under way";
+  const took = call.ended !== null
+    ? duration((call.ended - call.began) / 1000)
+    : over
+    ? "its end was not seen"
+    : "under way";
   return (
     <li>
       <span class={`glyph tone-${tone}`} aria-hidden="true">{glyph}</span>

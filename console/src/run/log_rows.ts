@@ -1,6 +1,13 @@
 // The event log in words: one short row an entry, made once when the entry is folded; the entry itself is not kept.
 
-import { assignmentOf, type Entry, type Failure, numberOf, type OpenCall } from "./entry.ts";
+import {
+  assignmentOf,
+  type Entry,
+  type Failure,
+  isInterruption,
+  numberOf,
+  type OpenCall,
+} from "./entry.ts";
 import { labelOf } from "./lane.ts";
 
 /** What a row is about; a chip of the log each. */
@@ -127,7 +134,8 @@ function aboutAttempts(entry: Entry): Told | null {
     case "attempt_settled": {
       const words = entry.ok ? "completed" : entry.final ? "failed" : "will be tried again";
       const subject = assignmentOf(entry.attempt);
-      return [words, subject, why(entry.failure), subtasks | (entry.ok ? 0 : problems)];
+      const problem = !entry.ok && !isInterruption(entry.failure);
+      return [words, subject, why(entry.failure), subtasks | (problem ? problems : 0)];
     }
     case "attempt_parked":
     case "attempt_held":
@@ -138,7 +146,9 @@ function aboutAttempts(entry: Entry): Told | null {
         subtasks | (entry.type === "attempt_held" ? problems | people : 0),
       ];
     case "attempt_lost":
-      return ["attempt lost", assignmentOf(entry.attempt), why(entry.failure), subtasks | problems];
+      return isInterruption(entry.failure)
+        ? ["interrupted", assignmentOf(entry.attempt), entry.failure.message, subtasks]
+        : ["attempt lost", assignmentOf(entry.attempt), why(entry.failure), subtasks | problems];
     case "model_call_began":
       return ["model asked", assignmentOf(entry.attempt), entry.model, models];
     case "model_call_returned": {

@@ -2,7 +2,15 @@
 
 import type { Event } from "./entry.ts";
 import { isOpen } from "./lane.ts";
-import { close, type Handlers, type Model, type OpenQuestion, withdraw } from "./model.ts";
+import {
+  close,
+  endAttempt,
+  type Handlers,
+  type Model,
+  type OpenQuestion,
+  setStatus,
+  withdraw,
+} from "./model.ts";
 
 export const RUN_HANDLERS: Handlers = {
   run_started(model, event) {
@@ -17,10 +25,17 @@ export const RUN_HANDLERS: Handlers = {
     model.owner = event.owner;
     model.documentWanted += 1;
   },
-  run_paused(model, event) {
+  run_paused(model, event, at) {
     model.status = "paused";
     model.reason = event.reason ?? "";
     model.documentWanted += 1;
+    // What is under way is stopped, though the log says so only once the run goes on.
+    for (const lane of model.lanes) {
+      if (lane.status !== "running") continue;
+      endAttempt(model, lane.attempts.at(-1), at, "stopped");
+      lane.note = "until the run goes on";
+      setStatus(model, lane, "pending");
+    }
   },
   run_waiting(model, event) {
     model.status = "waiting";

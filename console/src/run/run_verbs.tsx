@@ -34,7 +34,7 @@ export async function pauseOrResume(store: RunStore, runId: string, status: stri
     announce("The run goes on");
   } else if (canPause(status)) {
     store.take(await pauseRun(runId));
-    announce("The run is being paused: what is under way finishes");
+    announce("The run is being paused: what is under way is done again when it goes on");
   }
 }
 

@@ -118,6 +118,7 @@ export class RunStore {
       },
       end: () => {
         this.#following = null;
+        this.#flush(); // nothing more will come to wait for
         this.link.value = "ended";
         this.#fetchSoon();
         this.#lookLater();
