@@ -1,6 +1,6 @@
 // The answers that take a few words: other arguments, a reason for a no, what a call that happened came to.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Json, JsonObject } from "../documents.ts";
 import { exactJson } from "../formats.ts";
 import { Button } from "../ui/button.tsx";
@@ -161,7 +161,7 @@ export function Happened({ busy, onSend, onBack }: Asking<{ summary?: string; ra
 
 function useFocused<T extends HTMLElement>() {
   const field = useRef<T>(null);
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []); // before another key can go elsewhere
   return field;
 }
 

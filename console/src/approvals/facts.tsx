@@ -53,12 +53,6 @@ export function Facts({ card, within }: { card: Card; within: boolean }) {
             : "the run waits, at no cost, for as long as it takes"}
         </dd>
       </div>
-      {!card.driven && (
-        <div>
-          <dt>Then</dt>
-          <dd>no process carries this run out now: it goes on once it is resumed</dd>
-        </div>
-      )}
     </dl>
   );
 }

@@ -15,7 +15,9 @@ export function Examples() {
   return (
     <section class="empty examples" aria-labelledby="examples-title">
       <h2 id="examples-title">No runs yet</h2>
-      <p class="muted">Write what should be done, or take one of these. They need no key.</p>
+      <p class="muted">
+        Write what should be done, or take one of these. The tools they need are built in.
+      </p>
       <ul>
         {EXAMPLES.map((example) => (
           <li key={example}>

@@ -1,7 +1,7 @@
 // Dialogs: the browser's own <dialog>, and the question before something is taken away.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Button, useAction } from "./button.tsx";
 import { ProblemNote } from "./problem_note.tsx";
 
@@ -16,7 +16,7 @@ export interface DialogProps {
 export function Dialog({ title, onClose, children, wide = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const opened = dialog.current;
     opened?.showModal();
     return () => opened?.close(); // gives the focus back to where it was
