@@ -12,7 +12,7 @@ VERSION = 2
 TABLES = frozenset({"meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache"})
 """The tables of the first schema: having all of them is how a database is known to be Leadhand's."""
 
-LATER_TABLES: dict[int, frozenset[str]] = {2: frozenset({"asking", "api_keys"})}
+LATER_TABLES: dict[int, frozenset[str]] = {2: frozenset({"asking", "api_keys", "agents"})}
 """What each later schema added."""
 
 

@@ -1,4 +1,4 @@
-"""Runs: started, listed, looked at; and their files."""
+"""Runs: started, listed, looked at."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leadhand.domain.errors import NoSuchRun
 from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
-from leadhand.server.documents import ArtifactsList, RunDocument, RunsPage
+from leadhand.server.documents import RunDocument, RunsPage
 from leadhand.server.problems import Problem, no_such, responses
 from leadhand.server.routes.parts import Reader, RunId, Runner, TheAccess, TheService, document
 from leadhand.server.submissions import Submission
@@ -121,9 +121,3 @@ def line(listing: RunListing) -> dict[str, Any]:
 async def get_run(run_id: RunId, service: TheService, _: Reader) -> JSONResponse:
     """A run as of now: the document of ``leadhand run --json``, with ``last_seq`` to go on from."""
     return document(await service.document(run_id))
-
-
-@router.get("/{run_id}/artifacts", response_model=ArtifactsList, responses={**responses(401, 403, 404, 422, 429, 503)})
-async def list_artifacts(run_id: RunId, service: TheService, _: Reader) -> JSONResponse:
-    """The files that a run has produced."""
-    return document({"artifacts": (await service.document(run_id))["artifacts"]})
