@@ -67,6 +67,8 @@ export function follow(
       if (source !== opened) return;
       shut();
       handlers.link("reconnecting");
+      // Twice in a row: the service may be gone, or the session. What watches over both asks.
+      if (wait > FIRST_WAIT_MS) reachable.value = false;
       timer = setTimeout(open, wait);
       wait = Math.min(wait * 2, LONGEST_WAIT_MS);
     };
@@ -99,6 +101,5 @@ export function follow(
   document.addEventListener("visibilitychange", turn);
   addEventListener("online", turn);
   turn();
-  if (source === null) handlers.link("paused");
   return { close };
 }

@@ -38,42 +38,45 @@ export function useKeys(title: string, keys: Keys): void {
 }
 
 const CHORD_MS = 1200;
-let begun = "";
-let begunAt = 0;
+
+interface Begun {
+  readonly key: string;
+  /** When it was pressed, in milliseconds. */
+  readonly at: number;
+}
 
 /** Listens once for the whole page. */
 export function startKeys(): void {
+  let begun: Begun | null = null;
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.isComposing || document.querySelector("dialog[open]")) return;
-    const typing = isField(event.target);
-    if (typing && event.key !== "Escape") return;
+    if (isField(event.target) && event.key !== "Escape") return;
     if (event.key === "Enter" && isControl(event.target)) return; // it does its own work
-    const chord = performance.now() - begunAt < CHORD_MS ? begun : "";
-    begun = "";
-    if (act(chord ? `${chord} ${event.key}` : event.key, event)) event.preventDefault();
-    else if (!chord && startsChord(event.key)) {
-      begun = event.key;
-      begunAt = performance.now();
-    }
+    const keys = offered().map((layer) => layer.keys);
+    const at = performance.now();
+    const name = keyName(event.key, begun, at);
+    begun = null;
+    if (taken(keys, name, event)) event.preventDefault();
+    else if (startsChord(keys, event.key)) begun = { key: event.key, at };
   });
 }
 
-function act(key: string, event: KeyboardEvent): boolean {
-  for (const { keys } of offered()) {
-    const found = keys[key];
-    if (found) {
-      found.act(event);
-      return true;
-    }
-  }
-  return false;
+/** The name of a key, or of the chord that it ends. */
+export function keyName(key: string, begun: Begun | null, now: number): string {
+  return begun && now - begun.at < CHORD_MS ? `${begun.key} ${key}` : key;
 }
 
-function startsChord(key: string): boolean {
-  return layers.value.some(({ keys }) =>
-    Object.keys(keys).some((name) => name.startsWith(`${key} `))
-  );
+/** Does what the first of some offers has for a key; false if none has. */
+export function taken(offers: readonly Keys[], name: string, event: KeyboardEvent): boolean {
+  const found = offers.find((keys) => keys[name])?.[name];
+  found?.act(event);
+  return found !== undefined;
+}
+
+/** Whether a key is the first of a chord. */
+export function startsChord(offers: readonly Keys[], key: string): boolean {
+  return offers.some((keys) => Object.keys(keys).some((name) => name.startsWith(`${key} `)));
 }
 
 function isField(target: EventTarget | null): boolean {

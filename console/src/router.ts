@@ -28,9 +28,11 @@ export function go(to: string, { replace = false } = {}): void {
   if (turned) scrollTo(0, 0);
 }
 
-/** The present path with some of its query changed: null takes a name out. */
-export function withQuery(changes: Record<string, string | number | null>): string {
-  const { path, query } = here.value;
+/** A path with some of its query changed: null and "" take a name out. */
+export function queryChanged(
+  { path, query }: Place,
+  changes: { readonly [name: string]: string | number | null },
+): string {
   const changed = new URLSearchParams(query);
   for (const [name, value] of Object.entries(changes)) {
     if (value === null || value === "") changed.delete(name);
@@ -38,6 +40,11 @@ export function withQuery(changes: Record<string, string | number | null>): stri
   }
   const written = changed.toString();
   return written ? `${path}?${written}` : path;
+}
+
+/** Where we are, with some of the query changed: for links. */
+export function withQuery(changes: Record<string, string | number | null>): string {
+  return queryChanged(here.value, changes);
 }
 
 /** Changes some of the query where we are. */
@@ -79,7 +86,8 @@ export function startRouter(): void {
 
 const SCREENS = new Set(["runs", "approvals", "tools", "system"]);
 
-function isScreen(path: string): boolean {
+/** Whether a path is one of ours to draw, not a page of the service's. */
+export function isScreen(path: string): boolean {
   const [first] = partsOf(path);
   return first === undefined || SCREENS.has(first);
 }
