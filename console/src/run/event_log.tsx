@@ -43,7 +43,9 @@ export function EventLog({ store, chosen, following, onFollow }: EventLogProps) 
   }, [chosen.seq, arrived]);
 
   function choose(row: LogRow | undefined): void {
-    if (row) chooseEvent(row.seq, model.byKey.has(row.subject) ? row.subject : "");
+    if (!row) return;
+    onFollow(false); // who looks at one event is not carried away from it
+    chooseEvent(row.seq, model.byKey.has(row.subject) ? row.subject : "");
   }
   const onFocus = useFocusedList({
     move(by) {
@@ -99,6 +101,10 @@ export function EventLog({ store, chosen, following, onFollow }: EventLogProps) 
           if (event.deltaY < 0) onFollow(false);
         }}
         onTouchMove={() => onFollow(false)}
+        onPointerDown={(event) => {
+          const { currentTarget: grid, offsetX } = event;
+          if (event.target === grid && offsetX >= grid.clientWidth) onFollow(false); // the scroll bar
+        }}
         onKeyDown={(event) => {
           if (list.onKey(event)) onFollow(event.key === "End");
         }}

@@ -69,7 +69,11 @@ function Worker({ store, runId, name }: { store: RunStore; runId: string; name: 
       <h3>Attempts</h3>
       {lane.attempts.length === 0 && <p class="muted">It has not been handed out yet.</p>}
       {lane.attempts.toReversed().map((attempt) => (
-        <AttemptView key={attempt.id} attempt={attempt} />
+        <AttemptView
+          key={attempt.id}
+          attempt={attempt}
+          told={attempt === lane.attempts.at(-1) ? lane.failure : null}
+        />
       ))}
     </div>
   );
@@ -184,7 +188,13 @@ function parsed(text: string | undefined): unknown {
   }
 }
 
-function AttemptView({ attempt }: { attempt: Attempt }) {
+interface AttemptProps {
+  readonly attempt: Attempt;
+  /** The failure that stands above already. */
+  readonly told: Failure | null;
+}
+
+function AttemptView({ attempt, told }: AttemptProps) {
   const took = attempt.start !== null && attempt.end !== null
     ? `, ${duration((attempt.end - attempt.start) / 1000)}`
     : "";
@@ -200,7 +210,9 @@ function AttemptView({ attempt }: { attempt: Attempt }) {
         </span>
       </h4>
       {attempt.feedback && <p class="small">It was told: {attempt.feedback}</p>}
-      {attempt.failure && <FailureNote failure={attempt.failure} seq={attempt.resultSeq} />}
+      {attempt.failure && attempt.failure.message !== told?.message && (
+        <FailureNote failure={attempt.failure} seq={attempt.resultSeq} />
+      )}
       {attempt.openCalls.length > 0 && attempt.outcome === "parked" && (
         <p class="small">
           It waited for{" "}

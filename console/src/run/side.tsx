@@ -55,7 +55,7 @@ function Questions({ store }: { store: RunStore }) {
         <ApprovalCard
           key={card.id}
           card={card}
-          onDone={() => store.answered()}
+          onDone={() => store.answered(card.id)}
         />
       ))}
     </section>

@@ -91,7 +91,8 @@ export class RunStore {
   }
 
   /** A question was answered here: do not wait for the log to say so. */
-  answered(): void {
+  answered(cardId: string): void {
+    this.cards.value = this.cards.value.filter((card) => card.id !== cardId);
     this.#fetchSoon();
     this.#soon = SOON_LOOKS;
   }

@@ -1,5 +1,5 @@
 import type { Handlers } from "../follow.ts";
-import type { Entry as LogEntry, RunDocument } from "../documents.ts";
+import type { Card, Entry as LogEntry, RunDocument } from "../documents.ts";
 import { Problem } from "../problem.ts";
 import { sampleLog } from "./sample_log.ts";
 import { placed, RunStore, type Service } from "./store.ts";
@@ -158,6 +158,17 @@ Deno.test("what a verb answered is looked after at once", async () => {
   store.take({ ...store.document.value!, last_seq: 101 });
   await world.pass(1_000);
   equal(world.streams.length, 2);
+});
+
+Deno.test("a question that was answered here is gone at once", async () => {
+  const { world, store } = await opened();
+  const card = (id: string) => ({ id }) as unknown as Card;
+  store.cards.value = [card("one"), card("two")];
+  store.answered("one");
+  equal(store.cards.value.map((each) => each.id).join(), "two");
+  const before = world.documents;
+  await world.pass(1_000);
+  equal(world.documents, before + 1, "and the service is asked what is open");
 });
 
 Deno.test("a hidden tab goes on counting, without a frame and without a stream of its own", async () => {

@@ -222,7 +222,9 @@ function Axis(
 
 function Separator({ order, index, top }: { order: Order; index: number; top: string }) {
   const { work_order_id, subtasks, repairs } = order.order;
-  const many = subtasks.length === 1 ? "1 subtask" : `${subtasks.length} subtasks`;
+  const many = subtasks.length === 1
+    ? "1 subtask"
+    : `${subtasks.length.toLocaleString("en")} subtasks`;
   const by = order.by ? `, asked for by ${order.by}` : "";
   return (
     <div class="lane-row separator" role="row" aria-rowindex={index + 1} style={{ top }}>
