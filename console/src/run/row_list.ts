@@ -80,7 +80,8 @@ export function useRowList(
   function move(by: number): void {
     const next = Math.max(
       0,
-      Math.min(count - 1, active < 0 ? (by > 0 ? 0 : count - 1) : active + by),
+      // From outside the list, down leads to its first row and up to its last.
+      Math.min(count - 1, active < 0 ? (by > 0 ? by - 1 : count + by) : active + by),
     );
     setActive(next);
     show(next);

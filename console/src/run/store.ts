@@ -27,6 +27,8 @@ const ENDED = new Set(["succeeded", "partial", "failed", "cancelled"]);
 
 /** Fifteen pictures a second at most while events pour in. */
 const BETWEEN_PICTURES_MS = 66;
+/** Four, while what was before the screen was opened is caught up with: nobody reads that as it flies by. */
+const BETWEEN_OLD_PICTURES_MS = 250;
 /** How long the document is left alone after something happened that it tells of. */
 const DOCUMENT_REST_MS = 1_000;
 const DOCUMENT_RETRY_MS = 5_000;
@@ -132,11 +134,12 @@ export class RunStore {
     this.#draw();
   }
 
-  /** Fold what has come and have it drawn: in the next frame, but not sooner than a fifteenth of a second. */
+  /** Fold what has come and have it drawn: in the next frame, but not too soon after the last time. */
   #draw(): void {
     if (this.#drawing) return;
     this.#drawing = true;
-    const rest = this.#drawnAt + BETWEEN_PICTURES_MS - this.#service.now();
+    const between = this.caughtUp ? BETWEEN_PICTURES_MS : BETWEEN_OLD_PICTURES_MS;
+    const rest = this.#drawnAt + between - this.#service.now();
     const frame = () => this.#service.frame(() => this.#flush());
     if (rest > 0) this.#service.later(rest, frame);
     else frame();
