@@ -160,8 +160,9 @@ export class RunStore {
   }
 
   #write(delta: Delta): void {
+    const text = placed(this.#texts.get(delta.attempt) ?? "", delta);
     this.#texts.delete(delta.attempt); // the newest stands last
-    this.#texts.set(delta.attempt, placed(this.#texts.get(delta.attempt) ?? "", delta));
+    this.#texts.set(delta.attempt, text);
     this.#draw();
   }
 

@@ -130,6 +130,9 @@ Deno.test("the draft shown is the newest one", async () => {
   world.stream.delta({ attempt: "compose/a2", offset: 0, text: "Two" });
   await world.pass(300);
   equal(store.draft.value?.text, "Two");
+  world.stream.delta({ attempt: "compose/a2", offset: 3, text: " by two" });
+  await world.pass(300);
+  equal(store.draft.value?.text, "Two by two", "a later piece joins what came before");
   world.stream.delta({ attempt: "compose/a2", offset: 0, text: "" });
   await world.pass(300);
   await world.pass(0);
