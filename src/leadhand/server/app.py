@@ -29,9 +29,6 @@ from leadhand.server.routes import agents, approvals, control, events, files, ru
 from leadhand.server.service import Service
 from leadhand.server.stream import Cut
 
-LARGEST_BODY = 1_000_000
-"""Bytes of a request's body; 413 above. A request has 100,000 characters at most, of up to four bytes each."""
-
 ABOUT = """Start, watch, steer and approve runs. Errors are problem details (RFC 9457): `detail` says what is wrong,
 `how` what mends it. On loopback nobody needs a key; elsewhere send `Authorization: Bearer lh_…`."""
 
@@ -106,10 +103,10 @@ def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
         version=__version__,
         description=ABOUT,
         lifespan=lifespan,
-        max_body_size=LARGEST_BODY,
         generate_unique_id_function=_operation,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # a path has one name
         telemetry={"tracing": False, "metrics": False, "logs": False},  # traces are made of the log, without secrets
     )
     answer_errors(app)

@@ -6,10 +6,14 @@ from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
+from starlette.requests import Request
 from starlette.responses import Response
+
+from leadhand.server.problems import no_route
 
 BUILT = Path(__file__).parents[1] / "_console"
 INDEX = "index.html"
+METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE"]
 ABSENT = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -31,7 +35,12 @@ def built_console() -> Path | None:
 
 
 def add_console(app: FastAPI, console: Path | None) -> None:
-    """Serve the console at every path that is no route: it finds its own way from there."""
+    """Serve the console at every path that is no route: it finds its own way from there. Below /api it has none."""
+
+    async def nothing(request: Request) -> Response:
+        raise no_route(app, request.method, request.url.path)
+
+    app.add_api_route("/api/{path:path}", nothing, methods=METHODS, include_in_schema=False)
     if console is None:
 
         async def absent() -> Response:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from leadhand.server.problems import Problem, answer, defect
+from leadhand.server.problems import LARGEST_BODY, BodyTooLarge, Problem, answer, defect, too_large
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -63,7 +63,7 @@ class Guard:
         problem = self._problem(scope)
         app = self._app if problem is None else answer(problem, scope["path"])
         try:
-            await app(scope, receive, secured)
+            await app(scope, bounded(receive), secured)
         except Exception as error:
             if begun:
                 raise  # half an answer is out: the server breaks the connection off
@@ -72,6 +72,8 @@ class Guard:
     def _problem(self, scope: Scope) -> Problem | None:
         """Why this request is refused; None when it is not."""
         headers = Headers(scope=scope)
+        if (length := headers.get("content-length", "")).isdecimal() and int(length) > LARGEST_BODY:
+            return too_large()
         host = headers.get("host", "")
         if self._hosts is not None and _name(host) not in self._hosts:
             return Problem(
@@ -93,6 +95,21 @@ class Guard:
             "this request comes from a page of another site",
             "Send an API key as Authorization: Bearer lh_…, or allow the site: leadhand serve --cors ORIGIN.",
         )
+
+
+def bounded(receive: Receive) -> Receive:
+    """What a client sends, up to the largest body: nobody need have said how long it would be. Raises BodyTooLarge."""
+    size = 0
+
+    async def counted() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > LARGEST_BODY:
+            raise BodyTooLarge()
+        return message
+
+    return counted
 
 
 def from_elsewhere(headers: Headers) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Generator, Mapping
+import re
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
@@ -14,12 +15,16 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import compile_path
 
 from leadhand.domain.errors import LeadhandError, UsageError
 from leadhand.domain.tool import ToolSpec
 
 LOGGER = logging.getLogger("leadhand.server")
 MEDIA_TYPE = "application/problem+json"
+LARGEST_BODY = 1_000_000
+"""Bytes of a request's body; 413 above. A request has 100,000 characters at most, of up to four bytes each."""
+LISTED = "The routes and what they take are described at /docs."
 
 STATUS_OF = {
     "usage": HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -112,6 +117,27 @@ def no_such(what: str, how: str) -> Problem:
     return Problem(HTTPStatus.NOT_FOUND, "not_found", what, how)
 
 
+def no_route(app: FastAPI, method: str, path: str, headers: Mapping[str, str] | None = None) -> Problem:
+    """A path that is no route (404), or one that does not know the method (405); ``headers`` say then which it knows,
+    where the document does not."""
+    known = next((known for route, known in _methods(app) if route.match(path)), "")
+    if method in known.split(", ") or not (known or headers):
+        return Problem(HTTPStatus.NOT_FOUND, "not_found", f"there is nothing at {path}", LISTED)
+    return Problem(
+        HTTPStatus.METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        f"{method} is nothing that {path} knows",
+        LISTED,
+        headers={"allow": known} if known else headers,
+    )
+
+
+def _methods(app: FastAPI) -> Iterator[tuple[re.Pattern[str], str]]:
+    """The pattern of every path in the document of an app, and its methods: GET, POST."""
+    for path, operations in app.openapi()["paths"].items():
+        yield compile_path(path)[0], ", ".join(sorted(operation.upper() for operation in operations))
+
+
 def no_such_tool(name: str, tools: tuple[ToolSpec, ...]) -> Problem:
     """A tool that is not there."""
     return no_such(f"there is no tool {name!r}", f"There are: {', '.join(tool.name for tool in tools) or 'none'}.")
@@ -134,6 +160,23 @@ def answer(problem: LeadhandError, instance: str) -> Response:
         **more,
     }
     return JSONResponse(body, status.value, headers, MEDIA_TYPE)
+
+
+class BodyTooLarge(HTTPException):
+    """A client sends more than is read. FastAPI lets exceptions of this family pass while it reads a body."""
+
+    def __init__(self) -> None:
+        super().__init__(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+
+
+def too_large() -> Problem:
+    """A body that nobody reads to its end."""
+    return Problem(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "too_large",
+        f"the body is larger than {LARGEST_BODY:,} bytes",
+        "Send less at once: a request has 100,000 characters at most.",
+    )
 
 
 def defect(method: str, path: str, error: Exception) -> Response:
@@ -164,7 +207,7 @@ def answer_errors(app: FastAPI) -> None:
                 HTTPStatus.UNPROCESSABLE_ENTITY,
                 "invalid",
                 f"{first['where']}: {first['what']}",
-                "The routes and what they take are described at /docs.",
+                LISTED,
                 errors=faults,
             ),
             request.url.path,
@@ -172,16 +215,18 @@ def answer_errors(app: FastAPI) -> None:
 
     async def of_http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        status = HTTPStatus(error.status_code)
-        how = {404: "The routes are listed at /docs.", 405: "The methods of each route are listed at /docs."}
-        problem = Problem(
-            status,
-            status.name.lower(),
-            str(error.detail),
-            how.get(status.value, ""),
-            headers=error.headers,
-        )
-        return answer(problem, request.url.path)
+        path = request.url.path
+        match error.status_code:
+            case 404:
+                return answer(no_route(app, request.method, path), path)
+            case 405:
+                return answer(no_route(app, request.method, path, error.headers), path)
+            case 413:
+                return answer(too_large(), path)
+            case other:
+                status = HTTPStatus(other)
+                problem = Problem(status, status.name.lower(), str(error.detail), LISTED, headers=error.headers)
+                return answer(problem, path)
 
     handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
         LeadhandError: ours,

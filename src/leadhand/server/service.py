@@ -52,7 +52,8 @@ class Service:
         self.redactor = Redactor.of_environment(runtime.settings.environment)
         self.started_at = datetime.now(UTC)
         self.driving: dict[str, str] = {}
-        """The runs that are driven here, and who started each."""
+        """The runs that are driven here, and the key that started each; of those that were adopted the log knows no
+        more than its name."""
         self._failed: dict[str, tuple[int, float]] = {}
         self._noting: set[asyncio.Task[None]] = set()
         runtime.watchers.append(drafts.watch)
@@ -91,7 +92,7 @@ class Service:
             if this is None or earlier is None:
                 raise
             return _same(earlier, this.submission), True
-        self.drive(state)
+        self.drive(state, who=principal)
         return state, False
 
     async def _earlier(self, run_id: str) -> RunState | None:
@@ -99,14 +100,17 @@ class Service:
             return await self.runtime.load(run_id)
         return None
 
-    def active(self, who: str) -> int:
+    def active(self, principal: Principal) -> int:
         """How many runs are driven here that this principal started."""
-        return Counter(self.driving.values())[who]
+        count = Counter(self.driving.values())
+        return count[principal.key_id or ""] + count[_by(principal.name)]
 
-    def drive(self, state: RunState, on_state: OnState | None = None) -> asyncio.Task[RunState]:
-        """Drive a run that this process owns, in the background, until it is over or rests."""
+    def drive(
+        self, state: RunState, on_state: OnState | None = None, *, who: Principal | None = None
+    ) -> asyncio.Task[RunState]:
+        """Drive a run that this process owns, in the background, until it is over or rests. ``who`` has started it."""
         task = self.runtime.driving(state, on_state)
-        self.driving[state.run_id] = state.definition.by
+        self.driving[state.run_id] = _by(state.definition.by) if who is None else who.key_id or ""
 
         def ended(done: asyncio.Task[RunState]) -> None:
             self.driving.pop(state.run_id, None)
@@ -192,7 +196,7 @@ class Service:
     async def fork(self, run_id: str, at: int, principal: Principal, *, confirmed: bool) -> RunState:
         """Another run that begins as this one did, driven here. Raises as ``control.fork`` does."""
         state = await control.fork(self.runtime, run_id, at, confirmed=confirmed, by=principal.name, detached=True)
-        self.drive(state)
+        self.drive(state, who=principal)
         return state
 
     async def went_on(self, run_id: str) -> None:
@@ -235,6 +239,10 @@ class Service:
 
 def _error_key(tool: str) -> str:
     return f"tool error: {tool}"
+
+
+def _by(name: str) -> str:
+    return f"by {name}"
 
 
 def _check_goes_on(listing: RunListing, what: str) -> None:

@@ -131,7 +131,7 @@ async def fork_run(
     run_id: RunId, service: TheService, access: TheAccess, principal: Runner, body: ForkBody
 ) -> JSONResponse:
     """Make another run that begins as this one did, up to an event, and goes on from there. This one is left alone."""
-    await access.rates.check_run(principal.key_id, service.active(principal.name))
+    await access.rates.check_run(principal.key_id, service.active(principal))
     with conflicts():
         cut = await control.cut(service.runtime, run_id, body.at)
         if cut.done and not body.confirmed:

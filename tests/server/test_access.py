@@ -1,0 +1,207 @@
+"""Who gets in: keys, their scopes and their end, browser sessions, and the user of this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from http.cookies import SimpleCookie
+from typing import Any
+
+import httpx2
+import pytest
+from server.conftest import OpenDoor
+from server.doors import Door
+
+from leadhand.domain.access import Scope
+from leadhand.project.keys import key_store
+from leadhand.server.app import Doors
+
+NEEDED = Doors(key_needed=True)
+SAME_SITE = {"origin": "http://127.0.0.1:8700", "sec-fetch-site": "same-origin"}
+ALL = ["read", "run", "approve", "admin"]
+
+
+@pytest.fixture
+async def locked(open_door: OpenDoor) -> Door:
+    """An app where nobody gets in without a key."""
+    return await open_door(doors=NEEDED)
+
+
+async def session(api: Door, key: dict[str, str], http: httpx2.AsyncClient | None = None) -> httpx2.Response:
+    """Open a session with a key, as the console does."""
+    shown = {"key": key["authorization"].removeprefix("Bearer ")}
+    return await (http or api.http).post("/api/session", json=shown, headers=SAME_SITE)
+
+
+def cookie(response: httpx2.Response) -> Any:
+    (morsel,) = SimpleCookie(response.headers["set-cookie"]).values()
+    return morsel
+
+
+async def test_on_this_machine_nobody_needs_a_key(api: Door) -> None:
+    shown = (await api.get("/api/session")).json()
+
+    assert (shown["authenticated"], shown["needed"], shown["scopes"]) == (True, False, ALL)
+    assert shown["name"]
+    assert (await api.get("/api/runs")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/api/runs"),
+        ("POST", "/api/runs"),
+        ("GET", "/api/runs/run_x"),
+        ("GET", "/api/runs/run_x/events"),
+        ("POST", "/api/runs/run_x/cancel"),
+        ("GET", "/api/approvals"),
+        ("POST", "/api/approvals/1a2b3c4d"),
+        ("GET", "/api/tools"),
+        ("POST", "/api/tools/measure/call"),
+        ("GET", "/api/agents"),
+        ("GET", "/api/system"),
+        ("GET", "/metrics"),
+        ("GET", "/api/payloads/sha256:" + "0" * 64),
+    ],
+)
+async def test_where_a_key_is_needed_nothing_is_told_without_one(locked: Door, method: str, path: str) -> None:
+    refused = await locked.http.request(method, path)
+
+    assert refused.status_code == 401
+    assert refused.headers["www-authenticate"] == "Bearer"
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert "leadhand keys create" in refused.json()["how"]
+
+
+async def test_what_is_open_to_everybody_stays_so(locked: Door) -> None:
+    for path in ("/healthz", "/readyz", "/docs", "/openapi.json", "/"):
+        assert (await locked.get(path)).status_code == 200
+    shown = (await locked.get("/api/session")).json()
+    assert (shown["authenticated"], shown["needed"], shown["name"], shown["scopes"]) == (False, True, None, [])
+
+
+async def test_each_scope_allows_what_it_says(locked: Door) -> None:
+    wanted = {
+        Scope.READ: ("GET", "/api/runs", None),
+        Scope.RUN: ("POST", "/api/runs", {"request": "measure Paris"}),
+        Scope.APPROVE: ("POST", "/api/approvals/1a2b3c4d", {"decision": "approve"}),
+    }
+    may = {
+        Scope.READ: {Scope.READ},
+        Scope.RUN: {Scope.READ, Scope.RUN},
+        Scope.APPROVE: {Scope.READ, Scope.APPROVE},
+        Scope.ADMIN: set(wanted),
+    }
+    for scope, allowed in may.items():
+        key = await locked.key(scope.value, scope)
+        for each, (method, path, body) in wanted.items():
+            response = await locked.http.request(method, path, json=body, headers=key)
+            assert (response.status_code != 403) is (each in allowed), (scope, each)
+            if response.status_code == 403:
+                assert f"--scope {each.value}" in response.json()["how"]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    ["Bearer lh_nobody", "Bearer ", "Bearer", "Basic YTpi", "lh_nobody", "Bearer \xff\xfe", "bearer  "],
+)
+async def test_a_bad_key_is_refused_even_where_none_is_needed(api: Door, shown: str) -> None:
+    headers = [(b"authorization", shown.encode("latin-1"))]
+    assert (await api.get("/api/runs", headers=headers)).status_code == 401
+    assert (await api.get("/api/session", headers=headers)).json()["authenticated"] is False
+
+
+async def test_a_revoked_key_opens_nothing_more_and_neither_do_its_sessions(locked: Door) -> None:
+    key = await locked.key("ann")
+    assert (await session(locked, key)).status_code == 200
+    assert (await locked.get("/api/runs")).status_code == 200
+    store = key_store(locked.runtime.store)
+    (kept,) = await store.keys()
+
+    await store.revoke_key(kept.key_id)
+
+    assert (await locked.get("/api/runs", headers=key)).status_code == 401
+    assert (await locked.get("/api/runs")).status_code == 401
+    assert (await session(locked, key)).status_code == 401
+
+
+async def test_when_a_key_was_last_used_is_noted(locked: Door) -> None:
+    key = await locked.key("ann")
+    (before,) = await key_store(locked.runtime.store).keys()
+    await locked.get("/api/runs", headers=key)
+    (after,) = await key_store(locked.runtime.store).keys()
+
+    assert before.last_used_at is None
+    assert after.last_used_at is not None
+
+
+async def test_a_session_takes_the_place_of_the_key(locked: Door) -> None:
+    opened = await session(locked, await locked.key("ann", Scope.READ))
+
+    assert opened.json()["authenticated"] is True
+    assert (opened.json()["name"], opened.json()["scopes"]) == ("ann", ["read"])
+    assert (await locked.get("/api/session")).json()["name"] == "ann"
+    assert (await locked.get("/api/runs")).status_code == 200
+    assert (await locked.post("/api/runs", {"request": "x"}, headers=SAME_SITE)).status_code == 403
+
+
+async def test_the_cookie_is_out_of_reach_for_scripts_and_other_sites(locked: Door) -> None:
+    kept = cookie(await session(locked, await locked.key()))
+
+    assert kept.key == "leadhand_session"
+    assert kept["httponly"]
+    assert kept["samesite"].lower() == "strict"
+    assert (kept["path"], kept["domain"], kept["max-age"]) == ("/", "", str(12 * 3600))
+    assert len(kept.value) >= 32
+    stored = await locked.runtime.store.cached(f"session:{hashlib.sha256(kept.value.encode()).hexdigest()}")
+    assert stored is not None, "a session is found by its digest"
+    assert await locked.runtime.store.cached(f"session:{kept.value}") is None
+
+
+async def test_over_https_the_cookie_is_bound_to_the_host(locked: Door) -> None:
+    async with locked.client("https://127.0.0.1:8700") as https:
+        key = (await locked.key())["authorization"].removeprefix("Bearer ")
+        origin = {"origin": "https://127.0.0.1:8700"}
+        opened = await https.post("/api/session", json={"key": key}, headers=origin)
+        kept = cookie(opened)
+        assert kept.key == "__Host-leadhand_session"
+        assert kept["secure"]
+        assert (kept["path"], kept["domain"]) == ("/", "")
+        assert (await https.get("/api/runs")).status_code == 200
+
+
+async def test_leaving_ends_the_session_for_good(locked: Door) -> None:
+    kept = cookie(await session(locked, await locked.key()))
+
+    left = await locked.http.delete("/api/session", headers=SAME_SITE)
+
+    assert left.status_code == 204
+    assert (await locked.get("/api/runs")).status_code == 401
+    stolen = {"cookie": f"leadhand_session={kept.value}"}
+    assert (await locked.get("/api/runs", headers=stolen)).status_code == 401
+
+
+async def test_a_session_outlives_the_server(open_door: OpenDoor) -> None:
+    before = await open_door(doors=NEEDED)
+    kept = cookie(await session(before, await before.key()))
+    after = await open_door(doors=NEEDED)
+
+    shown = await after.get("/api/session", headers={"cookie": f"leadhand_session={kept.value}"})
+
+    assert shown.json()["authenticated"] is True
+
+
+async def test_an_invented_session_is_none(locked: Door) -> None:
+    for token in ("x", "", "session:", "a" * 4_000):
+        assert (await locked.get("/api/runs", headers={"cookie": f"leadhand_session={token}"})).status_code == 401
+
+
+async def test_a_bad_key_opens_no_session(locked: Door) -> None:
+    for key in ("", "lh_nobody", "\ud800"):
+        refused = await locked.http.post(
+            "/api/session",
+            content=f'{{"key": {json.dumps(key)}}}',
+            headers={**SAME_SITE, "content-type": "application/json"},
+        )
+        assert refused.status_code in (401, 422)
+        assert "set-cookie" not in refused.headers

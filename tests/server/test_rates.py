@@ -1,0 +1,85 @@
+"""How much one key may ask for: requests, new runs, log-ins, active runs; the machine's user is held to nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+from server.conftest import OpenDoor
+from server.doors import Door
+from server.teams import Office
+
+from leadhand.server.app import Doors
+from leadhand.server.rates import Allowed
+
+
+async def limited(open_door: OpenDoor, **allowed: Any) -> Door:
+    return await open_door(doors=Doors(allowed=Allowed(**allowed)))
+
+
+def check_refused(response: httpx2.Response) -> None:
+    assert (response.status_code, response.json()["code"]) == (429, "rate_limited")
+    after = response.headers["retry-after"]
+    assert after.isdigit()
+    assert 1 <= int(after) <= 60
+    assert after in response.json()["how"]
+
+
+async def test_requests_of_a_key_are_counted(open_door: OpenDoor) -> None:
+    api = await limited(open_door, requests_a_minute=3)
+    ann, ben = await api.key("ann"), await api.key("ben")
+    for _ in range(3):
+        assert (await api.get("/api/runs", headers=ann)).status_code == 200
+
+    check_refused(await api.get("/api/runs", headers=ann))
+    check_refused(await api.get("/api/tools", headers=ann))
+    assert (await api.get("/api/runs", headers=ben)).status_code == 200
+    for _ in range(10):
+        assert (await api.get("/api/runs")).status_code == 200
+
+
+async def test_new_runs_of_a_key_are_counted_and_a_fork_is_one(open_door: OpenDoor) -> None:
+    api = await limited(open_door, runs_a_minute=2)
+    ann = await api.key("ann")
+    run_id = await api.started("measure Paris", headers=ann)
+    await api.over(run_id)
+    assert (await api.post(f"/api/runs/{run_id}/fork", {"at": 1}, headers=ann)).status_code == 202
+
+    check_refused(await api.post("/api/runs", {"request": "measure Paris"}, headers=ann))
+    check_refused(await api.post(f"/api/runs/{run_id}/fork", {"at": 1}, headers=ann))
+    assert len((await api.get("/api/runs")).json()["runs"]) == 2
+    assert (await api.post("/api/runs", {"request": "measure Paris"})).status_code == 202
+
+
+async def test_runs_that_are_under_way_are_counted(open_door: OpenDoor, office: Office) -> None:
+    api = await limited(open_door, active_runs=2)
+    ann, ben = await api.key("ann"), await api.key("ben")
+    runs = [await api.started("measure Rome", headers=ann) for _ in range(2)]
+
+    check_refused(await api.post("/api/runs", {"request": "measure Rome"}, headers=ann))
+    await api.started("measure Rome", headers=ben)
+    office.gate.set()
+    for run_id in runs:
+        await api.over(run_id)
+    await api.seen(lambda: api.get("/api/system"), lambda system: system.json()["driving"] == 0)
+    assert (await api.post("/api/runs", {"request": "measure Rome"}, headers=ann)).status_code == 202
+
+
+async def test_keys_of_one_name_are_counted_apart(open_door: OpenDoor, office: Office) -> None:
+    api = await limited(open_door, active_runs=1)
+    first, second = await api.key("ci"), await api.key("ci")
+    await api.started("measure Rome", headers=first)
+
+    assert (await api.post("/api/runs", {"request": "measure Rome"}, headers=second)).status_code == 202
+    check_refused(await api.post("/api/runs", {"request": "measure Rome"}, headers=first))
+
+
+async def test_attempts_to_log_in_are_counted_good_or_not(open_door: OpenDoor) -> None:
+    api = await open_door(doors=Doors(key_needed=True, allowed=Allowed(logins_a_minute=3)))
+    key = (await api.key())["authorization"].removeprefix("Bearer ")
+    for _ in range(3):
+        assert (await api.post("/api/session", {"key": "lh_guess"})).status_code == 401
+
+    check_refused(await api.post("/api/session", {"key": "lh_guess"}))
+    check_refused(await api.post("/api/session", {"key": key}))
+    assert (await api.get("/api/session")).status_code == 200
