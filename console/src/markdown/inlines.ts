@@ -10,7 +10,7 @@ export type Inline =
 /** How deep emphasis may nest; what is deeper is plain text. */
 const DEEPEST = 8;
 /** How far a closing mark is looked for: without an end, much text that closes nothing would take its square. */
-const FARTHEST = 2000;
+const FARTHEST = 1500;
 
 /** Where text may stop being text; everything between two of these is taken as it is. */
 const SPECIAL = /[\\`*_~[!<\n]|https?:\/\//gi;
