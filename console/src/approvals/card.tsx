@@ -94,7 +94,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
         {card.kind === "effect" && (
           <p class="muted">
             The call had begun, and nobody saw its end. Look where its effect would show before you
-            answer: a call that did not happen is made again.
+            answer: a call that did not happen may be made again.
           </p>
         )}
       </header>

@@ -50,7 +50,7 @@ export function Facts({ card, within }: { card: Card; within: boolean }) {
                 it counts as a no <Until at={card.expires_at} />
               </>
             )
-            : "the run waits, at no cost, for as long as it takes"}
+            : "the run waits until somebody does"}
         </dd>
       </div>
     </dl>
