@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 from server.teams import Office, team
 
+from browser.long_run import write_long_run
 from browser.serving import Served
 from browser.watching import Watch
 from leadhand.server.console import built_console
@@ -89,11 +90,11 @@ OpenServer = Callable[..., Awaitable[Served]]
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def serve(tmp_path: Path, office: Office) -> AsyncIterator[OpenServer]:
-    """Serves apps on the office's tools, with a lead that plans by the request's words; all are ended after the test."""
+    """Serves apps on the office's tools, with a lead that plans by the request's words, until the test is over."""
     async with contextlib.AsyncExitStack() as opened:
 
         async def serve_(**options: Any) -> Served:
-            given = {"models": team(), "tools": office.tools, **options}
+            given: dict[str, Any] = {"models": team(), "tools": office.tools, **options}
             return await opened.enter_async_context(Served(given.pop("home", tmp_path / "home"), **given))
 
         yield serve_
@@ -126,7 +127,7 @@ Visit = Callable[..., Awaitable[Visitor]]
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def visit(browser: Browser, request: pytest.FixtureRequest) -> AsyncIterator[Visit]:
-    """Sends people to servers; what their pages did wrong fails the test. What was on them when a test failed is kept."""
+    """Sends people to servers; what their pages did wrong fails the test. Pages of a test that failed are kept."""
     visitors: list[Visitor] = []
 
     async def visit_(url: str, **options: Any) -> Visitor:
@@ -151,7 +152,7 @@ FAILED = pytest.StashKey[bool]()
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Any:
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Remember that a test failed, for the fixtures that end after it."""
     report = yield
     if report.when == "call":
@@ -163,3 +164,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
 async def ann(served: Served, visit: Visit) -> Visitor:
     """Somebody at the server of this test."""
     return await visit(served.url)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def long_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with one run of 1,000 workers and 10,000 events; whoever serves it changes nothing."""
+    home = tmp_path_factory.mktemp("long") / "home"
+    await write_long_run(home)
+    return home

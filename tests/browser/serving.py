@@ -1,4 +1,4 @@
-"""Servers for browsers: an app on a team of its own in this loop, or `leadhand serve` as a process that can be killed."""
+"""Servers for browsers: an app on a team of its own, or `leadhand serve` as a process that can be killed."""
 
 from __future__ import annotations
 

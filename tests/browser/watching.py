@@ -1,4 +1,4 @@
-"""What a page must not do while it is tested: fail, complain, break the content-security policy, or ask another host."""
+"""What a page must not do: fail, complain, break the content-security policy, or ask another host."""
 
 from __future__ import annotations
 

@@ -1,0 +1,68 @@
+"""A run of 1,000 workers and 10,000 events: few nodes are drawn, and the page does at once what it is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.async_api import expect
+
+from browser.conftest import OpenServer, Visit
+from browser.long_run import EVENTS, FAILED, RUN, WORKERS
+
+MOST_NODES = 3_000
+"""Nodes of the page, the fleet's thousand shapes included."""
+LONGEST_MS = 2_000
+"""What a person still takes for an answer of the page itself; twice as long as it needs on one busy core."""
+
+
+async def test_a_thousand_workers_leave_the_page_usable(serve: OpenServer, visit: Visit, long_home: Path) -> None:
+    served = await serve(home=long_home)
+    page = await (await visit(served.url, viewport={"width": 1400, "height": 900})).open(f"/runs/{RUN}")
+    log = page.get_by_role("grid", name="Events")
+    await expect(log).to_have_attribute("aria-rowcount", str(EVENTS))
+    await expect(page.get_by_role("listbox", name="Workers").get_by_role("option")).to_have_count(WORKERS)
+    assert await page.evaluate("document.querySelectorAll('*').length") < MOST_NODES
+    assert await log.get_by_role("row").count() < 100
+    assert await page.get_by_role("grid", name="Workers and their attempts").get_by_role("row").count() < 100
+
+    # To the end of the log and back, in the page's own time.
+    await log.focus()
+    await page.keyboard.press("End")
+    await expect(log.locator(f"[aria-rowindex='{EVENTS}']")).to_be_visible()
+    await page.keyboard.press("Home")
+    await expect(log.locator("[aria-rowindex='1']")).to_be_visible()
+    await log.hover()
+    for _ in range(5):
+        await page.mouse.wheel(0, 20_000)
+    await expect(log.locator("[aria-rowindex='1']")).to_have_count(0)
+    took = await page.evaluate(
+        """async () => {
+          const list = document.querySelector(".log-rows");
+          const began = performance.now();
+          for (let step = 0; step < 30; step += 1) {
+            list.scrollTop = step * list.scrollHeight / 30;
+            await new Promise(requestAnimationFrame);
+          }
+          return performance.now() - began;
+        }"""
+    )
+    assert took < LONGEST_MS, f"30 steps through the log took {took:.0f} ms"
+
+    await page.get_by_role("searchbox", name="Filter events by text").fill("wo-001.777")
+    await expect(log).to_have_attribute("aria-rowcount", "10")
+    await page.get_by_role("searchbox", name="Filter events by text").fill("")
+    await page.get_by_role("button", name="Problems", exact=True).click()
+    await expect(log).not_to_have_attribute("aria-rowcount", str(EVENTS))
+    assert int(await log.get_attribute("aria-rowcount") or 0) >= len(FAILED)
+    await log.get_by_role("row").first.click()
+    await expect(page.get_by_role("tabpanel").get_by_role("heading", name="Event ")).to_be_visible()
+
+    await page.get_by_role("option", name="crossing 940").click()
+    await expect(page.get_by_role("heading", name="crossing 940", level=2)).to_be_visible()
+    await page.get_by_role("button", name="Problems first").click()
+    lanes = page.get_by_role("grid", name="Workers and their attempts")
+    await expect(lanes.locator("[aria-selected=true]")).to_contain_text("crossing_940")  # kept in sight
+    await lanes.focus()
+    await page.keyboard.press("Home")
+    await expect(lanes.locator("[aria-rowindex='1']")).to_contain_text("crossing_7")
+    assert await page.evaluate("document.querySelectorAll('*').length") < MOST_NODES

@@ -1,0 +1,119 @@
+"""A run is watched while it goes on: its answer being written, a reload in the middle, and many tabs at once."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Page, expect
+from server.teams import Author, Office
+
+from browser.conftest import OpenServer, Visit, Visitor
+from browser.reading import event_numbers
+from browser.serving import Served
+
+HIDE = """hidden => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+  Object.defineProperty(document, "visibilityState", { configurable: true, get: () => hidden ? "hidden" : "visible" });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+"""What Chromium does to a tab behind another. Not under Playwright, which keeps all tabs in the light, as if each had
+the focus; what six open streams do to a seventh request is the same."""
+
+
+@pytest.fixture
+def author() -> Author:
+    """Writes what the test says, as the answer of a run that found Paris and missed Oslo."""
+    return Author("Paris", "Oslo")
+
+
+async def test_an_answer_is_a_draft_until_it_is_committed(serve: OpenServer, visit: Visit, author: Author) -> None:
+    served = await serve(models=author)
+    page = await (await visit(served.url)).open("/runs")
+    await page.get_by_label("What should be done?").fill("How loud is it?")
+    await page.get_by_role("button", name="Start").click()
+    await author.writing.wait()
+    draft = page.get_by_role("region", name="Draft of the answer")
+    author.write("## Noise\n\n", "Paris is ", "**quite** ", "loud ")
+
+    await expect(draft).to_contain_text("not the answer until it is committed")
+    await expect(draft.get_by_role("heading", name="Noise")).to_be_visible()
+    await expect(draft.locator("strong")).to_have_text("quite")
+    await expect(draft).to_contain_text("Paris is quite loud")
+    await expect(page.get_by_role("article", name="Answer")).to_have_count(0)
+    author.write("at night.\n\n", "Of Oslo nothing is known. ")
+    await expect(draft).to_contain_text("loud at night.")
+    await expect(draft).to_contain_text("Of Oslo nothing is known.")
+    author.write("", "Paris: ", "40 dB, the rest is unknown. ")  # the model was asked again: the draft begins anew
+    await expect(draft).to_contain_text("Paris: 40 dB")
+    await expect(draft).not_to_contain_text("quite")
+    author.end()
+
+    answer = page.get_by_role("article", name="Answer")
+    await expect(answer).to_contain_text("Paris: 40 dB, the rest is unknown.")
+    await expect(draft).to_have_count(0)
+
+
+async def test_a_reload_in_the_middle_shows_the_same_and_loses_nothing(
+    serve: OpenServer, visit: Visit, author: Author
+) -> None:
+    served = await serve(models=author)
+    run_id = await served.started("How loud is it?")
+    page = await (await visit(served.url)).open(f"/runs/{run_id}?filter=&first=problems")
+    await author.writing.wait()
+    author.write("Paris is loud, ", "Oslo is ")
+    draft = page.get_by_role("region", name="Draft of the answer")
+    await expect(draft).to_contain_text("Paris is loud, Oslo is")
+    await page.get_by_role("option", name="Oslo").click()
+    await expect(page.get_by_role("heading", name="Oslo", level=2)).to_be_visible()
+    place = page.url
+
+    await page.reload()
+    assert page.url == place
+    await expect(page.get_by_role("heading", name="Oslo", level=2)).to_be_visible()
+    await expect(page.get_by_role("button", name="Problems first")).to_have_attribute("aria-pressed", "true")
+    await page.get_by_role("tab", name="Answer").click()
+    await expect(draft).to_contain_text("Paris is loud, Oslo is")
+    author.write("silent. ")
+    await expect(draft).to_contain_text("Paris is loud, Oslo is silent.")
+    author.end()
+    await expect(page.get_by_role("article", name="Answer")).to_contain_text("Paris is loud, Oslo is silent.")
+    last = (await served.over(run_id))["last_seq"]
+    await expect(page.get_by_role("grid", name="Events")).to_have_attribute("aria-rowcount", str(last))
+    assert await event_numbers(page) == list(range(1, last + 1))
+
+
+async def test_seven_tabs_are_live_on_one_server_and_none_blocks_the_others(
+    served: Served, ann: Visitor, office: Office
+) -> None:
+    run_id = await served.started("measure Paris, measure Rome")
+    tabs: list[Page] = []
+    for _ in range(7):
+        if tabs:
+            await tabs[-1].evaluate(HIDE, True)
+        tabs.append(await ann.open(f"/runs/{run_id}"))
+        await expect(tabs[-1].locator(".header")).to_contain_text("Live")
+        await expect(tabs[-1].get_by_text("1 of 2 done")).to_be_visible()
+
+    await served.seen(lambda: served.get("/api/system"), lambda system: system["streams"] == 1)
+    first = tabs[0]
+    await expect(first.locator(".header")).to_contain_text("Paused")
+    assert await first.evaluate("fetch('/api/session').then(answer => answer.status)") == 200
+    await tabs[-1].evaluate(HIDE, True)
+    await first.evaluate(HIDE, False)
+    await expect(first.locator(".header")).to_contain_text("Live")
+    office.gate.set()
+    for tab in tabs:
+        await tab.evaluate(HIDE, False)
+        await expect(tab.get_by_role("article", name="Answer")).to_contain_text("Rome: 40 dB")
+        await expect(tab.locator(".header")).to_contain_text("Ended")
+        await tab.evaluate(HIDE, True)
+    await served.seen(lambda: served.get("/api/system"), lambda system: system["streams"] == 0)
+
+
+async def test_a_hidden_tab_keeps_its_title(served: Served, ann: Visitor, office: Office) -> None:
+    run_id = await served.started("measure Paris, measure Rome")
+    page = await ann.open(f"/runs/{run_id}")
+    await expect(page).to_have_title("◐ 1/2 measure Paris, measure Rome · Leadhand")
+    await page.evaluate(HIDE, True)
+    office.gate.set()
+    await served.over(run_id)
+    await expect(page).to_have_title("✓ 2/2 measure Paris, measure Rome · Leadhand")

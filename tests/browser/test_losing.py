@@ -1,0 +1,95 @@
+"""The server is killed and started again: the page says so, goes on by itself, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest_asyncio
+from playwright.async_api import expect
+
+from browser.conftest import Visit
+from browser.reading import event_numbers
+from browser.serving import Process
+
+TOOLS = '''
+"""A tool that waits in Rome until a file is there."""
+import asyncio
+import os
+
+from leadhand import tool
+
+
+@tool(timeout=120)
+async def measure_tool(place: str) -> str:
+    """Measure the noise at a place.
+
+    Args:
+        place: where to measure
+    """
+    with open(os.environ["CALLS"], "a") as file:
+        file.write(place + "\\n")
+    while place == "Rome" and not os.path.exists(os.environ["GATE"]):
+        await asyncio.sleep(0.02)
+    return f"{place}: 40 dB"
+'''
+LOST = (r"ERR_CONNECTION_REFUSED", r"ERR_INCOMPLETE_CHUNKED_ENCODING", r"ERR_CONNECTION_RESET", r"ERR_EMPTY_RESPONSE")
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def process(tmp_path: Path) -> AsyncIterator[Process]:
+    """`leadhand serve` on a tool that waits in Rome."""
+    tools = tmp_path / "noise_tools.py"
+    tools.write_text(TOOLS)
+    environment = {"CALLS": str(tmp_path / "calls.txt"), "GATE": str(tmp_path / "gate")}
+    async with Process(tmp_path / "home", "--tools", str(tools), environment=environment) as process:
+        yield process
+
+
+async def test_a_server_that_is_killed_comes_back_and_the_page_goes_on(
+    process: Process, visit: Visit, tmp_path: Path
+) -> None:
+    visitor = await visit(process.url)
+    page = await visitor.open("/runs")
+    await page.get_by_label("What should be done?").fill("Measure Paris and Rome")
+    await page.get_by_role("button", name="Start").click()
+    await expect(page.get_by_text("1 of 2 done")).to_be_visible()
+    state = page.locator(".header").get_by_role("status")
+    await expect(state).to_have_text("●Live")
+
+    visitor.watch.allow(*LOST)
+    await process.kill()
+    await expect(state).to_have_text("◌Reconnecting")
+    await expect(page.get_by_text("1 of 2 done")).to_be_visible()
+    await page.get_by_role("button", name="Pause").click()
+    await expect(page.locator(".run-verbs").get_by_role("alert")).to_contain_text("The service does not answer")
+    (tmp_path / "gate").touch()
+    await process.start()
+
+    await expect(page.get_by_role("article", name="Answer")).to_contain_text("Rome: 40 dB")
+    await expect(state).to_have_text("■Ended")
+    run_id = page.url.rpartition("/")[2]
+    run = await process.over(run_id)
+    assert run["status"] == "succeeded"
+    await expect(page.get_by_role("grid", name="Events")).to_have_attribute("aria-rowcount", str(run["last_seq"]))
+    assert await event_numbers(page) == list(range(1, run["last_seq"] + 1))
+    assert (tmp_path / "calls.txt").read_text().split().count("Paris") == 1
+
+
+async def test_lists_wait_for_the_server_and_what_was_typed_stays(process: Process, visit: Visit) -> None:
+    visitor = await visit(process.url)
+    page = await visitor.open("/runs")
+    request = page.get_by_label("What should be done?")
+    await request.fill("Measure Paris")
+    visitor.watch.allow(*LOST)
+    await process.kill()
+    await expect(page.locator(".header").get_by_role("status")).to_have_text("◌Reconnecting")
+    await page.get_by_role("button", name="Start").click()
+    await expect(page.get_by_role("form", name="New run").get_by_role("alert")).to_contain_text("Nothing you wrote")
+    await expect(request).to_have_value("Measure Paris")
+
+    await process.start()
+    await expect(page.locator(".header").get_by_role("status")).to_have_text("●Connected")
+    await page.get_by_role("button", name="Start").click()
+    await expect(page.get_by_role("article", name="Answer")).to_contain_text("Paris: 40 dB")
+    assert len((await process.get("/api/runs"))["runs"]) == 1
