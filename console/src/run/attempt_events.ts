@@ -26,7 +26,6 @@ export const ATTEMPT_HANDLERS: Handlers = {
     const lane = model.byKey.get(key) ?? thought(model, assignment, event.seq);
     lane.attempts.push(newAttempt(`${key}/a1`, 1, at));
     lane.note = "";
-    lane.version += 1;
   },
 
   attempt_scheduled(model, event, at) {
@@ -64,7 +63,6 @@ export const ATTEMPT_HANDLERS: Handlers = {
     found.attempt.resultSeq = event.seq;
     found.attempt.failure = event.result.error ?? null;
     endAttempt(model, found.attempt, at, event.result.ok ? "ok" : "failed");
-    found.lane.version += 1;
   },
 
   attempt_lost(model, event, at) {
@@ -74,7 +72,6 @@ export const ATTEMPT_HANDLERS: Handlers = {
     const interrupted = isInterruption(event.failure);
     found.attempt.failure = interrupted ? null : event.failure;
     endAttempt(model, found.attempt, at, interrupted ? "stopped" : "lost");
-    found.lane.version += 1;
   },
 
   attempt_settled(model, event, at) {
@@ -104,11 +101,11 @@ export const ATTEMPT_HANDLERS: Handlers = {
 
   model_call_returned(model, event, at) {
     settleCall(model.spend, event.attempt, event.call_id, event.usage);
-    const found = callOf(model, event.attempt, event.call_id);
-    if (!found) return;
-    found.call.tokens = event.usage ? event.usage.input_tokens + event.usage.output_tokens : 0;
-    found.call.failure = event.failure ?? null;
-    returned(found, event.seq, at, !event.failure);
+    const call = callOf(model, event.attempt, event.call_id);
+    if (!call) return;
+    call.tokens = event.usage ? event.usage.input_tokens + event.usage.output_tokens : 0;
+    call.failure = event.failure ?? null;
+    returned(call, event.seq, at, !event.failure);
   },
 
   tool_call_began(model, event, at) {
@@ -117,11 +114,11 @@ export const ATTEMPT_HANDLERS: Handlers = {
   },
 
   tool_call_returned(model, event, at) {
-    const found = callOf(model, event.attempt, event.call_id);
-    if (!found) return;
-    found.call.summary = event.summary ?? "";
-    found.call.failure = event.failure ?? null;
-    returned(found, event.seq, at, event.ok);
+    const call = callOf(model, event.attempt, event.call_id);
+    if (!call) return;
+    call.summary = event.summary ?? "";
+    call.failure = event.failure ?? null;
+    returned(call, event.seq, at, event.ok);
   },
 };
 
@@ -214,25 +211,17 @@ function began(
     seq: event.seq,
     returnedSeq: null,
   });
-  found.lane.version += 1;
 }
 
-interface FoundCall {
-  lane: Lane;
-  call: Call;
+function returned(call: Call, seq: number, at: number, ok: boolean): void {
+  call.ended = at;
+  call.ok = ok;
+  call.returnedSeq = seq;
 }
 
-function returned(found: FoundCall, seq: number, at: number, ok: boolean): void {
-  found.call.ended = at;
-  found.call.ok = ok;
-  found.call.returnedSeq = seq;
-  found.lane.version += 1;
-}
-
-function callOf(model: Model, attempt: string, callId: string): FoundCall | undefined {
+function callOf(model: Model, attempt: string, callId: string): Call | undefined {
   const found = attemptOf(model, attempt);
-  const call = found?.attempt.calls.findLast((each) => each.id === callId && each.ended === null);
-  return found && call ? { lane: found.lane, call } : undefined;
+  return found?.attempt.calls.findLast((each) => each.id === callId && each.ended === null);
 }
 
 function laneOf(model: Model, attempt: string): Lane | undefined {

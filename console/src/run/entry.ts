@@ -76,7 +76,7 @@ export interface Assignment {
   options?: Record<string, unknown>;
 }
 
-export interface Definition {
+interface Definition {
   request: string;
   flow: string;
   models: { default: string; roles?: Record<string, string> };
@@ -209,8 +209,6 @@ export type Event =
 
 /** One line of the log. A type that this release does not know is kept and shown by its name. */
 export type Entry = { seq: number; at: string; epoch?: number } & Event;
-
-export type EventOf<T extends Event["type"]> = Extract<Event, { type: T }>;
 
 /** Whether an attempt ended since its run was paused or forked: no failure, it is done again. */
 export function isInterruption(failure: Failure | null | undefined): boolean {

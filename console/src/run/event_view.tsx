@@ -59,7 +59,7 @@ export function EventView({ store, runId, seq }: EventViewProps) {
   }
 }
 
-export function WholeEvent({ runId, seq }: { runId: string; seq: number }) {
+function WholeEvent({ runId, seq }: { runId: string; seq: number }) {
   const { value, problem, loading } = useLoaded((giving) => getEvent(runId, seq, giving), {
     key: `${runId}/${seq}`,
   });

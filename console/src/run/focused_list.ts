@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 
-export interface FocusedList {
+interface FocusedList {
   move(by: number): void;
   enter(): void;
 }

@@ -116,7 +116,7 @@ function Kin({ store, lane }: { store: RunStore; lane: Lane }) {
   );
 }
 
-export function FailureNote({ failure, seq }: { failure: Failure; seq: number | null }) {
+function FailureNote({ failure, seq }: { failure: Failure; seq: number | null }) {
   return (
     <div class="problem">
       <p>

@@ -71,7 +71,6 @@ export interface Lane {
   /** The seq of the event that settled it. */
   settledSeq: number | null;
   firstSeq: number;
-  version: number;
 }
 
 export function newLane(
@@ -93,7 +92,6 @@ export function newLane(
     supersededBy: null,
     attempts: [],
     settledSeq: null,
-    version: 0,
     ...given,
   };
 }

@@ -1,8 +1,8 @@
 // What the run screen shows of a run, and the few ways in which it changes. No DOM, no clock, no network.
 //
 // It is changed in place, so that a batch costs what the batch is long, however long the log is. `version` goes up with
-// each batch that changed anything, a lane's own `version` with each change of that lane, `statuses` whenever a lane
-// appeared or changed its status: who draws compares numbers, never objects.
+// each batch that changed anything, `statuses` whenever a lane appeared or changed its status: who draws compares
+// numbers, never objects.
 
 import type { Approval, Event, Review, RunStatus, WorkOrder } from "./entry.ts";
 import type { Attempt, Lane, LaneStatus } from "./lane.ts";
@@ -41,7 +41,6 @@ export interface Model {
   model: string;
   status: RunStatus;
   reason: string;
-  owner: string;
   startedAt: number | null;
   lastAt: number | null;
   finishedAt: number | null;
@@ -72,7 +71,7 @@ export interface Model {
   documentWanted: number;
 }
 
-export const IDLE_MS = 2_000;
+const IDLE_MS = 2_000;
 
 export function emptyModel(): Model {
   return {
@@ -84,7 +83,6 @@ export function emptyModel(): Model {
     model: "",
     status: "queued",
     reason: "",
-    owner: "",
     startedAt: null,
     lastAt: null,
     finishedAt: null,
@@ -149,7 +147,6 @@ export function setStatus(model: Model, lane: Lane, status: LaneStatus): void {
     change(model, lane, () => lane.status = status);
     model.statuses += 1;
   }
-  lane.version += 1;
 }
 
 /** Change what the counts depend on: status, who replaced it, why it failed. */
@@ -157,7 +154,6 @@ export function change(model: Model, lane: Lane, how: () => void): void {
   count(model, lane, -1);
   how();
   count(model, lane, 1);
-  lane.version += 1;
 }
 
 function count(model: Model, lane: Lane, by: 1 | -1): void {
@@ -172,7 +168,7 @@ function count(model: Model, lane: Lane, by: 1 | -1): void {
 }
 
 /** Whether a retry of all that failed does this again: what was given up for another's failure goes with that one. */
-export function isRetriable(lane: Lane): boolean {
+function isRetriable(lane: Lane): boolean {
   const over = lane.status === "failed" || lane.status === "dropped";
   return lane.subtask && lane.supersededBy === null && over &&
     lane.failure?.type !== "needs_failed";

@@ -21,9 +21,8 @@ export const RUN_HANDLERS: Handlers = {
     model.spend.budget = definition.limits.budget_nanousd ?? null;
     model.status = "running";
   },
-  run_claimed(model, event) {
-    model.owner = event.owner;
-    model.documentWanted += 1;
+  run_claimed(model) {
+    model.documentWanted += 1; // it names the owner
   },
   run_paused(model, event, at) {
     model.status = "paused";

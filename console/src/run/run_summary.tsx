@@ -18,7 +18,7 @@ export function RunSummary({ store }: { store: RunStore }) {
   return <p class="unseen" role="status">{said}</p>;
 }
 
-export function summaryOf(store: RunStore): string {
+function summaryOf(store: RunStore): string {
   const model = store.live;
   const { counts } = model;
   const parts = [`Run ${statusOf(store)}`, `${model.done} of ${model.total} workers done`];

@@ -18,12 +18,12 @@ interface RunVerbsProps {
   readonly status: string;
 }
 
-export function canPause(status: string): boolean {
+function canPause(status: string): boolean {
   return status === "running" || status === "waiting";
 }
 
 /** A run that is paused, or that no process carries out though it should be. */
-export function canResume(status: string, owner: string | null | undefined): boolean {
+function canResume(status: string, owner: string | null | undefined): boolean {
   return status === "paused" || (status === "running" && owner === null);
 }
 
