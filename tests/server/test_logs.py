@@ -52,6 +52,19 @@ def test_a_line_is_for_people_on_a_terminal() -> None:
     assert "\x1b[" in coloured.text
 
 
+@pytest.mark.parametrize(
+    ("method", "status", "told"), [("GET", 200, False), ("GET", 404, True), ("POST", 202, True), ("DELETE", 204, True)]
+)
+def test_on_a_terminal_what_was_only_looked_at_is_no_news(method: str, status: int, told: bool) -> None:
+    fields = {"leadhand_fields": {"method": method, "path": "/api/runs", "status": status, "ms": 1.0}}
+    terminal, machine = Terminal(), io.StringIO()
+
+    for stream in (terminal, machine):
+        log = log_to(stream)
+        logging.getLogger("leadhand.access").info("request", extra=fields)
+        assert bool(log.text) is (told or stream is machine)
+
+
 @pytest.mark.parametrize(("stream", "form"), [(Terminal, "json"), (io.StringIO, "text")])
 def test_the_form_that_is_asked_for_wins(stream: type[io.StringIO], form: str) -> None:
     log = log_to(stream(), LEADHAND_LOG_FORMAT=form.upper())

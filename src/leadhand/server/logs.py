@@ -41,6 +41,8 @@ GAVE_UP = 499
 OnRequest = Callable[[str, str | None, int, float], None]
 """Is told of every request: its method, the template of its route (None: none fits), the status, the seconds."""
 
+_ERRORS = 400
+"""The first status of an answer that is none."""
 _UVICORN = ("uvicorn", "uvicorn.error", "uvicorn.asgi", "uvicorn.access")
 _FIELDS = "leadhand_fields"
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
@@ -57,6 +59,8 @@ def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Red
     root = logging.getLogger()
     handler = _Handler(stream, root.level)
     handler.setFormatter(_Formatter(redactor, text=text, colours=stream.isatty() and not environment.get("NO_COLOR")))
+    if text and level != "debug":
+        handler.addFilter(_is_news)
     root.addHandler(handler)
     root.setLevel(level.upper())
     for name in ("leadhand", *_UVICORN):  # on the command line, ours said its warnings in words until now
@@ -74,6 +78,12 @@ def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Red
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=False,
     )
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether a person at a terminal wants to see a line: not that the console was answered, which asks all the time."""
+    fields: Mapping[str, object] = getattr(record, _FIELDS, {})
+    return record.name != ACCESS or fields.get("method") != "GET" or cast("int", fields["status"]) >= _ERRORS
 
 
 def reset_logging() -> None:
