@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, Self
@@ -104,8 +105,9 @@ async def door(
 class Served:
     """A team's app behind a real server, on a port of this machine."""
 
-    def __init__(self, home: Path, *, doors: Doors | None = None, **team: Any) -> None:
-        self._home, self._doors, self._team = home, doors, team
+    def __init__(self, home: Path, *, doors: Doors | None = None, buffer: int | None = None, **team: Any) -> None:
+        """``buffer``: bytes that the system keeps for a client that does not read."""
+        self._home, self._doors, self._buffer, self._team = home, doors, buffer, team
         self._open = contextlib.AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -116,6 +118,8 @@ class Served:
         self.door = Door(lead, runtime, service, create_app(service, doors=self._doors))
         self.server = Server(self.door.app)
         listening = self._open.enter_context(contextlib.closing(bind("127.0.0.1", 0)))
+        if self._buffer is not None:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._buffer)  # connections have it from here
         self.port: int = listening.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.serving = asyncio.create_task(self.server.serve(sockets=[listening]))

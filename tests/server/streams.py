@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from typing import Any, NamedTuple
 
 import httpx2
@@ -55,6 +55,15 @@ async def _parsed(response: httpx2.Response) -> AsyncGenerator[Streamed]:
                     data.append(value)
                 case _:
                     assert (name, value) == ("retry", "2000")
+
+
+@contextlib.asynccontextmanager
+async def together(
+    streams: Iterable[contextlib.AbstractAsyncContextManager[AsyncIterator[Streamed]]],
+) -> AsyncGenerator[list[AsyncIterator[Streamed]]]:
+    """Several streams, open at once."""
+    async with contextlib.AsyncExitStack() as stack:
+        yield [await stack.enter_async_context(each) for each in streams]
 
 
 async def first(stream: AsyncIterator[Streamed], kind: str, **holds: Any) -> Streamed:

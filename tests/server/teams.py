@@ -9,7 +9,7 @@ from typing import Any
 
 from leadhand import FailureClass, ToolError, ToolReturn, tool
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
-from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans, role_of, says, subtask
+from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans, reviews, role_of, says, subtask
 
 
 class Office:
@@ -68,7 +68,7 @@ class Author:
         self._places = places
         self._lead = ScriptedModel(
             plan=lambda _: plans(*(subtask(f"measure_{n}", "measure", place=each) for n, each in enumerate(places))),
-            lenient=True,
+            review=lambda request: reviews(accept=[each["subtask"] for each in brief_of(request)["subtasks"]]),
         )
         self._pieces: asyncio.Queue[str | None] = asyncio.Queue()
         self.writing = asyncio.Event()
@@ -76,6 +76,11 @@ class Author:
     def write(self, *pieces: str) -> None:
         for piece in pieces:
             self._pieces.put_nowait(piece)
+
+    @property
+    def taken(self) -> bool:
+        """Whether all that was written is with the server."""
+        return self._pieces.empty()
 
     def end(self) -> None:
         """The answer is whole."""

@@ -17,6 +17,8 @@ from leadhand.server.drafts import Reading
 from leadhand.server.feeds import Feed, Feeds, as_json
 
 CUT_AFTER_S = 30.0
+CHUNK = 65_536
+"""Bytes that are sent at once, and have so long to be taken: a client that reads slowly is not one that has stopped."""
 RETRY_MS = 2_000
 """What a browser waits before it comes back."""
 HEADERS = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
@@ -149,8 +151,17 @@ class _Watcher:
 
     async def _send_lines(self, feed: Feed) -> None:
         while not self._leaving and (lines := await feed.after(self._after)):
-            await self._put(b"".join([line.of(self._brief) for line in lines]))
-            self._after = lines[-1].seq
+            part: list[bytes] = []
+            size = 0
+            for line in lines:
+                part.append(line.of(self._brief))
+                size += len(part[-1])
+                if size >= CHUNK or line is lines[-1]:
+                    await self._put(b"".join(part))
+                    self._after = line.seq
+                    part, size = [], 0
+                    if self._leaving:
+                        return
 
     async def _send_drafts(self, feed: Feed) -> None:
         drafts = feed.drafts()

@@ -1,0 +1,119 @@
+"""Live text as it is put together: whole words, offsets in code units, and never a part of a secret."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from server.streams import Streamed, Text
+
+from leadhand.engine.redaction import BLOT, Redactor
+from leadhand.server.drafts import Draft, Piece, Reading
+
+KNOWN = "hunter2hunter2"
+WORDS = "correct horse battery"
+PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\nq83vEjRWeJ\n-----END RSA PRIVATE KEY-----"
+TOKEN = "Bearer abcdefghijklmnopqrstuvwxyz012345"
+OWN = "lh_0123456789abcdefghijklmnopqrstuvwxyz"
+SECRETS = (KNOWN, WORDS, PEM, TOKEN, "sk-abcdefghijklmnop0123", OWN)
+TELLING = ("hunter2", "correct horse", "horse battery", "MIIEowIBAAKCAQEA", "q83vEjRWeJ", "abcdefghij", "lh_0123456789")
+REDACTOR = Redactor([KNOWN, WORDS])
+
+
+class Watched:
+    """A draft, and what a client that reads all the time has put together of it."""
+
+    def __init__(self, redactor: Redactor = REDACTOR) -> None:
+        self.draft = Draft()
+        self._redactor = redactor
+        self._reading = Reading()
+        self._text = Text()
+        self.pieces: list[Piece] = []
+
+    def write(self, *pieces: str) -> str:
+        """Write pieces and show what can be shown; what the client sees then."""
+        for piece in pieces:
+            self.draft.write(piece)
+        self.draft.show(self._redactor)
+        for piece in self._reading.news({"a": self.draft}):
+            self.pieces.append(piece)
+            self._text.take(Streamed("delta", None, piece._asdict()))
+        assert self._text.of("a") == self.draft.shown
+        return self._text.of("a")
+
+
+def test_whole_words_are_shown_as_they_come() -> None:
+    text = Watched()
+
+    assert text.write("Light ra") == "Light "
+    assert text.write("in, 7") == "Light rain, "
+    assert text.write(" °C\n") == "Light rain, 7 °C\n"
+    assert text.pieces == [("a", 0, "Light "), ("a", 6, "rain, "), ("a", 12, "7 °C\n")]
+
+
+def test_offsets_count_code_units_as_browsers_do() -> None:
+    text = Watched()
+    text.write("🌧️ in 𝄞aris ", "tomorrow ")
+    text.write("or so ")
+
+    assert text.pieces == [("a", 0, "🌧️ in 𝄞aris tomorrow "), ("a", 23, "or so ")]
+
+
+def test_a_text_that_begins_anew_is_told_at_once_and_then_written() -> None:
+    text = Watched()
+    text.write("The first try ")
+
+    assert text.write("") == ""
+    assert text.pieces[-1] == ("a", 0, "")
+    assert text.write("another ") == "another "
+
+
+def test_a_text_that_begins_anew_between_two_looks_leaves_nothing_of_the_old() -> None:
+    text = Watched()
+    text.write("The first and rather long try ")
+
+    assert text.write("more ", "", "short ") == "short "
+
+
+def test_who_comes_late_gets_the_text_so_far_in_one_piece() -> None:
+    text = Watched()
+    text.write("one two ")
+    text.write("three ")
+
+    assert Reading().news({"a": text.draft}) == [("a", 0, "one two three ")]
+    assert Reading().news({"a": Draft()}) == []
+
+
+def test_a_text_without_end_is_shown_no_further_than_it_can_be() -> None:
+    text = Watched()
+    for _ in range(100):
+        text.write("word " * 1_000)
+
+    assert 200_000 <= len(text.draft.shown) <= 210_000
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("end", ["", " ", "\n", " and more ", ". "])
+def test_a_secret_that_comes_letter_by_letter_never_shows(secret: str, end: str) -> None:
+    text = Watched()
+    for letter in f"He said: {secret}{end}":
+        shown = text.write(letter)
+        assert not [telling for telling in TELLING if telling in shown], shown
+    assert text.draft.shown.startswith("He said: ")
+    if end in (" and more ", "\n"):
+        assert BLOT in text.draft.shown
+
+
+@settings(deadline=None, max_examples=300)
+@given(data=st.data())
+def test_however_a_text_is_cut_no_part_of_a_secret_shows_and_all_the_rest_does(data: st.DataObject) -> None:
+    plain = st.sampled_from(["Paris ", "7 °C ", "🌧️\n", "-----", "correct ", "Bearer "])
+    parts = data.draw(st.lists(st.one_of(plain, st.sampled_from([f"{each} " for each in SECRETS])), max_size=8))
+    whole = "".join(parts) + "end \n"
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=12)))
+    text = Watched()
+    for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
+        if start < end:
+            shown = text.write(whole[start:end])
+            assert not [telling for telling in TELLING if telling in shown], shown
+    assert text.draft.shown == REDACTOR.text(whole)

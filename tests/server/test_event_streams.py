@@ -1,0 +1,284 @@
+"""Live events: every event once, in order, however often a client comes back; and what ends a stream."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from functools import partial
+from typing import Any
+
+import pytest
+from server.conftest import OpenServer
+from server.doors import Door, Served
+from server.streams import Streamed, first, numbers, rest, together
+from server.teams import Office
+
+from leadhand.server import feeds, live
+from leadhand.server.app import Doors
+from leadhand.server.feeds import Feeds
+from leadhand.server.rates import Allowed
+
+MANY = ", ".join(f"measure place_{n}" for n in range(200))
+"""A run of more events than are kept at hand."""
+
+
+@pytest.fixture
+async def served(serve: OpenServer) -> Served:
+    return await serve()
+
+
+async def finished(served: Served, request: str = "measure Paris, measure Oslo") -> tuple[str, int]:
+    """A run that is over, and the number of its last event."""
+    run_id = await served.door.started(request)
+    return run_id, (await served.door.over(run_id))["last_seq"]
+
+
+async def taken(stream: Any, count: int) -> list[Streamed]:
+    """The next events of the log, so many of them."""
+    seen: list[Streamed] = []
+    while len(numbers(seen)) < count:
+        seen.append(await anext(stream))
+    return seen
+
+
+def check_end(seen: list[Streamed], status: str, head: int) -> None:
+    assert seen[-1] == ("end", None, {"status": status, "last_seq": head})
+    assert [each.kind for each in seen].count("end") == 1
+
+
+async def test_a_stream_brings_the_events_of_the_page_and_then_ends(served: Served) -> None:
+    run_id, head = await finished(served)
+
+    async with served.watch(run_id) as stream:
+        seen = await rest(stream)
+
+    check_end(seen, "partial", head)
+    assert [each.data for each in seen if each.kind == "message"] == await served.door.events(run_id)
+
+
+async def test_a_stream_that_breaks_off_anywhere_goes_on_without_gap_or_repeat(served: Served) -> None:
+    run_id, head = await finished(served)
+    for cut in range(head + 1):
+        async with served.watch(run_id) as stream:
+            before = await taken(stream, cut)
+        last = str(cut)
+        ways: tuple[dict[str, Any], ...] = ({"headers": {"last-event-id": last}}, {"after": last})
+        for again in ways:
+            async with served.watch(run_id, **again) as stream:
+                after = await rest(stream)
+            assert numbers(before + after) == list(range(1, head + 1))
+            check_end(after, "partial", head)
+
+
+async def test_a_client_that_comes_back_all_the_time_misses_nothing_of_a_run_that_goes_on(
+    served: Served, office: Office
+) -> None:
+    run_id = await served.door.started("measure Paris, measure Rome, measure Lyon, measure Oslo")
+    seen: list[Streamed] = []
+    for step in itertools.count():
+        after = numbers(seen)[-1:] or [0]
+        async with served.watch(run_id, after=after[0]) as stream:
+            for _ in range(1 + step % 3):
+                seen.append(await anext(stream))
+                if seen[-1].kind == "end":
+                    break
+        if office.calls["Rome"]:
+            office.gate.set()
+        if seen[-1].kind == "end":
+            break
+
+    head = (await served.door.over(run_id))["last_seq"]
+    assert numbers(seen) == list(range(1, head + 1))
+    check_end(seen, "partial", head)
+
+
+async def test_what_is_committed_while_one_watches_comes_at_once(served: Served, office: Office) -> None:
+    run_id = await served.door.started("measure Rome")
+    async with served.watch(run_id) as stream:
+        await first(stream, "message", type="tool_call_began")
+        office.gate.set()
+        await first(stream, "message", type="tool_call_returned")
+        seen = await rest(stream)
+    assert seen[-1].data["status"] == "succeeded"
+
+
+async def test_who_is_more_than_a_thousand_events_behind_reads_the_log(served: Served) -> None:
+    """One client watches all the time, so that the newest events are at hand; the others come late, or read slowly."""
+    run_id = await served.door.started(MANY)
+    async with served.watch(run_id) as early, served.watch(run_id) as slow:
+        begun = await taken(slow, 3)
+        all_of_it = await rest(early)
+        head = all_of_it[-1].data["last_seq"]
+        assert head > feeds.KEPT + 200
+        for after in (0, 1, head - feeds.KEPT - 1, head - feeds.KEPT, head - 1):
+            async with served.watch(run_id, after=after) as late:
+                assert numbers(await rest(late)) == list(range(after + 1, head + 1))
+        assert numbers(begun + await rest(slow)) == list(range(1, head + 1))
+    assert numbers(all_of_it) == list(range(1, head + 1))
+
+
+async def test_one_that_lags_behind_a_short_memory_misses_nothing(
+    served: Served, office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "KEPT", 5)
+    monkeypatch.setattr(feeds, "PAGE", 3)
+    run_id = await served.door.started("measure Rome, measure Paris, measure Lyon")
+    async with together([served.watch(run_id, after=after) for after in (0, 0, 4)]) as streams:
+        office.gate.set()
+        seen = await asyncio.gather(*(rest(stream) for stream in streams))
+    head = seen[0][-1].data["last_seq"]
+    for start, each in zip((0, 0, 4), seen, strict=True):
+        assert numbers(each) == list(range(start + 1, head + 1))
+
+
+async def test_many_watch_one_run_and_all_see_the_same(served: Served, office: Office) -> None:
+    run_id = await served.door.started("measure Paris, measure Rome")
+    async with together([served.watch(run_id) for _ in range(40)]) as streams:
+        firsts = await asyncio.gather(*(anext(stream) for stream in streams))
+        assert (await served.door.get("/api/system")).json()["streams"] == 40
+        office.gate.set()
+        seen = [[begun, *more] for begun, more in zip(firsts, await asyncio.gather(*map(rest, streams)), strict=True)]
+    check_end(seen[0], "succeeded", len(numbers(seen[0])))
+    for each in seen:
+        assert [one for one in each if one.kind != "delta"] == [one for one in seen[0] if one.kind != "delta"]
+    await served.door.seen(lambda: served.door.get("/api/system"), lambda system: system.json()["streams"] == 0)
+
+
+async def test_brief_events_are_those_of_the_brief_page(served: Served) -> None:
+    request = ", ".join(f"measure place_{n}" for n in range(40))
+    run_id, _ = await finished(served, request)
+    page = (await served.door.get(f"/api/runs/{run_id}/events", params={"brief": True, "limit": 1_000})).json()
+
+    async with served.watch(run_id, brief=True) as stream:
+        seen = await rest(stream)
+
+    assert [each.data for each in seen if each.kind == "message"] == page["events"]
+    assert len(seen[0].data["definition"]["request"]) == 300
+
+
+# --- what ends a stream, and what does not ----------------------------------------------------------------------------
+
+
+async def test_a_parked_run_keeps_its_streams_open_and_a_resumed_one_goes_on(served: Served, office: Office) -> None:
+    run_id = await served.door.started("measure Rome")
+    async with served.watch(run_id) as stream:
+        await first(stream, "message", type="tool_call_began")
+        await served.door.post(f"/api/runs/{run_id}/pause", {"reason": "lunch"})
+        await first(stream, "message", type="run_paused", reason="lunch")
+        office.gate.set()
+        await served.door.post(f"/api/runs/{run_id}/resume")
+        await first(stream, "message", type="run_resumed")
+        assert (await rest(stream))[-1].data["status"] == "succeeded"
+
+
+async def test_a_run_that_waits_for_people_keeps_its_streams_open(served: Served) -> None:
+    run_id = await served.door.started("pay Ann")
+    async with served.watch(run_id) as stream:
+        await first(stream, "message", type="run_waiting")
+        (card,) = await served.door.asked(run_id)
+        await served.door.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
+        assert (await rest(stream))[-1].data["status"] == "succeeded"
+
+
+async def test_a_run_that_is_reopened_streams_on_from_where_it_ended(served: Served, office: Office) -> None:
+    run_id, head = await finished(served)
+    office.broken.clear()
+    assert (await served.door.post(f"/api/runs/{run_id}/retry", {})).status_code == 202
+
+    async with served.watch(run_id, after=head) as stream:
+        seen = await rest(stream)
+
+    assert "run_reopened" in [each.data.get("type") for each in seen]
+    check_end(seen, "succeeded", (await served.door.over(run_id))["last_seq"])
+    assert numbers(seen)[0] == head + 1
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 1_000])
+async def test_beyond_the_end_there_is_only_the_end(served: Served, ahead: int) -> None:
+    run_id, head = await finished(served)
+
+    async with served.watch(run_id, after=head + ahead) as stream:
+        seen = await rest(stream)
+
+    assert seen == [("end", None, {"status": "partial", "last_seq": head})]
+
+
+async def test_where_a_stream_broke_off_wins_over_where_it_began(served: Served) -> None:
+    """A browser comes back to the same address, with the last id it saw."""
+    run_id, head = await finished(served)
+
+    async with served.watch(run_id, headers={"last-event-id": "7"}, after=3) as stream:
+        assert numbers(await rest(stream)) == list(range(8, head + 1))
+
+
+@pytest.mark.parametrize("last", ["x", "-1", "1.5", "9" * 40, "٣"])
+async def test_an_id_that_is_no_event_is_a_problem_and_no_stream(api: Door, last: str) -> None:
+    run_id = await api.started("measure Paris")
+    headers = [(b"accept", b"text/event-stream"), (b"last-event-id", last.encode())]
+
+    refused = await api.get(f"/api/runs/{run_id}/events", headers=headers)
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
+
+
+async def test_a_run_that_is_not_there_is_a_problem_and_no_stream(api: Door) -> None:
+    missing = await api.get("/api/runs/run_nobody/events", headers={"accept": "text/event-stream"})
+
+    assert (missing.status_code, missing.json()["code"]) == (404, "no_such_run")
+
+
+# --- heartbeat, limits ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def quick_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "Feeds", partial(Feeds, beat_every_s=0.05))
+
+
+@pytest.mark.usefixtures("quick_beat")
+async def test_an_idle_stream_shows_that_the_server_is_there(serve: OpenServer, office: Office) -> None:
+    served = await serve()
+    run_id = await served.door.started("measure Rome")
+    async with served.watch(run_id) as stream:
+        await first(stream, "message", type="tool_call_began")
+        for _ in range(3):
+            assert await anext(stream) == ("comment", None, "ping")
+        office.gate.set()
+        assert (await rest(stream))[-1].kind == "end"
+
+
+@pytest.mark.usefixtures("quick_beat")
+async def test_a_stream_ends_when_its_key_is_revoked(serve: OpenServer) -> None:
+    from leadhand.project.keys import key_store
+
+    served = await serve()
+    ann, ben = await served.door.key("ann"), await served.door.key("ben")
+    run_id = await served.door.started("measure Rome", headers=ann)
+    async with served.watch(run_id, headers=ann) as revoked, served.watch(run_id, headers=ben) as good:
+        await first(revoked, "message", type="tool_call_began")
+        keys = key_store(served.door.runtime.store)
+        await keys.revoke_key(next(key.key_id for key in await keys.keys() if key.name == "ann"))
+
+        assert {each.kind for each in await rest(revoked)} <= {"message", "delta", "comment"}
+        await first(good, "message", type="tool_call_began")
+        assert await anext(good) == ("comment", None, "ping")
+
+
+async def test_streams_of_a_key_are_counted_while_they_are_open(serve: OpenServer) -> None:
+    served = await serve(doors=Doors(allowed=Allowed(streams=2)))
+    ann = await served.door.key("ann")
+    run_id = await served.door.started("measure Rome", headers=ann)
+    url = f"/api/runs/{run_id}/events"
+    accept = {"accept": "text/event-stream"}
+    async with served.watch(run_id, headers=ann) as one:
+        await anext(one)
+        async with served.watch(run_id, headers=ann) as two:
+            await anext(two)
+            refused = await served.door.get(url, headers={**ann, **accept})
+            assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
+            assert int(refused.headers["retry-after"]) >= 1
+            async with served.watch(run_id) as of_the_machines_user:
+                await anext(of_the_machines_user)
+        await served.door.seen(lambda: served.door.get("/api/system"), lambda system: system.json()["streams"] == 1)
+        async with served.watch(run_id, headers=ann) as again:
+            await anext(again)
