@@ -59,7 +59,7 @@ def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Red
     root = logging.getLogger()
     handler = _Handler(stream, root.level)
     handler.setFormatter(_Formatter(redactor, text=text, colours=stream.isatty() and not environment.get("NO_COLOR")))
-    if text and level != "debug":
+    if text and stream.isatty() and level != "debug":
         handler.addFilter(_is_news)
     root.addHandler(handler)
     root.setLevel(level.upper())
@@ -81,7 +81,7 @@ def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Red
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Whether a person at a terminal wants to see a line: not that the console was answered, which asks all the time."""
+    """Whether a person at a terminal wants to see a line: an open console asks all the time."""
     fields: Mapping[str, object] = getattr(record, _FIELDS, {})
     return record.name != ACCESS or fields.get("method") != "GET" or cast("int", fields["status"]) >= _ERRORS
 
