@@ -140,6 +140,29 @@ def open_lead(place: Place, **settings: Any) -> Leadhand:
     return Leadhand(home=place.home, database=place.database, **settings)
 
 
+def open_asked(place: Place, models: ModelFlags, limits: LimitFlags, **settings: Any) -> Leadhand:
+    """A Leadhand with the models and limits that these flags ask for; ``settings`` are further arguments of its."""
+    return open_lead(
+        place,
+        model=models.model,
+        lead_model=models.lead_model,
+        worker_model=models.worker_model,
+        review_model=models.review_model,
+        offline=models.offline,
+        max_steps=limits.max_steps,
+        max_workers=limits.max_workers,
+        batch_size=limits.batch_size,
+        budget=limits.budget,
+        timeout=limits.timeout,
+        max_requests=limits.max_requests,
+        max_tokens=limits.max_tokens,
+        max_output_tokens=limits.max_output_tokens,
+        allow_unknown_price=limits.allow_unknown_price,
+        approval_timeout=limits.approval_timeout,
+        **settings,
+    )
+
+
 def open_reader(place: Place, **settings: Any) -> Leadhand:
     """A Leadhand that is only there for its store: no model is looked for."""
     return open_lead(place, model="offline", **settings)

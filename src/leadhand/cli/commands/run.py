@@ -6,7 +6,17 @@ import sys
 
 from leadhand.cli.console import err_is_terminal, say
 from leadhand.cli.driving import carry_through, new_view
-from leadhand.cli.options import ANSWER, ANY_MODEL, HERE, USUAL_LIMITS, LimitFlags, ModelFlags, Output, Place, open_lead
+from leadhand.cli.options import (
+    ANSWER,
+    ANY_MODEL,
+    HERE,
+    USUAL_LIMITS,
+    LimitFlags,
+    ModelFlags,
+    Output,
+    Place,
+    open_asked,
+)
 from leadhand.cli.policies import approval
 from leadhand.cli.telling import kept_in, opening, say_table
 from leadhand.domain.errors import UsageError
@@ -65,27 +75,8 @@ async def run(
 
     asked = check_request(_request(request), example=EXAMPLE)
     shown = new_view(output)
-    lead = open_lead(
-        place,
-        tools=all_tools(tools),
-        model=models.model,
-        lead_model=models.lead_model,
-        worker_model=models.worker_model,
-        review_model=models.review_model,
-        offline=models.offline,
-        max_steps=limits.max_steps,
-        max_workers=limits.max_workers,
-        batch_size=limits.batch_size,
-        budget=limits.budget,
-        timeout=limits.timeout,
-        max_requests=limits.max_requests,
-        max_tokens=limits.max_tokens,
-        max_output_tokens=limits.max_output_tokens,
-        allow_unknown_price=limits.allow_unknown_price,
-        approve=policy,
-        approve_rules=rules,
-        approval_timeout=limits.approval_timeout,
-        on_text=shown.write_draft,
+    lead = open_asked(
+        place, models, limits, tools=all_tools(tools), approve=policy, approve_rules=rules, on_text=shown.write_draft
     )
     async with lead:
         if detach:

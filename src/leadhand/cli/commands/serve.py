@@ -9,7 +9,7 @@ from leadhand import __version__
 from leadhand.cli.collecting import seldom
 from leadhand.cli.console import say, write_line
 from leadhand.cli.exit_codes import Exit
-from leadhand.cli.options import ANY_MODEL, HERE, USUAL_LIMITS, LimitFlags, ModelFlags, Place, open_lead
+from leadhand.cli.options import ANY_MODEL, HERE, USUAL_LIMITS, LimitFlags, ModelFlags, Place, open_asked
 from leadhand.cli.policies import approval
 from leadhand.cli.telling import kept_in, say_table
 from leadhand.domain.errors import ConfigurationError, UsageError
@@ -72,27 +72,8 @@ async def serve(
     from leadhand.server.serving import Server, bind
 
     live = Live()
-    lead = open_lead(
-        place,
-        tools=all_tools(tools),
-        model=models.model,
-        lead_model=models.lead_model,
-        worker_model=models.worker_model,
-        review_model=models.review_model,
-        offline=models.offline,
-        max_steps=limits.max_steps,
-        max_workers=limits.max_workers,
-        batch_size=limits.batch_size,
-        budget=limits.budget,
-        timeout=limits.timeout,
-        max_requests=limits.max_requests,
-        max_tokens=limits.max_tokens,
-        max_output_tokens=limits.max_output_tokens,
-        allow_unknown_price=limits.allow_unknown_price,
-        approve=policy,
-        approve_rules=rules,
-        approval_timeout=limits.approval_timeout,
-        on_text=live.write,
+    lead = open_asked(
+        place, models, limits, tools=all_tools(tools), approve=policy, approve_rules=rules, on_text=live.write
     )
     async with lead:
         runtime = await lead.runtime()
