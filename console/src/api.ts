@@ -1,5 +1,6 @@
 // Every route of the service as a typed function; what fails throws a Problem.
 
+import { heard } from "./clock.ts";
 import { reachable } from "./connection.ts";
 import type {
   Agent,
@@ -69,6 +70,10 @@ export const getArtifacts = (runId: string, giving?: Giving) =>
     giving,
   );
 
+/** Where a run is to be had as a file. */
+export const exportPath = (runId: string, format: "jsonl" | "html") =>
+  `/api/runs/${encodeURIComponent(runId)}/export?format=${format}`;
+
 const steer = (verb: string) => (runId: string, wish: object) =>
   send<RunDocument>("POST", `/api/runs/${encodeURIComponent(runId)}/${verb}`, wish);
 
@@ -117,6 +122,14 @@ export const getAgents = (giving?: Giving) =>
   get<{ readonly agents: readonly Agent[] }>("/api/agents", giving);
 export const getWorkers = (giving?: Giving) =>
   get<{ readonly workers: readonly JsonObject[] }>("/api/workers", giving);
+/** Sets a role for the runs that are started from now on; null: as it ships. */
+export const setAgent = (
+  name: string,
+  wish: { model: string | null; instructions: string | null },
+) => send<Agent>("PUT", `/api/agents/${encodeURIComponent(name)}`, wish);
+/** Has a role as it ships again. */
+export const unsetAgent = (name: string) =>
+  send<void>("DELETE", `/api/agents/${encodeURIComponent(name)}`);
 export const getSystem = (giving?: Giving) => get<SystemDocument>("/api/system", giving);
 
 /** A query string with what is set of some values; "" for none. */
@@ -148,6 +161,7 @@ function send<T>(
 
 async function call<T>(path: string, init: RequestInit): Promise<T> {
   let response: Response;
+  const sent = Date.now();
   try {
     response = await fetch(path, {
       ...init,
@@ -165,6 +179,7 @@ async function call<T>(path: string, init: RequestInit): Promise<T> {
     });
   }
   reachable.value = true;
+  heard(response.headers.get("Date"), sent, Date.now());
   if (response.status === 401 && path !== "/api/session" && session.value?.needed) {
     session.value = { ...session.value, authenticated: false, name: null, scopes: [] };
   }

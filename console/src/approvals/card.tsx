@@ -152,7 +152,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
                     title="e"
                     onClick={() => setMode("editing")}
                   >
-                    Edit arguments
+                    Edit the arguments
                   </Button>
                   <Button
                     kind="danger"
@@ -165,25 +165,21 @@ export function ApprovalCard(props: ApprovalCardProps) {
                   <Button
                     kind="quiet"
                     busy={answering.busy}
-                    label={`Always approve ${card.tool} in this run`}
                     title={`Approves this call and every later call of ${card.tool} in this run`}
                     onClick={() => answering.run({ decision: "approve", always: true })}
                   >
-                    Always for this run
+                    Always approve {card.tool} in this run
                   </Button>
                 </div>
               )
               : (
                 <div class="buttons">
-                  <Button onClick={() => setMode("happened")} label={`${card.tool} happened`}>
-                    It happened…
-                  </Button>
+                  <Button onClick={() => setMode("happened")}>{card.tool} happened…</Button>
                   <Button
                     busy={answering.busy}
-                    label={`${card.tool} did not happen`}
                     onClick={() => answering.run({ decision: "settle", happened: false })}
                   >
-                    It did not
+                    {card.tool} did not happen
                   </Button>
                 </div>
               ))}

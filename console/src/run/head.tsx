@@ -1,5 +1,6 @@
 // The head of the run screen: what was asked, how it stands, what it cost so far, and the verbs.
 
+import { exportPath } from "../api.ts";
 import { now } from "../clock.ts";
 import { count, duration, money } from "../formats.ts";
 import { StatusMark } from "../ui/status.tsx";
@@ -27,6 +28,7 @@ export function Head({ store, runId }: { store: RunStore; runId: string }) {
             <code class="run-id">{runId}</code>
           </span>
           <ForkedFrom document={document} />
+          <Export runId={runId} />
         </p>
       </div>
       <RunVerbs store={store} runId={runId} status={status} />
@@ -51,6 +53,18 @@ function ForkedFrom({ document }: { document: RunDocument | null }) {
   return (
     <span class="muted">
       · forked from <a href={`/runs/${encodeURIComponent(from)}`}>{from}</a>
+    </span>
+  );
+}
+
+function Export({ runId }: { runId: string }) {
+  return (
+    <span class="muted">
+      · Export:{" "}
+      <a href={exportPath(runId, "jsonl")} download title="Its events and its document, as lines">
+        JSONL
+      </a>{" "}
+      · <a href={exportPath(runId, "html")} download title="A page that needs nothing else">HTML</a>
     </span>
   );
 }

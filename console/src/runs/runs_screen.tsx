@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { getRuns, type RunFilter } from "../api.ts";
+import { now } from "../clock.ts";
 import { useKeys } from "../keys.ts";
 import { place, setQuery } from "../router.ts";
 import { may } from "../session.ts";
@@ -40,7 +41,7 @@ export function RunsScreen() {
   const asked = (): RunFilter => ({
     status: filter.status,
     q: filter.q,
-    since: momentOf(filter.since, Date.now()),
+    since: momentOf(filter.since, now.peek()),
     ...(filter.asking && { asking: true }),
   });
   const newest = useLoaded(
