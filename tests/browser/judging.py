@@ -1,0 +1,46 @@
+"""Judges a page as it stands: axe-core's rules, what stands out of the page at its sides, and a picture to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Page
+
+SCREENSHOTS = Path(__file__).parent / "screenshots"
+RUN_AXE = """async (rules) => {
+  const found = await axe.run(
+    { exclude: [".fleet > :nth-child(n + 60)"] }, // sixty shapes stand for a thousand that are drawn alike
+    { resultTypes: ["violations"], ...(rules && { runOnly: rules }) },
+  );
+  return found.violations.map(({ id, help, nodes }) =>
+    `${id}: ${help}\\n` + nodes.map((node) => `    ${node.target}: ${node.html.slice(0, 200)}`).join("\\n"));
+}"""
+SIDEWAYS = """() => {
+  const root = document.scrollingElement;
+  if (root.scrollWidth <= root.clientWidth) return [];
+  return [...document.querySelectorAll("body *")]
+    .filter((one) => one.getBoundingClientRect().right > root.clientWidth + 1)
+    .slice(0, 8)
+    .map((one) => `${one.tagName.toLowerCase()}.${one.className}`);
+}"""
+
+
+async def check_accessible(page: Page, *rules: str) -> None:
+    """Raise AssertionError with what axe-core finds, by all its rules or by some."""
+    if not await page.evaluate("'axe' in window"):
+        await page.evaluate(Axe().axe_script)
+    found = await page.evaluate(RUN_AXE, list(rules) or None)
+    assert not found, "\n".join(["axe-core finds:", *found])
+
+
+async def check_width(page: Page) -> None:
+    """Raise AssertionError when the page has to be scrolled sideways."""
+    wide = await page.evaluate(SIDEWAYS)
+    assert not wide, f"the page is wider than its window, by: {', '.join(wide)}"
+
+
+async def picture(page: Page, name: str) -> None:
+    """Keep how the page looks."""
+    SCREENSHOTS.mkdir(exist_ok=True)
+    await page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)

@@ -1,0 +1,233 @@
+"""Screens at telling moments: what a server has to hold, where a person goes, and what shows that all is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from playwright.async_api import Page, expect
+from server.teams import Office, team
+
+from browser.long_run import EVENTS, RUN
+from browser.serving import Served
+from browser.survey import REQUEST, Survey
+from leadhand.domain.access import Scope
+from leadhand.project.keys import key_store, make_key
+from leadhand.server.app import Doors
+from leadhand.testing.scripted_model import ScriptedModel, fails
+
+
+class Scene(NamedTuple):
+    """A screen. ``served`` is its server, at the moment that is to be seen; ``path`` where it is seen; ``ready`` waits
+    until the page shows it."""
+
+    served: Served
+    path: str
+    ready: Callable[[Page], Awaitable[None]]
+
+
+Play = Callable[[Path, Path], Any]
+"""Plays a scene in a home of its own (the second is that of the long run), and ends it with the block."""
+
+
+def _shows(*texts: str) -> Callable[[Page], Awaitable[None]]:
+    async def ready(page: Page) -> None:
+        for text in texts:
+            await expect(page.get_by_text(text).first).to_be_visible()
+
+    return ready
+
+
+@asynccontextmanager
+async def _office(home: Path, **options: Any) -> AsyncGenerator[tuple[Served, Office]]:
+    office = Office()
+    given: dict[str, Any] = {"models": team(), "tools": office.tools, **options}
+    try:
+        async with Served(home, **given) as served:
+            yield served, office
+            office.gate.set()
+    finally:
+        office.gate.set()
+
+
+@asynccontextmanager
+async def runs_empty(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with _office(home) as (served, _):
+        yield Scene(served, "/runs", _shows("No runs yet"))
+
+
+@asynccontextmanager
+async def runs_full(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with _office(home) as (served, _):
+        over = [
+            await served.started(request) for request in ("measure Paris, measure Lyon", "measure Lyon, measure Oslo")
+        ]
+        over.append(await served.started("measure Oslo"))
+        for run_id in over:
+            await served.over(run_id)
+        await served.event(await served.started("measure Nice, measure Rome"), "tool_call_returned")
+        cancelled = await served.started("measure Metz, measure Rome, measure Dijon")
+        await served.event(cancelled, "tool_call_returned")
+        await served.post(f"/api/runs/{cancelled}/cancel", {})
+        paused = await served.started("measure Brest, measure Rome")
+        await served.event(paused, "tool_call_returned")
+        await served.post(f"/api/runs/{paused}/pause", {"reason": "for the night"})
+        await served.asked(await served.started("pay Ann, measure Paris"))
+        long = "measure " + ", measure ".join(f"Town-number-{n}-of-a-very-long-list" for n in range(12))
+        await served.over(await served.started(long))
+        yield Scene(served, "/runs", _shows("measure Brest", "measure Town-number-0", "waiting for you"))
+
+
+@asynccontextmanager
+async def run_live(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    survey = Survey()
+    try:
+        async with Served(home, models=survey.models, tools=survey.tools) as served:
+            run_id = await served.started(REQUEST)
+            await survey.halfway.wait()
+            await served.asked(run_id)
+
+            async def ready(page: Page) -> None:
+                await expect(page.get_by_role("listbox", name="Workers").get_by_role("option")).to_have_count(
+                    len(survey.towns)
+                )
+                await expect(page.get_by_role("heading", name="A question for you")).to_be_visible()
+
+            yield Scene(served, f"/runs/{run_id}?worker={survey.retried}", ready)
+            survey.release()
+    finally:
+        survey.release()
+
+
+@asynccontextmanager
+async def run_asking(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with _office(home) as (served, _):
+        run_id = await served.started("pay Ann, wire Bob, measure Paris, measure Oslo")
+        await served.asked(run_id, 2)
+        await served.until(run_id, "waiting")
+        yield Scene(served, f"/runs/{run_id}", _shows("2 questions for you", "nobody saw its end"))
+
+
+@asynccontextmanager
+async def run_failed(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    refused = fails("unavailable", "http_401", "the provider refused the key: it was revoked")
+    async with _office(home, models=ScriptedModel(plan=refused)) as (served, _):
+        run_id = await served.started("measure Paris")
+        await served.over(run_id)
+        yield Scene(served, f"/runs/{run_id}", _shows("the provider refused the key"))
+
+
+@asynccontextmanager
+async def run_answered(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    survey = Survey()
+    survey.release()
+    async with Served(home, models=survey.models, tools=survey.tools, approve="auto") as served:
+        run_id = await served.started(REQUEST)
+        await served.over(run_id)
+        yield Scene(served, f"/runs/{run_id}", _shows("Sources", "Not answered"))
+
+
+@asynccontextmanager
+async def run_repaired(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with _office(home) as (served, office):
+        run_id = await served.started("measure Paris, measure Oslo")
+        await served.over(run_id)
+        office.broken.clear()
+        await served.post(f"/api/runs/{run_id}/retry", {})
+        await served.until(run_id, "succeeded")
+        yield Scene(served, f"/runs/{run_id}?tab=order", _shows("It repairs wo-001"))
+
+
+@asynccontextmanager
+async def run_event(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with _office(home) as (served, _):
+        run_id = await served.started("measure Paris, measure Oslo")
+        await served.over(run_id)
+        seq = (await served.event(run_id, "tool_call_returned"))["seq"]
+        yield Scene(served, f"/runs/{run_id}?seq={seq}", _shows(f"Event {seq}", '"tool_call_returned"'))
+
+
+@asynccontextmanager
+async def run_long(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async def ready(page: Page) -> None:
+        await expect(page.get_by_role("grid", name="Events")).to_have_attribute("aria-rowcount", str(EVENTS))
+
+    async with Served(long_home, models=team()) as served:
+        yield Scene(served, f"/runs/{RUN}?worker=wo-001.7", ready)
+
+
+@asynccontextmanager
+async def approvals(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with _office(home, approval_timeout=3_600.0) as (served, _):
+        for request in ("pay Ann", "wire Bob, measure Paris", "pay Marie-Christine-de-la-Tour-d’Auvergne"):
+            await served.asked(await served.started(request))
+        yield Scene(served, "/approvals", _shows("Marie-Christine", "wire"))
+
+
+@asynccontextmanager
+async def approvals_empty(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with _office(home) as (served, _):
+        yield Scene(served, "/approvals", _shows("Nothing waits for you."))
+
+
+@asynccontextmanager
+async def tools(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with _office(home) as (served, _):
+        await served.over(await served.started("measure Oslo"))
+        yield Scene(served, "/tools", _shows("Measure the noise at a place.", "failed last"))
+
+
+@asynccontextmanager
+async def tool(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with _office(home, tools=None) as (served, _):
+        yield Scene(served, "/tools/directions_tool", _shows("Try it"))
+
+
+@asynccontextmanager
+async def system(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with _office(home) as (served, _):
+        await served.over(await served.started("measure Paris"))
+        await served.event(await served.started("measure Rome"), "tool_call_began")
+        yield Scene(served, "/system", _shows("sqlite"))
+
+
+@asynccontextmanager
+async def login(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with _office(home, doors=Doors(key_needed=True)) as (served, _):
+        await make_key(key_store(served.runtime.store), "ann", (Scope.READ,))
+        yield Scene(served, "/runs", _shows("API key"))
+
+
+@asynccontextmanager
+async def no_such_run(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with _office(home) as (served, _):
+        yield Scene(served, "/runs/run_nowhere", _shows("There is no such run"))
+
+
+@asynccontextmanager
+async def no_such_page(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with _office(home) as (served, _):
+        yield Scene(served, "/nowhere/at/all", _shows("No such page"))
+
+
+SCENES: dict[str, Play] = {
+    "runs-empty": runs_empty,
+    "runs-full": runs_full,
+    "run-live": run_live,
+    "run-asking": run_asking,
+    "run-failed": run_failed,
+    "run-answered": run_answered,
+    "run-repaired": run_repaired,
+    "run-event": run_event,
+    "run-long": run_long,
+    "approvals": approvals,
+    "approvals-empty": approvals_empty,
+    "tools": tools,
+    "tool": tool,
+    "system": system,
+    "login": login,
+    "no-such-run": no_such_run,
+    "no-such-page": no_such_page,
+}
