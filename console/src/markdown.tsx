@@ -36,7 +36,7 @@ function drawn(block: Block, key: number, top: number): JSX.Element {
     }
     case "table":
       return (
-        <div key={key} class="prose-table" tabIndex={0} role="region" aria-label="Table">
+        <div key={key} class="prose-table" tabIndex={0} role="group" aria-label="Table">
           <table>
             <thead>
               <tr>

@@ -20,7 +20,7 @@ export function Arguments({ args, origins }: ArgumentsProps) {
             {origins[name] && <span class="muted small">from {exact(origins[name])}</span>}
           </dt>
           <dd>
-            <pre tabIndex={0} role="region" aria-label={`${name}, as it would be sent`}>
+            <pre tabIndex={0} role="group" aria-label={`${name}, as it would be sent`}>
               {shown(value)}
             </pre>
           </dd>

@@ -55,6 +55,7 @@ function Questions({ store }: { store: RunStore }) {
         <ApprovalCard
           key={card.id}
           card={card}
+          within
           onDone={() => store.answered(card.id)}
         />
       ))}

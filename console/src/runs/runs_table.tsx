@@ -5,6 +5,9 @@ import { count, money, shortened } from "../formats.ts";
 import { StatusMark } from "../ui/status.tsx";
 import { Age } from "../ui/time.tsx";
 
+/** The service sends the first 200 characters of a request: what is that long was cut, and has to say so. */
+const SHOWN = 199;
+
 export function RunsTable({ lines }: { lines: readonly RunLine[] }) {
   return (
     <table class="runs-table">
@@ -32,7 +35,7 @@ function Row({ line }: { line: RunLine }) {
         <StatusMark status={line.status} />
       </td>
       <td class="run-request">
-        <a class="run-link" href={`/runs/${line.run_id}`}>{shortened(line.request, 200)}</a>
+        <a class="run-link" href={`/runs/${line.run_id}`}>{shortened(line.request, SHOWN)}</a>
         {line.asking > 0 && (
           <span class="badge asks">
             <span aria-hidden="true">‖</span> waiting for you

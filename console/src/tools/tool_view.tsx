@@ -97,7 +97,7 @@ function LastError({ error }: { error: ToolError }) {
 
 function Parameters({ parameters }: { parameters: readonly Parameter[] }) {
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label="Parameters">
+    <div class="table-scroll" tabIndex={0} role="group" aria-label="Parameters">
       <table>
         <thead>
           <tr>

@@ -14,8 +14,8 @@ export function JsonView({ value, label, copy = true }: JsonViewProps) {
   const written = exactJson(value);
   return (
     <div class="json">
-      {/* A scrolling region has to be reachable by key. */}
-      <pre tabIndex={0} role="region" aria-label={label}>{written}</pre>
+      {/* What scrolls has to be reachable by key; no landmark, since there may be many of them. */}
+      <pre tabIndex={0} role="group" aria-label={label}>{written}</pre>
       {copy && <Copy text={written} what={label} />}
     </div>
   );
