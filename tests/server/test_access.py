@@ -170,6 +170,16 @@ async def test_over_https_the_cookie_is_bound_to_the_host(locked: Door) -> None:
         assert (await https.get("/api/runs")).status_code == 200
 
 
+async def test_behind_a_proxy_that_speaks_https_the_cookie_is_secure_too(locked: Door) -> None:
+    key = (await locked.key())["authorization"].removeprefix("Bearer ")
+    headers = {"x-forwarded-proto": "https", **SAME_SITE}
+
+    kept = cookie(await locked.post("/api/session", {"key": key}, headers=headers))
+
+    assert kept.key == "__Host-leadhand_session"
+    assert kept["secure"]
+
+
 async def test_leaving_ends_the_session_for_good(locked: Door) -> None:
     kept = cookie(await session(locked, await locked.key()))
 

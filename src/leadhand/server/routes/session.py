@@ -39,7 +39,8 @@ async def open_session(request: Request, body: KeyBody, access: TheAccess) -> JS
     await access.rates.check_login(request.client.host if request.client is not None else "unknown")
     key, token = await access.open_session(body.key)
     response = document(_session(access, Principal(name=key.name, scopes=key.scopes, key_id=key.key_id)))
-    secure = request.url.scheme == "https"
+    # Whoever makes this header up, without TLS, gets a cookie that their own browser will not send back.
+    secure = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
     response.set_cookie(
         SECURE_COOKIE if secure else COOKIE,
         token,
