@@ -1,13 +1,13 @@
 // Tools: what runs can use, what each takes and does, its last error, and a way to try it.
 
-import { getAgents, getTools } from "../api.ts";
+import { getTools } from "../api.ts";
 import { useKeys } from "../keys.ts";
-import { Markdown } from "../markdown.tsx";
 import { EffectMark } from "../ui/status.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
 import type { Tool } from "../documents.ts";
+import { Roles } from "./roles.tsx";
 import { ToolView } from "./tool_view.tsx";
 
 export function ToolsScreen({ name }: { name: string | null }) {
@@ -66,27 +66,6 @@ function ToolList({ tools, chosen }: { tools: readonly Tool[]; chosen: string | 
         ))}
       </ul>
     </nav>
-  );
-}
-
-/** Who does the thinking: the model and the standing instructions of each role. */
-function Roles() {
-  const { value, problem } = useLoaded((giving) => getAgents(giving), { key: "agents" });
-  return (
-    <section class="roles" aria-labelledby="roles-title">
-      <h2 id="roles-title">Roles</h2>
-      <ProblemNote problem={problem} />
-      {value?.agents.map((agent) => (
-        <details key={agent.name} class="panel">
-          <summary>
-            <strong>{agent.name}</strong>
-            <span>{agent.role}</span>
-            <code class="muted">{agent.model}</code>
-          </summary>
-          <Markdown text={agent.instructions} />
-        </details>
-      ))}
-    </section>
   );
 }
 

@@ -1,0 +1,43 @@
+// What an edited role asks for: what was changed, and nothing else.
+
+import assert from "node:assert/strict";
+import type { Agent } from "../documents.ts";
+import { lengthOf, wishOf } from "./role_wish.ts";
+
+const SHIPS: Agent = {
+  name: "worker",
+  role: "Carries one subtask out.",
+  model: "offline",
+  instructions: "Do it well.",
+  changed: null,
+};
+const SET: Agent = { ...SHIPS, changed: { by: "ann", at: "2026-11-21T17:00:00Z" } };
+
+Deno.test("what nobody touched in a role that ships so stays as it ships", () => {
+  assert.deepEqual(wishOf(SHIPS, { model: "openai:gpt-5", instructions: "Do it well." }), {
+    model: "openai:gpt-5",
+    instructions: null,
+  });
+  assert.deepEqual(wishOf(SHIPS, { model: "offline", instructions: "Do it fast." }), {
+    model: null,
+    instructions: "Do it fast.",
+  });
+});
+
+Deno.test("what was set before stays set beside what is changed", () => {
+  assert.deepEqual(wishOf(SET, { model: "offline", instructions: "Do it fast." }), {
+    model: "offline",
+    instructions: "Do it fast.",
+  });
+});
+
+Deno.test("an empty field is as it ships", () => {
+  assert.deepEqual(wishOf(SET, { model: "  ", instructions: "\n" }), {
+    model: null,
+    instructions: null,
+  });
+});
+
+Deno.test("characters are counted as the service counts them", () => {
+  assert.equal(lengthOf("a😀é"), 3);
+});

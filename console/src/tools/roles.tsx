@@ -1,0 +1,225 @@
+// Roles: who does the thinking, with which model and standing instructions; whoever may sets them for later runs.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type Agent, getAgents, setAgent, unsetAgent } from "../api.ts";
+import { count } from "../formats.ts";
+import { Markdown } from "../markdown.tsx";
+import { place, setQuery } from "../router.ts";
+import { may } from "../session.ts";
+import { announce } from "../ui/announce.tsx";
+import { Button, useAction } from "../ui/button.tsx";
+import { Confirm } from "../ui/dialog.tsx";
+import { Field } from "../ui/field.tsx";
+import { useLoaded } from "../ui/loading.ts";
+import { ProblemNote } from "../ui/problem_note.tsx";
+import { Age } from "../ui/time.tsx";
+import { lengthOf, LONGEST_INSTRUCTIONS, wishOf, type Written } from "./role_wish.ts";
+
+export function Roles() {
+  const { value, problem, reload } = useLoaded((giving) => getAgents(giving), { key: "agents" });
+  const chosen = place.value.query.get("role");
+  return (
+    <section class="roles" aria-labelledby="roles-title">
+      <h2 id="roles-title">Roles</h2>
+      <p class="muted">Who does the thinking. A run keeps what was set when it was started.</p>
+      <ProblemNote problem={problem} />
+      {value?.agents.map((agent) => (
+        <RoleView
+          key={agent.name}
+          agent={agent}
+          open={agent.name === chosen}
+          onChanged={reload}
+        />
+      ))}
+    </section>
+  );
+}
+
+interface RoleProps {
+  readonly agent: Agent;
+  readonly open: boolean;
+  /** Called once the role was set, or is as it ships again. */
+  readonly onChanged: () => void;
+}
+
+function RoleView({ agent, open, onChanged }: RoleProps) {
+  const details = useRef<HTMLDetailsElement>(null);
+  const [editing, setEditing] = useState(false);
+  const [asking, setAsking] = useState(false);
+  const edit = useRef<HTMLButtonElement>(null);
+  const wasEditing = useRef(false);
+  useEffect(() => {
+    if (open) details.current?.scrollIntoView({ block: "nearest" }); // a link may lead here
+  }, []);
+  useEffect(() => {
+    if (wasEditing.current && !editing) edit.current?.focus();
+    wasEditing.current = editing;
+  }, [editing]);
+  return (
+    <details ref={details} class="panel role" open={open}>
+      <summary
+        onClick={(event) => {
+          event.preventDefault(); // the URL holds what is open
+          setQuery({ role: open ? null : agent.name });
+        }}
+      >
+        <strong>{agent.name}</strong>
+        <span>{agent.role}</span>
+        <code class="muted">{agent.model}</code>
+        {agent.changed && (
+          <span class="badge">
+            set by {agent.changed.by || "somebody"}, <Age at={agent.changed.at} word="ago" />
+          </span>
+        )}
+      </summary>
+      <div class="role-body">
+        {editing
+          ? (
+            <RoleForm
+              agent={agent}
+              onSaved={() => {
+                setEditing(false);
+                onChanged();
+              }}
+              onBack={() => setEditing(false)}
+            />
+          )
+          : (
+            <>
+              <Markdown text={agent.instructions} />
+              {may("admin") && (
+                <div class="buttons">
+                  <Button
+                    buttonRef={edit}
+                    label={`Edit ${agent.name}`}
+                    onClick={() => setEditing(true)}
+                  >
+                    Edit
+                  </Button>
+                  {agent.changed && (
+                    <Button
+                      label={`As it ships: ${agent.name}`}
+                      onClick={() => setAsking(true)}
+                    >
+                      As it ships…
+                    </Button>
+                  )}
+                </div>
+              )}
+            </>
+          )}
+      </div>
+      {asking && (
+        <Confirm
+          title={`Have the ${agent.name} as it ships again?`}
+          action="As it ships"
+          onConfirm={async () => {
+            await unsetAgent(agent.name);
+            announce(`The ${agent.name} is as it ships`);
+            onChanged();
+          }}
+          onClose={() => setAsking(false)}
+        >
+          <p>
+            The model and the instructions that were set are forgotten. Runs that were started
+            before keep theirs, those under way included.
+          </p>
+        </Confirm>
+      )}
+    </details>
+  );
+}
+
+interface RoleFormProps {
+  readonly agent: Agent;
+  readonly onSaved: () => void;
+  readonly onBack: () => void;
+}
+
+/** What was typed stays while it is refused. */
+function RoleForm({ agent, onSaved, onBack }: RoleFormProps) {
+  const [written, setWritten] = useState<Written>({
+    model: agent.model,
+    instructions: agent.instructions,
+  });
+  const first = useRef<HTMLInputElement>(null);
+  useEffect(() => first.current?.focus(), []);
+  const saving = useAction(async () => {
+    const wish = wishOf(agent, written);
+    if (wish.model !== null || wish.instructions !== null) {
+      await setAgent(agent.name, wish);
+      announce(`The ${agent.name} is set, for runs that are started from now on`);
+    } else if (agent.changed) {
+      await unsetAgent(agent.name);
+      announce(`The ${agent.name} is as it ships`);
+    }
+    onSaved();
+  });
+  const told = (field: string) =>
+    saving.problem?.errors.find((each) => each.where === `body.${field}`)?.what ?? null;
+  const length = lengthOf(written.instructions);
+  const tooLong = length > LONGEST_INSTRUCTIONS
+    ? `At most ${count(LONGEST_INSTRUCTIONS, "character")}.`
+    : null;
+  return (
+    <form
+      class="role-form"
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.preventDefault();
+        event.stopPropagation(); // what was typed is not thrown away by it
+      }}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!tooLong) saving.run();
+      }}
+    >
+      <Field
+        label="Model"
+        hint="As provider:name. Left empty, it is as it ships. A model that a run names wins."
+        wrong={told("model")}
+      >
+        {(described) => (
+          <input
+            {...described}
+            ref={first}
+            spellcheck={false}
+            autocomplete="off"
+            value={written.model}
+            onInput={(event) => {
+              const { value } = event.currentTarget;
+              setWritten((held) => ({ ...held, model: value }));
+            }}
+          />
+        )}
+      </Field>
+      <Field
+        label="Instructions"
+        hint={`Markdown. Left empty, they are as they ship. ${length.toLocaleString("en")} of ${
+          count(LONGEST_INSTRUCTIONS, "character")
+        }.`}
+        wrong={tooLong ?? told("instructions")}
+      >
+        {(described) => (
+          <textarea
+            {...described}
+            class="code"
+            rows={16}
+            value={written.instructions}
+            onInput={(event) => {
+              const { value } = event.currentTarget;
+              setWritten((held) => ({ ...held, instructions: value }));
+            }}
+          />
+        )}
+      </Field>
+      <ProblemNote problem={saving.problem} />
+      <div class="buttons">
+        <Button type="submit" kind="primary" busy={saving.busy} disabled={tooLong !== null}>
+          Save
+        </Button>
+        <Button onClick={onBack}>Back</Button>
+      </div>
+    </form>
+  );
+}
