@@ -64,12 +64,9 @@ def team(**more: Any) -> ScriptedModel:
 class Author:
     """A lead whose answer a test writes: piece by piece, as text that is seen while it is written."""
 
-    def __init__(self, *places: str) -> None:
-        self._places = places
-        self._lead = ScriptedModel(
-            plan=lambda _: plans(*(subtask(f"measure_{n}", "measure", place=each) for n, each in enumerate(places))),
-            review=lambda request: reviews(accept=[each["subtask"] for each in brief_of(request)["subtasks"]]),
-        )
+    def __init__(self, *places: str, plan: Step | None = None) -> None:
+        planned = plan or plans(*(subtask(f"measure_{n}", "measure", place=each) for n, each in enumerate(places)))
+        self._lead = ScriptedModel(plan=planned, review=_judged)
         self._pieces: asyncio.Queue[str | None] = asyncio.Queue()
         self.writing = asyncio.Event()
 
@@ -102,3 +99,10 @@ class Author:
 
     async def aclose(self) -> None:
         """Nothing is held open."""
+
+
+def _judged(request: ModelRequest) -> Step:
+    """Accepts what is done and drops the rest; leaves the answer to be composed."""
+    shown = brief_of(request)["subtasks"]
+    done = [each["subtask"] for each in shown if each["status"] == "completed"]
+    return reviews(accept=done, drop={each["subtask"]: "undone" for each in shown if each["subtask"] not in done})

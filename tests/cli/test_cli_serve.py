@@ -1,0 +1,344 @@
+"""``leadhand serve`` as a process: what it says, what it refuses, how it ends, and what survives it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REQUEST = "Measure the noise in Paris, London and Rome"
+"""Paris and London are measured at once; Rome waits until the gate is open."""
+
+
+class Server:
+    """A process that serves, and what it says."""
+
+    def __init__(self, leadhand: Any, *arguments: str) -> None:
+        self.log = leadhand.folder / f"log_{len(leadhand.started)}.txt"
+        with self.log.open("w") as log:
+            self.process: subprocess.Popen[str] = leadhand.start("serve", "--port", "0", *arguments, stderr=log)
+        assert self.process.stdout is not None
+        self.url = self.process.stdout.readline().strip()
+        assert self.url.startswith("http://"), self.log.read_text()
+
+    def ask(self, path: str, body: Any = None, **headers: str) -> Any:
+        """The JSON of a route; an error's too."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            self.url + path, data, {"content-type": "application/json", **headers}, method="POST" if data else "GET"
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=30) as response:
+                return json.load(response)
+        except urllib.error.HTTPError as error:
+            return json.load(error)
+
+    def run(self, run_id: str) -> dict[str, Any]:
+        return self.ask(f"/api/runs/{run_id}")
+
+    def end(self, number: signal.Signals = signal.SIGINT) -> tuple[int, float]:
+        """Send a signal; how it ended, and after how many seconds."""
+        began = time.monotonic()
+        self.process.send_signal(number)
+        code = self.process.wait(timeout=30)
+        return code, time.monotonic() - began
+
+
+Serve = Callable[..., Server]
+
+
+@pytest.fixture
+def serve(leadhand: Any) -> Iterator[Serve]:
+    servers: list[Server] = []
+
+    def serve(*arguments: str, tools: bool = True) -> Server:
+        servers.append(Server(leadhand, "--offline", *(("--tools", leadhand.tools) if tools else ()), *arguments))
+        return servers[-1]
+
+    yield serve
+    leadhand.open_gate()
+    for server in servers:
+        if server.process.poll() is None:
+            server.end(signal.SIGKILL)
+
+
+def in_rome(leadhand: Any, server: Server, request: str = REQUEST) -> str:
+    """A run that has measured Paris and London, and waits in Rome."""
+    run_id = server.ask("/api/runs", {"request": request})["run_id"]
+    leadhand.wait(lambda: leadhand.calls["Rome"] >= 1, "the call in Rome")
+    leadhand.wait(lambda: leadhand("runs", "list", "--json").json[0]["completed"] == 2, "Paris and London")
+    return run_id
+
+
+def test_it_says_where_it_is_and_serves_the_api(leadhand: Any, serve: Serve) -> None:
+    server = serve()
+    said = server.log.read_text()
+
+    assert f"{server.url}/docs" in said
+    assert "this machine only, no key" in said
+    assert server.url.startswith("http://127.0.0.1:")
+    assert server.ask("/healthz") == {"status": "ok"}
+    assert server.ask("/api/system")["model"]["name"] == "offline"
+    leadhand.open_gate()
+    run_id = server.ask("/api/runs", {"request": REQUEST})["run_id"]
+    leadhand.wait(lambda: server.run(run_id)["status"] == "succeeded", "the answer")
+    assert "Rome: 40 dB" in server.run(run_id)["answer"]
+
+
+# --- what survives it -------------------------------------------------------------------------------------------------
+
+
+def test_after_kill_9_the_next_server_goes_on_and_repeats_nothing_finished(leadhand: Any, serve: Serve) -> None:
+    first = serve()
+    run_id = in_rome(leadhand, first)
+    first.end(signal.SIGKILL)
+    assert leadhand.listing()["orphan"] is True
+
+    leadhand.open_gate()
+    second = serve()
+    leadhand.wait(lambda: second.run(run_id)["status"] == "succeeded", "the adopted run")
+
+    assert leadhand.calls == {"Paris": 1, "London": 1, "Rome": 2}
+    run = second.run(run_id)
+    assert all(f"{place}: 40 dB" in run["answer"] for place in ("Paris", "London", "Rome"))
+    events = second.ask(f"/api/runs/{run_id}/events?limit=1000")["events"]
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert [event["type"] for event in events].count("run_claimed") == 1
+    assert second.log.read_text().count("which its process left behind") == 1
+
+
+def test_a_server_that_is_ended_leaves_its_runs_to_the_next(leadhand: Any, serve: Serve) -> None:
+    first = serve()
+    run_id = in_rome(leadhand, first)
+    assert first.end()[0] == 0
+    leadhand.open_gate()
+
+    second = serve()
+    leadhand.wait(lambda: second.run(run_id)["status"] == "succeeded", "the adopted run")
+    assert leadhand.calls == {"Paris": 1, "London": 1, "Rome": 2}
+
+
+def test_runs_that_another_living_process_drives_are_not_taken(leadhand: Any, serve: Serve) -> None:
+    """The second server has looked round: it has gone on with the run that the third left behind."""
+    first = serve()
+    run_id = in_rome(leadhand, first)
+    owner = first.run(run_id)["owner"]
+    third = serve()
+    orphan = third.ask("/api/runs", {"request": "Measure the noise in Rome"})["run_id"]
+    leadhand.wait(lambda: leadhand.calls["Rome"] == 2, "the second call in Rome")
+    second = serve()
+    third.end(signal.SIGKILL)
+    leadhand.wait(lambda: leadhand.calls["Rome"] == 3, "the orphan to have been taken up")
+
+    assert first.run(run_id)["owner"] == owner
+    refused = second.ask(f"/api/runs/{run_id}/resume", {})
+    assert (refused["status"], refused["code"]) == (409, "run_owned")
+    leadhand.open_gate()
+    for each in (run_id, orphan):
+        leadhand.wait(lambda each=each: second.run(each)["status"] == "succeeded", "both runs")
+    assert leadhand.calls == {"Paris": 1, "London": 1, "Rome": 3}
+
+
+def test_a_run_whose_tools_are_missing_is_left_to_a_server_that_has_them(leadhand: Any, serve: Serve) -> None:
+    first = serve()
+    run_id = in_rome(leadhand, first)
+    first.end(signal.SIGKILL)
+    leadhand.open_gate()
+
+    without = serve(tools=False)
+    leadhand.wait(lambda: "cannot go on here" in without.log.read_text(), "the warning")
+    assert "measure_tool" in without.log.read_text()
+    left = leadhand.listing()
+    assert (left["status"], left["orphan"]) == ("running", True)
+
+    second = serve()
+    leadhand.wait(lambda: second.run(run_id)["status"] == "succeeded", "the run, where its tools are")
+    assert leadhand.calls == {"Paris": 1, "London": 1, "Rome": 2}
+
+
+def test_a_question_answered_on_the_command_line_lets_the_servers_run_go_on(leadhand: Any, serve: Serve) -> None:
+    server = serve()
+    run_id = server.ask("/api/runs", {"request": "Pay 20 to Ann"})["run_id"]
+    leadhand.wait(lambda: server.run(run_id)["status"] == "waiting", "the question")
+    (card,) = server.ask("/api/approvals")["approvals"]
+    server.end(signal.SIGKILL)
+    second = serve()
+
+    answered = leadhand.process("approvals", "approve", card["id"])
+
+    assert answered.code == 0, answered.err
+    leadhand.wait(lambda: second.run(run_id)["status"] in ("succeeded", "partial"), "the run to go on")
+    assert second.run(run_id)["status"] == "succeeded"
+    assert leadhand.calls == {"paid Ann": 1}
+
+
+def test_a_question_that_expires_while_no_server_is_there_is_a_no(leadhand: Any, serve: Serve) -> None:
+    server = serve("--approval-timeout", "1")
+    run_id = server.ask("/api/runs", {"request": "Pay 20 to Ann"})["run_id"]
+    leadhand.wait(lambda: server.run(run_id)["status"] == "waiting", "the question")
+    server.end()
+    expires = server_expiry(leadhand, run_id)
+    leadhand.wait(lambda: time.time() > expires, "the time to be up")
+
+    second = serve()
+    leadhand.wait(lambda: second.run(run_id)["status"] in ("failed", "partial", "succeeded"), "the run to go on")
+
+    assert second.run(run_id)["gaps"][0]["class"] == "rejected"
+    assert leadhand.calls == {}
+
+
+def server_expiry(leadhand: Any, run_id: str) -> float:
+    from datetime import datetime
+
+    (asked,) = leadhand("runs", "show", run_id, "--json").json["approvals"]
+    return datetime.fromisoformat(asked["expires_at"]).timestamp()
+
+
+# --- how it ends ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_soon_and_cleanly_with_open_streams(leadhand: Any, serve: Serve, number: signal.Signals) -> None:
+    server = serve()
+    run_id = in_rome(leadhand, server)
+    accept = {"Accept": "text/event-stream"}
+    streams = [
+        urllib.request.urlopen(urllib.request.Request(f"{server.url}/api/runs/{run_id}/events", headers=accept))
+        for _ in range(5)
+    ]
+    for stream in streams:
+        assert stream.readline() == b"retry: 2000\n"
+
+    code, seconds = server.end(number)
+
+    assert code == 0
+    assert seconds < 4, "streams are told, and nobody waits for them"
+    for stream in streams:
+        said = stream.read()  # to its end, which is no error
+        assert b"event: end" not in said
+        stream.close()
+    log = server.log.read_text()
+    assert "Traceback" not in log
+    assert "error" not in log.lower()
+    assert server.process.stdout is not None
+    assert server.process.stdout.read() == ""
+    assert leadhand.listing()["owner"] is None
+
+
+def test_a_second_signal_leaves_at_once(leadhand: Any, serve: Serve) -> None:
+    server = serve()
+    run_id = in_rome(leadhand, server)
+    port = int(server.url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port)) as half:
+        half.sendall(b"POST /api/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50\r\n\r\n{")
+        leadhand.wait(lambda: server.ask("/healthz"), "the server to have read it")
+        server.process.send_signal(signal.SIGINT)
+        server.process.send_signal(signal.SIGINT)
+        server.process.wait(timeout=15)
+    assert leadhand("runs", "show", run_id, "--json").json["status"] == "running"
+
+
+# --- what it refuses --------------------------------------------------------------------------------------------------
+
+
+def test_another_host_wants_a_key_first(leadhand: Any, serve: Serve) -> None:
+    refused = leadhand.process("serve", "--offline", "--host", "0.0.0.0", "--port", "0")
+    assert refused.code == 6
+    assert "can be reached by others, and there is no key" in refused.err
+    assert "leadhand keys create" in refused.err
+
+    key = leadhand("keys", "create", "ann").out.strip()
+    server = serve("--host", "0.0.0.0")
+    server.url = server.url.replace("0.0.0.0", "127.0.0.1")
+    assert server.ask("/api/runs")["status"] == 401
+    assert server.ask("/api/runs", authorization=f"Bearer {key}") == {"runs": [], "next_cursor": None}
+    assert server.ask("/healthz") == {"status": "ok"}
+
+
+def test_a_key_can_be_asked_for_here_too(leadhand: Any, serve: Serve) -> None:
+    refused = leadhand.process("serve", "--offline", "--require-key", "--port", "0")
+    assert refused.code == 6
+    assert "--require-key asks for a key, and there is none" in refused.err
+
+    leadhand("keys", "create", "ann")
+    assert serve("--require-key").ask("/api/runs")["status"] == 401
+
+
+def test_a_revoked_key_is_no_key(leadhand: Any) -> None:
+    leadhand("keys", "create", "ann")
+    key_id = leadhand("keys", "list", "--json").json[0]["key_id"]
+    leadhand("keys", "revoke", key_id)
+
+    assert leadhand.process("serve", "--offline", "--require-key", "--port", "0").code == 6
+
+
+def test_a_port_that_is_taken_is_told(leadhand: Any, serve: Serve) -> None:
+    port = serve().url.rpartition(":")[2]
+
+    refused = leadhand.process("serve", "--offline", "--port", port)
+
+    assert refused.code == 6
+    assert f"port {port} of 127.0.0.1 is in use" in refused.err
+    assert "--port" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--port", "70000"), "--port is 70000"),
+        (("--cors", "app.example.org"), "--cors is 'app.example.org'"),
+        (("--cors", "https://app.example.org/path"), "--cors is"),
+        (("--cors", "*"), "--cors is '*'"),
+        (("--approve", "perhaps"), "approve"),
+    ],
+)
+def test_what_cannot_be_meant_is_a_usage_error(leadhand: Any, arguments: tuple[str, ...], says: str) -> None:
+    refused = leadhand("serve", "--offline", *arguments)
+
+    assert refused.code == 2
+    assert says in refused.err
+    assert refused.out == ""
+
+
+def test_a_host_that_is_not_there_is_told(leadhand: Any) -> None:
+    refused = leadhand("serve", "--offline", "--host", "192.0.2.1", "--port", "0")
+
+    assert refused.code == 6
+    assert "--host" in refused.err
+
+
+# --- what it says to whom ---------------------------------------------------------------------------------------------
+
+
+def test_an_allowed_site_and_host_are_taken_from_the_command_line(leadhand: Any, serve: Serve) -> None:
+    server = serve("--cors", "https://app.example.org/", "--allow-host", "Hands.Example.org")
+
+    assert server.ask("/healthz", Host="hands.example.org") == {"status": "ok"}
+    assert server.ask("/healthz", Host="evil.example")["status"] == 421
+    site = {"Origin": "https://app.example.org"}
+    assert server.ask("/api/runs", {"request": "x"}, **site)["status"] == 401
+    assert server.ask("/api/runs", {"request": "x"}, Origin="https://evil.example")["status"] == 403
+
+
+def test_the_log_goes_to_stderr_and_the_address_alone_to_stdout(leadhand: Any, serve: Serve) -> None:
+    server = serve()
+    server.ask("/api/runs?q=confidential")
+    assert server.end()[0] == 0
+
+    assert server.process.stdout is not None
+    assert server.process.stdout.read() == ""
+    lines = [json.loads(line) for line in server.log.read_text().splitlines() if line.startswith("{")]
+    assert [line["path"] for line in lines if "path" in line] == ["/api/runs"]
+    assert "confidential" not in server.log.read_text()
+    assert not Path(leadhand.home, "core").exists()
+    assert os.path.exists(leadhand.home)
