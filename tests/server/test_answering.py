@@ -84,6 +84,11 @@ async def test_always_answers_every_call_of_the_tool_in_this_run_alone(api: Door
     assert len(await api.asked(other)) == 1
 
 
+def rests_again(events: list[dict[str, Any]]) -> bool:
+    """Whether a run has gone on after an answer, and waits for the next one."""
+    return sum(event["type"] == "run_waiting" for event in events) == 2
+
+
 async def test_nothing_is_answered_twice(api: Door, office: Office) -> None:
     run_id = await api.started("pay Ann, pay Ben")
     card = (await api.asked(run_id))[0]
@@ -95,6 +100,7 @@ async def test_nothing_is_answered_twice(api: Door, office: Office) -> None:
     statuses = sorted(each.status_code for each in answers)
     assert statuses == [200, 409, 409, 409]
     winner = next(each for each in answers if each.status_code == 200).json()["status"]
+    await api.seen(lambda: api.events(run_id), rests_again)
     assert sum(office.calls.values()) == (winner == "approved")
     late = await api.post(url, {"decision": "approve"})
     assert (late.status_code, late.json()["code"]) == (409, "conflict")
