@@ -152,7 +152,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
                     title="e"
                     onClick={() => setMode("editing")}
                   >
-                    Edit the arguments
+                    Edit…
                   </Button>
                   <Button
                     kind="danger"
@@ -163,7 +163,6 @@ export function ApprovalCard(props: ApprovalCardProps) {
                     Deny…
                   </Button>
                   <Button
-                    kind="quiet"
                     busy={answering.busy}
                     title={`Approves this call and every later call of ${card.tool} in this run`}
                     onClick={() => answering.run({ decision: "approve", always: true })}

@@ -7,7 +7,7 @@ import { chooseEvent, type Chosen, eventLink, setFilter, toggleKind } from "./ch
 import { useFocusedList } from "./focused_list.ts";
 import { FilteredRows, type Kind, KINDS, type LogRow } from "./log_rows.ts";
 import { useRowList } from "./row_list.ts";
-import { tickLabel } from "./scale.ts";
+import { momentIn } from "./scale.ts";
 import type { RunStore } from "./store.ts";
 
 const ROW = 24;
@@ -28,6 +28,7 @@ export function EventLog({ store, chosen, following, onFollow }: EventLogProps) 
   const kinds = chosen.kinds.reduce((sum, kind) => sum | KINDS[kind], 0);
   const rows = filtered.current.rows(model.log, { text: chosen.filter, kinds });
   const list = useRowList({ count: rows.length, rowHeight: ROW });
+  const startedAt = model.startedAt ?? 0;
   const arrived = chosen.seq !== null && model.seq >= chosen.seq;
 
   useLayoutEffect(() => {
@@ -115,7 +116,7 @@ export function EventLog({ store, chosen, following, onFollow }: EventLogProps) 
               key={row.seq}
               row={row}
               index={list.first + offset}
-              since={row.at - (model.startedAt ?? row.at)}
+              when={momentIn(row.at - startedAt, (model.lastAt ?? startedAt) - startedAt)}
               chosen={row.seq === chosen.seq}
               active={list.first + offset === list.active}
               onChoose={choose}
@@ -135,13 +136,13 @@ export function EventLog({ store, chosen, following, onFollow }: EventLogProps) 
 interface EventRowProps {
   readonly row: LogRow;
   readonly index: number;
-  readonly since: number;
+  readonly when: string;
   readonly chosen: boolean;
   readonly active: boolean;
   readonly onChoose: (row: LogRow) => void;
 }
 
-function EventRow({ row, index, since, chosen, active, onChoose }: EventRowProps) {
+function EventRow({ row, index, when, chosen, active, onChoose }: EventRowProps) {
   const state = `${chosen ? " chosen" : ""}${active ? " active" : ""}${
     row.problem ? " problem-row" : ""
   }`;
@@ -162,7 +163,7 @@ function EventRow({ row, index, since, chosen, active, onChoose }: EventRowProps
       <span role="gridcell" class="log-seq">
         <a href={eventLink(row.seq)} tabIndex={-1} title="A link to this event">{row.seq}</a>
       </span>
-      <span role="gridcell" class="log-time">{tickLabel(since / 1000)}</span>
+      <span role="gridcell" class="log-time">{when}</span>
       <span role="gridcell" class="log-words">
         <span aria-hidden="true" class="log-mark">{row.problem ? "▲" : ""}</span>
         {row.words}

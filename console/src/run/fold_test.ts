@@ -1,6 +1,6 @@
 import type { Entry } from "./entry.ts";
 import { applyBatch } from "./fold.ts";
-import { labelOf } from "./lane.ts";
+import { labelOf, shortLabels } from "./lane.ts";
 import { emptyModel, type Model } from "./model.ts";
 import { randomness, sampleLog } from "./sample_log.ts";
 import recorded from "./testdata/run.json" with { type: "json" };
@@ -278,6 +278,21 @@ function looksAnEntry(entries: Entry[]): number {
   equal(model.seq, entries.length);
   return looks / entries.length;
 }
+
+Deno.test("short labels leave out what siblings share, and know whether the rest alone will do", () => {
+  const told = (...subtasks: Parameters<typeof shortLabels>[0]) =>
+    shortLabels(subtasks).map(({ name, rest, restTells }) =>
+      `${name} [${rest}]${restTells ? " tells" : ""}`
+    ).join("; ");
+  const paris = { name: "weather", args: { place: "Paris", day: "tomorrow" } };
+  const lyon = { name: "weather", args: { place: "Lyon", day: "tomorrow" } };
+  equal(told(paris), "weather [Paris, tomorrow] tells", "alone");
+  equal(told(paris, lyon), "weather [Paris] tells; weather [Lyon] tells");
+  equal(told(paris, paris), "weather [Paris, tomorrow]; weather [Paris, tomorrow]", "twins");
+  const hotels = { name: "hotels", args: { place: "Paris" } };
+  equal(told(paris, lyon, hotels), "weather [Paris]; weather [Lyon] tells; hotels [Paris]");
+  equal(told({ name: "think" }), "think []");
+});
 
 Deno.test("an entry costs the fold no more in a long log than in a short one", () => {
   const few = looksAnEntry(sampleLog({ subtasks: 200, seed: 4 }));

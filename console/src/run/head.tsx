@@ -60,7 +60,7 @@ function ForkedFrom({ document }: { document: RunDocument | null }) {
 function Export({ runId }: { runId: string }) {
   return (
     <span class="muted">
-      · Export:{" "}
+      Export:{" "}
       <a href={exportPath(runId, "jsonl")} download title="Its events and its document, as lines">
         JSONL
       </a>{" "}

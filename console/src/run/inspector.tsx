@@ -47,7 +47,7 @@ function Worker({ store, runId, name }: { store: RunStore; runId: string; name: 
             <span aria-hidden="true" class="glyph">{glyph}</span> {STATUS_WORDS[lane.status]}
           </span>
           {lane.note && <span class="muted">{lane.note}</span>}{" "}
-          <span class="muted">· {lane.key} · {lane.role}{lane.tool && ` · ${lane.tool}`}</span>
+          <span class="muted">{lane.key} · {lane.role}{lane.tool && ` · ${lane.tool}`}</span>
         </p>
       </div>
       <Kin store={store} lane={lane} />

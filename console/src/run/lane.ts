@@ -51,6 +51,8 @@ export interface Lane {
   key: string;
   name: string;
   label: string;
+  /** The label where room is short: what it shares with its siblings is left out. */
+  short: Short;
   role: string;
   /** The order under which it stands, "" before the first. */
   order: string;
@@ -81,6 +83,7 @@ export function newLane(
     tool: null,
     args: {},
     needs: [],
+    short: shortOf(given.label),
     parent: null,
     children: [],
     status: "pending",
@@ -141,10 +144,49 @@ export const STATUS_WORDS: Record<LaneStatus, string> = {
   dropped: "left out",
 };
 
-/** A label as name and rest, so that the rest, which tells siblings apart, is cut last. */
-export function labelParts(label: string): [name: string, rest: string] {
-  const at = label.indexOf(" · ");
-  return at < 0 ? [label, ""] : [label.slice(0, at), label.slice(at)];
+/** A label in two parts: of the two, the name is cut first. */
+export interface Short {
+  readonly name: string;
+  /** What was asked; "" where the name says all. */
+  readonly rest: string;
+  /** Whether the rest alone tells it from everything else in its order. */
+  readonly restTells: boolean;
+}
+
+const BETWEEN = " · ";
+
+function shortOf(label: string): Short {
+  const at = label.indexOf(BETWEEN);
+  return at < 0
+    ? { name: label, rest: "", restTells: false }
+    : { name: label.slice(0, at), rest: label.slice(at + BETWEEN.length), restTells: true };
+}
+
+/** The short labels of an order's subtasks: of those with one name, only the arguments in which they differ. */
+export function shortLabels(subtasks: readonly { name: string; args?: Args }[]): Short[] {
+  const values = new Map<string, Set<string>>(); // by name and argument
+  const slot = (name: string, argument: string) => `${name}\n${argument}`;
+  const numbers = new Map<string, number>();
+  for (const { name, args } of subtasks) {
+    numbers.set(name, (numbers.get(name) ?? 0) + 1);
+    for (const [argument, value] of Object.entries(args ?? {})) {
+      const at = slot(name, argument);
+      const seen = values.get(at) ?? new Set();
+      values.set(at, seen.add(JSON.stringify(value)));
+    }
+  }
+  const found = subtasks.map(({ name, args }) => {
+    const entries = Object.entries(args ?? {});
+    const differing = entries.filter(([argument]) => values.get(slot(name, argument))!.size > 1);
+    const kept = numbers.get(name)! > 1 && differing.length ? differing : entries;
+    return shortOf(labelOf(name, Object.fromEntries(kept)));
+  });
+  const rests = new Map<string, number>();
+  for (const { rest } of found) rests.set(rest, (rests.get(rest) ?? 0) + 1);
+  return found.map((short) => ({
+    ...short,
+    restTells: short.rest !== "" && rests.get(short.rest) === 1,
+  }));
 }
 
 const LONGEST_LABEL = 80;
@@ -152,7 +194,7 @@ const LONGEST_LABEL = 80;
 /** A subtask for people: its name and its arguments, so that siblings can be told apart. */
 export function labelOf(name: string, args: Args | undefined): string {
   const told = Object.values(args ?? {}).map(argument).filter((text) => text !== "").join(", ");
-  const label = told ? `${name} · ${told}` : name;
+  const label = told ? `${name}${BETWEEN}${told}` : name;
   return label.length > LONGEST_LABEL ? `${label.slice(0, LONGEST_LABEL - 1)}…` : label;
 }
 

@@ -1,7 +1,7 @@
 // What events about work orders do to the model: lanes for the subtasks, verdicts, words of people.
 
 import type { Failure } from "./entry.ts";
-import { labelOf, newLane } from "./lane.ts";
+import { labelOf, newLane, shortLabels } from "./lane.ts";
 import { addLane, change, type Handlers, setStatus, withdraw } from "./model.ts";
 
 export const ORDER_HANDLERS: Handlers = {
@@ -12,6 +12,7 @@ export const ORDER_HANDLERS: Handlers = {
     model.orders.push(issued);
     model.byOrder.set(id, issued);
     model.documentWanted += 1;
+    const shorts = shortLabels(order.subtasks);
     order.subtasks.forEach((subtask, index) => {
       const key = `${id}.${index}`;
       const repairs = subtask.repairs_subtask ?? null;
@@ -21,6 +22,7 @@ export const ORDER_HANDLERS: Handlers = {
           key,
           name: subtask.name,
           label: labelOf(subtask.name, subtask.args),
+          short: shorts[index],
           role: "work",
           order: id,
           subtask: true,

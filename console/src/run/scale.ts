@@ -124,6 +124,16 @@ function ticksOf(
   return ticks;
 }
 
+/** A run that lasted no longer is told to the millisecond: in tenths of a second, much of it would be one moment. */
+const SHORT_RUN_MS = 10_000;
+
+/** When something happened in a run that has lasted `lasted` milliseconds: `0.042 s` in a short one, else as on the axis. */
+export function momentIn(sinceStart: number, lasted: number): string {
+  return lasted < SHORT_RUN_MS
+    ? `${(sinceStart / 1000).toFixed(3)} s`
+    : tickLabel(sinceStart / 1000);
+}
+
 /** Seconds since the start, as short as they can be told: `0.5 s`, `45 s`, `2:05`, `1:02:05`. */
 export function tickLabel(seconds: number): string {
   if (seconds < 60) return `${Math.round(seconds * 10) / 10} s`;

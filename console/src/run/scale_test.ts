@@ -1,5 +1,5 @@
 import { randomness } from "./sample_log.ts";
-import { fitting, FOLD_WIDTH, scaleOf, tickLabel } from "./scale.ts";
+import { fitting, FOLD_WIDTH, momentIn, scaleOf, tickLabel } from "./scale.ts";
 
 const DAY = 86_400_000;
 
@@ -60,4 +60,9 @@ Deno.test("ticks stand apart and none stands in a fold", () => {
 Deno.test("moments are told as short as they can be", () => {
   const told = [0, 0.5, 45, 125, 3725].map(tickLabel).join(" | ");
   if (told !== "0 s | 0.5 s | 45 s | 2:05 | 1:02:05") throw new Error(told);
+});
+
+Deno.test("moments of a short run are told apart to the millisecond, those of a long one by the axis", () => {
+  const told = [momentIn(0, 900), momentIn(42, 900), momentIn(42, 10_000), momentIn(65_042, 1e6)];
+  if (told.join(" | ") !== "0.000 s | 0.042 s | 0 s | 1:05") throw new Error(told.join(" | "));
 });

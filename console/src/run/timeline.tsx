@@ -8,7 +8,7 @@ import { Button } from "../ui/button.tsx";
 import { Bars } from "./bars.tsx";
 import { chooseWorker, type Chosen, toggleProblemsFirst } from "./chosen.ts";
 import { useFocusedList } from "./focused_list.ts";
-import { labelParts, type Lane, STATUS_WORDS, URGENCY } from "./lane.ts";
+import { type Lane, STATUS_WORDS, URGENCY } from "./lane.ts";
 import { laneMark } from "./marks.ts";
 import type { Model, Order } from "./model.ts";
 import { type RowList, useRowList, useWidth } from "./row_list.ts";
@@ -252,7 +252,7 @@ interface LaneRowProps {
 
 function LaneRow({ lane, index, top, scale, to, chosen, active }: LaneRowProps) {
   const { glyph, tone } = laneMark(lane.status);
-  const [name, rest] = labelParts(lane.label);
+  const { name, rest, restTells } = lane.short;
   const replaced = lane.supersededBy ? `, done again as ${lane.supersededBy}` : "";
   const told = `${STATUS_WORDS[lane.status]}${lane.note ? ` ${lane.note}` : ""}${replaced}`;
   return (
@@ -270,7 +270,7 @@ function LaneRow({ lane, index, top, scale, to, chosen, active }: LaneRowProps) 
       <div class="lane-label" role="rowheader" title={`${lane.key} ${lane.label}: ${told}`}>
         <span class={`glyph tone-${tone}`} aria-hidden="true">{glyph}</span>
         <span class={lane.parent ? "lane-name child" : "lane-name"}>{name}</span>
-        {rest && <span class="lane-rest">{rest}</span>}
+        {rest && <span class={restTells ? "lane-rest tells" : "lane-rest"}>{rest}</span>}
         <span class="unseen">{told}</span>
       </div>
       <Bars lane={lane} scale={scale} to={to} />
