@@ -78,7 +78,7 @@ export function startRouter(): void {
     if (anchor.target || anchor.hasAttribute("download") || anchor.origin !== location.origin) {
       return;
     }
-    if (!isScreen(anchor.pathname)) return;
+    if (!isScreen(anchor.pathname) || anchor.getAttribute("href")?.startsWith("#")) return;
     event.preventDefault();
     go(anchor.href);
   });
