@@ -45,7 +45,8 @@ def add_api_page(app: FastAPI) -> None:
 
 def _page(document: Document) -> Iterator[str]:
     info = document["info"]
-    yield f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(info["title"])} API</title>'
+    yield '<!doctype html><html lang="en"><meta charset="utf-8"><link rel="icon" href="data:,">'
+    yield f"<title>{escape(info['title'])} API</title>"
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f'<link rel="stylesheet" href="{STYLE_PATH}"><main><h1>{escape(info["title"])} API</h1>'
     yield f"<p>{escape(info['description'])}</p>"

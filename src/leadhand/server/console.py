@@ -17,6 +17,7 @@ METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE"]
 ABSENT = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
+<link rel="icon" href="data:,">
 <title>Leadhand: the console is absent</title>
 <main>
 <h1>The console was not built</h1>
