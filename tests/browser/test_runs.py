@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from playwright.async_api import expect
+from server.teams import Office
 
 from browser.conftest import Visitor
 from browser.serving import Served
@@ -16,3 +17,54 @@ async def test_a_run_is_started_from_the_composer_and_watched_to_its_answer(serv
     await expect(page.get_by_role("heading", name="measure Paris, measure Lyon")).to_be_visible()
     await expect(page.get_by_role("listbox", name="Workers").get_by_role("option")).to_have_count(2)
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("Paris: 40 dB")
+
+
+async def test_what_is_wrong_with_a_request_stands_beside_its_button_and_nothing_is_lost(
+    served: Served, ann: Visitor
+) -> None:
+    page = await ann.open("/runs")
+    ann.watch.allow(r"\b4(00|09|22)\b")
+    form = page.get_by_role("form", name="New run")
+    await page.get_by_label("What should be done?").fill("measure Paris")
+    await page.get_by_role("textbox", name="Model").fill("no such model")
+    await page.get_by_text("Limits").click()
+    await page.get_by_label("Workers at once").fill("20000")
+    await page.get_by_role("button", name="Start").click()
+    await expect(form.get_by_role("alert")).to_contain_text("max_workers")
+    await expect(page.get_by_label("Workers at once")).to_have_attribute("aria-invalid", "true")
+    await page.get_by_label("Workers at once").fill("2")
+    await page.get_by_role("textbox", name="Model").fill("")
+    await page.keyboard.press("Control+Enter")
+
+    await expect(page.get_by_role("heading", name="measure Paris")).to_be_visible()
+    started = await served.event(page.url.rpartition("/")[2], "run_started")
+    assert started["definition"]["limits"]["max_workers"] == 2
+
+
+async def test_an_example_is_taken_with_one_click(served: Served, ann: Visitor) -> None:
+    page = await ann.open("/")
+    await page.get_by_role("button", name="Compare the weather in Lisbon").click()
+    request = page.get_by_label("What should be done?")
+    await expect(request).to_be_focused()
+    await expect(request).to_have_value("Compare the weather in Lisbon, Porto and Faro this weekend")
+
+
+async def test_a_tool_is_tried_by_hand(served: Served, ann: Visitor, office: Office) -> None:
+    page = await ann.open("/tools")
+    await page.get_by_role("link", name="measure").click()
+    await page.get_by_label("place").fill("Oslo")
+    await page.get_by_role("button", name="Call it").click()
+    await expect(page.get_by_text("the microphone is broken").first).to_be_visible()
+    await page.get_by_label("place").fill("Paris")
+    await page.get_by_role("button", name="Call it").click()
+    await expect(page.get_by_text("Paris: 40 dB")).to_be_visible()
+
+    await page.get_by_role("link", name="pay").click()
+    await page.get_by_label("to", exact=True).fill("Ann")
+    await page.get_by_role("button", name="Call it…").click()
+    dialog = page.get_by_role("dialog", name="Call pay now?")
+    await expect(dialog).to_contain_text("cannot be taken back")
+    assert office.calls == {"Oslo": 1, "Paris": 1}
+    await dialog.get_by_role("button", name="Call it").click()
+    await expect(page.get_by_text("paid 1 to Ann")).to_be_visible()
+    assert office.calls["Ann 1"] == 1

@@ -1,0 +1,121 @@
+"""Where a key is needed: getting in, what a key may not do, and getting out again."""
+
+from __future__ import annotations
+
+import pytest_asyncio
+from playwright.async_api import Page, expect
+
+from browser.conftest import OpenServer, Visit, Visitor
+from browser.serving import Served
+from leadhand.domain.access import ApiKey, Scope
+from leadhand.project.keys import key_store, make_key
+from leadhand.server.app import Doors
+
+REFUSED = r"\b401\b"
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def guarded(serve: OpenServer) -> Served:
+    """A server that asks everybody for a key."""
+    return await serve(doors=Doors(key_needed=True))
+
+
+async def key_of(guarded: Served, *scopes: Scope) -> tuple[ApiKey, str]:
+    return await make_key(key_store(guarded.runtime.store), "ann", scopes or (Scope.READ, Scope.RUN, Scope.APPROVE))
+
+
+async def log_in(page: Page, secret: str) -> None:
+    await page.get_by_label("API key").fill(secret)
+    await page.get_by_role("button", name="Log in").click()
+
+
+async def test_a_wrong_key_is_refused_and_a_right_one_goes_on_to_the_place_of_the_link(
+    guarded: Served, visit: Visit
+) -> None:
+    _, secret = await key_of(guarded)
+    visitor = await visit(guarded.url)
+    visitor.watch.allow(REFUSED)
+    page = await visitor.open("/approvals?seq=1")
+    await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    await expect(page.get_by_role("navigation", name="Screens")).to_have_count(0)
+    await log_in(page, "lh_" + "x" * 43)
+    await expect(page.get_by_role("alert")).to_contain_text("this key is not known, or was revoked")
+    await expect(page.get_by_label("API key")).to_have_value("lh_" + "x" * 43)
+
+    await log_in(page, f"  {secret}\n")
+    await expect(page.get_by_role("heading", name="Approvals", level=1)).to_be_visible()
+    await expect(page.locator(".header")).to_contain_text("ann")
+    assert secret not in await page.evaluate("JSON.stringify({...localStorage, ...sessionStorage}) + document.cookie")
+    await page.reload()
+    await expect(page.get_by_role("heading", name="Approvals", level=1)).to_be_visible()
+    (cookie,) = await visitor.context.cookies()
+    assert cookie.get("httpOnly") is True
+    assert cookie.get("sameSite") == "Strict"
+
+
+async def test_who_logs_out_sees_nothing_any_more(guarded: Served, visit: Visit) -> None:
+    _, secret = await key_of(guarded)
+    visitor = await visit(guarded.url)
+    visitor.watch.allow(REFUSED)
+    page = await visitor.open("/runs")
+    await log_in(page, secret)
+    await page.get_by_role("button", name="Log out").click()
+    await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    assert await page.evaluate("fetch('/api/runs').then(answer => answer.status)") == 401
+    await page.reload()
+    await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+
+
+async def test_a_key_that_is_revoked_leads_back_to_the_door(guarded: Served, visit: Visit) -> None:
+    key, secret = await key_of(guarded)
+    visitor = await visit(guarded.url)
+    visitor.watch.allow(REFUSED)
+    page = await visitor.open("/runs")
+    await log_in(page, secret)
+    await page.get_by_label("What should be done?").fill("measure Paris")
+    await key_store(guarded.runtime.store).revoke_key(key.key_id)
+    await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+
+    _, other = await key_of(guarded)
+    await log_in(page, other)
+    await expect(page.get_by_label("What should be done?")).to_have_value("measure Paris")
+
+
+async def test_a_run_that_is_watched_ends_with_its_key(
+    guarded: Served,
+    visit: Visit,
+) -> None:
+    key, secret = await key_of(guarded)
+    visitor = await visit(guarded.url)
+    visitor.watch.allow(REFUSED)
+    page = await visitor.open("/runs")
+    await log_in(page, secret)
+    await page.get_by_label("What should be done?").fill("measure Paris, measure Rome")
+    await page.get_by_role("button", name="Start").click()
+    await expect(page.get_by_text("1 of 2 done")).to_be_visible()
+    await key_store(guarded.runtime.store).revoke_key(key.key_id)
+    await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+
+
+async def test_what_a_key_may_not_do_is_not_offered(guarded: Served, visit: Visit) -> None:
+    _, all_scopes = await key_of(guarded)
+    _, reader = await key_of(guarded, Scope.READ)
+    owner: Visitor = await visit(guarded.url)
+    owner.watch.allow(REFUSED)
+    page = await owner.open("/runs")
+    await log_in(page, all_scopes)
+    await page.get_by_label("What should be done?").fill("pay Ann")
+    await page.get_by_role("button", name="Start").click()
+    await expect(page.get_by_role("button", name="Approve pay", exact=True)).to_be_visible()
+
+    guest: Visitor = await visit(guarded.url)
+    guest.watch.allow(REFUSED)
+    watched = await guest.open(page.url.removeprefix(guarded.url))
+    await log_in(watched, reader)
+    await expect(watched.get_by_role("heading", name="May pay be called?")).to_be_visible()
+    await expect(watched.get_by_text("Your key may not answer questions.")).to_be_visible()
+    await expect(watched.get_by_role("button", name="Approve pay", exact=True)).to_have_count(0)
+    await expect(watched.get_by_role("button", name="Cancel…")).to_have_count(0)
+    await watched.get_by_role("link", name="Runs", exact=True).click()
+    await expect(watched.get_by_role("link", name="pay Ann")).to_be_visible()
+    await expect(watched.get_by_label("What should be done?")).to_have_count(0)

@@ -1,0 +1,140 @@
+"""The address of a page is its state: every link restores what was seen, and keys go everywhere."""
+
+from __future__ import annotations
+
+from playwright.async_api import expect
+from server.teams import Office
+
+from browser.conftest import OpenServer, Visit, Visitor
+from browser.serving import Served
+
+
+async def test_every_choice_on_the_run_screen_is_in_its_address(served: Served, visit: Visit) -> None:
+    run_id = await served.started("measure Paris, measure Oslo")
+    await served.over(run_id)
+    page = await (await visit(served.url)).open(f"/runs/{run_id}")
+    await page.get_by_role("option", name="Oslo").click()
+    await page.get_by_role("button", name="Problems", exact=True).click()
+    await page.get_by_role("button", name="Tools", exact=True).click()
+    await page.get_by_role("searchbox", name="Filter events by text").fill("broken")
+    log = page.get_by_role("grid", name="Events")
+    await expect(log).to_have_attribute("aria-rowcount", "3")
+    await log.get_by_role("row").first.click()
+    chosen = page.get_by_role("tabpanel").get_by_role("heading", name="Event ")
+    await expect(chosen).to_contain_text("tool failed")
+    words = await chosen.inner_text()
+    place = page.url
+
+    other = await (await visit(served.url)).open(place.removeprefix(served.url))
+    await expect(other.get_by_role("tabpanel").get_by_role("heading", name="Event ")).to_have_text(words)
+    await expect(other.get_by_role("searchbox", name="Filter events by text")).to_have_value("broken")
+    await expect(other.get_by_role("button", name="Problems", exact=True)).to_have_attribute("aria-pressed", "true")
+    await expect(other.get_by_role("option", name="Oslo")).to_have_attribute("aria-selected", "true")
+    await expect(other.get_by_role("grid", name="Events")).to_have_attribute("aria-rowcount", "3")
+    await other.get_by_role("tab", name="Order").click()
+    await other.reload()
+    await expect(other.get_by_role("tab", name="Order")).to_have_attribute("aria-selected", "true")
+    await expect(other.get_by_role("tabpanel")).to_contain_text("The review calls it not complete")
+
+
+async def test_runs_are_found_by_status_text_and_time_and_the_address_says_so(
+    served: Served, ann: Visitor, office: Office
+) -> None:
+    for request in ("measure Paris", "measure Lyon", "measure Oslo"):
+        await served.over(await served.started(request))
+    await served.asked(await served.started("pay Ann"))
+    page = await ann.open("/runs")
+    rows = page.get_by_role("row")
+    await expect(rows).to_have_count(5)
+    await page.get_by_label("Status").select_option("succeeded")
+    await expect(rows).to_have_count(3)
+    await page.get_by_role("searchbox").fill("lyon")
+    await expect(rows).to_have_count(2)
+    await expect(page.get_by_role("link", name="measure Lyon")).to_be_visible()
+    await page.get_by_label("Started").select_option("1h")
+    await page.reload()
+    await expect(rows).to_have_count(2)
+    await expect(page.get_by_role("searchbox")).to_have_value("lyon")
+    await expect(page.get_by_label("Status")).to_have_value("succeeded")
+    await page.get_by_role("link", name="measure Lyon").click()
+    await expect(page.get_by_role("heading", name="measure Lyon")).to_be_visible()
+    await page.go_back()
+    await expect(page.get_by_role("searchbox")).to_have_value("lyon")
+    await page.get_by_role("searchbox").fill("no such thing")
+    await page.get_by_role("button", name="Show all runs").click()
+    await expect(rows).to_have_count(5)
+    await page.get_by_label("waiting for you").check()
+    await expect(rows).to_have_count(2)
+    await expect(page.get_by_role("link", name="pay Ann")).to_be_visible()
+
+
+async def test_keys_go_everywhere(serve: OpenServer, visit: Visit, office: Office) -> None:
+    served = await serve()
+    for request in ("measure Paris", "measure Lyon"):
+        await served.over(await served.started(request))
+    running = await served.started("measure Nice, measure Rome")
+    page = await (await visit(served.url)).open("/system")
+    await expect(page.get_by_role("heading", name="System", level=1)).to_be_visible()
+    for key, title in (("t", "Tools"), ("a", "Approvals"), ("s", "System"), ("r", "Runs")):
+        await page.keyboard.press("g")
+        await page.keyboard.press(key)
+        await expect(page).to_have_title(f"{title} · Leadhand")
+    await expect(page.get_by_role("link", name="measure Nice")).to_be_visible()
+    await page.keyboard.press("j")
+    await page.keyboard.press("j")
+    await expect(page.get_by_role("link", name="measure Lyon")).to_be_focused()
+    await page.keyboard.press("k")
+    await page.keyboard.press("Enter")
+    await expect(page).to_have_url(f"{served.url}/runs/{running}")
+
+    # On the run: the filter, the log's rows, the tabs, and parking it.
+    await expect(page.get_by_text("1 of 2 done")).to_be_visible()
+    await page.keyboard.press("/")
+    await page.keyboard.type("nice")
+    await expect(page.get_by_role("searchbox", name="Filter events by text")).to_have_value("nice")
+    await page.keyboard.press("Escape")
+    log = page.get_by_role("grid", name="Events")
+    await log.focus()
+    await page.keyboard.press("Home")
+    await page.keyboard.press("j")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("tabpanel").get_by_role("heading", name="Event ")).to_be_visible()
+    await page.keyboard.press("]")
+    await expect(page.get_by_role("tab", name="Order")).to_have_attribute("aria-selected", "true")
+    await page.keyboard.press(".")
+    await expect(page.locator(".run-state")).to_contain_text("paused")
+    office.gate.set()
+    await page.keyboard.press(".")
+    await expect(page.locator(".run-state")).to_contain_text("succeeded")
+    await page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    await expect(dialog).to_contain_text("Pause or resume the run")
+    await page.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
+
+
+async def test_the_first_stop_of_the_tab_key_leads_past_the_header(ann: Visitor) -> None:
+    page = await ann.open("/runs")
+    await expect(page.get_by_text("No runs yet")).to_be_visible()
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_label("What should be done?")).to_be_focused()
+
+
+async def test_who_wants_no_motion_sees_none(served: Served, visit: Visit) -> None:
+    run_id = await served.started("measure Paris, measure Rome")
+    moving = "document.getAnimations().filter(each => each.effect.getComputedTiming().duration > 1).length"
+    calm = await (await visit(served.url, reduced_motion="reduce")).open(f"/runs/{run_id}")
+    await expect(calm.get_by_text("1 running")).to_be_visible()
+    assert await calm.evaluate(moving) == 0
+
+
+async def test_a_server_without_a_console_says_how_to_get_one(serve: OpenServer, visit: Visit) -> None:
+    served = await serve(console=False)
+    page = await (await visit(served.url)).open("/")
+    await expect(page.get_by_role("heading", name="The console was not built")).to_be_visible()
+    await expect(page.locator("pre")).to_have_text("uv sync --reinstall-package leadhand")
+    await page.get_by_role("link", name="its routes").click()
+    await expect(page).to_have_url(f"{served.url}/docs")
