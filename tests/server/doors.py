@@ -105,9 +105,17 @@ async def door(
 class Served:
     """A team's app behind a real server, on a port of this machine."""
 
-    def __init__(self, home: Path, *, doors: Doors | None = None, buffer: int | None = None, **team: Any) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *,
+        doors: Doors | None = None,
+        buffer: int | None = None,
+        server: type[Server] = Server,
+        **team: Any,
+    ) -> None:
         """``buffer``: bytes that the system keeps for a client that does not read."""
-        self._home, self._doors, self._buffer, self._team = home, doors, buffer, team
+        self._home, self._doors, self._buffer, self._server, self._team = home, doors, buffer, server, team
         self._open = contextlib.AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -116,7 +124,7 @@ class Served:
         runtime = await lead.runtime()
         service = live.service(runtime)
         self.door = Door(lead, runtime, service, create_app(service, doors=self._doors))
-        self.server = Server(self.door.app)
+        self.server = self._server(self.door.app)
         listening = self._open.enter_context(contextlib.closing(bind("127.0.0.1", 0)))
         if self._buffer is not None:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._buffer)  # connections have it from here

@@ -23,7 +23,7 @@ from leadhand.server.guard import LOOPBACK, Guard
 from leadhand.server.keeping import Keeper
 from leadhand.server.logs import AccessLog
 from leadhand.server.metrics import Metrics
-from leadhand.server.problems import ProblemDetails, answer_errors
+from leadhand.server.problems import ProblemDetails, answer_errors, responses
 from leadhand.server.rates import Allowed, Rates
 from leadhand.server.routes import agents, approvals, control, events, files, runs, session, system, tools
 from leadhand.server.service import Service
@@ -122,13 +122,18 @@ def _operation(route: APIRoute) -> str:
 
 
 def _describe(app: FastAPI) -> None:
-    """Have the OpenAPI document describe problem details."""
+    """Have the OpenAPI document describe problem details, and what every route may answer with beside its own."""
     usual: Callable[[], dict[str, Any]] = app.openapi
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
             schema = usual()
             schema["components"]["schemas"]["ProblemDetails"] = ProblemDetails.model_json_schema()
+            for operations in schema["paths"].values():
+                for method, operation in operations.items():
+                    usually = responses(421, 500) if method == "get" else responses(403, 421, 500)
+                    both = {str(status): each for status, each in usually.items()} | operation["responses"]
+                    operation["responses"] = dict(sorted(both.items()))
             app.openapi_schema = schema
         return app.openapi_schema
 

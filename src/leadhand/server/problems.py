@@ -217,6 +217,10 @@ def answer_errors(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)
         path = request.url.path
         match error.status_code:
+            case 400:  # FastAPI's word for bytes that are no text
+                return answer(
+                    Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "the body is no JSON in UTF-8", LISTED), path
+                )
             case 404:
                 return answer(no_route(app, request.method, path), path)
             case 405:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import JSONResponse
+from pydantic import BeforeValidator
 
 from leadhand.domain.document import iso
 from leadhand.domain.errors import NoSuchRun
@@ -20,6 +21,17 @@ from leadhand.server.routes.parts import Reader, RunId, Runner, TheAccess, TheSe
 from leadhand.server.submissions import Submission
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
+
+
+def _moment(given: str) -> datetime:
+    """A moment as it is written: a number is none, though pydantic would take it for seconds. Raises ValueError."""
+    try:
+        return datetime.fromisoformat(given)
+    except ValueError:
+        raise ValueError("give a moment in ISO 8601: 2026-11-21T17:00:00Z") from None
+
+
+Moment = Annotated[datetime, BeforeValidator(_moment)]
 
 
 @router.post(
@@ -45,16 +57,16 @@ async def start_run(
     return document(await service.document(state.run_id), 202, headers)
 
 
-@router.get("", response_model=RunsPage, responses={**responses(401, 403, 422, 429, 503)})
+@router.get("", response_model=RunsPage, responses={**responses(401, 403, 404, 422, 429, 503)})
 async def list_runs(
     service: TheService,
     _: Reader,
     status: Annotated[RunStatus | None, Query(description="Only runs with this status.")] = None,
     q: Annotated[str, Query(max_length=200, description="Only runs with this text in their request.")] = "",
-    since: Annotated[datetime | None, Query(description="Only runs made then or later (ISO 8601).")] = None,
-    until: Annotated[datetime | None, Query(description="Only runs made before (ISO 8601).")] = None,
+    since: Annotated[Moment | None, Query(description="Only runs made then or later (ISO 8601).")] = None,
+    until: Annotated[Moment | None, Query(description="Only runs made before (ISO 8601).")] = None,
     asking: Annotated[bool, Query(description="Only runs that ask people something.")] = False,
-    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    limit: Annotated[int, Query(ge=1, le=500, description="Of a page.")] = 50,
     cursor: Annotated[str | None, Query(max_length=100, description="next_cursor of the page before.")] = None,
 ) -> JSONResponse:
     """Runs, newest first."""

@@ -1,0 +1,176 @@
+"""The OpenAPI document: whole, with examples, and true of what the routes answer to whatever is sent."""
+
+# Schemathesis' types leave much unsaid:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeArgument=false
+# pyright: reportUntypedFunctionDecorator=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import threading
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis import Case
+from schemathesis.checks import not_a_server_error
+from schemathesis.config import GenerationConfig, ProjectConfig, ProjectsConfig, SchemathesisConfig
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from server.doors import PATIENCE_S, Door, Served
+from server.teams import Office
+
+from leadhand.domain.conversation import ModelRequest
+from leadhand.server.app import routed
+from leadhand.server.serving import Server
+from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans, subtask
+
+DOCUMENT = routed().openapi()
+OPERATIONS = [
+    (method.upper(), path, operation)
+    for path, operations in DOCUMENT["paths"].items()
+    for method, operation in operations.items()
+]
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+]
+NO_KEYS = GenerationConfig(with_security_parameters=False)  # on this machine nobody needs one, and bad ones are refused
+SCHEMA = schemathesis.openapi.from_dict(
+    DOCUMENT, config=SchemathesisConfig(projects=ProjectsConfig(default=ProjectConfig(generation=NO_KEYS)))
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "operation"), OPERATIONS, ids=[f"{method} {path}" for method, path, _ in OPERATIONS]
+)
+def test_every_route_is_described(method: str, path: str, operation: dict[str, Any]) -> None:
+    assert operation["summary"]
+    assert operation["description"], "its docstring"
+    assert operation["tags"]
+    for status, response in operation["responses"].items():
+        assert response["description"]
+        if int(status) >= 400:
+            assert list(response["content"]) == ["application/problem+json"]
+    if path.startswith("/api") and path != "/api/session":
+        assert {"401", "403", "429", "503"} <= set(operation["responses"])
+    assert {"421", "500"} <= set(operation["responses"])
+    assert all(parameter["description"] for parameter in operation.get("parameters", []))
+
+
+def test_every_body_and_most_documents_have_an_example() -> None:
+    shapes = DOCUMENT["components"]["schemas"]
+    named = ("Submission", "RunDocument", "RunLine", "EventDocument", "ApprovalCard", "ToolDocument", "ToolResult")
+    for name in (*named, "SessionDocument", "SystemDocument", "ProblemDetails"):
+        assert shapes[name]["examples"], name
+
+
+# --- whatever is sent -------------------------------------------------------------------------------------------------
+
+
+class Threaded(Server):
+    """A server in a thread, where nobody sends signals."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+class Elsewhere:
+    """A server in a thread of its own, with runs in several states."""
+
+    def __init__(self, home: Path) -> None:
+        self.url = ""
+        self.named: dict[str, Iterator[str]] = {}
+        """What there is, by the name of a path's parameter: taken in turn."""
+        self._home = home
+        self._ready, self._over = threading.Event(), asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="server")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._ready.wait(PATIENCE_S)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._over.set)
+        self._thread.join(PATIENCE_S)
+        assert not self._thread.is_alive()
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        office = Office()
+        office.gate.set()
+        tools = [office.measure, office.pay]
+        models = ScriptedModel(plan=_planned, lenient=True)
+        async with Served(self._home, server=Threaded, models=models, tools=tools) as served:
+            await self._prepare(served.door)
+            self.url = served.url
+            self._ready.set()
+            await self._over.wait()
+
+    async def _prepare(self, api: Door) -> None:
+        """Make runs to look at and to steer: over, waiting, parked."""
+        runs = [await api.started(request) for request in ("measure Paris", "measure Oslo", "pay Ann", "pay Ben")]
+        for run_id in runs[:2]:
+            await api.over(run_id)
+        cards = [card for run_id in runs[2:] for card in await api.asked(run_id)]
+        await api.post(f"/api/runs/{runs[3]}/pause")
+        self.named = {
+            "run_id": itertools.cycle(runs),
+            "approval_id": itertools.cycle([card["id"] for card in cards]),
+            "name": itertools.cycle(["measure", "pay", "lead", "worker"]),
+            "seq": itertools.cycle(["1", "5", "1000"]),
+        }
+
+
+def _planned(request: ModelRequest) -> Step:
+    what, _, who = brief_of(request)["request"].partition(" ")
+    if what == "pay":
+        return plans(subtask("pay", "pay", to=who))
+    return plans(subtask("measure", "measure", place="Oslo" if who == "Oslo" else "Paris"))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
+    with Elsewhere(tmp_path_factory.mktemp("openapi")) as running:
+        yield running
+
+
+@SCHEMA.parametrize()
+@settings(
+    max_examples=12,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture],
+)
+def test_whatever_is_sent_is_answered_as_the_document_says(case: Case, server: Elsewhere) -> None:
+    """Every other request is for something that is there."""
+    parameters = case.path_parameters or {}
+    if case.meta is not None and case.meta.generation.mode.is_positive and next(EVEN):
+        for name in parameters:
+            if name in server.named:
+                parameters[name] = next(server.named[name])
+    response = case.call(base_url=server.url, timeout=PATIENCE_S)
+    case.validate_response(response, checks=CHECKS)
+
+
+EVEN = itertools.cycle([True, False])
