@@ -29,6 +29,10 @@ const ENDED = new Set(["succeeded", "partial", "failed", "cancelled"]);
 const BETWEEN_PICTURES_MS = 66;
 /** Four, while what was before the screen was opened is caught up with: nobody reads that as it flies by. */
 const BETWEEN_OLD_PICTURES_MS = 250;
+/** How long entries are folded before the browser may do something else: a click is to be heard within a frame. */
+const SLICE_MS = 8;
+/** How many entries are folded between two looks at the clock. */
+const PIECE = 100;
 /** How long the document is left alone after something happened that it tells of. */
 const DOCUMENT_REST_MS = 1_000;
 const DOCUMENT_RETRY_MS = 5_000;
@@ -145,18 +149,32 @@ export class RunStore {
     else frame();
   }
 
+  /** Fold what has come, a slice at a time, and have it drawn when all is folded. */
   #flush(): void {
+    if (this.#closed) return;
+    this.#fold();
+    if (this.#queue.length > 0) {
+      this.#service.later(0, () => this.#flush());
+      return;
+    }
     this.#drawing = false;
     this.#drawnAt = this.#service.now();
-    if (this.#closed) return;
-    const batch = this.#queue;
-    this.#queue = [];
-    if (applyBatch(this.model, batch)) this.version.value = this.model.version;
+    this.version.value = this.model.version;
     if (this.model.documentWanted !== this.#wanted) {
       this.#wanted = this.model.documentWanted;
       this.#fetchSoon();
     }
     this.#tellDraft();
+  }
+
+  #fold(): void {
+    const end = this.#service.now() + SLICE_MS;
+    let folded = 0;
+    do {
+      applyBatch(this.model, this.#queue.slice(folded, folded + PIECE));
+      folded += PIECE;
+    } while (folded < this.#queue.length && this.#service.now() < end);
+    this.#queue.splice(0, folded);
   }
 
   #write(delta: Delta): void {

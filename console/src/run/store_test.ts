@@ -9,6 +9,8 @@ const LOG = sampleLog({ subtasks: 20 }) as unknown as LogEntry[];
 /** A service in which time passes only when it is told to. */
 class World implements Service {
   time = 0;
+  /** How much time passes at each look at the clock. */
+  haste = 0;
   isHidden = false;
   visible = LOG.length;
   documents = 0;
@@ -46,7 +48,7 @@ class World implements Service {
     };
   }
   now() {
-    return this.time;
+    return this.time += this.haste;
   }
   hidden() {
     return this.isHidden;
@@ -111,6 +113,25 @@ Deno.test("what comes between two frames is drawn as one batch, fifteen times a 
 Deno.test("what happened before the screen was opened is drawn four times a second at most", async () => {
   const drawn = await drawnInASecond(60);
   if (drawn > 5 || drawn < 3) throw new Error(`drawn ${drawn} times`);
+});
+
+Deno.test("much that comes at once is folded in slices, in order, and drawn when all of it is", async () => {
+  const { world, store } = await opened();
+  const many = sampleLog({ subtasks: 400, seed: 2 }) as unknown as LogEntry[];
+  const drawn: number[] = [];
+  store.version.subscribe(() => void drawn.push(store.model.seq));
+  for (const entry of many) world.stream.event(entry);
+  world.haste = 3; // a piece takes 3 ms: three of them fill a slice
+  let slices = 0;
+  for (let before = -1; store.model.seq > before && slices < 100; slices += 1) {
+    before = store.model.seq;
+    world.stream.event(many[10]!); // sent again in between: it does no harm
+    await world.pass(300);
+    if (store.model.seq - before > 400) throw new Error(`${store.model.seq - before} in a slice`);
+  }
+  equal(store.model.seq, many.length);
+  equal(store.model.log.map((row) => row.seq).join(), many.map((entry) => entry.seq).join());
+  equal(drawn.join(), `0,${many.length}`, "drawn at");
 });
 
 Deno.test("live text is put at its offset, and what stood from there on goes", () => {
