@@ -117,3 +117,26 @@ async def test_a_hidden_tab_keeps_its_title(served: Served, ann: Visitor, office
     office.gate.set()
     await served.over(run_id)
     await expect(page).to_have_title("✓ 2/2 measure Paris, measure Rome · Leadhand")
+
+
+async def test_an_answer_that_was_committed_is_no_draft_when_the_run_goes_on(
+    serve: OpenServer, visit: Visit, author: Author, office: Office
+) -> None:
+    served = await serve(models=author)
+    run_id = await served.started("How loud is it?")
+    page = await (await visit(served.url)).open(f"/runs/{run_id}")
+    draft = page.get_by_role("region", name="Draft of the answer")
+    await author.writing.wait()
+    author.write("Of Oslo nothing is known. ")
+    await expect(draft).to_be_visible()
+    author.end()
+    await expect(page.get_by_role("article", name="Answer")).to_be_visible()
+
+    await served.post(f"/api/runs/{run_id}/retry", {"subtasks": ["wo-001.1"], "args": {"place": "Rome"}})
+    await expect(page.get_by_text("1 running")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Earlier answers")).to_be_visible()
+    await expect(draft).to_have_count(0)
+    await page.get_by_text("Answer 1").click()
+    await expect(page.get_by_role("tabpanel").get_by_text("Of Oslo nothing is known.")).to_be_visible()
+    office.gate.set()
+    await expect(page.get_by_role("article", name="Answer")).to_contain_text("Rome: 40 dB")

@@ -185,11 +185,25 @@ export class RunStore {
   }
 
   #tellDraft(): void {
+    const finish = this.model.finishes.at(-1);
+    if (finish && !isOver(this.model.status)) this.#forgetBefore(finish.at);
     const attempt = [...this.#texts.keys()].at(-1);
-    if (attempt === undefined) return;
+    if (attempt === undefined) {
+      this.draft.value = null;
+      return;
+    }
     const text = this.#texts.get(attempt) ?? "";
     const shown = this.draft.value;
     if (shown?.attempt !== attempt || shown.text !== text) this.draft.value = { attempt, text };
+  }
+
+  /** The run goes on after an answer: what was written for that one is no draft of the next. */
+  #forgetBefore(moment: number): void {
+    for (const id of this.#texts.keys()) {
+      const lane = this.model.byKey.get(id.slice(0, id.lastIndexOf("/a")));
+      const end = lane?.attempts.find((attempt) => attempt.id === id)?.end ?? null;
+      if (end !== null && end <= moment) this.#texts.delete(id);
+    }
   }
 
   #fetchSoon(ms = DOCUMENT_REST_MS): void {
