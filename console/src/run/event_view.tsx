@@ -69,7 +69,7 @@ function WholeEvent({ runId, seq }: { runId: string; seq: number }) {
     <>
       <p class="muted small">{moment(value.at)}</p>
       <JsonView value={value} label={`event ${seq}`} />
-      {payloadsIn(value).map((payload) => <Payload key={payload.digest} {...payload} />)}
+      <Payloads of={value} />
     </>
   );
 }
@@ -93,9 +93,20 @@ export function payloadsIn(value: unknown): PayloadRef[] {
   return [...found.values()];
 }
 
+/** A button for each payload that a value names by digest: it fetches and shows it. */
+export function Payloads({ of }: { of: unknown }) {
+  return (
+    <>
+      {payloadsIn(of).map((payload) => <Payload key={payload.digest} {...payload} />)}
+    </>
+  );
+}
+
 function Payload({ digest, size }: PayloadRef) {
   const [wanted, setWanted] = useState(false);
-  const told = `Payload ${digest.slice(0, 12)}${size ? `, ${bytes(size)}` : ""}`;
+  const told = `Payload ${digest.replace(/^\w+:/, "").slice(0, 12)}${
+    size ? `, ${bytes(size)}` : ""
+  }`;
   if (wanted) return <LoadedPayload digest={digest} label={told} />;
   return <Button small onClick={() => setWanted(true)}>{`Load ${told.toLowerCase()}`}</Button>;
 }

@@ -9,10 +9,11 @@ import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { chooseEvent, type Chosen, eventLink, workerLink } from "./chosen.ts";
 import type { Args, Failure } from "./entry.ts";
-import { EventView, payloadsIn } from "./event_view.tsx";
+import { EventView, Payloads, payloadsIn } from "./event_view.tsx";
 import { type Attempt, type Call, type Lane, STATUS_WORDS } from "./lane.ts";
 import { laneMark, OUTCOME_WORDS } from "./marks.ts";
 import type { RunStore } from "./store.ts";
+import { UsedData } from "./used_data.tsx";
 import { Verbs } from "./verbs.tsx";
 
 interface InspectorProps {
@@ -140,7 +141,7 @@ function Result({ runId, lane }: { runId: string; lane: Lane }) {
   const last = lane.attempts.findLast((attempt) => attempt.outcome === "ok");
   const seq = given ?? last?.resultSeq ?? null;
   if (seq === null) return null;
-  return <ResultOf key={seq} runId={runId} seq={seq} role={lane.role} />;
+  return <ResultOf key={seq} runId={runId} seq={seq} lane={lane} />;
 }
 
 interface ResultFields {
@@ -150,13 +151,14 @@ interface ResultFields {
   readonly sample?: boolean;
 }
 
-function ResultOf({ runId, seq, role }: { runId: string; seq: number; role: string }) {
+function ResultOf({ runId, seq, lane }: { runId: string; seq: number; lane: Lane }) {
   const { value, problem } = useLoaded((giving) => getEvent(runId, seq, giving), {
     key: `${runId}/${seq}`,
   });
   const data: ResultFields | undefined = value?.result?.data ?? value?.data;
   // What a plan or a review comes to is a structure: JSON in a text.
-  const structure = role === "plan" || role === "review" ? parsed(data?.summary) : undefined;
+  const thought = lane.role === "plan" || lane.role === "review";
+  const structure = thought ? parsed(data?.summary) : undefined;
   return (
     <>
       <h3>
@@ -171,6 +173,8 @@ function ResultOf({ runId, seq, role }: { runId: string; seq: number; role: stri
       {data?.raw != null && payloadsIn(data.raw).length === 0 && (
         <JsonView value={data.raw} label="the result's data" />
       )}
+      <Payloads of={data?.raw} />
+      <UsedData runId={runId} lane={lane} used={value?.result?.used ?? []} />
       {data?.sources && data.sources.length > 0 && (
         <ul class="small">
           {data.sources.map((source) => <li key={source.url}>{source.title}</li>)}
