@@ -66,8 +66,8 @@ class Door:
         return await self.seen(lambda: self.run(run_id), lambda run: run["status"] in OVER and run["owner"] is None)
 
     async def asked(self, run_id: str) -> list[dict[str, Any]]:
-        """The open questions of a run, once it waits for their answers."""
-        await self.until(run_id, "waiting")
+        """The open questions of a run, once it waits for their answers and nobody drives it any more."""
+        await self.seen(lambda: self.run(run_id), lambda run: run["status"] == "waiting" and run["owner"] is None)
         return (await self.get("/api/approvals", params={"run_id": run_id})).json()["approvals"]
 
     async def seen(self, look: Callable[[], Awaitable[Any]], holds: Callable[[Any], object]) -> Any:
