@@ -235,17 +235,29 @@ def test_it_ends_soon_and_cleanly_with_open_streams(leadhand: Any, serve: Serve,
     assert leadhand.listing()["owner"] is None
 
 
-def test_a_second_signal_leaves_at_once(leadhand: Any, serve: Serve) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_leaves_at_once(leadhand: Any, serve: Serve, number: signal.Signals) -> None:
+    """A request that never comes to its end would be waited for, for a while."""
     server = serve()
     run_id = in_rome(leadhand, server)
     port = int(server.url.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port)) as half:
-        half.sendall(b"POST /api/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50\r\n\r\n{")
-        leadhand.wait(lambda: server.ask("/healthz"), "the server to have read it")
-        server.process.send_signal(signal.SIGINT)
-        server.process.send_signal(signal.SIGINT)
-        server.process.wait(timeout=15)
-    assert leadhand("runs", "show", run_id, "--json").json["status"] == "running"
+        half.sendall(b"POST /api/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50\r\n")
+        half.sendall(b"Content-Type: application/json\r\n\r\n{")
+        assert server.ask("/healthz") == {"status": "ok"}
+        server.process.send_signal(number)
+        leadhand.wait(lambda: not _listens(port), "the server to end")
+        code, seconds = server.end(number)
+    assert code == 0
+    assert seconds < 3
+    assert "Traceback" not in server.log.read_text()
+    left = leadhand("runs", "show", run_id, "--json").json
+    assert (left["status"], left["owner"]) == ("running", None)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 # --- what it refuses --------------------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ async def _clients(served: Served) -> int:
 async def test_a_client_that_reads_slowly_is_not_cut_off(serve: OpenServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """What counts is whether it goes on reading, and not how long it takes for everything."""
     monkeypatch.setattr(stream, "CHUNK", 2 * SMALL)
-    monkeypatch.setattr(events, "EventStream", partial(EventStream, cut_after_s=0.5))
+    monkeypatch.setattr(events, "EventStream", partial(EventStream, cut_after_s=2.0))
     served = await serve(buffer=SMALL)
     run_id = await served.door.started(LONG)
     await served.door.over(run_id)
@@ -93,11 +93,11 @@ async def test_a_client_that_reads_slowly_is_not_cut_off(serve: OpenServer, monk
         async with asyncio.timeout(PATIENCE_S):
             while chunk := await loop.sock_recv(client, 16_384):
                 got += chunk
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.05)
                 if b"event: end" in got:
                     break
     assert b"event: end" in got
-    assert loop.time() - began > 0.5, "it read so fast that this shows nothing"
+    assert loop.time() - began > 2.0, "it read so fast that this shows nothing"
 
 
 async def test_streams_are_over_when_the_server_ends_and_it_ends_soon(served: Served) -> None:
@@ -125,7 +125,7 @@ async def test_a_client_that_does_not_read_does_not_keep_the_server_from_ending(
     await served.door.over(run_id)
     async with deaf(served, run_id):
         await served.door.seen(lambda: _clients(served), lambda count: count == 1)
-        async with asyncio.timeout(ENDS_WITHIN_S + 5):
+        async with asyncio.timeout(ENDS_WITHIN_S):
             await served.end()
 
 

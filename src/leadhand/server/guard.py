@@ -8,6 +8,7 @@ What nobody foresaw is answered here too, so that no answer leaves without these
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
 from http import HTTPStatus
 from urllib.parse import urlsplit
@@ -15,7 +16,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from leadhand.server.problems import LARGEST_BODY, BodyTooLarge, Problem, answer, defect, too_large
+from leadhand.server.problems import LARGEST_BODY, BodyTooLarge, Problem, answer, defect, ending, too_large
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -64,6 +65,10 @@ class Guard:
         app = self._app if problem is None else answer(problem, scope["path"])
         try:
             await app(scope, bounded(receive), secured)
+        except asyncio.CancelledError:  # the server ends, and waits no longer
+            if begun:
+                raise
+            await answer(ending(), scope["path"])(scope, receive, secured)
         except Exception as error:
             if begun:
                 raise  # half an answer is out: the server breaks the connection off

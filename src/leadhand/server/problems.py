@@ -179,6 +179,13 @@ def too_large() -> Problem:
     )
 
 
+def ending() -> Problem:
+    """A request that the server's end came before."""
+    return Problem(
+        HTTPStatus.SERVICE_UNAVAILABLE, "ending", "the server ends", "Ask again when it is back; runs are kept."
+    )
+
+
 def defect(method: str, path: str, error: Exception) -> Response:
     """The response to what nobody foresaw, which goes to the log."""
     LOGGER.error("%s %s failed", method, path, exc_info=error)

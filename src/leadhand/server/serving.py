@@ -8,6 +8,7 @@ import errno
 import signal
 import socket
 from collections.abc import Generator
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -16,8 +17,10 @@ from starlette.types import Scope
 
 from leadhand.domain.errors import ConfigurationError
 
+HANGS_UP_AFTER_S = 3
+"""Seconds that open requests have to end, once the server is told to; then their connections are cut."""
 ENDS_WITHIN_S = 5
-"""Seconds that open requests have to end, once the server is told to."""
+"""Seconds after which it waits for nothing any more."""
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -68,18 +71,35 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.state.service.feeds.close()
-        await super().shutdown(sockets)
+        hanging_up = asyncio.get_running_loop().call_later(HANGS_UP_AFTER_S, self._hang_up)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            hanging_up.cancel()
+        if self.force_exit:  # which uvicorn takes to mean that the app need not be told either
+            await self.lifespan.shutdown()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End on the first signal, and leave at once on the second, whichever they are."""
+        if self.should_exit:
+            self.force_exit = True
+            self._hang_up()
+        self.should_exit = True
+
+    def _hang_up(self) -> None:
+        """Cut every connection: whoever serves one learns it as if its client had gone."""
+        for connection in list(self.server_state.connections):
+            _abort(connection)
 
     def cut(self, scope: Scope) -> None:
         """End a client's connection at once; what is on its way to it is lost."""
         for connection in list(self.server_state.connections):
-            transport: Any = getattr(connection, "transport", None)
-            if transport is not None and getattr(connection, "client", None) == scope.get("client"):
-                transport.abort()
+            if getattr(connection, "client", None) == scope.get("client"):
+                _abort(connection)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
-        """End on the first signal, leave at once on the second; and do not raise it again: it was obeyed."""
+        """Have signals handled here, and do not raise them again: they were obeyed."""
         loop = asyncio.get_running_loop()
         numbers = (signal.SIGINT, signal.SIGTERM)
         for number in numbers:
@@ -89,3 +109,9 @@ class Server(uvicorn.Server):
         finally:
             for number in numbers:
                 loop.remove_signal_handler(number)
+
+
+def _abort(connection: object) -> None:
+    transport: Any = getattr(connection, "transport", None)
+    if transport is not None:
+        transport.abort()
