@@ -178,9 +178,7 @@ function endOf(model: Model): number {
 function rowsOf(model: Model, problemsFirst: boolean): Row[] {
   if (problemsFirst) {
     return [...model.lanes]
-      .sort((one, other) =>
-        URGENCY[one.status] - URGENCY[other.status] || one.firstSeq - other.firstSeq
-      )
+      .sort((one, other) => urgencyOf(one) - urgencyOf(other) || one.firstSeq - other.firstSeq)
       .map((lane) => ({ lane }));
   }
   const rows: Row[] = [];
@@ -193,6 +191,11 @@ function rowsOf(model: Model, problemsFirst: boolean): Row[] {
     rows.push({ lane });
   }
   return rows;
+}
+
+/** What was done again is nobody's problem any more. */
+function urgencyOf(lane: Lane): number {
+  return lane.supersededBy === null ? URGENCY[lane.status] : Number.MAX_SAFE_INTEGER;
 }
 
 function Axis(
