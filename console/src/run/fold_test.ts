@@ -279,19 +279,26 @@ function looksAnEntry(entries: Entry[]): number {
   return looks / entries.length;
 }
 
-Deno.test("short labels leave out what siblings share, and know whether the rest alone will do", () => {
+Deno.test("short labels leave out what siblings share, and know which part will do alone", () => {
   const told = (...subtasks: Parameters<typeof shortLabels>[0]) =>
-    shortLabels(subtasks).map(({ name, rest, restTells }) =>
-      `${name} [${rest}]${restTells ? " tells" : ""}`
-    ).join("; ");
+    shortLabels(subtasks).map(({ name, rest, tells }) => `${name} [${rest}] ${tells}`).join("; ");
   const paris = { name: "weather", args: { place: "Paris", day: "tomorrow" } };
   const lyon = { name: "weather", args: { place: "Lyon", day: "tomorrow" } };
-  equal(told(paris), "weather [Paris, tomorrow] tells", "alone");
-  equal(told(paris, lyon), "weather [Paris] tells; weather [Lyon] tells");
-  equal(told(paris, paris), "weather [Paris, tomorrow]; weather [Paris, tomorrow]", "twins");
+  equal(told(paris), "weather [Paris, tomorrow] name", "alone");
+  equal(told(paris, lyon), "weather [Paris] rest; weather [Lyon] rest");
+  equal(
+    told(paris, paris),
+    "weather [Paris, tomorrow] null; weather [Paris, tomorrow] null",
+    "twins",
+  );
   const hotels = { name: "hotels", args: { place: "Paris" } };
-  equal(told(paris, lyon, hotels), "weather [Paris]; weather [Lyon] tells; hotels [Paris]");
-  equal(told({ name: "think" }), "think []");
+  equal(
+    told(paris, lyon, hotels),
+    "weather [Paris] null; weather [Lyon] rest; hotels [Paris] name",
+  );
+  equal(told({ name: "think" }), "think [] name");
+  const town = (number: number, place: string) => ({ name: `town_${number}`, args: { place } });
+  equal(told(town(0, "Paris"), town(1, "Lyon")), "town_0 [Paris] rest; town_1 [Lyon] rest");
 });
 
 Deno.test("an entry costs the fold no more in a long log than in a short one", () => {

@@ -144,13 +144,13 @@ export const STATUS_WORDS: Record<LaneStatus, string> = {
   dropped: "left out",
 };
 
-/** A label in two parts: of the two, the name is cut first. */
+/** A label in two parts, of which one may have to be cut. */
 export interface Short {
   readonly name: string;
   /** What was asked; "" where the name says all. */
   readonly rest: string;
-  /** Whether the rest alone tells it from everything else in its order. */
-  readonly restTells: boolean;
+  /** The part that alone tells it from everything else in its order; null where it takes both. */
+  readonly tells: "name" | "rest" | null;
 }
 
 const BETWEEN = " · ";
@@ -158,17 +158,16 @@ const BETWEEN = " · ";
 function shortOf(label: string): Short {
   const at = label.indexOf(BETWEEN);
   return at < 0
-    ? { name: label, rest: "", restTells: false }
-    : { name: label.slice(0, at), rest: label.slice(at + BETWEEN.length), restTells: true };
+    ? { name: label, rest: "", tells: null }
+    : { name: label.slice(0, at), rest: label.slice(at + BETWEEN.length), tells: null };
 }
 
 /** The short labels of an order's subtasks: of those with one name, only the arguments in which they differ. */
 export function shortLabels(subtasks: readonly { name: string; args?: Args }[]): Short[] {
   const values = new Map<string, Set<string>>(); // by name and argument
   const slot = (name: string, argument: string) => `${name}\n${argument}`;
-  const numbers = new Map<string, number>();
+  const numbers = counted(subtasks.map((subtask) => subtask.name));
   for (const { name, args } of subtasks) {
-    numbers.set(name, (numbers.get(name) ?? 0) + 1);
     for (const [argument, value] of Object.entries(args ?? {})) {
       const at = slot(name, argument);
       const seen = values.get(at) ?? new Set();
@@ -181,12 +180,23 @@ export function shortLabels(subtasks: readonly { name: string; args?: Args }[]):
     const kept = numbers.get(name)! > 1 && differing.length ? differing : entries;
     return shortOf(labelOf(name, Object.fromEntries(kept)));
   });
-  const rests = new Map<string, number>();
-  for (const { rest } of found) rests.set(rest, (rests.get(rest) ?? 0) + 1);
-  return found.map((short) => ({
-    ...short,
-    restTells: short.rest !== "" && rests.get(short.rest) === 1,
-  }));
+  const rests = counted(found.map((short) => short.rest));
+  const stems = counted(found.map((short) => stemOf(short.name)));
+  return found.map((short) => {
+    if (stems.get(stemOf(short.name)) === 1) return { ...short, tells: "name" };
+    return short.rest && rests.get(short.rest) === 1 ? { ...short, tells: "rest" } : short;
+  });
+}
+
+/** `town_1` and `town_2` are told apart by what was asked, not by their numbers. */
+function stemOf(name: string): string {
+  return name.replace(/\d+$/, "");
+}
+
+function counted(texts: readonly string[]): Map<string, number> {
+  const numbers = new Map<string, number>();
+  for (const text of texts) numbers.set(text, (numbers.get(text) ?? 0) + 1);
+  return numbers;
 }
 
 const LONGEST_LABEL = 80;

@@ -20,6 +20,10 @@ const AXIS = 24;
 /** The width of the labels until it is known. */
 const FIRST_LABELS = 240;
 const ROOM_AT_END = 28;
+/** The width of a tick with its label. */
+const TICK = 42;
+/** Room for a scroll bar below the last row. */
+const SCROLL_BAR = 16;
 const LEAST_PX_PER_S = 0.01;
 const MOST_PX_PER_S = 4_000;
 
@@ -114,6 +118,7 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
         aria-colcount={2}
         tabIndex={0}
         aria-activedescendant={inSight(list) ? `lane-row-${list.active}` : undefined}
+        style={{ "--content": `${AXIS + rows.length * ROW + SCROLL_BAR}px` }}
         onScroll={list.onScroll}
         onFocus={onFocus}
         onWheel={(event) => {
@@ -215,7 +220,7 @@ function Axis(
             ⋯
           </span>
         ))}
-        {scale.ticks.map((tick) => (
+        {scale.ticks.filter((tick) => tick.x + TICK <= scale.width + ROOM_AT_END).map((tick) => (
           <span key={tick.at} class="tick" style={{ left: `${tick.x}px` }}>{tick.label}</span>
         ))}
       </div>
@@ -255,7 +260,7 @@ interface LaneRowProps {
 
 function LaneRow({ lane, index, top, scale, to, chosen, active }: LaneRowProps) {
   const { glyph, tone } = laneMark(lane.status);
-  const { name, rest, restTells } = lane.short;
+  const { name, rest, tells } = lane.short;
   const replaced = lane.supersededBy ? `, done again as ${lane.supersededBy}` : "";
   const told = `${STATUS_WORDS[lane.status]}${lane.note ? ` ${lane.note}` : ""}${replaced}`;
   return (
@@ -272,8 +277,10 @@ function LaneRow({ lane, index, top, scale, to, chosen, active }: LaneRowProps) 
     >
       <div class="lane-label" role="rowheader" title={`${lane.key} ${lane.label}: ${told}`}>
         <span class={`glyph tone-${tone}`} aria-hidden="true">{glyph}</span>
-        <span class={lane.parent ? "lane-name child" : "lane-name"}>{name}</span>
-        {rest && <span class={restTells ? "lane-rest tells" : "lane-rest"}>{rest}</span>}
+        <span class={`lane-name${lane.parent ? " child" : ""}${tells === "name" ? " tells" : ""}`}>
+          {name}
+        </span>
+        {rest && <span class={`lane-rest${tells === "rest" ? " tells" : ""}`}>{rest}</span>}
         <span class="unseen">{told}</span>
       </div>
       <Bars lane={lane} scale={scale} to={to} />
