@@ -102,6 +102,16 @@ async def test_what_is_committed_while_one_watches_comes_at_once(served: Served,
     assert seen[-1].data["status"] == "succeeded"
 
 
+async def test_a_run_that_another_process_drives_is_watched_like_ones_own(serve: OpenServer, office: Office) -> None:
+    driving, watching = await serve(), await serve()
+    run_id = await driving.door.started("measure Rome")
+    async with watching.watch(run_id) as stream:
+        seen = [await first(stream, "message", type="tool_call_began")]
+        office.gate.set()
+        seen += await rest(stream)
+    check_end(seen, "succeeded", numbers(seen)[-1])
+
+
 async def test_who_is_more_than_a_thousand_events_behind_reads_the_log(served: Served) -> None:
     """One client watches all the time, so that the newest events are at hand; the others come late, or read slowly."""
     run_id = await served.door.started(MANY)

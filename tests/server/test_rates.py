@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import httpx2
@@ -63,6 +64,27 @@ async def test_runs_that_are_under_way_are_counted(open_door: OpenDoor, office: 
         await api.over(run_id)
     await api.seen(lambda: api.get("/api/system"), lambda system: system.json()["driving"] == 0)
     assert (await api.post("/api/runs", {"request": "measure Rome"}, headers=ann)).status_code == 202
+
+
+async def test_runs_that_are_started_at_once_are_counted_too(open_door: OpenDoor) -> None:
+    api = await limited(open_door, active_runs=2)
+    ann = await api.key("ann")
+
+    asked = (api.post("/api/runs", {"request": "measure Rome"}, headers=ann) for _ in range(6))
+    answers = await asyncio.gather(*asked)
+
+    assert sorted(each.status_code for each in answers) == [202, 202, 429, 429, 429, 429]
+    assert len((await api.get("/api/runs")).json()["runs"]) == 2
+
+
+async def test_who_asks_again_under_the_same_key_is_told_the_run_whatever_the_limits(open_door: OpenDoor) -> None:
+    """A client that lost the answer must be able to get it again, or it would start the work twice."""
+    api = await limited(open_door, active_runs=1, runs_a_minute=1)
+    ann = {**await api.key("ann"), "idempotency-key": "one"}
+    run_id = await api.started("measure Rome", headers=ann)
+
+    assert await api.started("measure Rome", headers=ann) == run_id
+    check_refused(await api.post("/api/runs", {"request": "measure Rome"}, headers={**ann, "idempotency-key": "two"}))
 
 
 async def test_keys_of_one_name_are_counted_apart(open_door: OpenDoor, office: Office) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -37,19 +38,28 @@ class Rates:
         self.allowed = allowed or Allowed()
         self._window = MovingWindowRateLimiter(MemoryStorage())
         self._streams: Counter[str] = Counter()
+        self._beginning: Counter[str] = Counter()
 
     async def check(self, key_id: str | None) -> None:
         """Count a request. Raises Problem (429) beyond the rate."""
         if key_id is not None:
             await self._hit(RateLimitItemPerMinute(self.allowed.requests_a_minute), "requests", key_id, "requests")
 
-    async def check_run(self, key_id: str | None, active: int) -> None:
-        """Count a new run, beside ``active`` ones of this key. Raises Problem (429)."""
+    @asynccontextmanager
+    async def new_run(self, key_id: str | None, active: int) -> AsyncGenerator[None]:
+        """Count a new run, beside ``active`` ones of this key; with those that are being made in the meantime it is
+        counted until the end of the block. Raises Problem (429)."""
         if key_id is None:
+            yield
             return
-        if active >= self.allowed.active_runs:
-            raise _too_many(f"this key has {active} runs under way, which is the most it may have", 10.0)
-        await self._hit(RateLimitItemPerMinute(self.allowed.runs_a_minute), "runs", key_id, "new runs")
+        if active + self._beginning[key_id] >= self.allowed.active_runs:
+            raise _too_many(f"this key has {self.allowed.active_runs} runs under way, which is the most", 10.0)
+        self._beginning[key_id] += 1
+        try:
+            await self._hit(RateLimitItemPerMinute(self.allowed.runs_a_minute), "runs", key_id, "new runs")
+            yield
+        finally:
+            self._beginning[key_id] -= 1
 
     async def check_login(self, address: str) -> None:
         """Count an attempt to get in. Raises Problem (429)."""

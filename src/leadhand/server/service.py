@@ -73,10 +73,7 @@ class Service:
         for another request.
         """
         request, settings = asked_for(submission, self.runtime, await self.agents.models())
-        who = principal.key_id or ""
-        this = once(submission, key, who) if key is not None else None
-        if this is not None and (earlier := await self._earlier(this.run_id)) is not None:
-            return _same(earlier, this.submission), True
+        this = once(submission, key, principal.key_id or "") if key is not None else None
         try:
             state = await self.runtime.start(
                 request,
@@ -94,6 +91,14 @@ class Service:
             return _same(earlier, this.submission), True
         self.drive(state, who=principal)
         return state, False
+
+    async def started_before(self, submission: Submission, principal: Principal, key: str | None) -> RunState | None:
+        """The run that this principal has started under this key, if there is one. Raises Problem (422) as above."""
+        if key is None:
+            return None
+        this = once(submission, key, principal.key_id or "")
+        earlier = await self._earlier(this.run_id)
+        return None if earlier is None else _same(earlier, this.submission)
 
     async def _earlier(self, run_id: str) -> RunState | None:
         with contextlib.suppress(LeadhandError):

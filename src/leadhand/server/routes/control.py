@@ -131,15 +131,15 @@ async def fork_run(
     run_id: RunId, service: TheService, access: TheAccess, principal: Runner, body: ForkBody
 ) -> JSONResponse:
     """Make another run that begins as this one did, up to an event, and goes on from there. This one is left alone."""
-    await access.rates.check_run(principal.key_id, service.active(principal))
-    with conflicts():
-        cut = await control.cut(service.runtime, run_id, body.at)
-        if cut.done and not body.confirmed:
-            raise unconfirmed(
-                f"after event {body.at} the run did what cannot be taken back, and the fork may do it again",
-                'Send "confirmed": true if that is well.',
-                done=[{"seq": each.seq, "tool": each.tool, "args": each.args} for each in cut.done],
-            )
-        state = await service.fork(run_id, body.at, principal, confirmed=True)
+    async with access.rates.new_run(principal.key_id, service.active(principal)):
+        with conflicts():
+            cut = await control.cut(service.runtime, run_id, body.at)
+            if cut.done and not body.confirmed:
+                raise unconfirmed(
+                    f"after event {body.at} the run did what cannot be taken back, and the fork may do it again",
+                    'Send "confirmed": true if that is well.',
+                    done=[{"seq": each.seq, "tool": each.tool, "args": each.args} for each in cut.done],
+                )
+            state = await service.fork(run_id, body.at, principal, confirmed=True)
     headers = {"location": f"/api/runs/{state.run_id}"}
     return document(await service.document(state.run_id), 202, headers)

@@ -51,8 +51,10 @@ async def start_run(
     ] = None,
 ) -> JSONResponse:
     """Start a run. It is carried out in the background, survives this server, and is followed by its events."""
-    await access.rates.check_run(principal.key_id, service.active(principal))
-    state, again = await service.start(submission, principal, idempotency_key)
+    state, again = await service.started_before(submission, principal, idempotency_key), True
+    if state is None:
+        async with access.rates.new_run(principal.key_id, service.active(principal)):
+            state, again = await service.start(submission, principal, idempotency_key)
     headers = {"location": f"/api/runs/{state.run_id}", **({"idempotency-replayed": "true"} if again else {})}
     return document(await service.document(state.run_id), 202, headers)
 
