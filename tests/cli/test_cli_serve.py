@@ -354,3 +354,40 @@ def test_the_log_goes_to_stderr_and_the_address_alone_to_stdout(leadhand: Any, s
     assert "confidential" not in server.log.read_text()
     assert not Path(leadhand.home, "core").exists()
     assert os.path.exists(leadhand.home)
+
+
+def test_no_secret_gets_into_the_log_or_the_home(leadhand: Any, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BANK_API_KEY", "canary7f3a91d0e5c2")
+    monkeypatch.setenv("LEADHAND_LOG_LEVEL", "debug")
+    key = leadhand("keys", "create", "ann", "--scope", "admin").out.strip()
+    server = serve("--require-key")
+    who = {"authorization": f"Bearer {key}"}
+    request = f"Measure the noise in Paris with canary7f3a91d0e5c2 and {key}"
+    run_id = server.ask("/api/runs", {"request": request}, **who)["run_id"]
+    leadhand.wait(lambda: server.ask(f"/api/runs/{run_id}", **who)["finished_at"], "its end")
+    assert server.ask("/api/session", {"key": key})["authenticated"] is True
+    server.ask(f"/api/runs?q={key}", **who)
+    server.ask("/api/runs", authorization=f"Bearer {key}x")
+    said = json.dumps(server.ask(f"/api/runs/{run_id}/events?limit=1000", **who))
+    kept = b"".join(path.read_bytes() for path in leadhand.home.rglob("*") if path.is_file())
+    assert server.end()[0] == 0
+
+    log = server.log.read_text()
+    assert "/api/session" in log
+    assert "[redacted]" in said
+    for secret in ("canary7f3a91d0e5c2", key, key[10:]):
+        assert secret not in log
+        assert secret not in said
+        assert secret.encode() not in kept
+
+
+def test_the_other_loopback_address_will_do(leadhand: Any, serve: Serve) -> None:
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    server = serve("--host", "::1")
+
+    assert server.url.startswith("http://[::1]:")
+    assert server.ask("/api/session")["authenticated"] is True
