@@ -11,6 +11,7 @@ import { momentIn } from "./scale.ts";
 import type { RunStore } from "./store.ts";
 
 const ROW = 24;
+const ROOM_BELOW = 8;
 const CHIPS: readonly Kind[] = ["problems", "tools", "models", "subtasks", "people"];
 const TYPING_MS = 150;
 
@@ -95,6 +96,7 @@ export function EventLog({ store, chosen, following, onFollow }: EventLogProps) 
         aria-colcount={5}
         tabIndex={0}
         aria-activedescendant={inSight ? `log-row-${rows[list.active]?.seq}` : undefined}
+        style={{ "--content": `${rows.length * ROW + ROOM_BELOW}px` }}
         onScroll={list.onScroll}
         onFocus={onFocus}
         onWheel={(event) => {
