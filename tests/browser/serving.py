@@ -77,7 +77,7 @@ class Asking:
     async def seen(self, look: Callable[[], Awaitable[Any]], holds: Callable[[Any], object]) -> Any:
         """What is seen, once it is as it should be."""
         async with asyncio.timeout(PATIENCE_S):
-            while not holds(seen := await look()):
+            while not holds(seen := await look()):  # noqa: ASYNC110 (others change it)
                 await asyncio.sleep(0.02)
         return seen
 
