@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,8 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 from server.teams import Office, team
 
+from browser.chromium import ARGUMENTS, NAMES, executable
+from browser.judging import SCREENSHOTS
 from browser.long_run import write_long_run
 from browser.serving import Served
 from browser.watching import Watch
@@ -21,17 +22,6 @@ from leadhand.server.console import built_console
 
 PATIENCE_MS = 30_000
 HERE = Path(__file__).parent
-SCREENSHOTS = HERE / "screenshots"
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 PROVIDERS = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "GROQ", "MISTRAL", "OPENROUTER", "DEEPSEEK", "XAI", "COHERE")
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -42,14 +32,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
-
-
-def chromium() -> str:
-    """The path of a Chromium. Skips where there is none."""
-    for name in NAMES:
-        if path := shutil.which(name):
-            return path
-    pytest.skip(f"no Chromium on PATH (looked for {', '.join(NAMES)})")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -70,9 +52,11 @@ def _no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     """A Chromium; each context of it is a fresh profile."""
-    executable = chromium()
+    path = executable()
+    if path is None:
+        pytest.skip(f"no Chromium on PATH (looked for {', '.join(NAMES)})")
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=executable, args=list(QUIET))
+        browser = await playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser
         await browser.close()
 

@@ -12,7 +12,7 @@ from server.teams import Office, team
 
 from browser.long_run import EVENTS, RUN
 from browser.serving import Served
-from browser.survey import REQUEST, Survey
+from browser.survey import REQUEST, SOUTH, TOWNS, Survey
 from leadhand.domain.access import Scope
 from leadhand.project.keys import key_store, make_key
 from leadhand.server.app import Doors
@@ -82,20 +82,36 @@ async def runs_full(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 
 @asynccontextmanager
 async def run_live(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with surveyed(home) as (served, run_id):
+
+        async def ready(page: Page) -> None:
+            workers = page.get_by_role("listbox", name="Workers").get_by_role("option")
+            await expect(workers).to_have_count(len(TOWNS) + 1 + len(SOUTH) + 2)  # some are there twice
+            await expect(page.get_by_role("heading", name="A question for you")).to_be_visible()
+            earlier = page.get_by_text("Answer 1")
+            await expect(earlier).to_be_visible()
+            if not await page.get_by_text("Paris is the loudest").is_visible():
+                await earlier.click()
+
+        yield Scene(served, f"/runs/{run_id}?first=problems&show=problems,tools", ready)
+
+
+@asynccontextmanager
+async def surveyed(home: Path) -> AsyncGenerator[tuple[Served, str]]:
+    """The survey under way for the second time: its server and its run."""
     survey = Survey()
     try:
         async with Served(home, models=survey.models, tools=survey.tools) as served:
             run_id = await served.started(REQUEST)
+            (asked,) = await served.asked(run_id)
+            reason = "not before all towns are known"
+            await served.post(f"/api/approvals/{asked['id']}", {"decision": "deny", "reason": reason})
+            await served.over(run_id)
+            survey.reach_the_south()
+            await served.post(f"/api/runs/{run_id}/retry", {})
             await survey.halfway.wait()
             await served.asked(run_id)
-
-            async def ready(page: Page) -> None:
-                await expect(page.get_by_role("listbox", name="Workers").get_by_role("option")).to_have_count(
-                    len(survey.towns)
-                )
-                await expect(page.get_by_role("heading", name="A question for you")).to_be_visible()
-
-            yield Scene(served, f"/runs/{run_id}?worker={survey.retried}", ready)
+            yield served, run_id
             survey.release()
     finally:
         survey.release()

@@ -1,4 +1,9 @@
-"""A survey of forty towns, stopped halfway: some done, some under way, tried again, failed, and one call that asks."""
+"""A survey of forty towns at a telling moment: answered in part, and what fell short being done again.
+
+First, the south cannot be reached, and a person denies the report that costs money: the answer is partial. Then they
+have done again what failed: of the south some towns are done, some under way, one is between two tries, one fails
+again, and the report asks again.
+"""
 
 from __future__ import annotations
 
@@ -6,66 +11,37 @@ import asyncio
 from collections import Counter
 
 from leadhand import FailureClass, Source, ToolError, ToolReturn, tool
-from leadhand.testing.scripted_model import ScriptedModel, plans, says, subtask
+from leadhand.domain.conversation import ModelRequest
+from leadhand.testing.scripted_model import ScriptedModel, Step, plans, says, subtask
 
-REQUEST = "Compare the noise at night in forty French towns, and order a report on the loudest from the city archive"
-TOWNS = [
-    "Paris",
-    "Lyon",
-    "Nice",
-    "Lille",
-    "Nantes",
-    "Bordeaux",
-    "Toulouse",
-    "Rennes",
-    "Dijon",
-    "Metz",
-    "Tours",
-    "Brest",
-    "Rouen",
-    "Reims",
-    "Caen",
-    "Nancy",
-    "Amiens",
-    "Angers",
-    "Limoges",
-    "Poitiers",
-    "Orléans",
-    "Mulhouse",
-    "Besançon",
-    "Avignon",
-    "Pau",
-    "Annecy",
-    "Troyes",
-    "Vannes",
-    "Quimper",
-    "Colmar",
-    "Béziers",
-    "Bourges",
-    "Calais",
-    "Cannes",
-    "Valence",
-    "Niort",
-    "Chartres",
-    "Arles",
-    "Lorient",
-]
-BROKEN = ("Rouen", "Avignon")
-FLAKY = ("Lyon", "Rennes", "Troyes")
+REQUEST = "Compare the noise at night in 39 French towns, and report on the loudest"
+NORTH = (
+    *("Paris", "Lille", "Rouen", "Reims", "Caen", "Nancy", "Amiens", "Metz", "Rennes", "Brest", "Nantes", "Tours"),
+    *("Angers", "Dijon", "Troyes", "Vannes", "Quimper", "Colmar", "Bourges", "Calais", "Niort", "Chartres"),
+    *("Lorient", "Mulhouse", "Orléans", "Besançon"),
+)
+SOUTH = (
+    *("Lyon", "Nice", "Bordeaux", "Toulouse", "Limoges", "Poitiers", "Avignon"),
+    *("Pau", "Annecy", "Béziers", "Cannes", "Valence", "Arles"),
+)
+TOWNS = [*NORTH, *SOUTH]
+SILENT = ("Amiens", "Avignon")
+"""Their meters never answer."""
+FLAKY = ("Reims", "Rennes", "Bordeaux")
 """Fail once, then work."""
-SHAKY = ("Nancy",)
-"""Fail until they are released: between two attempts when the picture is taken."""
-HELD = 8
-"""How many of the last towns are under way, until they are released."""
-ANSWER = """**Paris is the loudest at night (61 dB), Vannes the quietest (34 dB).**
+SHAKY = "Limoges"
+"""Fails until it is released: between two tries meanwhile."""
+HELD = SOUTH[-6:]
+"""Under way until they are released."""
+ANSWER = """**Paris is the loudest at night (61 dB), Quimper the quietest (34 dB).**
 
 | Town | Night | Day |
 |---|---:|---:|
 | Paris | 61 dB | 72 dB |
-| Lyon | 55 dB | 66 dB |
-| Nice | 52 dB | 63 dB |
+| Lille | 55 dB | 66 dB |
+| Rouen | 52 dB | 63 dB |
 
-In two towns nothing could be measured: the meters of *Rouen* and *Avignon* do not answer [1].
+Nothing is known of the south: *its meters could not be reached*.
 """
 
 
@@ -73,12 +49,11 @@ class Survey:
     """The survey's tools and models. ``halfway`` is set when all has happened that can before :meth:`release`."""
 
     def __init__(self) -> None:
-        self.towns = [*TOWNS, "report"]
         self.halfway = asyncio.Event()
-        self.retried = f"wo-001.{TOWNS.index('Lyon')}"
+        self._south = False
         self._gate = asyncio.Event()
         self._calls: Counter[str] = Counter()
-        self._settled: set[str] = set()
+        self._waiting: set[str] = set()
         survey = self
 
         @tool(timeout=120, retries=6)
@@ -101,36 +76,47 @@ class Survey:
             return ToolReturn(summary=f"a report of {pages} pages on {town} is on its way", raw={"pages": pages})
 
         self.tools = [measure_noise, order_report]
-        wanted = [subtask(f"noise_{n}", "measure_noise", town=town) for n, town in enumerate(TOWNS)]
-        wanted.append(subtask("report", "order_report", town="Paris", pages=6))
-        self.models = ScriptedModel(
-            plan=lambda _: plans(*wanted, goal="the loudest town"), compose=says(ANSWER), lenient=True
-        )
+        wanted = [subtask("noise", "measure_noise", town=town) for town in TOWNS]
+        wanted.append(subtask("report", "order_report", town="Paris"))
+        plan = plans(*wanted, goal="the loudest town").costing(input_tokens=900, output_tokens=1_400, nanousd=9_200_000)
+        answer = says(ANSWER).costing(input_tokens=4_100, output_tokens=380, nanousd=18_000_000)
+        self.models = ScriptedModel(plan=lambda _: plan, work=_told, compose=lambda _: answer, lenient=True)
+
+    def reach_the_south(self) -> None:
+        """From now on, what could not be reached can be."""
+        self._south = True
 
     def release(self) -> None:
         """Let everything go on."""
+        self._south = True
         self._gate.set()
 
     async def _measure(self, town: str) -> ToolReturn:
         at = TOWNS.index(town)
         self._calls[town] += 1
-        await asyncio.sleep(0.02 * (at % 7))  # no two bars alike
-        if town in BROKEN:
-            self._note(town)
+        await asyncio.sleep(0.02 * (1 + at % 7))  # no two bars alike
+        if town in SILENT or (town in SOUTH and not self._south):
             raise ToolError("the meter does not answer", type="broken", class_=FailureClass.UNAVAILABLE)
-        if town in FLAKY and self._calls[town] == 1:
+        if (town in FLAKY and self._calls[town] <= 1 + (town in SOUTH)) or (town == SHAKY and not self._gate.is_set()):
             raise ToolError("the line broke off", type="timeout", class_=FailureClass.TRANSIENT)
-        if town in SHAKY and not self._gate.is_set():
-            raise ToolError("the line broke off", type="timeout", class_=FailureClass.TRANSIENT)
-        if at >= len(TOWNS) - HELD:
-            self._note(town)
+        if town in HELD:
+            self._waiting.add(town)
+            if len(self._waiting) == len(HELD):
+                self.halfway.set()
             await self._gate.wait()
-        self._note(town)
-        loud = 34 + (27 - at if at < 10 else (at * 7) % 17)
         source = Source(title=f"Noise meter of {town}", url=f"https://noise.example.org/{at}")
-        return ToolReturn(summary=f"{town}: {loud} dB at night", raw={"town": town, "night": loud}, sources=(source,))
+        return ToolReturn(raw={"town": town, "night": _loudness(town)}, sources=(source,))
 
-    def _note(self, town: str) -> None:
-        self._settled.add(town)
-        if len(self._settled) == len(TOWNS) - len(SHAKY):
-            self.halfway.set()
+
+def _loudness(town: str) -> int:
+    """Decibels, made up."""
+    at = TOWNS.index(town)
+    return 61 - 3 * at if at < 4 else 34 + (at * 7 - 112) % 17
+
+
+def _told(request: ModelRequest) -> Step:
+    """What a worker says of the one town that it was told of."""
+    told = str(request.messages)
+    (town,) = [each for each in TOWNS if each in told]
+    step = says(f"{town}: {_loudness(town)} dB at night")
+    return step.costing(input_tokens=310 + 3 * len(town), output_tokens=14, nanousd=420_000)

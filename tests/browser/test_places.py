@@ -123,11 +123,15 @@ async def test_the_first_stop_of_the_tab_key_leads_past_the_header(ann: Visitor)
     await expect(page.get_by_label("What should be done?")).to_be_focused()
 
 
-async def test_who_wants_no_motion_sees_none(served: Served, visit: Visit) -> None:
+async def test_who_wants_no_motion_sees_none(served: Served, visit: Visit, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Rome")
     moving = "document.getAnimations().filter(each => each.effect.getComputedTiming().duration > 1).length"
     calm = await (await visit(served.url, reduced_motion="reduce")).open(f"/runs/{run_id}")
     await expect(calm.get_by_text("1 running")).to_be_visible()
+    assert await calm.evaluate(moving) == 0
+    office.gate.set()
+    last = (await served.over(run_id))["last_seq"]
+    await expect(calm.get_by_role("grid", name="Events").locator(f"[aria-rowindex='{last}']")).to_be_in_viewport()
     assert await calm.evaluate(moving) == 0
 
 
