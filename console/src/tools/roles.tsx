@@ -164,11 +164,6 @@ function RoleForm({ agent, onSaved, onBack }: RoleFormProps) {
   return (
     <form
       class="role-form"
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        event.preventDefault();
-        event.stopPropagation(); // what was typed is not thrown away by it
-      }}
       onSubmit={(event) => {
         event.preventDefault();
         if (!tooLong) saving.run();
