@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from server.conftest import OpenDoor
 from server.doors import Door
+from server.teams import Office
 
 from leadhand.domain.access import Scope
 from leadhand.project.keys import key_store
@@ -99,6 +100,59 @@ async def test_each_scope_allows_what_it_says(locked: Door) -> None:
             assert (response.status_code != 403) is (each in allowed), (scope, each)
             if response.status_code == 403:
                 assert f"--scope {each.value}" in response.json()["how"]
+
+
+LOOSE: list[dict[str, Any]] = [
+    {"approve": "auto"},
+    {"approve_rules": {"tool:pay": "auto"}},
+    {"approve": "never", "approve_rules": {"effect:once": "auto"}},
+]
+
+
+@pytest.mark.parametrize("loose", LOOSE)
+async def test_who_may_not_approve_starts_no_run_that_asks_nobody(
+    locked: Door, office: Office, loose: dict[str, Any]
+) -> None:
+    """Else whoever may start runs could have everything done that others were to be asked about."""
+    body = {"request": "pay Ann", **loose}
+
+    refused = await locked.post("/api/runs", body, headers=await locked.key("ann", Scope.RUN))
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    assert "--scope approve" in refused.json()["how"]
+    assert office.calls == {}
+
+    both = await locked.key("ben", Scope.RUN, Scope.APPROVE)
+    assert (await locked.post("/api/runs", body, headers=both)).status_code == 202
+
+
+async def test_a_run_may_be_stricter_than_the_server(locked: Door) -> None:
+    runner = await locked.key("ann", Scope.RUN)
+    for strict in ({"approve": "ask"}, {"approve": "never"}, {"approve_rules": {"tool:pay": "never"}}):
+        response = await locked.post("/api/runs", {"request": "measure Paris", **strict}, headers=runner)
+        assert response.status_code == 202
+
+
+async def test_the_rules_of_a_server_are_not_for_every_runner_to_replace(open_door: OpenDoor) -> None:
+    api = await open_door(doors=NEEDED, approve="auto", approve_rules={"tool:pay": "ask"})
+    runner = await api.key("ann", Scope.RUN)
+
+    assert (await api.post("/api/runs", {"request": "x"}, headers=runner)).status_code == 202
+    refused = await api.post("/api/runs", {"request": "x", "approve_rules": {}}, headers=runner)
+    assert refused.status_code == 403
+
+
+async def test_who_may_not_approve_calls_nothing_by_hand_that_a_run_would_ask_about(
+    locked: Door, office: Office
+) -> None:
+    runner = await locked.key("ann", Scope.RUN)
+    call = {"args": {"to": "Ann"}, "confirmed": True}
+
+    refused = await locked.post("/api/tools/pay/call", call, headers=runner)
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    assert (await locked.post("/api/tools/measure/call", {"args": {"place": "Paris"}}, headers=runner)).json()["ok"]
+    assert office.calls == {"Paris": 1}
+    both = await locked.key("ben", Scope.RUN, Scope.APPROVE)
+    assert (await locked.post("/api/tools/pay/call", call, headers=both)).json()["ok"]
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,19 @@ _bearer = HTTPBearer(auto_error=False, description="An API key: leadhand keys cr
 _cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="A browser's session: POST /api/session")
 
 
+def require(principal: Principal, scope: Scope) -> None:
+    """Raise Problem (403) when somebody may not do this."""
+    if allows(principal.scopes, scope):
+        return
+    granted = ", ".join(each.value for each in principal.scopes) or "nothing"
+    raise Problem(
+        HTTPStatus.FORBIDDEN,
+        "forbidden",
+        f"the key {principal.name} may {granted}, and this needs {scope.value}",
+        f"Make one that may: leadhand keys create NAME --scope {scope.value}",
+    )
+
+
 def allowed(scope: Scope) -> Callable[..., Awaitable[Principal]]:
     """A dependency: whoever asks must be allowed this; it gives who it is, and keeps them within their rate.
 
@@ -135,14 +148,7 @@ def allowed(scope: Scope) -> Callable[..., Awaitable[Principal]]:
             raise _unauthorized("a key is needed here")
         request.state.principal = principal.name
         await access.rates.check(principal.key_id)
-        if not allows(principal.scopes, scope):
-            granted = ", ".join(each.value for each in principal.scopes) or "nothing"
-            raise Problem(
-                HTTPStatus.FORBIDDEN,
-                "forbidden",
-                f"the key {principal.name} may {granted}, and this needs {scope.value}",
-                f"Make one that may: leadhand keys create NAME --scope {scope.value}",
-            )
+        require(principal, scope)
         return principal
 
     return check

@@ -23,6 +23,8 @@ from leadhand.server.problems import Problem
 EXAMPLE = '{"request": "What is the weather in Paris?"}'
 MODEL = "Name one as provider:name, or offline; or leave it out."
 LONGEST_KEY = 255
+STRICTER = ("auto", "ask", "never")
+"""What becomes of calls that need a person's yes, the loosest first."""
 
 
 class Body(BaseModel):
@@ -120,6 +122,14 @@ def asked_for(submission: Submission, runtime: Runtime, agents: Mapping[str, str
         if submission.approve_rules is None
         else approval_rules(submission.approve_rules),
     )
+
+
+def loosens(submission: Submission, usual: Settings) -> bool:
+    """Whether calls could be made unasked that the server would ask about: who starts such a run says yes to them."""
+    asked = submission.approve
+    looser = asked is not None and STRICTER.index(asked) < STRICTER.index(usual.approve.value)
+    rules = submission.approve_rules
+    return looser or (rules is not None and ("auto" in rules.values() or bool(usual.approve_rules)))
 
 
 def _usual_limits(usual: Settings) -> dict[str, Any]:

@@ -10,15 +10,17 @@ from fastapi import APIRouter, Header, Query
 from fastapi.responses import JSONResponse
 from pydantic import BeforeValidator
 
+from leadhand.domain.access import Scope
 from leadhand.domain.document import iso
 from leadhand.domain.errors import NoSuchRun
 from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
+from leadhand.server.access import require
 from leadhand.server.documents import RunDocument, RunsPage
 from leadhand.server.problems import Problem, no_such, responses
 from leadhand.server.routes.parts import Reader, RunId, Runner, TheAccess, TheService, document
-from leadhand.server.submissions import Submission
+from leadhand.server.submissions import Submission, loosens
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 
@@ -51,6 +53,8 @@ async def start_run(
     ] = None,
 ) -> JSONResponse:
     """Start a run. It is carried out in the background, survives this server, and is followed by its events."""
+    if loosens(submission, service.runtime.settings):
+        require(principal, Scope.APPROVE)
     state, again = await service.started_before(submission, principal, idempotency_key), True
     if state is None:
         async with access.rates.new_run(principal.key_id, service.active(principal)):

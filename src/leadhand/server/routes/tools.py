@@ -9,10 +9,13 @@ from fastapi import APIRouter, Path
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
+from leadhand.domain.access import Scope
+from leadhand.domain.approval import policy_of
 from leadhand.domain.errors import Failure, UsageError
-from leadhand.domain.tool import Effect, ToolReturn, ToolSpec
+from leadhand.domain.tool import ApprovalPolicy, Effect, ToolReturn, ToolSpec
 from leadhand.engine.gate import argument_faults
 from leadhand.project.trying import try_tool
+from leadhand.server.access import require
 from leadhand.server.documents import ToolDocument, ToolResult, ToolsList
 from leadhand.server.problems import no_such_tool, responses, unconfirmed
 from leadhand.server.routes.parts import Reader, Runner, TheService, document
@@ -44,12 +47,15 @@ async def get_tool(name: Name, service: TheService, _: Reader) -> JSONResponse:
 @router.post(
     "/tools/{name}/call", response_model=ToolResult, responses={**responses(401, 403, 404, 409, 413, 422, 429, 503)}
 )
-async def call_tool(name: Name, body: CallBody, service: TheService, _: Runner) -> JSONResponse:
+async def call_tool(name: Name, body: CallBody, service: TheService, principal: Runner) -> JSONResponse:
     """Call a tool by hand, as a worker would: checked against its schema, bounded in time, failures classed."""
     spec = _spec(service, name)
     faults = argument_faults(spec, body.args)
     if faults:
         raise UsageError(f"{name}: {'; '.join(faults)}", "GET /api/tools/NAME says what it takes.")
+    settings = service.runtime.settings
+    if policy_of(spec, settings.approve, dict(settings.approve_rules)) is not ApprovalPolicy.AUTO:
+        require(principal, Scope.APPROVE)  # a run would have asked
     if spec.effect is Effect.ONCE and not body.confirmed:
         raise unconfirmed(f"what {name} does cannot be taken back", 'Send "confirmed": true if that is well.')
     offline = service.runtime.settings.offline if body.offline is None else body.offline
