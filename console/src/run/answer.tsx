@@ -19,7 +19,7 @@ export function Answer({ store }: { store: RunStore }) {
   if (committed && document && (over || store.draft.value === null)) {
     return (
       <>
-        <Committed text={committed} document={document} />
+        <Committed text={committed} document={document} store={store} />
         <Earlier answers={document.earlier_answers} />
       </>
     );
@@ -76,12 +76,14 @@ function Paragraphs({ text }: { text: string }) {
   );
 }
 
-function Committed({ text, document }: { text: string; document: RunDocument }) {
+function Committed(
+  { text, document, store }: { text: string; document: RunDocument; store: RunStore },
+) {
   return (
     <article class="answer" aria-label="Answer">
       <Markdown text={text} top={2} />
       {document.sources.length > 0 && <Sources sources={document.sources} />}
-      {document.gaps.length > 0 && <Gaps gaps={document.gaps} />}
+      {document.gaps.length > 0 && <Gaps gaps={document.gaps} store={store} />}
     </article>
   );
 }
@@ -129,7 +131,7 @@ function isWeb(url: string): boolean {
   return /^https?:\/\//i.test(url);
 }
 
-function Gaps({ gaps }: { gaps: readonly Gap[] }) {
+function Gaps({ gaps, store }: { gaps: readonly Gap[]; store: RunStore }) {
   const [most, setMost] = useState(SHOWN);
   return (
     <section aria-labelledby="gaps-title">
@@ -142,8 +144,9 @@ function Gaps({ gaps }: { gaps: readonly Gap[] }) {
           return (
             <li key={index}>
               <p>
-                <span aria-hidden="true" class="tone-asks">◑</span>{" "}
-                {key ? <a href={workerLink(key)}>{gap.name}</a> : <strong>{gap.name}</strong>}
+                <span aria-hidden="true" class="tone-asks">◑</span> {key
+                  ? <a href={workerLink(key)}>{labelOf(store, key, gap)}</a>
+                  : <strong>{gap.name}</strong>}
                 <span class="badge">{gap.class}</span>
               </p>
               <p>{gap.reason}</p>
@@ -183,4 +186,9 @@ function Earlier({ answers }: { answers: RunDocument["earlier_answers"] }) {
       ))}
     </section>
   );
+}
+
+/** What the gap is of, with its arguments: many subtasks may share a name. */
+function labelOf(store: RunStore, key: string, gap: Gap): string {
+  return store.live.byKey.get(key)?.label ?? gap.name;
 }
