@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.async_api import ViewportSize
+from playwright.async_api import ViewportSize, expect
 
-from browser.conftest import Visit
+from browser.conftest import Visit, Visitor
 from browser.judging import check_accessible, check_width, picture
 from browser.scenes import SCENES
+from browser.serving import Served
 
 DESK: ViewportSize = {"width": 1400, "height": 900}
 NARROW: ViewportSize = {"width": 400, "height": 860}
@@ -40,3 +41,32 @@ async def test_screens_are_for_everybody(name: str, visit: Visit, tmp_path: Path
         await check_accessible(page)
         await check_width(page)
         await visitor.context.close()  # before its server is
+
+
+async def test_dialogs_and_forms_are_for_everybody_and_give_the_focus_back(served: Served, ann: Visitor) -> None:
+    run_id = await served.started("pay Ann, measure Oslo, measure Paris")
+    await served.asked(run_id)
+    await served.until(run_id, "waiting")
+    page = await ann.open(f"/runs/{run_id}?worker=wo-001.1")
+    for name in ("Cancel…", "Fork…", "Retry failed (1)", "Supply result…", "Skip…", "With other arguments…"):
+        button = page.get_by_role("button", name=name)
+        await button.click()
+        await expect(page.get_by_role("dialog")).to_be_visible()
+        await check_accessible(page)
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+        await expect(button).to_be_focused()
+    await page.keyboard.press("?")
+    await expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    await check_accessible(page)
+    await picture(page, "help-light")
+    await page.keyboard.press("Escape")
+
+    card = page.get_by_role("article", name="May pay be called?")
+    for name, field in (("Edit the arguments of pay", "Call it with"), ("Deny pay", "Why should pay")):
+        await page.get_by_role("button", name=name).click()
+        await expect(card.get_by_label(field)).to_be_focused()
+        await check_accessible(page)
+        await picture(page, f"card-{field.split()[0].lower()}-light")
+        await page.keyboard.press("Escape")
+        await expect(card).to_be_focused()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.async_api import Page, expect
 from server.teams import Office
 
@@ -58,6 +60,7 @@ async def test_only_what_failed_is_done_again(served: Served, ann: Visitor, offi
     await expect(page.locator(".run-state")).to_contain_text("partial")
     answer = page.get_by_role("article", name="Answer")
     await expect(answer).to_contain_text("the microphone is broken")
+    await expect(answer.get_by_role("link", name="Oslo")).to_have_attribute("href", re.compile(r"worker=wo-001\.1"))
     office.broken.clear()
 
     await page.get_by_role("button", name="Retry failed (1)").click()
