@@ -67,11 +67,11 @@ def console_is_stale(root: Path) -> bool:
 
 
 def digest_of_sources(root: Path) -> str:
-    """SHA-256 (hex) of all that the console is made from: names and contents, tests left out, and this file."""
+    """SHA-256 (hex) of all that the console is made from: names and contents, tests and benches left out, and this file."""
     console = root / "console"
     whole = hashlib.sha256()
     for file in [*sorted(console.rglob("*")), root / "hatch_build.py"]:
-        if file.suffix not in {*SOURCES, ".py"} or file.stem.endswith("_test") or not file.is_file():
+        if file.suffix not in {*SOURCES, ".py"} or file.stem.endswith(("_test", "_bench")) or not file.is_file():
             continue
         whole.update(f"{file.relative_to(root).as_posix()}\0".encode())
         whole.update(hashlib.sha256(file.read_bytes()).digest())

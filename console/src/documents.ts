@@ -282,6 +282,8 @@ export interface Agent {
   readonly role: string;
   readonly model: string;
   readonly instructions: string;
+  /** What holds where nothing is set. */
+  readonly ships: { readonly model: string; readonly instructions: string };
   /** Who set it otherwise than it ships, and when. */
   readonly changed: { readonly by: string; readonly at: string } | null;
 }

@@ -19,17 +19,17 @@ export function lengthOf(text: string): number {
 }
 
 /**
- * Null, which is "as it ships", for what is empty, and for what nobody has touched in a role that ships so: who sets a
- * model does not nail down the instructions of this version with it.
+ * Null, which is "as it ships", for what is empty, and for what is as it ships: who sets a model does not nail down the
+ * instructions of this version with it.
  */
 export function wishOf(
   agent: Agent,
   written: Written,
 ): { model: string | null; instructions: string | null } {
-  const wish = (typed: string, held: string) =>
-    typed.trim() === "" || (agent.changed === null && typed === held) ? null : typed;
+  const wish = (typed: string, ships: string) =>
+    typed.trim() === "" || typed === ships ? null : typed;
   return {
-    model: wish(written.model.trim(), agent.model),
-    instructions: wish(written.instructions, agent.instructions),
+    model: wish(written.model.trim(), agent.ships.model),
+    instructions: wish(written.instructions, agent.ships.instructions),
   };
 }

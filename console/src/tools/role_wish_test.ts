@@ -9,9 +9,15 @@ const SHIPS: Agent = {
   role: "Carries one subtask out.",
   model: "offline",
   instructions: "Do it well.",
+  ships: { model: "offline", instructions: "Do it well." },
   changed: null,
 };
-const SET: Agent = { ...SHIPS, changed: { by: "ann", at: "2026-11-21T17:00:00Z" } };
+const SET: Agent = {
+  ...SHIPS,
+  model: "openai:gpt-5",
+  instructions: "Do it slowly.",
+  changed: { by: "ann", at: "2026-11-21T17:00:00Z" },
+};
 
 Deno.test("what nobody touched in a role that ships so stays as it ships", () => {
   assert.deepEqual(wishOf(SHIPS, { model: "openai:gpt-5", instructions: "Do it well." }), {
@@ -25,9 +31,16 @@ Deno.test("what nobody touched in a role that ships so stays as it ships", () =>
 });
 
 Deno.test("what was set before stays set beside what is changed", () => {
-  assert.deepEqual(wishOf(SET, { model: "offline", instructions: "Do it fast." }), {
-    model: "offline",
+  assert.deepEqual(wishOf(SET, { model: "openai:gpt-5", instructions: "Do it fast." }), {
+    model: "openai:gpt-5",
     instructions: "Do it fast.",
+  });
+});
+
+Deno.test("what is written as it ships is not nailed down", () => {
+  assert.deepEqual(wishOf(SET, { model: "offline", instructions: "Do it slowly." }), {
+    model: null,
+    instructions: "Do it slowly.",
   });
 });
 

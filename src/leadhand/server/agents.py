@@ -80,11 +80,13 @@ class Agents:
 
     def _document(self, role: Role, kept: AgentSettings | None) -> dict[str, Any]:
         usual = self._runtime.choice.models.of(role.prompt)
+        ships = prompt(role.prompt)
         return {
             "name": role.name,
             "role": role.does,
             "model": (kept.model if kept is not None else None) or usual,
-            "instructions": (kept.instructions if kept is not None else None) or prompt(role.prompt),
+            "instructions": (kept.instructions if kept is not None else None) or ships,
+            "ships": {"model": usual, "instructions": ships},
             "changed": None if kept is None else {"by": kept.by, "at": iso(kept.at)},
         }
 

@@ -258,6 +258,7 @@ class AgentDocument(BaseModel):
     role: str
     model: str
     instructions: str
+    ships: dict[str, str] = Field(description="The model and instructions that hold where none are set.")
     changed: dict[str, Any] | None = Field(description="By whom it was set otherwise than it ships, and when.")
 
 
