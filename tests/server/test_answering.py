@@ -125,9 +125,10 @@ async def test_whether_an_effect_happened_is_settled(api: Door, office: Office) 
 
 
 async def test_the_questions_of_all_runs_are_listed_newest_first(api: Door) -> None:
-    runs = [await api.started(f"pay {who}") for who in ("Ann", "Ben", "Cem")]
-    for run_id in runs:
-        await api.asked(run_id)
+    runs: list[str] = []
+    for who in ("Ann", "Ben", "Cem"):
+        runs.append(await api.started(f"pay {who}"))
+        await api.asked(runs[-1])
 
     cards = (await api.get("/api/approvals")).json()["approvals"]
 
