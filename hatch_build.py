@@ -67,7 +67,7 @@ def console_is_stale(root: Path) -> bool:
 
 
 def digest_of_sources(root: Path) -> str:
-    """SHA-256 (hex) of all that the console is made from: names and contents, tests and benches left out, and this file."""
+    """SHA-256 (hex) of what the console is made from: names and contents, tests left out, and this file."""
     console = root / "console"
     whole = hashlib.sha256()
     for file in [*sorted(console.rglob("*")), root / "hatch_build.py"]:
