@@ -202,6 +202,20 @@ async def tool(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 
 
 @asynccontextmanager
+async def role(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with _office(home) as (served, _):
+
+        async def ready(page: Page) -> None:
+            edit = page.get_by_role("button", name="Edit reviewer")
+            await expect(edit.or_(page.get_by_label("Instructions"))).to_be_visible()
+            if await edit.is_visible():
+                await edit.click()
+            await expect(page.get_by_label("Instructions")).to_be_visible()
+
+        yield Scene(served, "/tools?role=reviewer", ready)
+
+
+@asynccontextmanager
 async def system(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
         await served.over(await served.started("measure Paris"))
@@ -242,6 +256,7 @@ SCENES: dict[str, Play] = {
     "approvals-empty": approvals_empty,
     "tools": tools,
     "tool": tool,
+    "role": role,
     "system": system,
     "login": login,
     "no-such-run": no_such_run,

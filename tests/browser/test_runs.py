@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from playwright.async_api import expect
-from server.teams import Office
 
 from browser.conftest import Visitor
 from browser.serving import Served
@@ -47,24 +46,3 @@ async def test_an_example_is_taken_with_one_click(served: Served, ann: Visitor) 
     request = page.get_by_label("What should be done?")
     await expect(request).to_be_focused()
     await expect(request).to_have_value("Compare the weather in Lisbon, Porto and Faro this weekend")
-
-
-async def test_a_tool_is_tried_by_hand(served: Served, ann: Visitor, office: Office) -> None:
-    page = await ann.open("/tools")
-    await page.get_by_role("link", name="measure").click()
-    await page.get_by_label("place").fill("Oslo")
-    await page.get_by_role("button", name="Call it").click()
-    await expect(page.get_by_text("the microphone is broken").first).to_be_visible()
-    await page.get_by_label("place").fill("Paris")
-    await page.get_by_role("button", name="Call it").click()
-    await expect(page.get_by_text("Paris: 40 dB")).to_be_visible()
-
-    await page.get_by_role("link", name="pay").click()
-    await page.get_by_label("to", exact=True).fill("Ann")
-    await page.get_by_role("button", name="Call it…").click()
-    dialog = page.get_by_role("dialog", name="Call pay now?")
-    await expect(dialog).to_contain_text("cannot be taken back")
-    assert office.calls == {"Oslo": 1, "Paris": 1}
-    await dialog.get_by_role("button", name="Call it").click()
-    await expect(page.get_by_text("paid 1 to Ann")).to_be_visible()
-    assert office.calls["Ann 1"] == 1

@@ -1,0 +1,52 @@
+"""The Tools screen: tools are tried by hand, and roles are set for the runs to come."""
+
+from __future__ import annotations
+
+from playwright.async_api import expect
+from server.teams import Office
+
+from browser.conftest import Visitor
+from browser.serving import Served
+
+
+async def test_a_tool_is_tried_by_hand(served: Served, ann: Visitor, office: Office) -> None:
+    page = await ann.open("/tools")
+    await page.get_by_role("link", name="measure").click()
+    await page.get_by_label("place").fill("Oslo")
+    await page.get_by_role("button", name="Call it").click()
+    await expect(page.get_by_text("the microphone is broken").first).to_be_visible()
+    await page.get_by_label("place").fill("Paris")
+    await page.get_by_role("button", name="Call it").click()
+    await expect(page.get_by_text("Paris: 40 dB")).to_be_visible()
+
+    await page.get_by_role("link", name="pay").click()
+    await page.get_by_label("to", exact=True).fill("Ann")
+    await page.get_by_role("button", name="Call it…").click()
+    dialog = page.get_by_role("dialog", name="Call pay now?")
+    await expect(dialog).to_contain_text("cannot be taken back")
+    assert office.calls == {"Oslo": 1, "Paris": 1}
+    await dialog.get_by_role("button", name="Call it").click()
+    await expect(page.get_by_text("paid 1 to Ann")).to_be_visible()
+    assert office.calls["Ann 1"] == 1
+
+
+async def test_a_role_is_set_for_later_runs_and_is_as_it_ships_again(served: Served, ann: Visitor) -> None:
+    page = await ann.open("/tools?role=lead")
+    lead = page.get_by_role("group").filter(has_text="Plans the request as a work order.")
+    await page.get_by_role("button", name="Edit lead").click()
+    await expect(page.get_by_label("Model")).to_be_focused()
+    shipped = await page.get_by_label("Instructions").input_value()
+    await page.get_by_label("Instructions").fill(f"{shipped}\n\nBe **brief**.")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("button", name="Edit lead")).to_be_focused()
+    await expect(lead.get_by_text("set by")).to_be_visible()
+    await expect(lead.locator("strong", has_text="brief")).to_be_visible()
+
+    await page.reload()
+    await expect(lead.locator("strong", has_text="brief")).to_be_visible()
+    await page.get_by_role("button", name="As it ships: lead").click()
+    dialog = page.get_by_role("dialog", name="Have the lead as it ships again?")
+    await expect(dialog).to_contain_text("Runs that were started before keep theirs")
+    await dialog.get_by_role("button", name="As it ships").click()
+    await expect(lead.get_by_text("set by")).to_have_count(0)
+    await expect(lead.locator("strong", has_text="brief")).to_have_count(0)
