@@ -40,7 +40,9 @@ async def check_width(page: Page) -> None:
     assert not wide, f"the page is wider than its window, by: {', '.join(wide)}"
 
 
-async def picture(page: Page, name: str) -> None:
-    """Keep how the page looks."""
+async def picture(page: Page, name: str, *, whole: bool = True) -> None:
+    """Keep how the page looks: the whole of it from its top, or what is in the window."""
     SCREENSHOTS.mkdir(exist_ok=True)
-    await page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+    if whole:
+        await page.evaluate("scrollTo(0, 0)")
+    await page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=whole)

@@ -59,7 +59,7 @@ async def test_dialogs_and_forms_are_for_everybody_and_give_the_focus_back(serve
     await page.keyboard.press("?")
     await expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     await check_accessible(page)
-    await picture(page, "help-light")
+    await picture(page, "help-light", whole=False)
     await page.keyboard.press("Escape")
 
     card = page.get_by_role("article", name="May pay be called?")
@@ -67,6 +67,6 @@ async def test_dialogs_and_forms_are_for_everybody_and_give_the_focus_back(serve
         await page.get_by_role("button", name=name).click()
         await expect(card.get_by_label(field)).to_be_focused()
         await check_accessible(page)
-        await picture(page, f"card-{field.split()[0].lower()}-light")
+        await picture(page, f"card-{field.split()[0].lower()}-light", whole=False)
         await page.keyboard.press("Escape")
         await expect(card).to_be_focused()
