@@ -11,8 +11,6 @@ from browser.long_run import EVENTS, FAILED, RUN, WORKERS
 
 MOST_NODES = 3_000
 """Nodes of the page, the fleet's thousand shapes included."""
-LONGEST_MS = 5_000
-"""Thirty pictures of a page that does too much for each take longer even on an idle machine."""
 
 
 async def test_a_thousand_workers_leave_the_page_usable(serve: OpenServer, visit: Visit, long_home: Path) -> None:
@@ -35,22 +33,21 @@ async def test_a_thousand_workers_leave_the_page_usable(serve: OpenServer, visit
     for _ in range(5):
         await page.mouse.wheel(0, 20_000)
     await expect(log.locator("[aria-rowindex='1']")).to_have_count(0)
-    took = await page.evaluate(
+    await page.evaluate(
         """async () => {
           const list = document.querySelector(".log-rows");
-          const began = performance.now();
           for (let step = 0; step < 30; step += 1) {
             list.scrollTop = step * list.scrollHeight / 30;
             await new Promise(requestAnimationFrame);
           }
-          return performance.now() - began;
         }"""
     )
-    assert took < LONGEST_MS, f"30 steps through the log took {took:.0f} ms"
+    assert await log.get_by_role("row").count() < 100
 
     await page.get_by_role("searchbox", name="Filter events by text").fill("wo-001.777")
     await expect(log).to_have_attribute("aria-rowcount", "10")
     await page.get_by_role("searchbox", name="Filter events by text").fill("")
+    await expect(log).to_have_attribute("aria-rowcount", str(EVENTS))
     await page.get_by_role("button", name="Problems", exact=True).click()
     await expect(log).not_to_have_attribute("aria-rowcount", str(EVENTS))
     assert int(await log.get_attribute("aria-rowcount") or 0) >= len(FAILED)
