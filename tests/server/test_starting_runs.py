@@ -146,6 +146,16 @@ async def test_limits_that_are_given_hold_and_the_others_are_the_servers(open_do
     assert definition["approve"] == "never"
 
 
+async def test_a_server_that_works_offline_takes_no_other_model(open_door: OpenDoor) -> None:
+    api = await open_door(models=None, offline=True, tools=None)
+    for named in ({"model": "openai:gpt-5"}, {"worker_model": "openai:gpt-5"}):
+        refused = await api.post("/api/runs", {"request": "What is the weather in Paris?", **named})
+        assert (refused.status_code, refused.json()["code"]) == (422, "usage")
+        assert "--offline" in refused.json()["how"]
+    taken = await api.post("/api/runs", {"request": "What is the weather in Paris?", "model": "offline"})
+    assert taken.status_code == 202
+
+
 async def test_a_model_that_is_named_is_the_runs(open_door: OpenDoor) -> None:
     """The server has no model of its own choosing but the built-in one; a run may name the model of one role."""
     api = await open_door(models=None, model="offline", tools=None)

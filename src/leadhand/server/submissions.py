@@ -104,11 +104,16 @@ def asked_for(submission: Submission, runtime: Runtime, agents: Mapping[str, str
         if (each := name(getattr(submission, f"{role}_model"), f"{role}_model", MODEL)) is not None
     }
     model = name(submission.model, "model", MODEL)
-    if submission.offline and any(each != "offline" for each in (model, *roles.values()) if each is not None):
-        raise UsageError("offline allows no other model, and one was named", "Give offline, or a model, not both.")
     usual = runtime.settings
-    given = submission.limits.model_dump(exclude_unset=True)
     offline = submission.offline or usual.offline
+    if offline and any(each != "offline" for each in (model, *roles.values()) if each is not None):
+        if submission.offline:
+            raise UsageError("offline allows no other model, and one was named", "Give offline, or a model, not both.")
+        raise UsageError(
+            "this server works offline, which allows no other model, and one was named",
+            "Leave the model out; or start the server without --offline.",
+        )
+    given = submission.limits.model_dump(exclude_unset=True)
     return request, replace(
         usual,
         model="offline" if offline else model or runtime.choice.models.default,
