@@ -49,6 +49,16 @@ async def test_a_role_can_be_as_it_ships_again(api: Door) -> None:
     assert (await started(api)).instructions == {}
 
 
+async def test_a_role_that_is_as_it_ships_can_be_posted_once(api: Door) -> None:
+    posted = await api.post("/api/agents", {"name": "composer", "instructions": "In one sentence."})
+    again = await api.post("/api/agents", {"name": "composer", "instructions": "In two."})
+    unknown = await api.post("/api/agents", {"name": "poet", "instructions": "In verse."})
+
+    assert (posted.status_code, posted.headers["location"]) == (201, "/api/agents/composer")
+    assert (again.status_code, again.json()["code"], unknown.status_code) == (409, "conflict", 404)
+    assert (await started(api)).instructions == {"compose": "In one sentence."}
+
+
 async def test_what_cannot_be_set_is_refused(api: Door) -> None:
     assert (await api.http.put("/api/agents/poet", json={"model": "x"})).status_code == 404
     assert (await api.http.delete("/api/agents/poet")).status_code == 404

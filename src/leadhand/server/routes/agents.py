@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Path
@@ -12,7 +13,7 @@ from pydantic import Field
 from leadhand.domain.agents import LONGEST_INSTRUCTIONS
 from leadhand.server.agents import NAMES
 from leadhand.server.documents import AgentDocument, AgentsList, WorkersList
-from leadhand.server.problems import no_such, responses
+from leadhand.server.problems import Problem, no_such, responses
 from leadhand.server.routes.parts import Admin, Reader, TheService, document
 from leadhand.server.submissions import Body
 
@@ -36,6 +37,31 @@ class AgentBody(Body):
 async def list_agents(service: TheService, _: Reader) -> JSONResponse:
     """The roles of runs that are started here: the model of each, and its standing instructions."""
     return document({"agents": await service.agents.documents()})
+
+
+class NewAgentBody(AgentBody):
+    name: str = Field(description="The role.", examples=["worker"], max_length=100)
+
+
+@router.post(
+    "/agents",
+    status_code=201,
+    response_model=AgentDocument,
+    responses={**responses(401, 403, 404, 409, 413, 421, 422, 429, 503)},
+)
+async def add_agent(body: NewAgentBody, service: TheService, principal: Admin) -> JSONResponse:
+    """Set a role that is as it ships. A role that was set already is set anew with PUT."""
+    _check(body.name)
+    before = await service.agents.document(body.name)
+    if before["changed"] is not None:
+        raise Problem(
+            HTTPStatus.CONFLICT,
+            "conflict",
+            f"the role {body.name} was set already, by {before['changed']['by']}",
+            f"PUT /api/agents/{body.name} sets it anew.",
+        )
+    await service.agents.set(body.name, body.model, body.instructions, by=principal.name, at=datetime.now(UTC))
+    return document(await service.agents.document(body.name), 201, {"location": f"/api/agents/{body.name}"})
 
 
 @router.put(
