@@ -269,3 +269,15 @@ async def test_a_bad_key_opens_no_session(locked: Door) -> None:
         )
         assert refused.status_code in (401, 422)
         assert "set-cookie" not in refused.headers
+
+
+async def test_a_session_is_for_our_own_pages_and_not_for_those_of_another_site(open_door: OpenDoor) -> None:
+    locked = await open_door(doors=Doors(key_needed=True, origins=("https://app.example.org",)))
+    key = await locked.key()
+    await session(locked, key)
+    there = {"origin": "https://app.example.org"}
+
+    refused = await locked.post("/api/runs", {"request": "x"}, headers=there)
+    allowed = await locked.post("/api/runs", {"request": "x"}, headers={**there, **key})
+
+    assert (refused.status_code, allowed.status_code) == (401, 202)

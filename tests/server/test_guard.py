@@ -207,3 +207,31 @@ async def test_the_console_finds_its_own_way_and_the_api_keeps_its_own(open_door
         assert (missing.status_code, missing.headers["content-type"]) == (404, "application/problem+json"), path
     for path in ("/../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt"):
         assert "secret" not in (await api.get(path, headers=page)).text.replace("secret.txt", "")
+
+
+async def test_an_origin_that_is_none_is_a_page_of_another_site(api: Door) -> None:
+    run_id = await api.started()
+    refused = await api.post(f"/api/runs/{run_id}/cancel", headers={"origin": "http://["})
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "cross_site")
+    assert (await api.get("/api/runs", headers={"origin": "http://["})).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/runs", b'{"request": "x", "options": {"\\ud800": 1}}'),
+        ("/api/tools/measure/call", b'{"args": {"\\ud800": 1}}'),
+        ("/api/tools/measure/call", b'{"args": {"place": "\\ud800"}}'),
+    ],
+)
+async def test_what_is_no_text_is_refused_and_can_be_told_of(api: Door, path: str, body: bytes) -> None:
+    refused = await api.http.post(path, content=body, headers={"content-type": "application/json"})
+
+    assert refused.status_code == 422, refused.text
+
+
+async def test_a_body_that_does_not_say_that_it_is_json_is_told_how_to(api: Door) -> None:
+    refused = await api.http.post("/api/runs", content=b'{"request": "x"}', headers={"content-type": "text/plain"})
+
+    assert (refused.status_code, refused.json()["how"]) == (422, "Send it with content-type: application/json.")

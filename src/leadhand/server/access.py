@@ -66,7 +66,7 @@ class Access:
                 raise _unauthorized("this key is not known, or was revoked")
             return await self._noticed(key)
         token = request.cookies.get(SECURE_COOKIE) or request.cookies.get(COOKIE)
-        if token:
+        if token and not from_elsewhere(request.headers):  # a session is for our own pages; others show a key
             key = await self._of_session(token)
             if key is not None:
                 return await self._noticed(key)

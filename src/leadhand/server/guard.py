@@ -124,7 +124,10 @@ def from_elsewhere(headers: Headers) -> bool:
 
 
 def _own(origin: str, host: str) -> bool:
-    return origin != "null" and urlsplit(origin).netloc.lower() == host.lower()
+    try:
+        return origin != "null" and urlsplit(origin).netloc.lower() == host.lower()
+    except ValueError:  # what no browser sends
+        return False
 
 
 def _name(host: str) -> str:

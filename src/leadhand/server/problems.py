@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
@@ -11,7 +12,6 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -159,7 +159,8 @@ def answer(problem: LeadhandError, instance: str) -> Response:
         "instance": instance,
         **more,
     }
-    return JSONResponse(body, status.value, headers, MEDIA_TYPE)
+    # In ASCII: what it quotes may be no text that could be sent otherwise.
+    return Response(json.dumps(body), status.value, headers, MEDIA_TYPE)
 
 
 class BodyTooLarge(HTTPException):
@@ -198,6 +199,11 @@ def defect(method: str, path: str, error: Exception) -> Response:
     return answer(problem, path)
 
 
+def _says_json(request: Request) -> bool:
+    """Whether a request says that its body is JSON, or has none."""
+    return "json" in request.headers.get("content-type", "json")
+
+
 def answer_errors(app: FastAPI) -> None:
     """Have every error of an app's routes answered as a problem; what nobody foresaw is left to the guard."""
 
@@ -214,7 +220,7 @@ def answer_errors(app: FastAPI) -> None:
                 HTTPStatus.UNPROCESSABLE_ENTITY,
                 "invalid",
                 f"{first['where']}: {first['what']}",
-                LISTED,
+                LISTED if _says_json(request) else "Send it with content-type: application/json.",
                 errors=faults,
             ),
             request.url.path,

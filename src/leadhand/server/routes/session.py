@@ -36,8 +36,11 @@ async def get_session(request: Request, access: TheAccess) -> JSONResponse:
 @router.post("", response_model=SessionDocument, responses={**responses(401, 413, 422, 429, 503)})
 async def open_session(request: Request, body: KeyBody, access: TheAccess) -> JSONResponse:
     """Get in with a key: the browser is given a session of 12 hours, which ends with the key at the latest."""
-    await access.rates.check_login(request.client.host if request.client is not None else "unknown")
-    key, token = await access.open_session(body.key)
+    try:
+        key, token = await access.open_session(body.key)
+    except Problem:  # only those are counted that do not get in: behind a proxy, all come from one address
+        await access.rates.check_login(request.client.host if request.client is not None else "unknown")
+        raise
     response = document(_session(access, Principal(name=key.name, scopes=key.scopes, key_id=key.key_id)))
     # Whoever makes this header up, without TLS, gets a cookie that their own browser will not send back.
     secure = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))

@@ -14,6 +14,7 @@ from leadhand.domain.approval import policy_of
 from leadhand.domain.errors import Failure, UsageError
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolReturn, ToolSpec
 from leadhand.engine.gate import argument_faults
+from leadhand.project.arguments import json_value
 from leadhand.project.trying import try_tool
 from leadhand.server.access import require
 from leadhand.server.documents import ToolDocument, ToolResult, ToolsList
@@ -50,6 +51,7 @@ async def get_tool(name: Name, service: TheService, _: Reader) -> JSONResponse:
 async def call_tool(name: Name, body: CallBody, service: TheService, principal: Runner) -> JSONResponse:
     """Call a tool by hand, as a worker would: checked against its schema, bounded in time, failures classed."""
     spec = _spec(service, name)
+    json_value(body.args, "the arguments", "Give what JSON can say.")
     faults = argument_faults(spec, body.args)
     if faults:
         raise UsageError(f"{name}: {'; '.join(faults)}", "GET /api/tools/NAME says what it takes.")
