@@ -84,6 +84,6 @@ def _child(parent: str, call: OpenCall) -> Assignment:
 def _depth(state: RunState, key: str) -> int:
     depth = 0
     while (parent := state.assignments[key].assignment.parent) is not None:
-        key = parent.rpartition("/a")[0]
+        key = assignment_of(parent)
         depth += 1
     return depth

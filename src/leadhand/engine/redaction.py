@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from os.path import commonprefix
 from typing import Any, TypeVar, cast
 
 from leadhand.domain.value import Json, Value
@@ -34,7 +35,8 @@ _MARKS = (
 )
 """In lower case: what any text that the patterns or the names match must hold; no field of an event is called so."""
 
-_PRIVATE_KEY, _PRIVATE_KEY_END = "-----BEGIN ", "-----END "
+_BEGUN_KEY = re.compile(r"-----BEGIN (?:[A-Z ]*PRIVATE KEY-----|[A-Z ]*\Z)")
+"""A private key that is still in a text without secrets: its end has not been written yet."""
 _SPACE = re.compile(r"\s")
 
 SHORTEST_SECRET = 8
@@ -63,20 +65,24 @@ class Redactor:
         """``text`` with every secret in it blotted out."""
         return self._secret.sub(BLOT, text)
 
-    def certain(self, text: str) -> int:
-        """How many characters of a text that is still being written can be shown: what follows may be part of a secret.
+    def unfinished(self, written: str) -> str:
+        """What can be shown of a text that is still being written: no secret, and nothing of what may yet become one.
 
-        A word that has not ended may be one, a private key until its last line is there, and the beginning of a known
-        secret of several words.
+        Text that was shown before may be missing from it: what seemed certain was the beginning of a secret.
         """
-        end = max((space.end() for space in _SPACE.finditer(text)), default=0)
-        begun = text.rfind(_PRIVATE_KEY)
-        if begun >= 0 and _PRIVATE_KEY_END not in text[begun:]:
-            end = min(end, begun)
+        text, whole = self.text(written[: self._certain(written)]), self.text(written)
+        if not whole.startswith(text):
+            text = commonprefix([text, whole])
+        key = _BEGUN_KEY.search(text)
+        return text if key is None else text[: key.start()]
+
+    def _certain(self, written: str) -> int:
+        """How many characters are no part of a word that has not ended, nor of a known secret of several words."""
+        end = max((space.end() for space in _SPACE.finditer(written)), default=0)
         for secret in self._of_words:
-            longest = min(len(secret) - 1, len(text))
-            part = next((size for size in range(longest, 0, -1) if text.endswith(secret[:size])), 0)
-            end = min(end, len(text) - part)
+            longest = min(len(secret) - 1, len(written))
+            part = next((size for size in range(longest, 0, -1) if written.endswith(secret[:size])), 0)
+            end = min(end, len(written) - part)
         return end
 
     def value(self, value: _V) -> _V:

@@ -81,7 +81,7 @@ class Runtime:
         self.toolbox = toolbox
         self._clock = SystemClock()
         self._ids = UlidSource()
-        self._redactor = Redactor.of_environment(settings.environment)
+        self.redactor = Redactor.of_environment(settings.environment)
         self._webs: dict[bool, Web] = {}
         self._driving: set[asyncio.Task[RunState]] = set()
         self._telling = Telling()
@@ -91,7 +91,7 @@ class Runtime:
             self.let_go.append(tracing.let_go)
         tool_calls = ToolCalls(toolbox, self.web, self._clock)
         self._model_calls = ModelCalls(models, store, self._clock)
-        host = Host(store, self._model_calls, tool_calls, self._redactor, on_text)
+        host = Host(store, self._model_calls, tool_calls, self.redactor, on_text)
         self.dispatcher = LocalDispatcher(host, self._clock)
 
     async def start(
@@ -136,7 +136,7 @@ class Runtime:
             instructions=dict(instructions or {}),
         )
         run_id = once.run_id if once is not None else self._ids.run_id()
-        entry = await self.store.create(run_id, self._redactor.value(RunStarted(definition=definition)))
+        entry = await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)))
         return start(run_id, entry)
 
     async def _chosen(self, asked: Settings) -> Choice:
@@ -239,7 +239,7 @@ class Runtime:
 
     def log(self, run_id: str) -> RunLog:
         """A run's log, to append requests to."""
-        return RunLog(self.store, run_id, self._redactor)
+        return RunLog(self.store, run_id, self.redactor)
 
     async def pause(self, run_id: str, by: str, reason: str = "") -> None:
         """Ask the owner of a run to park it. Raises as the store does."""

@@ -9,7 +9,6 @@ from leadhand.domain.events import AnyEvent, Entry
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import Json
 from leadhand.engine.log import RunLog
-from leadhand.engine.redaction import Redactor
 from leadhand.engine.tool_calls import Outcome, ToolCalls
 from leadhand.ports import Toolbox
 from leadhand.project.clock import SystemClock
@@ -22,7 +21,7 @@ async def try_tool(
     runtime: Runtime, toolbox: Toolbox, spec: ToolSpec, args: dict[str, Json], *, offline: bool
 ) -> Outcome:
     """Call a tool of this toolbox with arguments that fit its schema: bounded in time, failures classed."""
-    log = _NoLog(runtime.store, BY_HAND, Redactor.of_environment(runtime.settings.environment))
+    log = _NoLog(runtime.store, BY_HAND, runtime.redactor)
     calls = ToolCalls(toolbox, runtime.web, SystemClock())
     return await calls.call(log, f"{BY_HAND}/a1", f"{BY_HAND}/t0/c0", spec, args, offline=offline)
 

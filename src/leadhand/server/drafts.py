@@ -8,9 +8,7 @@ is replaced from its beginning.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import takewhile
 from typing import NamedTuple
 
 from leadhand.domain.events import AttemptLost, AttemptParked, AttemptReturned, AttemptSettled, Entry
@@ -21,8 +19,6 @@ EVERY_S = 0.05
 """Pieces are put together, so that nobody is woken more often than this."""
 LONGEST = 200_000
 """Characters of one draft; a model that writes more is shown no further."""
-_PRIVATE_KEY = re.compile(r"-----BEGIN (?:[A-Z ]*PRIVATE KEY-----|[A-Z ]*\Z)")
-"""A private key that is still in a text without secrets: its end has not been written yet."""
 
 
 class Piece(NamedTuple):
@@ -62,23 +58,13 @@ class Draft:
             return anew
         self._raw += "".join(self._pieces)
         self._pieces.clear()
-        text = _certain(self._raw, redactor)
+        text = redactor.unfinished(self._raw)
         if text == self.shown:
             return anew
         if not text.startswith(self.shown):
             self.version += 1
         self.shown = text
         return True
-
-
-def _certain(written: str, redactor: Redactor) -> str:
-    """What can be shown of a text that is still being written, without its secrets."""
-    text = redactor.text(written[: redactor.certain(written)])
-    whole = redactor.text(written)
-    if not whole.startswith(text):  # what seemed certain is the beginning of a secret that has just become whole
-        text = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, whole, strict=False)))
-    key = _PRIVATE_KEY.search(text)
-    return text if key is None else text[: key.start()]
 
 
 class Drafts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from leadhand.engine.redaction import Redactor
 from leadhand.project.runtime import Runtime
 from leadhand.server.drafts import Drafts
 from leadhand.server.feeds import Feeds
@@ -28,6 +27,6 @@ class Live:
             if feeds is not None:
                 feeds.changed(run_id)
 
-        self._drafts = Drafts(Redactor.of_environment(runtime.settings.environment), changed)
+        self._drafts = Drafts(runtime.redactor, changed)
         feeds = Feeds(runtime.store, self._drafts)
         return Service(runtime, self._drafts, feeds)

@@ -20,7 +20,6 @@ from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 from leadhand.domain.wishes import Wish
 from leadhand.engine.controller import OnState
-from leadhand.engine.redaction import Redactor
 from leadhand.project import control
 from leadhand.project.checks import check_writable
 from leadhand.project.runtime import Runtime
@@ -49,7 +48,7 @@ class Service:
         self.drafts = drafts
         self.feeds = feeds
         self.agents = Agents(runtime)
-        self.redactor = Redactor.of_environment(runtime.settings.environment)
+        self.redactor = runtime.redactor
         self.started_at = datetime.now(UTC)
         self.driving: dict[str, str] = {}
         """The runs that are driven here, and the key that started each; of those that were adopted the log knows no

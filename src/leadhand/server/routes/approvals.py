@@ -9,6 +9,7 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from leadhand.domain.errors import UsageError
+from leadhand.domain.ids import assignment_of
 from leadhand.project import answering
 from leadhand.project.answering import OpenApproval
 from leadhand.server.documents import ApprovalCard, ApprovalsList
@@ -91,5 +92,5 @@ async def _open(service: Service, approval_id: str) -> OpenApproval:
 
 def _card(asked: OpenApproval) -> dict[str, Any]:
     """A question as it goes out: ``asked_for`` is the subtask's key, ``name`` its name."""
-    key = asked.approval.attempt.rpartition("/a")[0]
+    key = assignment_of(asked.approval.attempt)
     return {**asked.document(), "asked_for": key, "name": asked.approval.asked_for}
