@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from leadhand.app.clock import SystemClock, UlidSource
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.events import RunStarted
@@ -23,7 +24,6 @@ from leadhand.engine.redaction import Redactor
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.work_order import WorkOrderFlow
 from leadhand.ports import ContextStore
-from leadhand.project.clock import SystemClock, UlidSource
 from leadhand.tools.decorator import Tool, tool
 from leadhand.tools.toolbox import Toolbox
 

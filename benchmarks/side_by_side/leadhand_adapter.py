@@ -28,7 +28,7 @@ from typing import Any
 
 from leadhand import Leadhand, tool
 from leadhand.domain.conversation import ModelProfile
-from leadhand.models.openai_compatible import OpenAICompatible
+from leadhand.models.openai.adapter import OpenAICompatible
 
 MODEL = "openai_compatible:stub-1"
 WINDOW = 400_000

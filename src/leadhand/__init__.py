@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
+    from leadhand.app.approvals import OpenApproval
     from leadhand.domain.approval import Approval
     from leadhand.domain.errors import (
         ConfigurationError,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from leadhand.domain.run import RunStatus
     from leadhand.domain.tool import Effect, Source, ToolReturn
     from leadhand.ports import ToolContext
-    from leadhand.project.answering import OpenApproval
     from leadhand.runs import Answer, Run
     from leadhand.tools.decorator import Tool, tool
 
@@ -48,7 +48,7 @@ _WHERE = {
     "leadhand.domain.run": ("RunStatus",),
     "leadhand.domain.tool": ("Effect", "Source", "ToolReturn"),
     "leadhand.ports": ("ToolContext",),
-    "leadhand.project.answering": ("OpenApproval",),
+    "leadhand.app.approvals": ("OpenApproval",),
     "leadhand.runs": ("Answer", "Run"),
     "leadhand.tools.decorator": ("Tool", "tool"),
 }

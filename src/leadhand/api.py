@@ -8,15 +8,15 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from leadhand.app import approvals, operator
+from leadhand.app.approval_rules import approval_policy, approval_rules
+from leadhand.app.approvals import OpenApproval
+from leadhand.app.arguments import USUAL_BUDGET, Usual, check_methods, check_request, limits, text
+from leadhand.app.runtime import Runtime, open_runtime
+from leadhand.app.settings import Settings, settings
+from leadhand.app.toolsets import toolbox
 from leadhand.domain.errors import UsageError
 from leadhand.ports import Models
-from leadhand.project import answering, control
-from leadhand.project.answering import OpenApproval
-from leadhand.project.approval_rules import approval_policy, approval_rules
-from leadhand.project.arguments import USUAL_BUDGET, Usual, check_methods, check_request, limits, text
-from leadhand.project.runtime import Runtime, open_runtime
-from leadhand.project.settings import Settings, settings
-from leadhand.project.toolsets import toolbox
 from leadhand.runs import Answer, Answering, Run, user
 from leadhand.tools.decorator import Tool
 
@@ -172,16 +172,16 @@ class Leadhand(Answering):
         """
         run_id = _id(run_id)
         runtime = await self.runtime()
-        return Run(runtime, await control.fork(runtime, run_id, at, confirmed=confirmed), drive=True)
+        return Run(runtime, await operator.fork(runtime, run_id, at, confirmed=confirmed), drive=True)
 
     async def approvals(self) -> list[OpenApproval]:
         """The open questions of every run in the database, newest first."""
-        asked = await answering.open_approvals(await self.runtime())
+        asked = await approvals.open_approvals(await self.runtime())
         return [each for each in asked if not each.expired]
 
     async def _question(self, question: OpenApproval | str) -> tuple[Runtime, OpenApproval]:
         runtime = await self.runtime()
-        return runtime, await answering.find_approval(runtime, question)
+        return runtime, await approvals.find_approval(runtime, question)
 
     def run_sync(self, request: str) -> Answer:
         """:meth:`run`, for code without a loop; in a notebook, too."""

@@ -8,6 +8,9 @@ import getpass
 from collections.abc import AsyncGenerator, Callable, Iterable
 from typing import Any
 
+from leadhand.app import approvals, operator
+from leadhand.app.approvals import OpenApproval
+from leadhand.app.runtime import Runtime
 from leadhand.domain.document import run_document
 from leadhand.domain.events import (
     CancelRequested,
@@ -24,9 +27,6 @@ from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 from leadhand.domain.wishes import Wish
-from leadhand.project import answering, control
-from leadhand.project.answering import OpenApproval
-from leadhand.project.runtime import Runtime
 
 AT_REST = ENDED | {RunStatus.PAUSED, RunStatus.WAITING}
 LOOK_EVERY_S = 0.1
@@ -98,12 +98,12 @@ class Answering:
         not take, and for a question about a call that had begun; see :meth:`settle_effect`.
         """
         runtime, asked = await self._question(question)
-        await answering.approve(runtime, asked, by=user(), args=args, always=always, reason=reason)
+        await approvals.approve(runtime, asked, by=user(), args=args, always=always, reason=reason)
 
     async def deny(self, question: OpenApproval | str, *, reason: str = "") -> None:
         """Say no to a call; the lead is told the reason. Raises as :meth:`approve` does."""
         runtime, asked = await self._question(question)
-        await answering.deny(runtime, asked, by=user(), reason=reason)
+        await approvals.deny(runtime, asked, by=user(), reason=reason)
 
     async def settle_effect(
         self, question: OpenApproval | str, *, happened: bool, summary: str = "", raw: Json = None
@@ -114,7 +114,7 @@ class Answering:
         it may be made again. Raises UsageError for a question about a call that is yet to be made.
         """
         runtime, asked = await self._question(question)
-        await answering.settle_effect(runtime, asked, by=user(), happened=happened, summary=summary, raw=raw)
+        await approvals.settle_effect(runtime, asked, by=user(), happened=happened, summary=summary, raw=raw)
 
 
 class Run(Answering):
@@ -195,11 +195,11 @@ class Run(Answering):
 
     async def approvals(self) -> list[OpenApproval]:
         """The open questions of this run, newest first."""
-        asked = await answering.open_approvals(self._runtime, self.run_id)
+        asked = await approvals.open_approvals(self._runtime, self.run_id)
         return [each for each in asked if not each.expired]
 
     async def _question(self, question: OpenApproval | str) -> tuple[Runtime, OpenApproval]:
-        return self._runtime, await answering.find_approval(self._runtime, question, run_id=self.run_id)
+        return self._runtime, await approvals.find_approval(self._runtime, question, run_id=self.run_id)
 
     async def pause(self, reason: str = "") -> None:
         """Park the run: what is finished is kept, what was under way is done again when it is resumed."""
@@ -220,12 +220,12 @@ class Run(Answering):
         drives it; :meth:`answer` gives the new answer. A paused run does it when it is resumed. Raises UsageError for
         what cannot be done again, ConfigurationError when it goes on here and a tool it needs is not here.
         """
-        await self._want(control.retry(by=user(), subtasks=subtasks, args=args, confirmed=confirmed))
+        await self._want(operator.retry(by=user(), subtasks=subtasks, args=args, confirmed=confirmed))
 
     async def skip(self, subtask: str, reason: str = "") -> None:
         """Leave a subtask undone that is not under way: it is a gap of the answer. As with :meth:`retry`, any process
         may say so, and after the end, too. Raises UsageError for one that there is nothing to leave out of."""
-        await self._want(control.skip(by=user(), subtask=subtask, reason=reason))
+        await self._want(operator.skip(by=user(), subtask=subtask, reason=reason))
 
     async def supply(self, subtask: str, summary: str, raw: Json = None) -> None:
         """Give the result of a subtask that failed or has not begun: what it came to in words, and as data.
@@ -233,11 +233,11 @@ class Run(Answering):
         It counts as evidence of a person. What needs it goes on; after the end the run reopens, as with :meth:`retry`.
         Raises UsageError for a subtask that is under way or has its result.
         """
-        await self._want(control.supply(by=user(), subtask=subtask, summary=summary, raw=raw))
+        await self._want(operator.supply(by=user(), subtask=subtask, summary=summary, raw=raw))
 
     async def _want(self, wish: Wish) -> None:
         """Have a wish granted, and drive the run on where nobody else does."""
-        state = await control.want(self._runtime, self.run_id, wish)
+        state = await operator.want(self._runtime, self.run_id, wish)
         if state is not None:
             self._state = state
             self._driving = self._runtime.driving(state, self._note)

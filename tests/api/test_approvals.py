@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
+from leadhand.app.approval_rules import approval_rules
+from leadhand.app.arguments import USUAL_BUDGET, Usual
 from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.tool import ApprovalPolicy
-from leadhand.project.approval_rules import approval_rules
-from leadhand.project.arguments import USUAL_BUDGET, Usual
 from leadhand.runs import user
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from leadhand import ConfigurationError, Leadhand, NoSuchRun, RunStatus, ToolReturn, UsageError, tool
-from leadhand.project.settings import make_home
+from leadhand.app.settings import make_home
 
 
 def two_lines(refused: UsageError) -> bool:

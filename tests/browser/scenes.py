@@ -13,8 +13,8 @@ from server.teams import Office, team
 from browser.long_run import EVENTS, RUN
 from browser.serving import Served
 from browser.survey import REQUEST, SOUTH, TOWNS, Survey
+from leadhand.app.keys import key_store, make_key
 from leadhand.domain.access import Scope
-from leadhand.project.keys import key_store, make_key
 from leadhand.server.app import Doors
 from leadhand.testing.scripted_model import ScriptedModel, fails
 

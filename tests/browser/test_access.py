@@ -7,8 +7,8 @@ from playwright.async_api import Page, expect
 
 from browser.conftest import OpenServer, Visit, Visitor
 from browser.serving import Served
+from leadhand.app.keys import key_store, make_key
 from leadhand.domain.access import ApiKey, Scope
-from leadhand.project.keys import key_store, make_key
 from leadhand.server.app import Doors
 
 REFUSED = r"\b401\b"

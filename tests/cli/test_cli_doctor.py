@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from leadhand.app import checks
 from leadhand.models.pydantic_ai import extras
-from leadhand.project import checks
 
 
 def levels(leadhand: Any, *flags: str) -> dict[str, str]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from leadhand.app.keys import digest_of, find_key
 from leadhand.domain.access import ApiKey
-from leadhand.project.keys import digest_of, find_key
 from leadhand.stores.opening import open_store
 
 KEPT = {"key_id", "name", "prefix", "scopes", "created_at", "revoked_at", "last_used_at"}

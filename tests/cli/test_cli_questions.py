@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 from cli.terminals import ESCAPES, Terminal, rest_of
 
+from leadhand.app.approvals import OpenApproval
 from leadhand.cli.cards import asker, card
 from leadhand.domain.approval import Approval
 from leadhand.domain.assignment import Assignment, Role
@@ -18,7 +19,6 @@ from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import Effect
 from leadhand.domain.work_order import Subtask, WorkOrder
-from leadhand.project.answering import OpenApproval
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MENU = "yes, no, edit, always, or later?"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from leadhand.app.formatting import age, clean, cut, duration, label, money, sentence, shortened, spent
 from leadhand.cli.exit_codes import exit_code
 from leadhand.cli.options import Place
 from leadhand.domain.run import RunStatus
-from leadhand.project.words import age, clean, cut, duration, label, money, sentence, shortened, spent
 
 S = RunStatus
 

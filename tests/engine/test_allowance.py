@@ -10,13 +10,13 @@ import pytest
 from engine.fakes import FakeModels, down
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
+from leadhand.app.clock import SystemClock
 from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.events import ModelCallBegan, ModelCallReturned
 from leadhand.domain.evolve import replay
 from leadhand.domain.limits import Amount, Limits, Usage
 from leadhand.domain.run import RunStatus
-from leadhand.project.clock import SystemClock
 
 PRICED = ModelProfile(name="fake", input_nanousd=1, output_nanousd=10)
 FREE = ModelProfile(name="fake", free=True)

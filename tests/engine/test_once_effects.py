@@ -9,6 +9,7 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
+from leadhand.app.clock import SystemClock
 from leadhand.domain.conversation import ToolMessage
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.events import CancelRequested
@@ -16,7 +17,6 @@ from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ApprovalPolicy
-from leadhand.project.clock import SystemClock
 
 
 def assert_asked(state: RunState) -> None:

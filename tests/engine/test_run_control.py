@@ -11,6 +11,7 @@ import pytest
 from engine.fakes import FakeModels, FixedClock
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
+from leadhand.app.clock import SystemClock
 from leadhand.domain.errors import FailureClass, Fenced, StoreError
 from leadhand.domain.events import (
     AssignmentIssued,
@@ -28,7 +29,6 @@ from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ToolReturn
 from leadhand.domain.work_result import WorkResult
-from leadhand.project.clock import SystemClock
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.tools.decorator import tool
 

@@ -12,13 +12,13 @@ import pytest
 from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import ask, plan
+from leadhand.app.clock import SystemClock
 from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ToolReturn
 from leadhand.engine.slots import Slots, TimeIsUp, bounded, outside
 from leadhand.engine.threads import Threads
-from leadhand.project.clock import SystemClock
 from leadhand.tools.decorator import tool
 
 

@@ -12,10 +12,10 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench
 from engine.worlds import ask, plan
+from leadhand.app.clock import SystemClock
 from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.domain.events import ToolCallReturned
 from leadhand.domain.limits import Limits
-from leadhand.project.clock import SystemClock
 from leadhand.tools.decorator import tool
 
 GIVE_UP = calls(("give_up", {"reason": "it does not work"}))

@@ -16,12 +16,12 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
+from leadhand.app.clock import SystemClock
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.events import AttemptScheduled, AttemptSettled, ToolCallBegan, ToolCallReturned
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ToolReturn
-from leadhand.project.clock import SystemClock
 from leadhand.tools.decorator import tool
 
 GIVE_UP = calls(("give_up", {"reason": "it does not work"}))

@@ -11,7 +11,7 @@ from asking import GIVE_UP, WEATHER, asking, planning, spec
 
 from leadhand.domain.conversation import ModelRequest
 from leadhand.domain.errors import Failure
-from leadhand.models.openai_compatible import OpenAICompatible
+from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 from leadhand.testing.model_server import (
     ScriptedServer,

@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from leadhand.domain.errors import ConfigurationError
-from leadhand.models import openai_compatible
 from leadhand.models.detection import Choice, detect_model, first_model, ollama_url
+from leadhand.models.openai import adapter
 from leadhand.testing.model_server import ScriptedServer
 
 
@@ -142,7 +142,7 @@ class TestALeadhandBaseUrl:
         assert choice.name == "openai_compatible:m"
 
     async def test_where_the_server_hangs(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(openai_compatible, "LIST_WITHIN_S", 0.05)
+        monkeypatch.setattr(adapter, "LIST_WITHIN_S", 0.05)
         async with answering(None) as url:
             error = await self.refused(url)
         assert "did not answer within" in error.what

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from leadhand.models.offline import OfflineModels
-from leadhand.models.openai_compatible import OpenAICompatible
+from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.models.router import ModelRouter
 from leadhand.testing.faults import Fault
 from leadhand.testing.faults_served import served_fault

@@ -11,7 +11,7 @@ import pytest
 from asking import asking, planning
 
 from leadhand.models.offline import OfflineModels
-from leadhand.models.openai_compatible import OpenAICompatible
+from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 from leadhand.testing.faults import FAULTS, fault
 from leadhand.testing.model_server import ScriptedServer, Way, hang, rate_limited, served_by, served_fault, status

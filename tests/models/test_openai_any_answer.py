@@ -13,7 +13,7 @@ from asking import WEATHER, asking, planning, spec
 
 from leadhand.domain.conversation import ModelReply
 from leadhand.domain.errors import Failure
-from leadhand.models.openai_compatible import OpenAICompatible
+from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 
 REQUESTS = (

@@ -14,7 +14,7 @@ from http_client import KEY, MODEL, PLAN, TALK, WORK, client, failure_of
 from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.limits import Usage
-from leadhand.models.openai_compatible import OpenAICompatible
+from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 from leadhand.testing.model_server import (
     ScriptedServer,
@@ -229,6 +229,6 @@ def test_a_server_on_this_machine_is_free_and_another_unknown() -> None:
 
 
 def test_importing_the_adapter_imports_no_http_client() -> None:
-    program = "import sys, leadhand.models.openai_compatible, leadhand.models.router; print('aiohttp' in sys.modules)"
+    program = "import sys, leadhand.models.openai.adapter, leadhand.models.router; print('aiohttp' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -14,8 +14,8 @@ import pytest
 from asking import asking
 
 from leadhand.domain.errors import ConfigurationError, Failure
-from leadhand.models.openai_compatible import OpenAICompatible
-from leadhand.models.openai_connections import proxy_for
+from leadhand.models.openai.adapter import OpenAICompatible
+from leadhand.models.openai.connections import proxy_for
 from leadhand.ports import ModelError
 from leadhand.testing.model_server import ScriptedServer, hang_up
 from leadhand.testing.steps import says

@@ -19,8 +19,8 @@ from leadhand.domain.conversation import (
     ToolMessage,
     input_bound,
 )
-from leadhand.models.openai_abilities import Abilities, OutputMode
-from leadhand.models.openai_stream import Assembly
+from leadhand.models.openai.capabilities import Abilities, OutputMode
+from leadhand.models.openai.stream import Assembly
 from leadhand.ports import ModelError
 
 

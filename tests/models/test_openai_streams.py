@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wire_samples import read
 
-from leadhand.models.openai_stream import Assembly
-from leadhand.models.openai_thinking import AnswerOnly
+from leadhand.models.openai.reasoning import AnswerOnly
+from leadhand.models.openai.stream import Assembly
 
 
 class TestStreams:

@@ -20,8 +20,8 @@ from leadhand.domain.conversation import (
     ToolMessage,
     UserMessage,
 )
-from leadhand.models.openai_abilities import Abilities, OutputMode, ignored, learn
-from leadhand.models.openai_wire import chat_body, encode
+from leadhand.models.openai.capabilities import Abilities, OutputMode, ignored, learn
+from leadhand.models.openai.wire import chat_body, encode
 from leadhand.testing.served import completion, request_of
 from leadhand.testing.steps import Step
 

@@ -10,7 +10,7 @@ import pytest
 from asking import asking
 
 from leadhand.domain.errors import Failure
-from leadhand.models.openai_compatible import OpenAICompatible
+from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 from leadhand.testing.model_server import ScriptedServer, Served, status, web_page
 

@@ -9,7 +9,7 @@ from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.errors import ConfigurationError, FailureClass
 from leadhand.domain.limits import Usage
 from leadhand.models.offline import OfflineModels
-from leadhand.models.openai_compatible import OpenAICompatible
+from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.models.prices import known_cost, known_profile
 from leadhand.models.providers import OWN_PROTOCOLS, PROVIDERS, RETIRED, instead_of
 from leadhand.models.pydantic_ai.client import PydanticAI

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from leadhand.domain.errors import ConfigurationError
-from leadhand.models import openai_windows
+from leadhand.models.openai import context_windows
 from leadhand.models.router import ModelRouter
 
 
@@ -91,7 +91,7 @@ async def test_it_is_asked_once() -> None:
 
 
 async def test_a_server_that_hangs_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai_windows, "WITHIN_S", 0.05)
+    monkeypatch.setattr(context_windows, "WITHIN_S", 0.05)
 
     class Silent(Pages):
         async def serve(self, request: web.Request) -> web.Response:

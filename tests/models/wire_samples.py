@@ -7,8 +7,8 @@ from typing import Any
 from asking import GIVE_UP, WEATHER, asking, spec
 
 from leadhand.domain.conversation import ModelRequest
-from leadhand.models.openai_abilities import Abilities
-from leadhand.models.openai_answers import reply_of
+from leadhand.models.openai.answers import reply_of
+from leadhand.models.openai.capabilities import Abilities
 
 MODEL = "openai_compatible:m"
 WORK = asking({"task": "work"}, tools=[spec(WEATHER), GIVE_UP], model=MODEL)

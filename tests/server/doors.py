@@ -14,13 +14,13 @@ from fastapi import FastAPI
 from server.streams import Streamed, streamed
 
 from leadhand import Leadhand
+from leadhand.app.keys import key_store, make_key
+from leadhand.app.runtime import Runtime
 from leadhand.domain.access import Scope
-from leadhand.project.keys import key_store, make_key
-from leadhand.project.runtime import Runtime
 from leadhand.server.app import Doors, create_app
-from leadhand.server.live import Live
 from leadhand.server.service import Service
 from leadhand.server.serving import Server, bind
+from leadhand.server.wiring import Live
 
 BASE = "http://127.0.0.1:8700"
 PATIENCE_S = 30.0

@@ -13,8 +13,8 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.teams import Office
 
+from leadhand.app.keys import key_store
 from leadhand.domain.access import Scope
-from leadhand.project.keys import key_store
 from leadhand.server.app import Doors
 
 NEEDED = Doors(key_needed=True)

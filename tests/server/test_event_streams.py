@@ -13,7 +13,7 @@ from server.doors import Door, Served
 from server.streams import Streamed, first, numbers, rest, together
 from server.teams import Office
 
-from leadhand.server import feeds, live
+from leadhand.server import feeds, wiring
 from leadhand.server.app import Doors
 from leadhand.server.feeds import Feeds
 from leadhand.server.rates import Allowed
@@ -242,7 +242,7 @@ async def test_a_run_that_is_not_there_is_a_problem_and_no_stream(api: Door) -> 
 
 @pytest.fixture
 def quick_beat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "Feeds", partial(Feeds, beat_every_s=0.05))
+    monkeypatch.setattr(wiring, "Feeds", partial(Feeds, beat_every_s=0.05))
 
 
 @pytest.mark.usefixtures("quick_beat")
@@ -259,7 +259,7 @@ async def test_an_idle_stream_shows_that_the_server_is_there(serve: OpenServer, 
 
 @pytest.mark.usefixtures("quick_beat")
 async def test_a_stream_ends_when_its_key_is_revoked(serve: OpenServer) -> None:
-    from leadhand.project.keys import key_store
+    from leadhand.app.keys import key_store
 
     served = await serve()
     ann, ben = await served.door.key("ann"), await served.door.key("ben")

@@ -14,12 +14,12 @@ from server.doors import Door, door
 from server.teams import Office, team
 
 from leadhand import Leadhand
+from leadhand.app import listings
+from leadhand.app.approvals import find_approval
+from leadhand.app.runtime import Runtime
 from leadhand.domain.errors import ConfigurationError, StoreError
-from leadhand.project import listings
-from leadhand.project.answering import find_approval
-from leadhand.project.runtime import Runtime
 from leadhand.server import app
-from leadhand.server.keeping import Keeper
+from leadhand.server.resumer import Keeper
 
 
 class Looking(Keeper):

@@ -17,10 +17,10 @@ from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from leadhand import Leadhand, RunStatus, ToolReturn, tool
+from leadhand.app.runtime import Runtime
 from leadhand.domain.events import Entry, ModelCallReturned, SkipRequested, ToolCallReturned
 from leadhand.domain.evolve import evolve, replay
 from leadhand.domain.limits import Usage
-from leadhand.project.runtime import Runtime
 from leadhand.server.logs import AccessLog
 from leadhand.server.metrics import Metrics
 

@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from store_memory import memory, transact
 
+from leadhand.app.approvals import open_approvals
+from leadhand.app.clock import SystemClock
 from leadhand.domain.approval import Approval, ApprovalStatus, args_hash
 from leadhand.domain.asking import ABOUT_QUESTIONS, Question, still_open
 from leadhand.domain.events import (
@@ -32,8 +34,6 @@ from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import Effect
 from leadhand.engine import snapshots
-from leadhand.project.answering import open_approvals
-from leadhand.project.clock import SystemClock
 from leadhand.stores.codec import encode
 from leadhand.stores.connection import Row
 from leadhand.stores.sqlite import SqliteConnection

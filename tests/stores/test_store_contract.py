@@ -7,8 +7,8 @@ from contextlib import aclosing
 
 import pytest
 
+from leadhand.app.clock import SystemClock
 from leadhand.ports import ContextStore
-from leadhand.project.clock import SystemClock
 from leadhand.stores.opening import open_store
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.store_contract import (

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
+from leadhand.app.clock import SystemClock
+from leadhand.app.keys import find_key, key_document, key_store, make_key, named_key
 from leadhand.domain.access import Scope, allows
 from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.engine.redaction import BLOT, Redactor
-from leadhand.project.clock import SystemClock
-from leadhand.project.keys import find_key, key_document, key_store, make_key, named_key
 from leadhand.stores.opening import open_store
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.store_contract import api_key

@@ -9,11 +9,11 @@ from typing import Any
 
 from store_processes import process
 
+from leadhand.app.keys import find_key, make_key
 from leadhand.domain.approval import EFFECT
 from leadhand.domain.events import ApprovalExpired, EffectAnswered, RunFinished, RunReopened
 from leadhand.domain.run import RunStatus
 from leadhand.ports import ContextStore
-from leadhand.project.keys import find_key, make_key
 from leadhand.stores.opening import open_store
 from leadhand.stores.schema import VERSION
 from leadhand.testing.store_contract import asks, pauses, says, started

@@ -13,6 +13,7 @@ from engine.worlds import World, ask, plan
 from opentelemetry.trace import SpanKind, StatusCode
 
 from leadhand import Leadhand, RunStatus, ToolReturn, tool
+from leadhand.app.spans import outermost
 from leadhand.domain.events import (
     AttemptSettled,
     Entry,
@@ -26,7 +27,6 @@ from leadhand.domain.limits import Limits, Usage
 from leadhand.domain.state import RunState
 from leadhand.domain.work_result import ResultData
 from leadhand.ports import ToolContext
-from leadhand.project.spans import outermost
 
 from .trees import Spans
 

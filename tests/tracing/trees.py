@@ -9,10 +9,10 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from leadhand.app.runtime import Runtime
+from leadhand.app.spans import LogTracer, outermost
 from leadhand.domain.events import Entry
 from leadhand.domain.evolve import evolve, replay
-from leadhand.project.runtime import Runtime
-from leadhand.project.spans import LogTracer, outermost
 
 
 class Spans:

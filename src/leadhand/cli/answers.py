@@ -6,6 +6,8 @@ import asyncio
 import json
 from typing import Any
 
+from leadhand.app.approvals import OpenApproval, find_approval
+from leadhand.app.runtime import Runtime
 from leadhand.cli.console import say
 from leadhand.cli.finding import definition_of
 from leadhand.cli.options import Place
@@ -13,8 +15,6 @@ from leadhand.cli.telling import tools_of
 from leadhand.domain.errors import UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED, RunStatus
-from leadhand.project.answering import OpenApproval, find_approval
-from leadhand.project.runtime import Runtime
 
 LETS_GO_WITHIN_S = 2.0
 LOOK_EVERY_S = 0.05

@@ -8,14 +8,14 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
+from leadhand.app import approvals
+from leadhand.app.approvals import OpenApproval
+from leadhand.app.formatting import clean
+from leadhand.app.runtime import Runtime
 from leadhand.cli.cards import asker, card, question
 from leadhand.cli.console import complain, say, width
 from leadhand.domain.errors import UsageError
 from leadhand.domain.value import Json
-from leadhand.project import answering
-from leadhand.project.answering import OpenApproval
-from leadhand.project.runtime import Runtime
-from leadhand.project.words import clean
 from leadhand.runs import user
 
 MAY_IT = "yes, no, edit, always, or later?"
@@ -31,7 +31,7 @@ async def ask_for_approvals(runtime: Runtime, run_id: str) -> bool:
     answered = False
     put: set[str] = set()
     while True:
-        every = await answering.open_approvals(runtime, run_id)
+        every = await approvals.open_approvals(runtime, run_id)
         answered = answered or any(asked.expired for asked in every)
         left = [asked for asked in reversed(every) if not asked.expired and asked.id not in put]
         if not left:
@@ -72,9 +72,9 @@ async def _call(runtime: Runtime, asked: OpenApproval, by: str) -> None:
         word = _read(MAY_IT).lower()
         if word in ("y", "yes", "a", "always"):
             always = word in ("a", "always")
-            return await answering.approve(runtime, asked, by=user(), args=args, always=always)
+            return await approvals.approve(runtime, asked, by=user(), args=args, always=always)
         if word in ("n", "no"):
-            return await answering.deny(runtime, asked, by=user(), reason=_read("reason, if you like:"))
+            return await approvals.deny(runtime, asked, by=user(), reason=_read("reason, if you like:"))
         if word in ("e", "edit"):
             args = await _edited(runtime, asked, args, by)
 
@@ -87,7 +87,7 @@ async def _edited(runtime: Runtime, asked: OpenApproval, args: dict[str, Any] | 
         return args
     try:
         wanted: Any = json.loads(text)
-        faults = answering.changed_faults(await runtime.load(asked.run_id), asked.approval, wanted)
+        faults = approvals.changed_faults(await runtime.load(asked.run_id), asked.approval, wanted)
     except UsageError as error:
         faults = [error.what, error.how]
     except ValueError as error:
@@ -105,14 +105,14 @@ async def _effect(runtime: Runtime, asked: OpenApproval) -> None:
     while True:
         word = _read(DID_IT).lower()
         if word in ("y", "yes", "h", "happened", "it happened"):
-            return await answering.settle_effect(runtime, asked, by=user(), happened=True)
+            return await approvals.settle_effect(runtime, asked, by=user(), happened=True)
         if word in ("n", "no", "it did not", "did not"):
-            return await answering.settle_effect(runtime, asked, by=user(), happened=False)
+            return await approvals.settle_effect(runtime, asked, by=user(), happened=False)
         if word in ("r", "result"):
             text = _read("what it returned, in words or JSON (nothing: back):")
             if text:
                 summary, raw = _result(text)
-                return await answering.settle_effect(runtime, asked, by=user(), happened=True, summary=summary, raw=raw)
+                return await approvals.settle_effect(runtime, asked, by=user(), happened=True, summary=summary, raw=raw)
 
 
 def _result(text: str) -> tuple[str, Json]:

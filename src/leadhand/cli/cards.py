@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from leadhand.app.approvals import OpenApproval
+from leadhand.app.formatting import age, child_label, duration, money, shortened
+from leadhand.app.runtime import Runtime
 from leadhand.domain.approval import Approval
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.listing import is_subtask
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
-from leadhand.project.answering import OpenApproval
-from leadhand.project.runtime import Runtime
-from leadhand.project.words import age, child_label, duration, money, shortened
 
 LONGEST_VALUE = 4_000
 """Characters of one argument that are shown; ``approvals list --json`` has all of them."""

@@ -14,8 +14,8 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, TextIO, cast
 
+from leadhand.app.formatting import LONGEST_LINE, clean, one_line, sentence, shortened
 from leadhand.domain.errors import LeadhandError
-from leadhand.project.words import LONGEST_LINE, clean, one_line, sentence, shortened
 
 
 class _Streams:

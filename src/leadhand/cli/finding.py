@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from leadhand.api import Leadhand
+from leadhand.app.listings import PAGE, all_runs
 from leadhand.cli.console import say
 from leadhand.cli.options import Place
 from leadhand.cli.telling import tools_of
@@ -13,7 +14,6 @@ from leadhand.domain.events import RunStarted
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunDefinition, RunStatus
 from leadhand.ports import ContextStore
-from leadhand.project.listings import PAGE, all_runs
 
 SHOWN = 3
 MENTIONED = "left_behind.txt"

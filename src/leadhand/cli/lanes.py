@@ -17,12 +17,12 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from leadhand.app.formatting import clean, count, duration, money, one_line
 from leadhand.cli.console import lines_told_by, terminal
 from leadhand.cli.progress import Progress
 from leadhand.cli.steps import Lane, Step
 from leadhand.domain.events import AttemptScheduled, Entry
 from leadhand.domain.limits import usd
-from leadhand.project.words import clean, count, duration, money, one_line
 
 FRAMES_PER_SECOND = 8
 MOST_LANES = 12

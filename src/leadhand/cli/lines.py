@@ -6,12 +6,12 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from leadhand.app.formatting import cut
 from leadhand.cli.console import say
 from leadhand.cli.progress import Progress
 from leadhand.cli.steps import Step
 from leadhand.domain.events import AttemptStarted, Entry
 from leadhand.domain.ids import assignment_of
-from leadhand.project.words import cut
 
 
 class View(Protocol):

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from leadhand.app.arguments import USUAL_BUDGET, number
 from leadhand.domain.errors import UsageError
-from leadhand.project.arguments import USUAL_BUDGET, number
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand

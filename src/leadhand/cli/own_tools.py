@@ -23,7 +23,7 @@ def all_tools(named: Iterable[str]) -> list[Tool[..., Any]]:
 
     Raises UsageError for a name that leads nowhere or to no tool, ConfigurationError for code that cannot be imported.
     """
-    from leadhand.project.toolsets import shipped_tools
+    from leadhand.app.toolsets import shipped_tools
 
     tools = shipped_tools()
     for name in named:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from leadhand.app.formatting import child_label, count, duration, label
 from leadhand.cli.steps import PHASES, REQUESTS, WAITING_NOTES, Lane, Step, and_more, waited_for, why_of
 from leadhand.domain import events as ev
 from leadhand.domain.approval import Approval, args_hash
@@ -20,7 +21,6 @@ from leadhand.domain.ids import assignment_of, subtask_key
 from leadhand.domain.listing import is_subtask
 from leadhand.domain.review import Decision
 from leadhand.domain.run import RunDefinition
-from leadhand.project.words import child_label, count, duration, label
 
 SHOWN = 3
 """Subtasks that a line names."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from leadhand.app.formatting import label
 from leadhand.domain.assignment import OpenCall, Role
 from leadhand.domain.errors import Failure
-from leadhand.project.words import label
 
 PHASES = {Role.PLAN.value: "planning", Role.REVIEW.value: "reviewing", Role.COMPOSE.value: "composing"}
 WAITS = {

@@ -6,6 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from leadhand.api import Leadhand
+from leadhand.app import operator
+from leadhand.app.runtime import Runtime, check_tools
+from leadhand.app.toolsets import toolbox
 from leadhand.cli.console import say
 from leadhand.cli.driving import carry_through, new_view
 from leadhand.cli.exit_codes import Exit
@@ -18,9 +21,6 @@ from leadhand.domain.run import RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.wishes import Wish
-from leadhand.project import control
-from leadhand.project.runtime import Runtime, check_tools
-from leadhand.project.toolsets import toolbox
 from leadhand.runs import Run
 
 Take = Callable[[Leadhand], Awaitable[Run | None]]
@@ -73,27 +73,27 @@ async def steer(given: str, wish: Wish, what: str, *, tools: tuple[str, ...], ou
     """
     output.check()
     all_tools(tools)  # what is wrong with them is said before anything is on record
-    asked: control.Asked | None = None
+    asked: operator.Asked | None = None
     async with open_reader(place) as reader:
         runtime = await reader.runtime()
         listing = await find_run(runtime.store, given)
         state = await runtime.load(listing.run_id)
-        control.check(state, wish)
+        operator.check(state, wish)
         if listing.owner is not None or listing.status is RunStatus.PAUSED:
-            asked = await control.ask(runtime, listing.run_id, wish)
-            if await control.taken_up(runtime, asked):
+            asked = await operator.ask(runtime, listing.run_id, wish)
+            if await operator.taken_up(runtime, asked):
                 await _tell(runtime, state, what, tools, place)
                 return Exit.ANSWERED
 
     async def take(lead: Leadhand) -> Run | None:
         ours = await lead.runtime()
         if asked is None:
-            taken = await control.want(ours, state.run_id, wish)
+            taken = await operator.want(ours, state.run_id, wish)
         else:  # its process let go of it before it looked
             taken = await ours.reopen(state.run_id, ended=True)
         return Run(ours, taken, drive=True) if taken is not None else None
 
-    needed = control.tools_for(state, wish)
+    needed = operator.tools_for(state, wish)
     code = await carry_on(state.definition, needed, take, tools=tools, output=output, place=place)
     if code is None:
         async with open_reader(place) as reader:

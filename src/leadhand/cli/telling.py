@@ -6,6 +6,10 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from leadhand.app.approvals import approval_id
+from leadhand.app.formatting import clean, count, duration, label, money, one_line, shortened, spent
+from leadhand.app.runtime import Runtime
+from leadhand.app.settings import tilde
 from leadhand.cli.console import out_is_terminal, say
 from leadhand.cli.options import Place
 from leadhand.domain.advice import next_action
@@ -15,10 +19,6 @@ from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import CitedSource, Gap, RunDefinition
 from leadhand.domain.state import RunState
-from leadhand.project.answering import approval_id
-from leadhand.project.runtime import Runtime
-from leadhand.project.settings import tilde
-from leadhand.project.words import clean, count, duration, label, money, one_line, shortened, spent
 
 LONGEST_WHY = 1_000
 """Characters that are told of a reason."""

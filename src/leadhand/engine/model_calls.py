@@ -14,7 +14,7 @@ from leadhand.domain.events import ModelCallBegan, ModelCallReturned
 from leadhand.domain.limits import Amount, Usage
 from leadhand.domain.tool import ToolSpec
 from leadhand.engine.log import RunLog
-from leadhand.engine.pace import Pace
+from leadhand.engine.rate_controller import Pace
 from leadhand.engine.slots import outside
 from leadhand.ports import AllowanceRefused, Clock, ContextStore, ModelError, Models
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Any, TypeVar, cast
 
 from leadhand.domain.value import Json, Value
@@ -72,7 +72,7 @@ class Redactor:
         """
         text, whole = self.text(written[: self._certain(written)]), self.text(written)
         if not whole.startswith(text):
-            text = commonprefix([text, whole])
+            text = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, whole, strict=False)))
         key = _BEGUN_KEY.search(text)
         return text if key is None else text[: key.start()]
 

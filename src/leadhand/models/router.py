@@ -70,7 +70,7 @@ class ModelRouter:
 
         Raises ConfigurationError if no address is set, :class:`ModelError` where the server does not list them.
         """
-        from .openai_compatible import OpenAICompatible
+        from .openai.adapter import OpenAICompatible
 
         server = self.adapter(f"{ANY_SERVER}:any")
         return await server.models() if isinstance(server, OpenAICompatible) else []
@@ -81,7 +81,7 @@ class ModelRouter:
         if self._window is not None:
             return
         adapter = self.adapter(model)
-        from .openai_compatible import OpenAICompatible
+        from .openai.adapter import OpenAICompatible
 
         if isinstance(adapter, OpenAICompatible):
             await adapter.learn(model)
@@ -139,7 +139,7 @@ class ModelRouter:
                 f"{ANY_SERVER}: has no address to ask",
                 "set LEADHAND_BASE_URL, for example LEADHAND_BASE_URL=http://127.0.0.1:8000/v1",
             )
-        from .openai_compatible import OpenAICompatible
+        from .openai.adapter import OpenAICompatible
 
         return OpenAICompatible(
             _named(url, variable),
@@ -155,7 +155,7 @@ class ModelRouter:
         key = self._key(provider.key_variables)
         if provider.key_needed and not key and not moved:
             raise _no_key(provider)
-        from .openai_compatible import OpenAICompatible
+        from .openai.adapter import OpenAICompatible
         from .prices import known_cost, known_profile
 
         priced = provider.key_needed

@@ -19,9 +19,9 @@ from typing import Annotated
 from fastapi import Request, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 
+from leadhand.app.keys import find_key
 from leadhand.domain.access import ApiKey, Scope, allows
 from leadhand.ports import ContextStore, KeyStore
-from leadhand.project.keys import find_key
 from leadhand.server.guard import from_elsewhere
 from leadhand.server.problems import Problem
 from leadhand.server.rates import Rates

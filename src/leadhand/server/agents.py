@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from leadhand.app.arguments import name as checked_name
+from leadhand.app.arguments import text
+from leadhand.app.runtime import Runtime
 from leadhand.domain.agents import AgentSettings
 from leadhand.domain.document import iso
 from leadhand.domain.errors import ConfigurationError
 from leadhand.engine.prompting import prompt
 from leadhand.ports import AgentStore
-from leadhand.project.arguments import name as checked_name
-from leadhand.project.arguments import text
-from leadhand.project.runtime import Runtime
 
 
 class Role(NamedTuple):

@@ -14,17 +14,17 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Lifespan
 
 from leadhand import __version__
-from leadhand.project.keys import key_store
+from leadhand.app.keys import key_store
 from leadhand.runs import user
 from leadhand.server.access import Access
 from leadhand.server.api_page import add_api_page
 from leadhand.server.console import add_console
 from leadhand.server.guard import LOOPBACK, Guard
-from leadhand.server.keeping import Keeper
 from leadhand.server.logs import AccessLog
 from leadhand.server.metrics import Metrics
 from leadhand.server.problems import ProblemDetails, answer_errors, responses
 from leadhand.server.rates import Allowed, Rates
+from leadhand.server.resumer import Keeper
 from leadhand.server.routes import agents, approvals, control, events, files, runs, session, system, tools
 from leadhand.server.service import Service
 from leadhand.server.stream import Cut

@@ -32,7 +32,7 @@ _REQUESTS_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 class Metrics:
     """The metrics of one server, in a registry of their own. Belongs to one event loop.
 
-    ``watch`` and ``let_go`` are for the lists of the same names of a :class:`~leadhand.project.runtime.Runtime`.
+    ``watch`` and ``let_go`` are for the lists of the same names of a :class:`~leadhand.app.runtime.Runtime`.
     """
 
     content_type = "text/plain; version=0.0.4; charset=utf-8"

@@ -11,6 +11,10 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
 
+from leadhand.app import operator
+from leadhand.app.checks import check_writable
+from leadhand.app.requests import settle
+from leadhand.app.runtime import Runtime
 from leadhand.domain.document import iso, run_document
 from leadhand.domain.errors import ConfigurationError, Fenced, LeadhandError, RunOwned, UsageError
 from leadhand.domain.events import CancelRequested, Entry, PauseRequested, ToolCallReturned
@@ -20,16 +24,12 @@ from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 from leadhand.domain.wishes import Wish
 from leadhand.engine.controller import OnState
-from leadhand.project import control
-from leadhand.project.checks import check_writable
-from leadhand.project.runtime import Runtime
-from leadhand.project.steering import settle
 from leadhand.server.access import Principal
 from leadhand.server.agents import Agents
 from leadhand.server.drafts import Drafts
 from leadhand.server.feeds import Feeds
 from leadhand.server.problems import Problem
-from leadhand.server.submissions import Submission, asked_for, once
+from leadhand.server.start_request import Submission, asked_for, once
 
 LOGGER = logging.getLogger("leadhand.server")
 ERROR_KEPT_S = 30 * 86_400.0
@@ -192,14 +192,14 @@ class Service:
         await self._set_going(await self.runtime.resume(run_id, by=principal.name))
 
     async def want(self, run_id: str, wish: Wish) -> None:
-        """Have a wish granted, by whoever drives the run; here, when nobody does. Raises as ``control.want`` does."""
-        state = await control.want(self.runtime, run_id, wish)
+        """Have a wish granted, by whoever drives the run; here, when nobody does. Raises as ``operator.want`` does."""
+        state = await operator.want(self.runtime, run_id, wish)
         if state is not None:
             await self._set_going(state)
 
     async def fork(self, run_id: str, at: int, principal: Principal, *, confirmed: bool) -> RunState:
-        """Another run that begins as this one did, driven here. Raises as ``control.fork`` does."""
-        state = await control.fork(self.runtime, run_id, at, confirmed=confirmed, by=principal.name, detached=True)
+        """Another run that begins as this one did, driven here. Raises as ``operator.fork`` does."""
+        state = await operator.fork(self.runtime, run_id, at, confirmed=confirmed, by=principal.name, detached=True)
         self.drive(state, who=principal)
         return state
 

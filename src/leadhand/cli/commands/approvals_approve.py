@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from leadhand.app.approvals import approve
 from leadhand.cli.answers import find_question, given_json, tell_answered
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.options import HERE, Place, open_reader
-from leadhand.project.answering import approve
 from leadhand.runs import user
 
 

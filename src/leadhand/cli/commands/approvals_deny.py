@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from leadhand.app.approvals import deny
 from leadhand.cli.answers import find_question, tell_answered
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.options import HERE, Place, open_reader
-from leadhand.project.answering import deny
 from leadhand.runs import user
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from leadhand.app.approvals import OpenApproval, open_approvals
+from leadhand.app.formatting import count
 from leadhand.cli.cards import asker, card, question
 from leadhand.cli.console import out_is_terminal, say, width, write_json, write_line
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import definition_of
 from leadhand.cli.options import HERE, Place, open_reader
 from leadhand.cli.telling import tools_of
-from leadhand.project.answering import OpenApproval, open_approvals
-from leadhand.project.words import count
 
 
 async def approvals_list(*, json: bool = False, place: Place = HERE) -> int:

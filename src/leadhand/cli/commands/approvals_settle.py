@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from leadhand.app.approvals import settle_effect
 from leadhand.cli.answers import find_question, given_json, tell_answered
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.options import HERE, Place, open_reader
 from leadhand.domain.errors import UsageError
-from leadhand.project.answering import settle_effect
 from leadhand.runs import user
 
 

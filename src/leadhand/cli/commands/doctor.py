@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 
 from leadhand import __version__
+from leadhand.app.checks import Finding, examine
+from leadhand.app.formatting import one_line, sentence
+from leadhand.app.settings import settings
 from leadhand.cli.console import err_is_terminal, say, write_json, write_line
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import how_to_go_on
 from leadhand.cli.options import HERE, Place
 from leadhand.domain.listing import RunListing
 from leadhand.ports import ContextStore
-from leadhand.project.checks import Finding, examine
-from leadhand.project.settings import settings
-from leadhand.project.words import one_line, sentence
 
 MARKS = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
 

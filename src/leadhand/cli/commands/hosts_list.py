@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from leadhand.app.formatting import shortened
 from leadhand.cli.console import out_is_terminal, say, width, write_json, write_line
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.options import HERE, Place, open_reader
 from leadhand.cli.telling import status_words
-from leadhand.project.words import shortened
 
 HEADINGS = ("HOST", "RUN", "STATUS", "REQUEST")
 

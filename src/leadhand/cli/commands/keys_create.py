@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from leadhand.app.keys import USUAL_SCOPES, key_document, key_store, make_key
 from leadhand.cli.console import say, write_json, write_line
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.options import HERE, Place, open_reader
 from leadhand.domain.access import Scope
 from leadhand.domain.errors import UsageError
-from leadhand.project.keys import USUAL_SCOPES, key_document, key_store, make_key
 
 
 async def keys_create(name: str, /, *, scope: tuple[str, ...] = (), json: bool = False, place: Place = HERE) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from leadhand.app.formatting import age, shortened
+from leadhand.app.keys import key_document, key_store
 from leadhand.cli.console import out_is_terminal, say, width, write_json, write_line
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.options import HERE, Place, open_reader
 from leadhand.domain.access import ApiKey
-from leadhand.project.keys import key_document, key_store
-from leadhand.project.words import age, shortened
 
 HEADINGS = ("ID", "KEY", "SCOPES", "MADE", "USED", "NAME")
 

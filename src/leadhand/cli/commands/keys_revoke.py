@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from leadhand.app.keys import key_document, key_store, named_key
 from leadhand.cli.console import say, write_json
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.options import HERE, Place, open_reader
-from leadhand.project.keys import key_document, key_store, named_key
 
 
 async def keys_revoke(key_id: str, /, *, json: bool = False, place: Place = HERE) -> int:

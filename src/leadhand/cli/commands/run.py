@@ -70,8 +70,8 @@ async def run(
     policy, rules = approval(approve)
     if detach and output.stream_json:
         raise UsageError("--detach leaves nothing to stream", "Follow the run with leadhand runs watch --stream-json.")
+    from leadhand.app.arguments import check_request
     from leadhand.cli.own_tools import all_tools
-    from leadhand.project.arguments import check_request
 
     asked = check_request(_request(request), example=EXAMPLE)
     shown = new_view(output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from leadhand.app.requests import settle
 from leadhand.cli.console import say
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import find_run
@@ -9,7 +10,6 @@ from leadhand.cli.options import HERE, Place, open_reader
 from leadhand.domain.errors import UsageError
 from leadhand.domain.events import CancelRequested
 from leadhand.domain.run import ENDED, RunStatus
-from leadhand.project.steering import settle
 from leadhand.runs import user
 
 

@@ -44,7 +44,7 @@ async def runs_export(
         entries = await runtime.store.read(listing.run_id)
         document = await Run(runtime, await runtime.load(listing.run_id), drive=False).document()
     if html:
-        from leadhand.project.page import page
+        from leadhand.app.html_export import page
 
         text = page(document, entries)
     else:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 
 from leadhand.api import Leadhand
+from leadhand.app import operator
+from leadhand.app.formatting import one_line
+from leadhand.app.runtime import needed_tools
 from leadhand.cli.asking import agreed
 from leadhand.cli.console import may_ask, say
 from leadhand.cli.exit_codes import Exit
@@ -14,9 +17,6 @@ from leadhand.cli.own_tools import all_tools
 from leadhand.cli.taking_up import carry_on
 from leadhand.domain.errors import UsageError
 from leadhand.engine.forking import Done
-from leadhand.project import control
-from leadhand.project.runtime import needed_tools
-from leadhand.project.words import one_line
 from leadhand.runs import Run
 
 
@@ -48,7 +48,7 @@ async def runs_fork(
     async with open_reader(place) as reader:
         runtime = await reader.runtime()
         listing = await find_run(runtime.store, run_id)
-        cut = await control.cut(runtime, listing.run_id, at)
+        cut = await operator.cut(runtime, listing.run_id, at)
     if cut.done:
         _tell(cut.done, at)
         if not yes and not may_ask():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from leadhand.app.formatting import age, shortened
 from leadhand.cli.console import err_is_terminal, out_is_terminal, say, width, write_json, write_line
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import mention_orphans
@@ -14,7 +15,6 @@ from leadhand.domain.document import iso
 from leadhand.domain.errors import UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
-from leadhand.project.words import age, shortened
 
 HEADINGS = ("RUN", "STATUS", "AGE", "DONE", "REQUEST")
 

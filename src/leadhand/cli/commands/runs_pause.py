@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from leadhand.app.requests import settle
 from leadhand.cli.console import say
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import definition_of, find_run
@@ -10,7 +11,6 @@ from leadhand.cli.telling import tools_of
 from leadhand.domain.errors import UsageError
 from leadhand.domain.events import PauseRequested
 from leadhand.domain.run import ENDED, RunStatus
-from leadhand.project.steering import settle
 from leadhand.runs import user
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from leadhand.api import Leadhand
+from leadhand.app.listings import all_runs
+from leadhand.app.runtime import needed_tools
 from leadhand.cli.console import say
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import find_run
@@ -13,8 +15,6 @@ from leadhand.domain.errors import UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunDefinition, RunStatus
 from leadhand.domain.tool import ToolSpec
-from leadhand.project.listings import all_runs
-from leadhand.project.runtime import needed_tools
 from leadhand.runs import Run
 
 

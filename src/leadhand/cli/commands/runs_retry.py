@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from leadhand.app.operator import retry
 from leadhand.cli.answers import given_json
 from leadhand.cli.options import ANSWER, HERE, Output, Place
 from leadhand.cli.taking_up import steer
-from leadhand.project.control import retry
 from leadhand.runs import user
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from leadhand.app.formatting import LONGEST_LINE, age, clean, count, duration, label, one_line, shortened
+from leadhand.app.runtime import Runtime
 from leadhand.cli.console import write, write_json
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import find_run
@@ -28,8 +30,6 @@ from leadhand.domain.listing import RunListing
 from leadhand.domain.review import Decision
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import OrderState, RunState, SubtaskState
-from leadhand.project.runtime import Runtime
-from leadhand.project.words import LONGEST_LINE, age, clean, count, duration, label, one_line, shortened
 from leadhand.runs import Run
 
 GLYPHS = {

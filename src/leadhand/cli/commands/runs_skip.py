@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from leadhand.app.operator import skip
 from leadhand.cli.options import ANSWER, HERE, Output, Place
 from leadhand.cli.taking_up import steer
-from leadhand.project.control import skip
 from leadhand.runs import user
 
 

@@ -62,14 +62,14 @@ async def serve(
         raise UsageError(f"--port is {port}", "Give a number from 0 to 65535.")
     origins = tuple(_origin(each) for each in cors)
     policy, rules = approval(approve)
+    from leadhand.app.keys import key_store
     from leadhand.cli.own_tools import all_tools
-    from leadhand.project.keys import key_store
     from leadhand.server.app import Doors, create_app
     from leadhand.server.console import built_console
     from leadhand.server.guard import LOOPBACK
-    from leadhand.server.live import Live
     from leadhand.server.logs import reset_logging, set_up_logging
     from leadhand.server.serving import Server, bind
+    from leadhand.server.wiring import Live
 
     live = Live()
     lead = open_asked(

@@ -6,6 +6,8 @@ import json as jsonlib
 from collections.abc import Sequence
 from typing import Any
 
+from leadhand.app.formatting import clean
+from leadhand.app.tool_trial import try_tool
 from leadhand.cli.console import complain, say, write, write_json
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.options import HERE, Place, open_lead
@@ -14,8 +16,6 @@ from leadhand.domain.errors import Failure, UsageError
 from leadhand.domain.tool import ToolReturn, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.engine.gate import argument_faults, schema_faults
-from leadhand.project.trying import try_tool
-from leadhand.project.words import clean
 from leadhand.tools.toolbox import Toolbox
 
 BY_HAND = "leadhand tools call"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from leadhand.app.formatting import shortened
 from leadhand.cli.console import out_is_terminal, width, write_json, write_line
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.own_tools import all_tools
-from leadhand.project.words import shortened
 from leadhand.tools.toolbox import Toolbox
 
 

@@ -7,12 +7,12 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from leadhand.app.formatting import count, duration
 from leadhand.cli.console import width as columns
 from leadhand.cli.console import write_json, write_line
 from leadhand.cli.exit_codes import Exit
 from leadhand.cli.own_tools import all_tools
 from leadhand.domain.tool import ToolSpec
-from leadhand.project.words import count, duration
 from leadhand.tools.toolbox import Toolbox
 
 WIDEST = 100

@@ -16,7 +16,7 @@ from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequ
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.limits import Usage
 from leadhand.models.json_values import decode_json, is_object, object_of, objects_of
-from leadhand.models.openai_wire import answer_function
+from leadhand.models.openai.wire import answer_function
 from leadhand.models.structured import decode_object
 
 from .errors import broken_off, failed

@@ -12,7 +12,7 @@ from pydantic_ai.models import known_model_names
 from leadhand.domain.errors import ConfigurationError, Failure, FailureClass
 from leadhand.domain.limits import Usage
 from leadhand.models.json_values import object_of
-from leadhand.models.openai_errors import error_message, looks_like_html, redacted
+from leadhand.models.openai.errors import error_message, looks_like_html, redacted
 from leadhand.ports import ModelError
 
 from .connection import Connection

@@ -12,10 +12,10 @@ from pydantic import Field
 
 from leadhand.domain.agents import LONGEST_INSTRUCTIONS
 from leadhand.server.agents import NAMES
-from leadhand.server.documents import AgentDocument, AgentsList, WorkersList
 from leadhand.server.problems import Problem, no_such, responses
-from leadhand.server.routes.parts import Admin, Reader, TheService, document
-from leadhand.server.submissions import Body
+from leadhand.server.routes.dependencies import Admin, Reader, TheService, document
+from leadhand.server.schemas import AgentDocument, AgentsList, WorkersList
+from leadhand.server.start_request import Body
 
 router = APIRouter(prefix="/api", tags=["agents"])
 Name = Annotated[str, Path(description="The role.", examples=["worker"], max_length=100)]

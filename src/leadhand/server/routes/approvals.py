@@ -8,15 +8,15 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
+from leadhand.app import approvals
+from leadhand.app.approvals import OpenApproval
 from leadhand.domain.errors import UsageError
 from leadhand.domain.ids import assignment_of
-from leadhand.project import answering
-from leadhand.project.answering import OpenApproval
-from leadhand.server.documents import ApprovalCard, ApprovalsList
 from leadhand.server.problems import conflicts, no_such, responses
-from leadhand.server.routes.parts import Approver, Reader, TheService, Words, document
+from leadhand.server.routes.dependencies import Approver, Reader, TheService, Words, document
+from leadhand.server.schemas import ApprovalCard, ApprovalsList
 from leadhand.server.service import Service
-from leadhand.server.submissions import Body
+from leadhand.server.start_request import Body
 
 router = APIRouter(prefix="/api/approvals", tags=["approvals"])
 Id = Annotated[str, Path(description="The question's id.", examples=["1a2b3c4d"], max_length=200)]
@@ -41,7 +41,7 @@ async def list_approvals(
     run_id: Annotated[str | None, Query(max_length=100, description="Only those of this run.")] = None,
 ) -> JSONResponse:
     """The open questions, newest first."""
-    asked = await answering.open_approvals(service.runtime, run_id)
+    asked = await approvals.open_approvals(service.runtime, run_id)
     return document({"approvals": [_card(each) for each in asked if not each.expired]})
 
 
@@ -65,13 +65,13 @@ async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService
         asked = await _open(service, approval_id)
         match body.decision:
             case "approve":
-                await answering.approve(runtime, asked, by=by, args=body.args, always=body.always, reason=body.reason)
+                await approvals.approve(runtime, asked, by=by, args=body.args, always=body.always, reason=body.reason)
             case "deny":
-                await answering.deny(runtime, asked, by=by, reason=body.reason)
+                await approvals.deny(runtime, asked, by=by, reason=body.reason)
             case "settle":
                 if body.happened is None:
                     raise UsageError("whether the call happened is not said", 'Send "happened": true or false.')
-                await answering.settle_effect(
+                await approvals.settle_effect(
                     runtime, asked, by=by, happened=body.happened, summary=body.summary, raw=body.raw
                 )
     await service.went_on(asked.run_id)
@@ -84,7 +84,7 @@ async def _open(service: Service, approval_id: str) -> OpenApproval:
 
     The beginning of an id will do on the command line; a program that has been shown a question has its whole id.
     """
-    asked = await answering.find_approval(service.runtime, approval_id)
+    asked = await approvals.find_approval(service.runtime, approval_id)
     if asked.id != approval_id:
         raise UsageError(f"no open question has the id {approval_id}", "GET /api/approvals shows what is open.")
     return asked

@@ -9,12 +9,12 @@ from fastapi import Body as BodyParameter
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
+from leadhand.app import operator
 from leadhand.domain.wishes import ACTED, retriable
-from leadhand.project import control
-from leadhand.server.documents import RunDocument
 from leadhand.server.problems import conflicts, responses, unconfirmed
-from leadhand.server.routes.parts import RunId, Runner, TheAccess, TheService, Words, document
-from leadhand.server.submissions import Body
+from leadhand.server.routes.dependencies import RunId, Runner, TheAccess, TheService, Words, document
+from leadhand.server.schemas import RunDocument
+from leadhand.server.start_request import Body
 
 router = APIRouter(
     prefix="/api/runs/{run_id}", tags=["control"], responses={**responses(401, 403, 404, 409, 413, 422, 429, 503)}
@@ -89,7 +89,7 @@ async def retry_subtasks(
     """Have subtasks done again, and what waited for them. A run that was over goes on, and comes to another answer."""
     asked = body or RetryBody.model_validate({})
     with conflicts():
-        wish = control.retry(by=principal.name, subtasks=asked.subtasks, args=asked.args, confirmed=asked.confirmed)
+        wish = operator.retry(by=principal.name, subtasks=asked.subtasks, args=asked.args, confirmed=asked.confirmed)
         if not asked.confirmed:
             await _check_taken_back(service, run_id, asked)
         await service.want(run_id, wish)
@@ -113,7 +113,7 @@ async def _check_taken_back(service: TheService, run_id: str, asked: RetryBody) 
 async def skip_subtask(run_id: RunId, service: TheService, principal: Runner, body: SkipBody) -> JSONResponse:
     """Leave a subtask undone that is not under way. It is a gap of the answer."""
     with conflicts():
-        await service.want(run_id, control.skip(by=principal.name, subtask=body.subtask, reason=body.reason))
+        await service.want(run_id, operator.skip(by=principal.name, subtask=body.subtask, reason=body.reason))
     return document(await service.document(run_id), 202)
 
 
@@ -121,7 +121,7 @@ async def skip_subtask(run_id: RunId, service: TheService, principal: Runner, bo
 async def supply_result(run_id: RunId, service: TheService, principal: Runner, body: SupplyBody) -> JSONResponse:
     """Give the result of a subtask that failed or has not begun: evidence of a person."""
     with conflicts():
-        wish = control.supply(by=principal.name, subtask=body.subtask, summary=body.summary, raw=body.raw)
+        wish = operator.supply(by=principal.name, subtask=body.subtask, summary=body.summary, raw=body.raw)
         await service.want(run_id, wish)
     return document(await service.document(run_id), 202)
 
@@ -133,7 +133,7 @@ async def fork_run(
     """Make another run that begins as this one did, up to an event, and goes on from there. This one is left alone."""
     async with access.rates.new_run(principal.key_id, service.active(principal)):
         with conflicts():
-            cut = await control.cut(service.runtime, run_id, body.at)
+            cut = await operator.cut(service.runtime, run_id, body.at)
             if cut.done and not body.confirmed:
                 raise unconfirmed(
                     f"after event {body.at} the run did what cannot be taken back, and the fork may do it again",

@@ -12,10 +12,10 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from leadhand.domain.document import event_line
-from leadhand.server.documents import EventDocument, EventsPage
 from leadhand.server.feeds import shortened
 from leadhand.server.problems import Problem, no_such, responses
-from leadhand.server.routes.parts import Reader, RunId, TheAccess, TheService, document
+from leadhand.server.routes.dependencies import Reader, RunId, TheAccess, TheService, document
+from leadhand.server.schemas import EventDocument, EventsPage
 from leadhand.server.stream import EventStream
 
 router = APIRouter(prefix="/api", tags=["events"])

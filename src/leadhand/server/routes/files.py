@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse, Response
 
+from leadhand.app.html_export import page
 from leadhand.domain.document import event_line, run_document
-from leadhand.project.page import page
-from leadhand.server.documents import ArtifactsList
 from leadhand.server.feeds import as_json
 from leadhand.server.problems import no_such, responses
-from leadhand.server.routes.parts import Reader, RunId, TheService, document
+from leadhand.server.routes.dependencies import Reader, RunId, TheService, document
+from leadhand.server.schemas import ArtifactsList
 
 router = APIRouter(prefix="/api/runs/{run_id}", tags=["files"])
 TYPES = {"jsonl": "application/x-ndjson", "html": "text/html; charset=utf-8"}

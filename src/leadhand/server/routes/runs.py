@@ -17,10 +17,10 @@ from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
 from leadhand.server.access import require
-from leadhand.server.documents import RunDocument, RunsPage
 from leadhand.server.problems import Problem, no_such, responses
-from leadhand.server.routes.parts import Reader, RunId, Runner, TheAccess, TheService, document
-from leadhand.server.submissions import Submission, loosens
+from leadhand.server.routes.dependencies import Reader, RunId, Runner, TheAccess, TheService, document
+from leadhand.server.schemas import RunDocument, RunsPage
+from leadhand.server.start_request import Submission, loosens
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 

@@ -11,10 +11,10 @@ from pydantic import Field
 from leadhand import __version__
 from leadhand.domain.access import Scope, allows
 from leadhand.server.access import COOKIE, SECURE_COOKIE, SESSION_S, Principal
-from leadhand.server.documents import SessionDocument
 from leadhand.server.problems import Problem, responses
-from leadhand.server.routes.parts import TheAccess, document
-from leadhand.server.submissions import Body
+from leadhand.server.routes.dependencies import TheAccess, document
+from leadhand.server.schemas import SessionDocument
+from leadhand.server.start_request import Body
 
 router = APIRouter(prefix="/api/session", tags=["session"])
 

@@ -8,13 +8,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from leadhand import __version__
+from leadhand.app.checks import check_service
 from leadhand.domain.document import iso
 from leadhand.domain.errors import StoreError
-from leadhand.project.checks import check_service
-from leadhand.server.documents import Health, SystemDocument
 from leadhand.server.metrics import Metrics
 from leadhand.server.problems import responses
-from leadhand.server.routes.parts import Reader, TheService, document
+from leadhand.server.routes.dependencies import Reader, TheService, document
+from leadhand.server.schemas import Health, SystemDocument
 
 router = APIRouter(tags=["operators"])
 

@@ -9,19 +9,19 @@ from fastapi import APIRouter, Path
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
+from leadhand.app.arguments import json_value
+from leadhand.app.tool_trial import try_tool
 from leadhand.domain.access import Scope
 from leadhand.domain.approval import policy_of
 from leadhand.domain.errors import Failure, UsageError
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolReturn, ToolSpec
 from leadhand.engine.gate import argument_faults
-from leadhand.project.arguments import json_value
-from leadhand.project.trying import try_tool
 from leadhand.server.access import require
-from leadhand.server.documents import ToolDocument, ToolResult, ToolsList
 from leadhand.server.problems import no_such_tool, responses, unconfirmed
-from leadhand.server.routes.parts import Reader, Runner, TheService, document
+from leadhand.server.routes.dependencies import Reader, Runner, TheService, document
+from leadhand.server.schemas import ToolDocument, ToolResult, ToolsList
 from leadhand.server.service import Service
-from leadhand.server.submissions import Body
+from leadhand.server.start_request import Body
 
 router = APIRouter(prefix="/api", tags=["tools"])
 Name = Annotated[str, Path(description="The tool's name.", examples=["weather_tool"], max_length=200)]

@@ -17,14 +17,14 @@ from leadhand.domain.conversation import (
 )
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.limits import Usage
+from leadhand.models.json_values import decode_json, is_object, list_of, object_of, objects_of, text_of
+from leadhand.models.structured import decode_object
 from leadhand.ports import ModelError
 
-from .json_values import decode_json, is_object, list_of, object_of, objects_of, text_of
-from .openai_abilities import Abilities, OutputMode
-from .openai_errors import error_message, failed
-from .openai_thinking import answer_in
-from .openai_wire import answer_function
-from .structured import decode_object
+from .capabilities import Abilities, OutputMode
+from .errors import error_message, failed
+from .reasoning import answer_in
+from .wire import answer_function
 
 _REASONING = ("reasoning_details", "reasoning_content", "reasoning")
 _CALL_FIELDS = frozenset({"id", "type", "function", "index"})

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from leadhand.app.arguments import name
 from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.limits import Limits
 from leadhand.domain.tool import ApprovalPolicy
-from leadhand.project.arguments import name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from leadhand.app.arguments import json_value, text
+from leadhand.app.listings import all_runs
+from leadhand.app.runtime import Runtime
 from leadhand.domain.approval import Approval, ApprovalStatus, args_hash
 from leadhand.domain.document import iso
 from leadhand.domain.errors import UsageError
@@ -17,9 +20,6 @@ from leadhand.domain.run import ENDED
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 from leadhand.engine.gate import argument_faults
-from leadhand.project.arguments import json_value, text
-from leadhand.project.listings import all_runs
-from leadhand.project.runtime import Runtime
 
 ID_LENGTH = 8
 SHOWN = 3

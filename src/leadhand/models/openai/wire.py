@@ -20,9 +20,9 @@ from leadhand.domain.conversation import (
     UserMessage,
 )
 from leadhand.domain.tool import ToolSpec
+from leadhand.models.json_values import object_of
 
-from .json_values import object_of
-from .openai_abilities import Abilities, OutputMode
+from .capabilities import Abilities, OutputMode
 
 
 def chat_body(

@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Usage
+from leadhand.models.json_values import decode_json, list_of, object_of, text_of
 from leadhand.ports import ModelError
-
-from .json_values import decode_json, list_of, object_of, text_of
 
 LARGER_WINDOW = (
     "ask for less at once, use a model with a larger window, or, if the server is yours, start it with a larger one "

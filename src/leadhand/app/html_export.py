@@ -8,9 +8,9 @@ from html import escape
 from typing import Any
 from urllib.parse import urlsplit
 
+from leadhand.app.formatting import clean, count, label, money, spent
 from leadhand.domain.document import event_line
 from leadhand.domain.events import Entry
-from leadhand.project.words import clean, count, label, money, spent
 
 LONGEST_EVENT = 2_000
 """Characters of an event that the page shows; the lines of JSON have all of it."""

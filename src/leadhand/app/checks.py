@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from leadhand.app.listings import PAGE
+from leadhand.app.settings import Settings, make_home, tilde
 from leadhand.domain.errors import LeadhandError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
 from leadhand.ports import ContextStore
-from leadhand.project.listings import PAGE
-from leadhand.project.settings import Settings, make_home, tilde
 from leadhand.stores.file_systems import network_file_system
 from leadhand.stores.opening import open_store
 
@@ -148,7 +148,7 @@ async def _database(set_up: Settings, go_on: GoOn) -> AsyncIterator[Finding]:
 
 
 async def _model(set_up: Settings) -> AsyncIterator[Finding]:
-    from leadhand.project.choosing import choose_models
+    from leadhand.app.model_selection import choose_models
 
     try:
         models, choice = await choose_models(set_up)

@@ -11,12 +11,11 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from leadhand.models.json_values import object_of, objects_of, text_of
 from leadhand.ports import ModelError
 
-from .json_values import object_of, objects_of, text_of
-
 if TYPE_CHECKING:
-    from .openai_http import ChatServer
+    from .http import ChatServer
 
 WITHIN_S = 1.0
 _LISTED = ("max_model_len", "context_length", "context_window", "max_context_length")

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from leadhand.domain.conversation import ModelRequest
 
-from .openai_errors import speaks_of_length
+from .errors import speaks_of_length
 
 
 class OutputMode(StrEnum):

@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from leadhand.app.arguments import json_value, text
+from leadhand.app.runtime import Runtime, check_tools, needed_tools
 from leadhand.domain.errors import LeadhandError, RunOwned, UsageError
 from leadhand.domain.events import (
     RequestDeclined,
@@ -27,8 +29,6 @@ from leadhand.domain.wishes import ACTED, Wish, objection_to, retriable
 from leadhand.engine import forking
 from leadhand.engine.forking import Done
 from leadhand.engine.gate import argument_faults
-from leadhand.project.arguments import json_value, text
-from leadhand.project.runtime import Runtime, check_tools, needed_tools
 
 SHOWN = 3
 TAKEN_UP_WITHIN_S = 30.0

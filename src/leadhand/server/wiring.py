@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leadhand.project.runtime import Runtime
+from leadhand.app.runtime import Runtime
 from leadhand.server.drafts import Drafts
 from leadhand.server.feeds import Feeds
 from leadhand.server.service import Service

@@ -16,18 +16,18 @@ from urllib.parse import urlsplit
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import Failure
 from leadhand.domain.limits import Usage
+from leadhand.models.base_url import checked_base_url, is_loopback
+from leadhand.models.json_values import text_of
 from leadhand.ports import ModelError
 
-from .base_url import checked_base_url, is_loopback
-from .json_values import text_of
-from .openai_abilities import Abilities, OutputMode, ignored, learn
-from .openai_answers import reply_of
-from .openai_connections import checked_ca_file, checked_key
-from .openai_errors import error_message, failure_of, parameter_named, status_inside
-from .openai_http import LARGEST_BODY, Answered, ChatServer
-from .openai_patience import Patience, Times
-from .openai_windows import window_of
-from .openai_wire import chat_body, encode
+from .answers import reply_of
+from .capabilities import Abilities, OutputMode, ignored, learn
+from .connections import checked_ca_file, checked_key
+from .context_windows import window_of
+from .errors import error_message, failure_of, parameter_named, status_inside
+from .http import LARGEST_BODY, Answered, ChatServer
+from .timeouts import Patience, Times
+from .wire import chat_body, encode
 
 __all__ = ["LARGEST_BODY", "OpenAICompatible"]
 

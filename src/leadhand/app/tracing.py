@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.trace import TracerProvider
 
-    from leadhand.project.spans import LogTracer
+    from leadhand.app.spans import LogTracer
 
 LOGGER = logging.getLogger("leadhand")
 
@@ -108,7 +108,7 @@ def _programs_own() -> TracerProvider | None:
 def _log_tracer(provider: TracerProvider) -> LogTracer:
     from importlib.metadata import version
 
-    from leadhand.project.spans import LogTracer
+    from leadhand.app.spans import LogTracer
 
     return LogTracer(provider.get_tracer("leadhand", version("leadhand")))
 

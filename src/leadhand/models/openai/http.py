@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.limits import Usage
+from leadhand.models.json_values import decode_json, is_object, object_of, objects_of
+from leadhand.models.sse import ServerEvent, SseDecoder
 from leadhand.ports import ModelError
 
-from .json_values import decode_json, is_object, object_of, objects_of
-from .openai_connections import abandon, connection_failure, open_session, proxy_for
-from .openai_errors import failed, failure_of, looks_like_html, redacted
-from .openai_patience import Patience, Times
-from .openai_stream import Assembly
-from .sse import ServerEvent, SseDecoder
+from .connections import abandon, connection_failure, open_session, proxy_for
+from .errors import failed, failure_of, looks_like_html, redacted
+from .stream import Assembly
+from .timeouts import Patience, Times
 
 if TYPE_CHECKING:
     import aiohttp

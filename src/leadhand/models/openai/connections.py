@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from leadhand.domain.errors import ConfigurationError, FailureClass
 from leadhand.domain.limits import Usage
+from leadhand.models.base_url import is_loopback
 from leadhand.ports import ModelError
 
-from .base_url import is_loopback
-from .openai_errors import failed
+from .errors import failed
 
 if TYPE_CHECKING:
     import aiohttp

@@ -12,12 +12,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from ulid import ULID
 
+from leadhand.app.approval_rules import approval_policy, approval_rules
+from leadhand.app.arguments import check_request, limits, name
+from leadhand.app.runtime import Once, Runtime
+from leadhand.app.settings import Settings
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import usd
-from leadhand.project.approval_rules import approval_policy, approval_rules
-from leadhand.project.arguments import check_request, limits, name
-from leadhand.project.runtime import Once, Runtime
-from leadhand.project.settings import Settings
 from leadhand.server.problems import Problem
 
 EXAMPLE = '{"request": "What is the weather in Paris?"}'

@@ -10,13 +10,13 @@ import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
+from leadhand.app.listings import all_runs
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.decisions import due
 from leadhand.domain.errors import LeadhandError, RunOwned, StoreError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
-from leadhand.project.listings import all_runs
 from leadhand.server.service import Service
 
 LOGGER = logging.getLogger("leadhand.server")

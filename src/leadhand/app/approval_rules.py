@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import cast
 
+from leadhand.app.arguments import shown, text
 from leadhand.domain.errors import UsageError
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.project.arguments import shown, text
 
 TRAITS = ("tool", "toolset", "effect", "origin")
 """What a rule may look at; see :func:`~leadhand.domain.approval.policy_of`."""

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from leadhand.app.settings import Settings
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.limits import usd
 from leadhand.domain.run import ModelChoice
 from leadhand.models.offline import OfflineModels
 from leadhand.ports import Models
-from leadhand.project.settings import Settings
 
 if TYPE_CHECKING:
     from leadhand.models.router import ModelRouter

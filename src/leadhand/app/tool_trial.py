@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Mapping
 
+from leadhand.app.clock import SystemClock
+from leadhand.app.runtime import Runtime
 from leadhand.domain.events import AnyEvent, Entry
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import Json
 from leadhand.engine.log import RunLog
 from leadhand.engine.tool_calls import Outcome, ToolCalls
 from leadhand.ports import Toolbox
-from leadhand.project.clock import SystemClock
-from leadhand.project.runtime import Runtime
 
 BY_HAND = "by-hand"
 

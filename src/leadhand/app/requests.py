@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection
 
+from leadhand.app.runtime import Runtime
 from leadhand.domain.errors import LeadhandError, RunOwned, UsageError
 from leadhand.domain.events import CancelRequested, PauseRequested
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
-from leadhand.project.runtime import Runtime
 
 ANSWERED_WITHIN_S = 30.0
 LOOK_EVERY_S = 0.05

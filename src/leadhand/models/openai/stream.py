@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .json_values import decode_json, is_object, list_of, object_of, objects_of, text_of
-from .openai_answers import usage_in
-from .openai_thinking import AnswerOnly
+from leadhand.models.json_values import decode_json, is_object, list_of, object_of, objects_of, text_of
+
+from .answers import usage_in
+from .reasoning import AnswerOnly
 
 _TEXTS = ("reasoning_content", "reasoning")
 

@@ -8,6 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from leadhand.app.approval_rules import check_rules
+from leadhand.app.clock import SystemClock, UlidSource
+from leadhand.app.model_selection import Choice, NamedModels, choose_models
+from leadhand.app.notifier import Telling
+from leadhand.app.settings import Settings, make_home
+from leadhand.app.tracing import Tracing, tracing
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.events import PauseRequested, ResumeRequested, RunStarted
@@ -29,12 +35,6 @@ from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.flow import Flow
 from leadhand.flows.work_order import WorkOrderFlow
 from leadhand.ports import ContextStore, Models, Web
-from leadhand.project.approval_rules import check_rules
-from leadhand.project.choosing import Choice, NamedModels, choose_models
-from leadhand.project.clock import SystemClock, UlidSource
-from leadhand.project.settings import Settings, make_home
-from leadhand.project.tracing import Tracing, tracing
-from leadhand.project.watching import Telling
 from leadhand.stores.opening import open_store
 from leadhand.stores.work_order_file import WorkOrderFile
 from leadhand.tools.toolbox import Toolbox

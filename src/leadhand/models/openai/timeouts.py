@@ -8,7 +8,7 @@ from typing import NamedTuple
 from leadhand.domain.errors import FailureClass
 from leadhand.ports import ModelError
 
-from .openai_errors import failed
+from .errors import failed
 
 
 class Times(NamedTuple):

@@ -1,0 +1,1 @@
+"""A thin client for the protocol that OpenAI, Ollama, vLLM and most other servers speak."""
