@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from leadhand.domain.assignment import OpenCall
 from leadhand.domain.conversation import AssistantMessage
 from leadhand.domain.errors import Failure
-from leadhand.domain.limits import NOTHING, Amount, Usage
+from leadhand.domain.limits import NOTHING, Allowance, Amount, Usage
 from leadhand.domain.tool import Effect, Source
 from leadhand.domain.value import Json
 from leadhand.domain.work_result import WorkResult
@@ -36,7 +36,8 @@ class AttemptStarted(Observation):
 class ModelCallBegan(Observation):
     """A model is about to be asked. ``reserved`` is the upper bound taken from the run's allowance by this entry.
 
-    ``final`` calls (composing the answer) may use what was held back.
+    ``final`` calls (composing the answer) may use what was held back. ``within`` are the allowances of the call's
+    assignment and of its ancestors: ``reserved`` is taken from each of them as well.
     """
 
     type: Literal["model_call_began"] = "model_call_began"
@@ -44,6 +45,7 @@ class ModelCallBegan(Observation):
     model: str
     reserved: Amount = NOTHING
     final: bool = False
+    within: tuple[Allowance, ...] = ()
 
 
 class ModelCallReturned(Observation):
