@@ -302,6 +302,30 @@ class ContextStore(Protocol):
         ...
 
 
+class ArtifactStore(Protocol):
+    """Stores the content of artifacts by digest. Every method may raise StoreError."""
+
+    async def put(self, content: bytes) -> str:
+        """Keep content and return its digest, ``sha256:…``, once it is durable. Equal content is kept once."""
+        ...
+
+    async def get(self, digest: str) -> bytes:
+        """Return content. Raises KeyError for a digest that is not kept."""
+        ...
+
+    async def has(self, digest: str) -> bool:
+        """Whether content of this digest is kept."""
+        ...
+
+
+@runtime_checkable
+class HasArtifacts(Protocol):
+    """A context store that brings along its own store of artifacts."""
+
+    @property
+    def artifacts(self) -> ArtifactStore: ...
+
+
 @runtime_checkable
 class AgentStore(Protocol):
     """Where the settings of roles are kept. Every method may raise StoreError."""

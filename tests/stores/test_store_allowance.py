@@ -261,6 +261,19 @@ def test_the_refusal_says_what_was_wanted_and_what_is_left() -> None:
     assert "--budget" in refused.value.how
 
 
+def test_a_run_without_scopes_costs_no_statement_for_them() -> None:
+    with closing(memory()) as connection:
+        start(connection, Limits(), Amount())
+        statements: list[str] = []
+        connection._raw.set_trace_callback(statements.append)
+        for number in range(3):
+            call = ModelCallBegan(attempt="a/a1", call_id=f"t{number}", model="m", reserved=Amount(tokens=1))
+            transact(connection, append([call]))
+        transact(connection, append([AttemptLost(attempt="a/a1", failure=LOST)]))
+        assert any("reservations" in statement for statement in statements)
+        assert [statement for statement in statements if "allowances" in statement] == []
+
+
 def test_amounts_beyond_reason_do_not_break_the_books() -> None:
     with closing(memory()) as connection:
         start(connection, Limits(max_tokens=2**80, budget_nanousd=2**80), Amount(tokens=-5))

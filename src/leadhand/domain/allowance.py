@@ -93,7 +93,7 @@ class Budget:
     __slots__ = ("held_back", "loaded", "loaded_scopes", "open", "run", "scopes")
 
     def __init__(self, run: Account, held_back: Sum = ZERO) -> None:
-        self.run = run
+        self.run: Account = run
         self.held_back = held_back
         self.scopes: dict[str, Account] = {}
         self.open: dict[str, dict[str, Reservation]] = {}
@@ -163,7 +163,7 @@ class _Trial:
 
     def __init__(self, budget: Budget) -> None:
         self._of = budget
-        self.run = budget.run
+        self.run: Account = budget.run
         self.scopes: dict[str, Account] = {}
         self.open: dict[str, dict[str, Reservation]] = {}
 

@@ -58,6 +58,7 @@ class PostgresDatabase:
     """A database of a PostgreSQL server, named by its URL."""
 
     dialect = DIALECT
+    artifact_folder = None
 
     def __init__(self, url: str) -> None:
         self._url = url

@@ -15,8 +15,10 @@ from leadhand.domain.events import AnyEvent, Entry, RunStarted
 from leadhand.domain.listing import HostLine, RunListing, StoreInfo
 from leadhand.domain.run import RunStatus
 from leadhand.domain.value import Json
+from leadhand.ports import ArtifactStore
 
 from . import agents, api_keys, caches
+from .artifacts import DatabaseArtifacts, FileArtifacts
 from .codec import encode, read_entries
 from .connection import Connection, Database
 from .followers import Followers
@@ -62,6 +64,12 @@ class SqlContextStore:
     def name(self) -> str:
         """What people call the database: a path, or a URL without its password."""
         return self._database.name
+
+    @property
+    def artifacts(self) -> ArtifactStore:
+        """The artifacts of this database: files in ``<database>.artifacts`` beside SQLite, rows of PostgreSQL."""
+        folder = self._database.artifact_folder
+        return FileArtifacts(folder) if folder is not None else DatabaseArtifacts(self._keep_blob, self.blob)
 
     async def open(self) -> None:
         """Open the database: once, before anything else. Raises StoreError or ConfigurationError."""
@@ -173,6 +181,9 @@ class SqlContextStore:
         """The bytes of a payload. Raises KeyError for a digest that is not there."""
         return await self._ask(_blob, digest)
 
+    async def _keep_blob(self, digest: str, body: bytes) -> None:
+        await self._write_beside(f"6 {digest}", _keep_blob, digest, body)
+
     async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
         """Keep a run's folded state, the latest only. Raises NoSuchRun."""
         await self._write_beside(f"1 {run_id}", caches.save_snapshot, run_id, seq, schema, body)
@@ -255,6 +266,10 @@ class SqlContextStore:
 
     async def _write_beside(self, key: str, write: Callable[..., Any], *arguments: Any) -> Any:
         return await self._writer.submit(SideWrite(key=key, write=lambda connection: write(connection, *arguments)))
+
+
+def _keep_blob(connection: Connection, digest: str, body: bytes) -> None:
+    connection.execute("INSERT INTO blobs (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING", (digest, body))
 
 
 def _blob(connection: Connection, digest: str) -> bytes:

@@ -21,15 +21,13 @@ from leadhand.domain.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, 
 from leadhand.domain.listing import listing_change
 from leadhand.domain.open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
 from leadhand.domain.run import ENDED, RunStatus
+from leadhand.domain.run_record import REQUEST_SHOWN
 
 from .codec import Encoded, encode, microseconds, moment, no_such_run
 from .connection import Connection, Dialect, Hold, Row, among, at_once, insert
 
 ENDING = frozenset({"attempt_settled", "attempt_lost"})
 """The types of the events after which an attempt is no longer current."""
-
-REQUEST_SHOWN = 200
-"""Characters of a request that lists show."""
 
 
 @dataclass(slots=True, kw_only=True)

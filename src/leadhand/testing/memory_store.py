@@ -18,11 +18,14 @@ from leadhand.domain.run_record import RunRecord
 from leadhand.domain.value import Json
 from leadhand.ports import Clock
 
+from .memory_artifacts import MemoryArtifacts
+
 
 class MemoryStore:
     """Everything in dictionaries, for one process; nothing survives it. ``clock`` dates the entries."""
 
     def __init__(self, clock: Clock, host: str = "memory") -> None:
+        self.artifacts = MemoryArtifacts()
         self._clock = clock
         self._host = host
         self._logs: dict[str, list[Entry]] = {}

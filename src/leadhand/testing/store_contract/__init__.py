@@ -26,6 +26,7 @@ from __future__ import annotations
 from .agents import AgentStoreContract
 from .allowance import AllowanceContract, ScopedAllowanceContract, SharedAllowanceContract
 from .appending import AppendingContract, SharedAppendingContract
+from .artifacts import ArtifactStoreContract
 from .asking import AskingContract, SharedAskingContract, asks, says
 from .fences import FencesContract, SharedFencesContract
 from .following import FollowingContract, SharedFollowingContract
@@ -57,6 +58,7 @@ __all__ = [
     "PATIENCE_S",
     "UNLIMITED",
     "AgentStoreContract",
+    "ArtifactStoreContract",
     "ContextStoreContract",
     "KeyStoreContract",
     "OneStoreContract",
