@@ -14,10 +14,8 @@ from leadhand.domain.artifact import DEEPEST, LONGEST_NAME, LONGEST_PATH, confin
 from leadhand.domain.errors import UsageError
 
 # Pieces that paths are attacked with, mixed with letters.
-pieces = st.text(max_size=4) | st.sampled_from(
-    ("/", "//", ".", "..", "\\", ":", "~", "\0", " ", "C:", "NUL", "com1", ".txt", "é")
-    + ("e\u0301", "\u202e", "\uff0f", "\uff0e")
-)
+WINDOWS, UNICODE = ("\\", ":", "C:", "NUL", "com1"), ("é", "e\u0301", "\u202e", "\uff0f", "\uff0e")
+pieces = st.text(max_size=4) | st.sampled_from(("/", "//", ".", "..", "~", "\0", " ", ".txt", *WINDOWS, *UNICODE))
 paths = st.lists(pieces, max_size=8).map("".join) | st.text(max_size=30)
 
 

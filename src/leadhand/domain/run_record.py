@@ -1,4 +1,4 @@
-"""What a store keeps of one run besides its entries, for stores that hold it as Python objects.
+"""One run as a store holds it in memory: its entries, and all that follows from them.
 
 Judges appends (fences, allowance), numbers the entries, and folds them into the run's line in lists. A store writes the
 entries that :meth:`RunRecord.append` returns, and after a restart rebuilds the record with :meth:`RunRecord.of`.
@@ -21,10 +21,11 @@ REQUEST_SHOWN = 200
 
 
 class RunRecord:
-    """A run's line in lists, its budget, its open approvals, and which of its attempts are over."""
+    """A run's entries, its line in lists, its budget, its open approvals, and which of its attempts are over."""
 
     def __init__(self, run_id: str, started: RunStarted, at: datetime, owner: str | None) -> None:
         definition = started.definition
+        self.entries: list[Entry] = []
         self._budget = Budget.of(definition)
         self._approvals: dict[str, OpenApproval] = {}
         self._over: set[str] = set()
@@ -117,6 +118,7 @@ class RunRecord:
         """Fold entries of one moment that are in the log."""
         events = [entry.event for entry in entries]
         last = entries[-1]
+        self.entries += entries
         self._over |= {event.attempt for event in events if isinstance(event, AttemptSettled | AttemptLost)}
         self._approvals = open_approvals_after(self._approvals, events, last.at)
         listing = self._listing

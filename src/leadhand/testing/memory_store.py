@@ -28,7 +28,6 @@ class MemoryStore:
         self.artifacts = MemoryArtifacts()
         self._clock = clock
         self._host = host
-        self._logs: dict[str, list[Entry]] = {}
         self._records: dict[str, RunRecord] = {}
         self._keys: dict[str, ApiKey] = {}
         self._agents: dict[str, AgentSettings] = {}
@@ -47,8 +46,7 @@ class MemoryStore:
             raise UsageError(f"run {run_id} exists already", "start the run under a new id")
         now = self._clock.now()
         self._records[run_id] = record = RunRecord(run_id, started, now, self._host)
-        self._logs[run_id] = record.append([started], now)
-        return self._logs[run_id][0]
+        return record.append([started], now)[0]
 
     def append(
         self,
@@ -66,13 +64,12 @@ class MemoryStore:
             written.set_exception(error)
             return written
         self._blobs.update(blobs or {})
-        self._keep(run_id, entries)
+        self._changed_event(run_id).set()
         written.set_result(entries)
         return written
 
-    def _keep(self, run_id: str, entries: Sequence[Entry]) -> None:
-        self._logs[run_id] += entries
-        self._changed.setdefault(run_id, asyncio.Event()).set()
+    def _changed_event(self, run_id: str) -> asyncio.Event:
+        return self._changed.setdefault(run_id, asyncio.Event())
 
     def _record(self, run_id: str) -> RunRecord:
         if run_id not in self._records:
@@ -80,16 +77,13 @@ class MemoryStore:
         return self._records[run_id]
 
     async def read(self, run_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
-        self._record(run_id)
-        found = self._logs[run_id][after:]
-        return found if limit is None else found[:limit]
+        return self._record(run_id).entries[after:][:limit]
 
     async def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[list[Entry]]:
-        self._record(run_id)
-        changed = self._changed.setdefault(run_id, asyncio.Event())
+        record, changed = self._record(run_id), self._changed_event(run_id)
         while True:
             changed.clear()
-            entries = self._logs[run_id][after:]
+            entries = record.entries[after:]
             if entries:
                 after = entries[-1].seq
                 yield entries
@@ -98,7 +92,7 @@ class MemoryStore:
 
     async def claim(self, run_id: str, *, ended: bool = False) -> int:
         entry = self._record(run_id).claim(self._host, self._clock.now(), ended=ended)
-        self._keep(run_id, [entry])
+        self._changed_event(run_id).set()
         return entry.epoch
 
     async def release(self, run_id: str, epoch: int) -> None:
