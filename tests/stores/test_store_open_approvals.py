@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import aclosing, closing
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -34,8 +34,10 @@ from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import Effect
 from leadhand.engine import snapshots
+from leadhand.engine.forking import fork
 from leadhand.stores.codec import encode
 from leadhand.stores.connection import Row
+from leadhand.stores.opening import open_store
 from leadhand.stores.sqlite import SqliteConnection
 from leadhand.stores.transaction import Append, Create
 from leadhand.testing.memory_store import MemoryStore
@@ -224,3 +226,12 @@ async def test_only_runs_that_ask_are_looked_into() -> None:
         ("run-1", "wo-001.1/t0/c0"),
     ]
     assert loaded == ["run-1"]
+
+
+async def test_a_fork_has_the_approvals_that_were_open_at_its_entry(url: str) -> None:
+    first, second = "wo-001.0/t0/c0", "wo-001.1/t0/c0"
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started())
+        await store.append("run-1", [asks(first), asks(second), says(first), says(second)])
+        await fork(store, "run-1", 4, "run-2")
+        assert [(run.run_id, run.asking) for run in await store.runs(asking=True)] == [("run-2", 1)]
