@@ -15,7 +15,9 @@ from leadhand.domain.access import ApiKey
 from leadhand.domain.agents import AgentSettings
 from leadhand.domain.assignment import Assignment
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
-from leadhand.domain.errors import Failure, LeadhandError
+from leadhand.domain.errors import AllowanceRefused as AllowanceRefused
+from leadhand.domain.errors import Failure
+from leadhand.domain.errors import StaleAttempt as StaleAttempt
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
 from leadhand.domain.limits import Allowance, Usage
 from leadhand.domain.listing import HostLine, RunListing, StoreInfo
@@ -202,19 +204,6 @@ class Models(Protocol):
     async def aclose(self) -> None: ...
 
 
-class AllowanceRefused(LeadhandError):
-    """A reservation does not fit what is left of the run's allowance; nothing of the append was written."""
-
-    code = "exhausted"
-    exit_code = 5
-
-
-class StaleAttempt(LeadhandError):
-    """The attempt is no longer current (settled or lost), so its ``once`` call must not begin; nothing was written."""
-
-    code = "stale_attempt"
-
-
 class ContextStore(Protocol):
     """Where events live: one append-only sequence a run, the truth about it.
 
@@ -245,8 +234,8 @@ class ContextStore(Protocol):
         The order of calls is the order in the log; the call takes its place at once, awaiting only waits for the
         commit. ``epoch`` fences decisions: raises :class:`~leadhand.domain.errors.Fenced` when the run has another.
         ``current`` fences a ``once`` call on its attempt: :class:`StaleAttempt`. Reservations in ``ModelCallBegan``
-        are taken from the budget in the same transaction: :class:`AllowanceRefused`. ``blobs`` (by digest) are kept
-        with them.
+        are taken from the run's allowance, and from each they name in ``within``, in the same transaction:
+        :class:`AllowanceRefused` (see :mod:`leadhand.domain.allowance`). ``blobs`` (by digest) are kept with them.
         """
         ...
 
@@ -347,6 +336,14 @@ class ArtifactStore(Protocol):
     async def has(self, digest: str) -> bool:
         """Whether content of this digest is kept."""
         ...
+
+
+@runtime_checkable
+class HasArtifacts(Protocol):
+    """A context store that brings along its own store of artifacts."""
+
+    @property
+    def artifacts(self) -> ArtifactStore: ...
 
 
 @runtime_checkable

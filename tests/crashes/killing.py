@@ -204,7 +204,9 @@ async def check_calls(theatre: Theatre, cut: Cut) -> None:
     assert not answered & asked, "a model was asked again what it had answered"
     assert not [call for call, times in Counter(calls).items() if times > 1]
     state = replay(cut.run_id, log)
-    assert all(subtask.status in SETTLED for subtask in state.assignments.values() if subtask.counts), "a subtask was lost"
+    assert all(subtask.status in SETTLED for subtask in state.assignments.values() if subtask.counts), (
+        "a subtask was lost"
+    )
     since = [entry.event for entry in log[len(cut.log) :]]
     lost = {event.attempt.rpartition("/a")[0] for event in since if isinstance(event, AttemptLost)}
     assert lost <= set(cut.state.live), "an attempt was given up that was not under way"

@@ -163,7 +163,9 @@ def _check_evidence(state: RunState, entries: Sequence[ev.Entry]) -> None:
                     assert entry.event.subtask == subtask.key
                 case _:
                     raise AssertionError(f"{cited} is {entry.event.type}, which says nothing about {subtask.key}")
-        assert not subtask.counts or (subtask.status in SETTLED) <= bool(subtask.event_ids), f"{subtask.key} has no evidence"
+        assert not subtask.counts or (subtask.status in SETTLED) <= bool(subtask.event_ids), (
+            f"{subtask.key} has no evidence"
+        )
 
 
 def _check_money(state: RunState) -> None:

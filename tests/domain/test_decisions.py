@@ -105,9 +105,7 @@ def can_end(at_rest: RunStatus, status: RunStatus) -> bool:
     """Whether a run at rest ends as ``status`` when its evidence makes that of it."""
     oks = {RunStatus.PARTIAL: (True, False), RunStatus.FAILED: (False,)}.get(status, (True,))
     history = settled(handed_out(*(Subtask(name=f"s{number}") for number in range(len(oks)))), *oks)
-    verdicts = [
-        {"subtask": f"wo-001.{number}", "verdict": "accept" if ok else "drop"} for number, ok in enumerate(oks)
-    ]
+    verdicts = [{"subtask": f"wo-001.{number}", "verdict": "accept" if ok else "drop"} for number, ok in enumerate(oks)]
     review = Review.model_validate({"verdicts": verdicts, "complete": all(oks)})
     assert history.command(do.Judge(work_order_id="wo-001", review=review))
     assert history.command(do.Pause() if at_rest is RunStatus.PAUSED else do.Wait())

@@ -168,9 +168,7 @@ def test_all_accepted_and_nothing_missing_is_success():
 def test_a_run_that_its_review_calls_incomplete_does_not_succeed():
     history = judged(["accept"], complete=False)
 
-    assert status_of(history) is not RunStatus.SUCCEEDED, (
-        "the lead said that something lacks, and nobody says what"
-    )
+    assert status_of(history) is not RunStatus.SUCCEEDED, "the lead said that something lacks, and nobody says what"
 
 
 def test_nothing_done_is_failure_and_says_so():

@@ -180,7 +180,9 @@ async def test_a_slow_worker_is_not_run_twice(open_world: Any):
     )
     run_id = await world.start()
     driving = world.driving(run_id)
-    await world.until(lambda state: sum(subtask.data is not None for subtask in state.assignments.values() if subtask.counts) == 9)
+    await world.until(
+        lambda state: sum(subtask.data is not None for subtask in state.assignments.values() if subtask.counts) == 9
+    )
     world.clock.advance(600)
     for _ in range(20):
         await asyncio.sleep(0)

@@ -163,5 +163,7 @@ def test_numbers_in_brackets_that_a_tool_wrote_are_no_citations():
     told = [result["summary"] for result in script.composing()["results"]]
 
     assert cited(" ".join(told)) == set()
-    assert output_problems(script.state, Assignment(assignment_id="compose", role=RoleName.COMPOSE), None, told[0]) == []
+    assert (
+        output_problems(script.state, Assignment(assignment_id="compose", role=RoleName.COMPOSE), None, told[0]) == []
+    )
     assert told[0].replace("\u2060", "") == "use args[0] and [1] of wo-001.0"

@@ -36,7 +36,7 @@ from leadhand.engine.redaction import Redactor
 from leadhand.engine.slots import without_slot
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.ports import ContextStore, Models, Web
-from leadhand.stores.artifacts import open_artifacts
+from leadhand.stores.artifacts import artifacts_of
 from leadhand.stores.opening import open_store
 from leadhand.stores.work_order_file import WorkOrderFile
 from leadhand.tools.toolbox import Toolbox
@@ -92,7 +92,7 @@ class Runtime:
         if tracing is not None:
             self.watchers.append(tracing.watch)
             self.on_release.append(tracing.let_go)
-        self.artifacts = open_artifacts(settings.home, store)
+        self.artifacts = artifacts_of(store, settings.home / "artifacts")
         tool_calls = ToolCalls(toolbox, self.web, self._clock, self.artifacts)
         self._model_calls = ModelCalls(models, store, self._clock)
         host = Host(store, self._model_calls, tool_calls, self.redactor, on_text)

@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from leadhand.app.formatting import child_label, count, duration, label
 from leadhand.cli.steps import PHASES, REQUESTS, WAITING_NOTES, Lane, Step, and_more, waited_for, why_of

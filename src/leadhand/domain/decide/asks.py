@@ -9,6 +9,7 @@ from leadhand.domain import events as ev
 from leadhand.domain.artifact import confined
 from leadhand.domain.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.domain.assignment import Assignment, OpenCall
+from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Ceiling, nanousd
 from leadhand.domain.rights import MAX_DEPTH, depth_of, tools_of, tools_of_role
 from leadhand.domain.role import Role
@@ -109,8 +110,8 @@ def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: Seq
         case WriteArtifact():
             try:
                 confined(ask.path)
-            except ValueError as error:
-                return str(error)
+            except UsageError as error:
+                return error.what
             return "" if ask.digest else f"the artifact {ask.path} has no content"
         case SetTodos():
             return ""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
-from leadhand.domain.evolve.needs import descendants
+from leadhand.domain.evolve.needs import blocked_by, descendants
 from leadhand.domain.ids import split_key
 from leadhand.domain.lifecycle import AssignmentStatus, AttemptStatus
 from leadhand.domain.state import AssignmentState, RunState
@@ -30,7 +31,10 @@ def decide_request(state: RunState) -> list[ev.AnyEvent]:
     match request:
         case ev.RetryRequested():
             keys = request.subtasks or retriable(state, confirmed=request.confirmed)
-            return [*reopened, ev.RetryGranted(subtasks=tuple(keys), args=request.args, by=_by(request))]
+            granted = ev.RetryGranted(
+                subtasks=tuple(keys), args=request.args, by=_by(request), reopened=_reopened(state, keys)
+            )
+            return [*reopened, granted]
         case ev.SkipRequested():
             counted = _counted(state.assignments[request.subtask])
             skipped = ev.SubtaskResolved(
@@ -95,6 +99,12 @@ def why_refused(state: RunState, request: OperatorRequest, *, resting: bool = Fa
     if subtask.status not in (*OPEN, *FAILED):
         return f"{request.subtask} is {subtask.status} already"
     return ""
+
+
+def _reopened(state: RunState, keys: Iterable[str]) -> int:
+    """How many failed assignments a retry starts again: those outside of work orders, and what they had blocked."""
+    again = {key for key in keys if not state.assignments[key].order}
+    return sum(state.assignments[key].counts for key in again.union(blocked_by(state, again)))
 
 
 def _counted(subtask: AssignmentState) -> Literal["open", "completed", "failed"]:

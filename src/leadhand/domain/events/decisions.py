@@ -200,13 +200,14 @@ class RunReopened(EventBase):
 
 class RetryGranted(EventBase):
     """Subtasks will be done again in an order of their own, as a person asked: with other ``args``, or with ``data``
-    in place of doing it."""
+    in place of doing it. ``reopened`` counts those that start again under their own ids, for lists."""
 
     type: Literal["retry_granted"] = "retry_granted"
     subtasks: tuple[str, ...]
     args: dict[str, Any] | None = None
     data: ResultData | None = None
     by: str
+    reopened: int = 0
 
 
 class SubtaskResolved(EventBase):

@@ -37,8 +37,8 @@ class AttemptStarted(Observation):
 class ModelCallBegan(Observation):
     """A model is about to be called. ``reserved`` is the upper bound taken from the run's allowance by this entry.
 
-    ``final`` calls (composing the answer) may use what was held back. ``within`` are the ceilings of the assignment and
-    of those above it, each of which has to hold the reservation, too.
+    ``final`` calls (composing the answer) may use what was held back. ``within`` are the allowances of the call's
+    assignment and of its ancestors: ``reserved`` is taken from each of them as well.
     """
 
     type: Literal["model_call_began"] = "model_call_began"

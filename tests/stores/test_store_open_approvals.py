@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import aclosing, closing
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -19,7 +19,6 @@ from store_memory import memory, transact
 from leadhand.app.approvals import open_approvals
 from leadhand.app.clock import SystemClock
 from leadhand.domain.approval import Approval, ApprovalStatus, args_hash
-from leadhand.domain.asking import ABOUT_QUESTIONS, Question, still_open
 from leadhand.domain.events import (
     AnyEvent,
     ApprovalAnswered,
@@ -30,22 +29,25 @@ from leadhand.domain.events import (
 )
 from leadhand.domain.evolve import evolve, start
 from leadhand.domain.lifecycle import AttemptStatus
+from leadhand.domain.open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import Effect
 from leadhand.engine import snapshots
+from leadhand.engine.forking import fork
 from leadhand.stores.codec import encode
 from leadhand.stores.connection import Row
+from leadhand.stores.opening import open_store
 from leadhand.stores.sqlite import SqliteConnection
 from leadhand.stores.transaction import Append, Create
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.store_contract import asks, pauses, says, started
 
 
-def open_in(state: RunState) -> dict[str, Question]:
+def open_in(state: RunState) -> dict[str, OpenApproval]:
     """What a run asks, as its state says."""
     return {
-        name: Question.of(approval)
+        name: OpenApproval.of(approval)
         for name, approval in state.approvals.items()
         if approval.status is ApprovalStatus.PENDING
     }
@@ -54,14 +56,14 @@ def open_in(state: RunState) -> dict[str, Question]:
 def check(history: History) -> Counter[str]:
     """Follow a history with the index; how often each event changed what is open."""
     state = start("run_1", history.log[0])
-    questions: dict[str, Question] = {}
+    questions: dict[str, OpenApproval] = {}
     changes: Counter[str] = Counter()
     for entry in history.log[1:]:
         before, state = questions, evolve(state, entry)
-        questions = still_open(questions, [entry.event], entry.at)
+        questions = open_approvals_after(questions, [entry.event], entry.at)
         assert questions == open_in(state), entry
         if questions != before:
-            assert isinstance(entry.event, ABOUT_QUESTIONS)
+            assert isinstance(entry.event, APPROVAL_EVENTS)
             changes[entry.event.type] += 1
     return changes
 
@@ -147,15 +149,15 @@ def test_what_is_open_is_what_the_state_says_after_every_event(seed: int) -> Non
 
 def test_the_histories_are_worth_following() -> None:
     changes = sum((check(asked_much(seed)) for seed in range(40)), Counter[str]())
-    assert changes.keys() == {event.model_fields["type"].default for event in ABOUT_QUESTIONS}
+    assert changes.keys() == {event.model_fields["type"].default for event in APPROVAL_EVENTS}
 
 
 def test_the_events_of_one_commit_are_followed_in_order() -> None:
     history = History()
     call = "wo-001.0/t0/c0"
-    questions = still_open({}, [says(call), asks(call)], history.now)
+    questions = open_approvals_after({}, [says(call), asks(call)], history.now)
     assert list(questions) == [call]
-    assert still_open(questions, [says(call)], history.now) == {}
+    assert open_approvals_after(questions, [says(call)], history.now) == {}
 
 
 # --- in the store ----------------------------------------------------------------------------------------------------
@@ -177,7 +179,7 @@ class Overheard:
 
     def about_questions(self) -> list[str]:
         """The first words of what concerned the index since the last look."""
-        found = [" ".join(sql.split()[:2]) for sql in self.statements if re.search(r"\basking\b", sql)]
+        found = [" ".join(sql.split()[:2]) for sql in self.statements if re.search(r"\bopen_approvals\b", sql)]
         self.statements.clear()
         return found
 
@@ -224,3 +226,12 @@ async def test_only_runs_that_ask_are_looked_into() -> None:
         ("run-1", "wo-001.1/t0/c0"),
     ]
     assert loaded == ["run-1"]
+
+
+async def test_a_fork_has_the_approvals_that_were_open_at_its_entry(url: str) -> None:
+    first, second = "wo-001.0/t0/c0", "wo-001.1/t0/c0"
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started())
+        await store.append("run-1", [asks(first), asks(second), says(first), says(second)])
+        await fork(store, "run-1", 4, "run-2")
+        assert [(run.run_id, run.asking) for run in await store.runs(asking=True)] == [("run-2", 1)]
