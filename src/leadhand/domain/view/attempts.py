@@ -79,12 +79,13 @@ def returned(draft: Draft, event: ev.AttemptReturned) -> None:
     key, number = _split(event.attempt)
     if _is_late(draft, key, number):
         return
+    if "ended_at" in (draft.attempt_now(key, number) or {}):
+        draft.touched[key] = None  # it runs until it is judged, as every attempt that returns
     draft.outcome(key, number, "ok" if event.result.ok else "failed")
     attempt = draft.attempt(key, number)
     attempt["result_seq"] = draft.seq
     if event.result.error is not None:
         attempt["failure"] = failure_part(event.result.error)
-    draft.touched[key] = None
 
 
 def lost(draft: Draft, event: ev.AttemptLost) -> None:

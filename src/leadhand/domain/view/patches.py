@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, cast
 
 from leadhand.domain.document import iso
@@ -21,11 +22,9 @@ Patch = dict[str, Any]
 def merge(document: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
     """Apply a merge patch to ``document`` in place: objects are merged by key, null removes, all else replaces."""
     for key, value in patch.items():
-        if isinstance(value, dict):
+        if type(value) is dict:
             inner = document.get(key)
-            if not isinstance(inner, dict):
-                inner = document[key] = {}
-            merge(cast("Patch", inner), cast("Patch", value))
+            document[key] = merge(inner if type(inner) is dict else {}, value)
         elif value is None:
             document.pop(key, None)
         else:
@@ -39,6 +38,8 @@ class Draft:
     ``touched`` are the assignments whose status may have changed. Attempts are named by the id of their assignment and
     their number, as in the view.
     """
+
+    __slots__ = ("at", "entry", "patch", "seq", "shown", "started", "state", "touched")
 
     def __init__(self, shown: ViewDocument, state: reading.RunState, entry: Entry) -> None:
         self.shown = shown
@@ -55,11 +56,16 @@ class Draft:
 
     def part(self, name: str) -> Patch:
         """The changes to one part of the view."""
-        return self.patch.setdefault(name, {})
+        part = self.patch.get(name)
+        if part is None:
+            part = self.patch[name] = {}
+        return part
 
     def set(self, name: str, values: Mapping[str, Any]) -> None:
         """Set the fields of a part that are not so yet; None removes a field."""
-        differ(cast("Any", self.shown)[name], values, lambda: self.part(name))
+        different = differing(cast("Any", self.shown)[name], values)
+        if different:
+            self.part(name).update(different)
 
     def lane(self, key: str) -> Patch:
         """The changes to an assignment."""
@@ -114,13 +120,12 @@ class Draft:
             attempt["ended_at"] = self.at
 
 
-def differ(shown: Mapping[str, Any], values: Mapping[str, Any], changes: Any) -> None:
-    """Put into ``changes()`` what of ``values`` is not shown yet."""
-    for name, value in values.items():
-        if shown.get(name) != value:
-            changes()[name] = value
+def differing(shown: Mapping[str, Any], values: Mapping[str, Any]) -> Patch:
+    """What of ``values`` is not shown yet; None stands for a field that is not there."""
+    return {name: value for name, value in values.items() if shown.get(name) != value}
 
 
+@lru_cache(maxsize=64)
 def moment(at: datetime) -> str:
     """A moment as the view writes it."""
     return iso(at) or ""

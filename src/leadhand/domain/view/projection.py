@@ -14,7 +14,7 @@ from leadhand.domain import events as ev
 
 from . import reading
 from .attempts import ATTEMPTS
-from .patches import Draft, Patch, differ, merge, moment
+from .patches import Draft, Patch, differing, merge, moment
 from .runs import RUNS
 from .shapes import ViewDocument, empty
 from .texts import failure_part, line
@@ -120,12 +120,16 @@ def _show_spend(draft: Draft, attempt: str) -> None:
         if before != after:
             held += after - before
             draft.attempt(key, number)["reserved_nanousd"] = after or None
+    if type(draft.entry.event) is ev.ModelCallBegan:
+        draft.set("spend", {"reserved_nanousd": held})
+        return
+    spent = state.spent
     shown = {
-        "requests": state.spent.requests,
-        "tokens": state.spent.tokens,
+        "requests": spent.requests,
+        "tokens": spent.tokens,
         "input_tokens": state.input_tokens,
         "output_tokens": state.output_tokens,
-        "nanousd": state.spent.nanousd,
+        "nanousd": spent.nanousd,
         "reserved_nanousd": held,
         "unpriced": state.unpriced,
     }
@@ -183,7 +187,10 @@ def _show_lanes(draft: Draft) -> None:
             "superseded_by": standing.superseded_by,
             "by": standing.by or None,
         }
-        differ(before, values, lambda key=key: draft.lane(key))
+        different = differing(before, values)
+        if not different:
+            continue
+        draft.lane(key).update(different)
         static = before or draft.lane(key)
         after = {**values, "order": static["order"]} if "order" in static else values
         if static["counts"]:

@@ -12,7 +12,7 @@ from leadhand.domain.review import Decision
 
 from . import reading
 from .attempts import add_lane
-from .patches import Draft, differ, moment
+from .patches import Draft, differing, moment
 from .texts import LONGEST_REQUEST, arguments, cut, line
 
 _OPEN = frozenset({"pending", "running", "waiting", "retrying"})
@@ -212,7 +212,9 @@ def _questions(draft: Draft, approvals: Iterable[str]) -> None:
         if status == "pending" and over:
             status = "withdrawn"
         values = {"status": status, "by": asked.by or None, "reason": cut(asked.reason) or None}
-        differ(before, values, lambda key=approval_id: draft.part("approvals").setdefault(key, {}))
+        different = differing(before, values)
+        if different:
+            draft.part("approvals").setdefault(approval_id, {}).update(different)
         opened += (status == "pending") - (before.get("status") == "pending")
     if opened:
         draft.part("counts")["approvals"] = draft.shown["counts"]["approvals"] + opened
