@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from leadhand.domain.access import Scope
 from leadhand.domain.run import RunStatus
+from leadhand.domain.view import Level, Tone
 
 RUN_ID = "run_01m7zh2rmzdvjq26wwj6s9pcjw"
 TIME = "2026-11-21T17:04:51.872Z"
@@ -123,6 +124,18 @@ class RunDocument(BaseModel):
     last_seq: int
 
 
+class EventWords(BaseModel):
+    """An event in words: what happened, a line about it, the id of what it is about ("" for the run), and where it is
+    worth showing: about the run as a whole (``phase``), a line of output (``step``), or only in the log."""
+
+    title: str
+    text: str
+    subject: str
+    tone: Tone
+    level: Level
+    topics: list[str]
+
+
 class EventDocument(BaseModel):
     """One event of a log; what else it holds depends on its ``type``: see the reference of events."""
 
@@ -137,6 +150,14 @@ class EventDocument(BaseModel):
             "tool": "weather_tool",
             "args": {"location": "Paris", "day": "tomorrow"},
             "effect": "pure",
+            "words": {
+                "title": "Tool called",
+                "text": "weather_tool · Paris, tomorrow",
+                "subject": "wo-001.0",
+                "tone": "info",
+                "level": "detail",
+                "topics": ["tools"],
+            },
         },
         more=True,
     )
@@ -145,13 +166,16 @@ class EventDocument(BaseModel):
     at: datetime
     epoch: int
     type: str
+    words: EventWords
 
 
 class EventsPage(BaseModel):
-    """Events in order. ``next_after`` asks for the next page; null: these are all there are by now."""
+    """Events in order. ``next_after`` asks for the next page; null: these are all there are by now. ``next_before``
+    asks for the page before this one; null: this is the first."""
 
     events: list[EventDocument]
     next_after: int | None
+    next_before: int | None
     last_seq: int
 
 
