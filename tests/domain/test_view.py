@@ -121,19 +121,19 @@ def check(projection: Projection) -> None:
         state.spent.tokens,
         state.spent.nanousd,
     )
-    assert spend["reserved_nanousd"] == state.held.nanousd
+    assert spend["reserved_nanousd"] == state.reserved_total.nanousd
     pending = [asked for asked in state.approvals.values() if asked.status is ApprovalStatus.PENDING]
     assert counts["approvals"] == (0 if state.finished is not None else len(pending))
     assert {*document["approvals"]} == {*state.approvals}
-    assert {*lanes} == {*state.subtasks, *state.assignments}
+    assert {*lanes} == {*state.assignments}
     assert [*document["orders"]] == [*state.orders]
     for key, lane in lanes.items():
         check_lane(document, key)
-        subtask = state.subtasks.get(key)
-        assert lane["counts"] == (subtask is not None)
-        if subtask is not None and subtask.status in ("completed", "failed", "dropped"):
-            assert lane["status"] == subtask.status
-        elif state.status not in ENDED and subtask is not None:
+        assignment = state.assignments[key]
+        assert lane["counts"] == assignment.counts
+        if assignment.closed:
+            assert lane["status"] == assignment.status
+        elif state.status not in ENDED:
             assert lane["status"] in OPEN
     counting = [lane for lane in lanes.values() if lane["counts"]]
     current = [lane for lane in counting if "superseded_by" not in lane]

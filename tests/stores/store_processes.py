@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 PREAMBLE = """
 import asyncio, os, signal, sys
 from leadhand.stores.opening import open_store
-from leadhand.testing.store_contract import began, pauses, started, UNLIMITED
+from leadhand.testing.store_contract import began, pauses, returned, started, tokens, tokens_at_most, UNLIMITED
 url = sys.argv[1]
 def say(*words):
     os.write(1, (" ".join(map(str, words)) + "\\n").encode())  # at once, or two processes mix their words

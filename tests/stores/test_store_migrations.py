@@ -12,11 +12,22 @@ from store_processes import process
 from leadhand.app.keys import find_key, make_key
 from leadhand.domain.approval import EFFECT
 from leadhand.domain.events import ApprovalExpired, EffectAnswered, RunFinished, RunReopened
+from leadhand.domain.limits import Limits, Usage
 from leadhand.domain.run import RunStatus
 from leadhand.ports import ContextStore
 from leadhand.stores.opening import open_store
 from leadhand.stores.schema import VERSION
-from leadhand.testing.store_contract import asks, pauses, says, started
+from leadhand.testing.store_contract import (
+    asks,
+    began,
+    pauses,
+    returned,
+    says,
+    started,
+    tokens,
+    tokens_at_most,
+    tokens_left,
+)
 
 RunSql = Callable[..., list[tuple[Any, ...]]]
 OPEN, OTHER, THIRD = "wo-001.0/t0/c0", "wo-001.1/t0/c0", "wo-001.2/t0/c0"
@@ -35,10 +46,38 @@ async def fill(store: ContextStore) -> None:
     await store.append("run-5", [asks(OPEN), ApprovalExpired(approval_id=OPEN)])
 
 
-def make_old(url: str, run_sql: RunSql) -> None:
-    """Take from a database what schema 1 had not."""
-    for statement in ("DROP TABLE asking", "DROP TABLE api_keys", "DROP TABLE agents", "UPDATE meta SET version = 1"):
+BACK_TO_2 = (
+    "ALTER TABLE open_approvals RENAME TO asking",
+    "DROP TABLE allowances",
+    "ALTER TABLE reservations DROP COLUMN scopes",
+    "UPDATE meta SET version = 2",
+)
+BACK_TO_1 = (*BACK_TO_2, "DROP TABLE asking", "DROP TABLE api_keys", "DROP TABLE agents", "UPDATE meta SET version = 1")
+
+
+def make_old(url: str, run_sql: RunSql, statements: tuple[str, ...] = BACK_TO_1) -> None:
+    """Remove from a database what later schemas added."""
+    for statement in statements:
         run_sql(url, statement)
+
+
+async def test_a_database_of_the_second_schema_is_brought_forward_with_its_reservations(
+    url: str, run_sql: RunSql
+) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await fill(store)
+        await store.create("run-6", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
+        await store.append("run-6", [began("c1", tokens(60))])
+        rows = run_sql(url, "SELECT * FROM open_approvals ORDER BY run_id, approval_id")
+    make_old(url, run_sql, BACK_TO_2)
+    async with aclosing(await open_store(url)) as store:
+        assert run_sql(url, "SELECT version FROM meta") == [(VERSION,)]
+        assert run_sql(url, "SELECT * FROM open_approvals ORDER BY run_id, approval_id") == rows
+        assert await tokens_left(store, "run-6") == 40
+        await store.append("run-6", [returned("c1", Usage(input_tokens=10))])
+        assert await tokens_left(store, "run-6") == 90
+        await store.append("run-6", [began("c2", tokens(30), within={"a": tokens_at_most(40)})])
+        assert await tokens_left(store, "run-6", within={"a": tokens_at_most(40)}) == 10
 
 
 async def test_a_database_of_the_first_schema_is_brought_forward_with_its_open_questions(
@@ -46,12 +85,12 @@ async def test_a_database_of_the_first_schema_is_brought_forward_with_its_open_q
 ) -> None:
     async with aclosing(await open_store(url)) as store:
         await fill(store)
-        rows = run_sql(url, "SELECT * FROM asking ORDER BY run_id, approval_id")
+        rows = run_sql(url, "SELECT * FROM open_approvals ORDER BY run_id, approval_id")
         read = {run.run_id: await store.read(run.run_id) for run in await store.runs()}
     make_old(url, run_sql)
     async with aclosing(await open_store(url)) as store:
         assert run_sql(url, "SELECT version FROM meta") == [(VERSION,)]
-        assert run_sql(url, "SELECT * FROM asking ORDER BY run_id, approval_id") == rows
+        assert run_sql(url, "SELECT * FROM open_approvals ORDER BY run_id, approval_id") == rows
         assert [(run.run_id, run.asking) for run in await store.runs(asking=True)] == [("run-2", 1), ("run-1", 2)]
         assert {run.run_id: await store.read(run.run_id) for run in await store.runs()} == read
         await store.append("run-1", [says(OPEN)])
@@ -96,4 +135,4 @@ async def test_two_processes_may_bring_a_database_forward_at_once(url: str, run_
         for opener in openers:
             assert await opener.rest() == ["run-2:1 run-1:2"]
     assert run_sql(url, "SELECT version FROM meta") == [(VERSION,)]
-    assert run_sql(url, "SELECT count(*) FROM asking") == [(4,)]
+    assert run_sql(url, "SELECT count(*) FROM open_approvals") == [(4,)]

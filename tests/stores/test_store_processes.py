@@ -7,9 +7,11 @@ import fcntl
 import os
 import threading
 from collections import Counter
+from collections.abc import Callable
 from contextlib import AsyncExitStack, aclosing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from store_processes import is_orphan, process, until
@@ -18,6 +20,8 @@ from leadhand.domain.errors import Fenced, RunOwned
 from leadhand.domain.events import CancelRequested
 from leadhand.stores.opening import open_store
 from leadhand.testing.store_contract import pauses, reasons, started
+
+RunSql = Callable[..., list[tuple[Any, ...]]]
 
 OWNER = """
 async def main():
@@ -299,3 +303,52 @@ def test_two_threads_may_each_have_a_store(url: str) -> None:
             assert [entry.seq for entry in entries] == list(range(1, 202))
 
     asyncio.run(read())
+
+
+SPENDER = """
+from leadhand.domain.limits import Usage
+from leadhand.ports import AllowanceRefused
+
+async def spend(store, name, number):
+    within = {"a": tokens_at_most(100)} if number % 3 else {"a/1": tokens_at_most(40), "a": tokens_at_most(100)}
+    call = f"{name}-{number}"
+    try:
+        await store.append("run-1", [began(call, tokens(9), within=within)])
+    except AllowanceRefused as refused:
+        return refused.scope
+    if number % 2:
+        await store.append("run-1", [returned(call, Usage(input_tokens=5))])
+    return "begun"
+
+async def main():
+    store = await open_store(url)
+    say("ready")
+    name = await asyncio.to_thread(input)
+    say(*await asyncio.gather(*(spend(store, name, number) for number in range(60))))
+    await store.aclose()
+
+asyncio.run(main())
+"""
+
+
+async def test_two_processes_together_stay_below_the_ceiling_of_every_scope(url: str, run_sql: RunSql) -> None:
+    async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(aclosing(await open_store(url)))
+        await store.create("run-1", started())
+        spenders = [await stack.enter_async_context(process(url, SPENDER)) for _ in range(2)]
+        for spender in spenders:
+            assert await spender.heard() == ["ready"]
+        for number, spender in enumerate(spenders):
+            await spender.tell(f"p{number}")
+        outcomes: Counter[str] = Counter()
+        for spender in spenders:
+            outcomes.update(await spender.heard())
+        columns = "scope, ceiling_tokens, spent_tokens, reserved_tokens"
+        rows = run_sql(url, f"SELECT {columns} FROM allowances ORDER BY scope")
+        ((reserved,),) = run_sql(url, "SELECT sum(tokens) FROM reservations")
+    assert set(outcomes) == {"begun", "a", "a/1"}
+    assert [row[:2] for row in rows] == [("a", 100), ("a/1", 40)]
+    assert all(spent + still_reserved <= ceiling for _, ceiling, spent, still_reserved in rows)
+    spent, still_reserved = rows[0][2:]
+    assert still_reserved == reserved, "every call is within this scope"
+    assert outcomes["begun"] == spent // 5 + still_reserved // 9 >= 100 // 9

@@ -20,7 +20,7 @@ from leadhand.domain.run import RunStatus
 from leadhand.stores.connection import Connection
 from leadhand.stores.opening import open_store
 from leadhand.stores.sql_store import SqlContextStore
-from leadhand.stores.writer import BATCH, Aside, Writer
+from leadhand.stores.writer import BATCH, SideWrite, Writer
 from leadhand.testing.store_contract import pauses, reasons, started
 
 
@@ -44,7 +44,7 @@ async def postgres_store(postgres_url: str) -> AsyncIterator[SqlContextStore]:
 
 async def on_the_writer(store: SqlContextStore, sql: str) -> None:
     """Run a statement on the connection that writes."""
-    await store._writer.submit(Aside(key="0", write=lambda connection: connection.execute(sql)))
+    await store._writer.submit(SideWrite(key="0", write=lambda connection: connection.execute(sql)))
 
 
 def store_threads() -> list[str]:
@@ -90,7 +90,7 @@ async def test_a_commit_is_on_the_disk(sqlite_store: SqlContextStore) -> None:
     def settings(connection: Connection) -> list[Any]:
         return [connection.execute(f"PRAGMA {name}")[0][0] for name in ("journal_mode", "synchronous")]
 
-    assert await sqlite_store._writer.submit(Aside(key="0", write=settings)) == ["wal", 2]
+    assert await sqlite_store._writer.submit(SideWrite(key="0", write=settings)) == ["wal", 2]
 
 
 async def test_a_commit_that_fails_fails_for_all_and_shows_nothing(sqlite_store: SqlContextStore) -> None:
@@ -164,7 +164,9 @@ async def test_a_fault_of_ours_does_not_leave_anybody_waiting(
 async def test_a_connection_lost_in_a_transaction_is_an_error(postgres_store: SqlContextStore) -> None:
     store = postgres_store
     await store.create("run-1", started())
-    lost = Aside(key="0", write=lambda connection: connection.execute("SELECT pg_terminate_backend(pg_backend_pid())"))
+    lost = SideWrite(
+        key="0", write=lambda connection: connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+    )
     outcomes = await asyncio.gather(
         store.append("run-1", pauses("a")), store._writer.submit(lost), return_exceptions=True
     )

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
 
+from .errors import UsageError
 from .value import Value
 
 
@@ -47,3 +48,13 @@ class ApiKey(Value):
 def allows(scopes: Collection[Scope], wanted: Scope) -> bool:
     """Whether the holder of these scopes may do what ``wanted`` stands for."""
     return any(wanted in INCLUDED[scope] for scope in scopes)
+
+
+def no_such_key(key_id: str) -> UsageError:
+    """Return the error of a key id that a store does not know."""
+    return UsageError(f"there is no key {key_id}", "`leadhand keys list` shows the keys of this database")
+
+
+def key_exists(key_id: str) -> UsageError:
+    """Return the error of adding a key twice."""
+    return UsageError(f"a key of the id {key_id}, or the same key, is there already", "make another key")

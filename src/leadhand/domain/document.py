@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from .events import AttemptSettled, Entry, SubtaskBlocked, SubtaskResolved
-from .evidence import given_up, left_undone
+from .evidence import needs_failed, skipped
 from .ids import assignment_of, event_id
-from .lifecycle import SubtaskStatus
+from .lifecycle import AssignmentStatus
 from .limits import usd
 from .run import ENDED
 from .state import OrderState, RunState
@@ -54,7 +54,12 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
         "work_states": states,
         "work_state": states[-1] if states else None,
         "context_store": {"events": context_events(state, entries)},
-        "artifacts": [],
+        "todos": [todo.model_dump(mode="json") for todo in state.todos],
+        "artifacts": [
+            {"path": path, "version": number, "digest": each.digest, "bytes": each.size, "media_type": each.media_type}
+            for path, versions in state.artifacts.items()
+            for number, each in enumerate(versions, start=1)
+        ],
         "approvals": [approval.model_dump(mode="json") for approval in state.approvals.values()],
         "usage": {
             "requests": state.spent.requests,
@@ -65,7 +70,7 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
         "limits": limits_document(state),
         "model": definition.models.default,
         "models": definition.models.roles,
-        "forked_from": definition.options.get("forked_from"),
+        "forked_from": definition.forked_from.model_dump() if definition.forked_from else None,
         "offline": definition.offline,
         "detached": definition.detached,
         "created_at": iso(state.created_at),
@@ -92,7 +97,7 @@ def work_order(order: OrderState) -> dict[str, Any]:
 
 def work_state(state: RunState, order: OrderState) -> dict[str, Any]:
     """The authoritative state of one order, in the seed's shape."""
-    subtasks = [state.subtasks[key] for key in order.order.subtask_keys()]
+    subtasks = [state.assignments[key] for key in order.order.subtask_keys()]
     return {
         "work_order_id": order.order.work_order_id,
         "created_at": iso(order.at),
@@ -104,7 +109,7 @@ def work_state(state: RunState, order: OrderState) -> dict[str, Any]:
             }
             for subtask in subtasks
         },
-        "completed": all(subtask.status is SubtaskStatus.COMPLETED for subtask in subtasks),
+        "completed": all(subtask.status is AssignmentStatus.COMPLETED for subtask in subtasks),
     }
 
 
@@ -114,7 +119,7 @@ def context_events(state: RunState, entries: Iterable[Entry]) -> list[dict[str, 
     for entry in entries:
         event = entry.event
         match event:
-            case AttemptSettled() if assignment_of(event.attempt) in state.subtasks:
+            case AttemptSettled() if event.counts:
                 found.append(_context_event(state, entry, event))
             case SubtaskBlocked():
                 found.append(_blocked_event(state, entry, event))
@@ -127,7 +132,7 @@ def context_events(state: RunState, entries: Iterable[Entry]) -> list[dict[str, 
 
 def _context_event(state: RunState, entry: Entry, event: AttemptSettled) -> dict[str, Any]:
     content: dict[str, Any] = {}
-    data = state.subtasks[assignment_of(event.attempt)].data
+    data = state.assignments[assignment_of(event.attempt)].data
     if event.ok and data is not None:
         content = data.model_dump(mode="json")
     elif event.failure is not None:
@@ -139,14 +144,14 @@ def _context_event(state: RunState, entry: Entry, event: AttemptSettled) -> dict
 
 
 def _blocked_event(state: RunState, entry: Entry, event: SubtaskBlocked) -> dict[str, Any]:
-    content = {"error": given_up(event.cause).model_dump(mode="json")}
+    content = {"error": needs_failed(event.cause).model_dump(mode="json")}
     return _frame(state, entry, event.subtask, ok=False, content=content)
 
 
 def _resolved_event(state: RunState, entry: Entry, event: SubtaskResolved) -> dict[str, Any]:
     """The evidence of a person: a result of theirs, or the word that a subtask is left undone."""
     if event.data is None:
-        content: dict[str, Any] = {"error": left_undone(event.by, event.reason).model_dump(mode="json")}
+        content: dict[str, Any] = {"error": skipped(event.by, event.reason).model_dump(mode="json")}
     else:
         content = event.data.model_dump(mode="json")
     frame = _frame(state, entry, event.subtask, ok=event.data is not None, content=content)
@@ -154,13 +159,15 @@ def _resolved_event(state: RunState, entry: Entry, event: SubtaskResolved) -> di
 
 
 def _frame(state: RunState, entry: Entry, key: str, *, ok: bool, content: dict[str, Any]) -> dict[str, Any]:
-    subtask = state.subtasks[key]
+    assignment = state.assignments[key]
+    given, subtask = assignment.assignment, assignment.assignment.subtask
+    refs = {"work_order_id": assignment.order, "subtask_index": assignment.position}
     return {
         "event_id": event_id(entry.seq),
         "timestamp": iso(entry.at),
-        "task_name": subtask.subtask.name,
+        "task_name": given.name,
         "result": "success" if ok else "failure",
-        "agent": subtask.subtask.agent,
-        "content": {**subtask.subtask.args, **content},
-        "refs": {"work_order_id": subtask.order, "subtask_index": subtask.position},
+        "agent": subtask.agent if subtask is not None else given.role,
+        "content": {**(subtask.args if subtask is not None else given.input), **content},
+        "refs": refs if assignment.order else {"assignment": key},
     }

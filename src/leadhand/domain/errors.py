@@ -9,7 +9,9 @@ Two families, told apart by who must act::
      │    └── StoreError        the database cannot be opened, read or written
      ├── NoSuchRun              the run id is not in this database                  exit code 2
      ├── RunOwned               another living process drives this run              exit code 2
-     └── Fenced                 this process lost the run; its decisions are refused
+     ├── Fenced                 this process lost the run; its decisions are refused
+     ├── StaleAttempt           the attempt is over; its ``once`` call must not begin
+     └── AllowanceRefused       a reservation does not fit the allowance            exit code 5
     ToolError                   raised by a tool: a classed Failure on its way into the log
 """
 
@@ -75,7 +77,7 @@ NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.EXHAUSTED, "max_turns"): "ask for less at once, or choose another model (--worker-model)",
     (FailureClass.EXHAUSTED, "no_progress"): "ask again, or more precisely",
 }
-"""The same where our own code knows the cause. What depends on a run's limits too is in :mod:`~leadhand.domain.advice`.
+"""The same where our own code knows the cause. What depends on a run's limits too is in :mod:`~leadhand.domain.remedies`.
 """
 
 
@@ -148,6 +150,26 @@ class Fenced(LeadhandError):
     """A decision came from a process that no longer owns the run: refused, nothing was written."""
 
     code = "fenced"
+
+
+class StaleAttempt(LeadhandError):
+    """The attempt is no longer current (settled or lost), so its ``once`` call must not begin; nothing was written."""
+
+    code = "stale_attempt"
+
+
+class AllowanceRefused(LeadhandError):
+    """A reservation does not fit what is left of an allowance; nothing of the append was written.
+
+    ``scope`` is the scope that has no room, empty for the run itself.
+    """
+
+    code = "exhausted"
+    exit_code = 5
+
+    def __init__(self, what: str, how: str = "", *, scope: str = "") -> None:
+        super().__init__(what, how)
+        self.scope = scope
 
 
 class ToolError(Exception):

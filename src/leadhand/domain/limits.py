@@ -65,6 +65,13 @@ class Ceiling(Value):
     nanousd: int | None = None
 
 
+class Allowance(Value):
+    """The ceiling of one scope: all calls that name ``scope`` (an assignment's id) together stay below it."""
+
+    scope: str
+    ceiling: Ceiling
+
+
 class Usage(Value):
     """What one or many model calls used, as the provider counted it. ``nanousd`` is None when the price is unknown."""
 
@@ -86,7 +93,7 @@ class Limits(Value):
     seconds from the start of the run, ``attempt_timeout_s`` in seconds for one attempt. ``max_turns`` caps the model
     calls of one attempt, ``max_repairs`` how often a malformed thought or result is asked for again, ``max_retries``
     how often a transient failure of a thought, or of a subtask without a tool, is tried again. ``approval_timeout_s``
-    is how long a question to a person stands before silence is a no (None: for ever).
+    is how long a request for approval stays open before it expires and counts as denied (None: it never expires).
     """
 
     max_steps: int = Field(default=3, ge=1, le=100)

@@ -1,12 +1,15 @@
-"""What lists show of runs, hosts and the database: small projections, changed in the transaction of the append."""
+"""The lines of lists of runs, hosts and databases: small projections, updated in the transaction of an append."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from .events import (
     AnyEvent,
+    AssignmentIssued,
     AttemptSettled,
+    RetryGranted,
     RunFinished,
     RunPaused,
     RunReopened,
@@ -17,7 +20,6 @@ from .events import (
     SubtaskResolved,
     WorkOrderIssued,
 )
-from .ids import assignment_of
 from .run import RunStatus
 from .value import Value
 
@@ -25,10 +27,10 @@ from .value import Value
 class RunListing(Value):
     """One line of a list of runs.
 
-    ``owner`` is the host that drives it, None when nobody does; ``orphan`` is true when it should be driven and is not.
-    ``subtasks`` counts those of all orders, ``completed`` and ``failed`` what became of them. ``asking`` counts the
-    open questions to people (none, once the run is over). ``requests``, ``tokens`` and ``nanousd`` are what was spent;
-    what calls under way have reserved is not in them.
+    ``owner`` is the host that drives it (None: no host); ``orphan`` is true when the run should be driven and is not.
+    ``subtasks`` counts the subtasks of all orders, ``completed`` and ``failed`` those that ended so. ``asking`` counts
+    the open approvals (0 once the run is over). ``requests``, ``tokens`` and ``nanousd`` are what was spent, without
+    the reservations of calls under way.
     """
 
     run_id: str
@@ -53,7 +55,7 @@ class RunListing(Value):
 
 
 class HostLine(Value):
-    """A living process that holds the store: its id, whether it is this one (``here``), the runs it drives."""
+    """A living process that has the store open: its id, whether it is this one (``here``), the runs it drives."""
 
     host: str
     here: bool
@@ -61,10 +63,10 @@ class HostLine(Value):
 
 
 class StoreInfo(Value):
-    """A store as its operators see it.
+    """A store as operators see it.
 
-    ``kind`` is ``sqlite``, ``postgresql`` or ``memory``; ``name`` a path, or a URL without its password; ``version``
-    that of the schema; ``bytes`` its size (None: it has none); ``runs`` how many there are of each status.
+    ``kind`` is ``sqlite``, ``postgresql``, ``memory`` or the name of another; ``name`` a path, or a URL without its
+    password; ``version`` the schema's; ``bytes`` the size (None: unknown); ``runs`` the number of runs by status.
     """
 
     kind: str
@@ -75,7 +77,7 @@ class StoreInfo(Value):
 
 
 class ListingChange(Value):
-    """What an append does to the line: a new status (None: as it was) and what to add to the counts."""
+    """The effect of an append on the line: a new status (None: unchanged) and what to add to the counts."""
 
     status: RunStatus | None = None
     subtasks: int = 0
@@ -83,8 +85,8 @@ class ListingChange(Value):
     failed: int = 0
 
 
-def listing_change(events: list[AnyEvent]) -> ListingChange:
-    """The change that ``events`` make to their run's line."""
+def listing_change(events: Sequence[AnyEvent]) -> ListingChange:
+    """Return the change that ``events`` make to the line of their run."""
     status: RunStatus | None = None
     subtasks = completed = failed = 0
     for event in events:
@@ -104,7 +106,11 @@ def listing_change(events: list[AnyEvent]) -> ListingChange:
             case SubtaskResolved():
                 completed += (event.data is not None) - (event.counted == "completed")
                 failed += (event.data is None) - (event.counted == "failed")
-            case AttemptSettled() if event.final and is_subtask(assignment_of(event.attempt)):
+            case AssignmentIssued():
+                subtasks += event.assignment.counts
+            case RetryGranted():
+                failed -= event.reopened
+            case AttemptSettled() if event.final and event.counts:
                 completed += event.ok
                 failed += not event.ok
             case _:
@@ -113,5 +119,28 @@ def listing_change(events: list[AnyEvent]) -> ListingChange:
 
 
 def is_subtask(assignment: str) -> bool:
-    """Whether an assignment's id is a subtask's key (the lead's thoughts have names of their own)."""
+    """Whether an assignment's id is the key of a subtask of a work order."""
     return assignment.startswith("wo-") and "/" not in assignment
+
+
+def matching(
+    runs: Iterable[RunListing],
+    *,
+    status: RunStatus | None = None,
+    text: str = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
+    asking: bool = False,
+    detached: bool | None = None,
+) -> list[RunListing]:
+    """Return the runs that meet every filter of :meth:`leadhand.ports.ContextStore.runs`."""
+    return [
+        run
+        for run in runs
+        if status in (None, run.status)
+        and text.lower() in run.request.lower()
+        and (since is None or run.created_at >= since)
+        and (until is None or run.created_at < until)
+        and (run.asking or not asking)
+        and detached in (None, run.detached)
+    ]

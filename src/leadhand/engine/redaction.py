@@ -1,4 +1,4 @@
-"""Secrets never reach the log: known values, tell-tale patterns and names are blotted out before an append."""
+"""Secrets never reach the log: known values, tell-tale patterns and names are redacted before an append."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from leadhand.domain.value import Json, Value
 
-BLOT = "[redacted]"
+REDACTED = "[redacted]"
 SECRET_NAME = re.compile(
     r"(api[-_]?key|authorization|password|passwd|secret|access[-_]?token|refresh[-_]?token|private[-_]?key)$",
     re.IGNORECASE,
@@ -40,13 +40,13 @@ _BEGUN_KEY = re.compile(r"-----BEGIN (?:[A-Z ]*PRIVATE KEY-----|[A-Z ]*\Z)")
 _SPACE = re.compile(r"\s")
 
 SHORTEST_SECRET = 8
-"""Known values shorter than this, in characters, are not searched for: they would blot out ordinary words."""
+"""Known values shorter than this, in characters, are not searched for: they would redact ordinary words."""
 
 _V = TypeVar("_V", bound=Value)
 
 
 class Redactor:
-    """Blots out secrets in values: those given (exact text), those that look like one, and fields named like one."""
+    """Redacts secrets in values: those given (exact text), those that look like one, and fields named like one."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True)
@@ -72,7 +72,7 @@ class Redactor:
         end = 0
         for first, last in sorted(found.span(1) for secret in self._each for found in secret.finditer(text)):
             if first >= end:
-                parts += (text[end:first], BLOT)
+                parts += (text[end:first], REDACTED)
             end = max(end, last)
         return "".join([*parts, text[end:]])
 
@@ -114,7 +114,7 @@ class Redactor:
             case None | bool() | "":
                 return payload
             case _ if SECRET_NAME.search(name):
-                return BLOT
+                return REDACTED
             case str():
                 return self.text(payload)
             case _:

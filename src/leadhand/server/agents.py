@@ -11,7 +11,7 @@ from leadhand.app.runtime import Runtime
 from leadhand.domain.agents import AgentSettings
 from leadhand.domain.document import iso
 from leadhand.domain.errors import ConfigurationError
-from leadhand.engine.prompting import prompt
+from leadhand.flows.work_order.roles import instructions as shipped
 from leadhand.ports import AgentStore
 
 
@@ -80,7 +80,7 @@ class Agents:
 
     def _document(self, role: Role, kept: AgentSettings | None) -> dict[str, Any]:
         usual = self._runtime.choice.models.of(role.prompt)
-        ships = prompt(role.prompt)
+        ships = shipped(role.prompt)
         return {
             "name": role.name,
             "role": role.does,

@@ -14,7 +14,7 @@ from ulid import ULID
 
 from leadhand.app.approval_rules import approval_policy, approval_rules
 from leadhand.app.arguments import check_request, limits, name
-from leadhand.app.runtime import Once, Runtime
+from leadhand.app.runtime import IdempotentId, Runtime
 from leadhand.app.settings import Settings
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import usd
@@ -153,7 +153,7 @@ def _usual_limits(usual: Settings) -> dict[str, Any]:
     }
 
 
-def once(submission: Submission, key: str, who: str) -> Once:
+def once(submission: Submission, key: str, who: str) -> IdempotentId:
     """The run that this key of this principal stands for: its id is made of both, so asking twice finds the same.
 
     Raises Problem (422) for a key that is none.
@@ -168,7 +168,7 @@ def once(submission: Submission, key: str, who: str) -> Once:
     digest = hashlib.sha256(f"{who}\n{key}".encode()).digest()
     limits = submission.limits.model_dump(mode="json", exclude_unset=True)  # null is no limit, and no omission
     body = json.dumps(submission.model_dump(mode="json") | {"limits": limits}, sort_keys=True, separators=(",", ":"))
-    return Once(
+    return IdempotentId(
         run_id=f"run_{str(ULID.from_bytes(digest[:16])).lower()}",
         submission=hashlib.sha256(body.encode()).hexdigest(),
     )

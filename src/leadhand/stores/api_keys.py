@@ -1,4 +1,4 @@
-"""API keys, as their rows: digests and scopes, never a key."""
+"""API keys as rows: digests and scopes, never the keys themselves."""
 
 # ruff: noqa: S608 - only words of our own are put into SQL; data are parameters
 
@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from leadhand.domain.access import ApiKey, Scope
-from leadhand.domain.errors import StoreError, UsageError
+from leadhand.domain.access import ApiKey, Scope, key_exists, no_such_key
+from leadhand.domain.errors import StoreError
 
 from .codec import microseconds, moment
 from .connection import Connection, Row
@@ -16,7 +16,7 @@ COLUMNS = "key_id, name, prefix, digest, scopes, created_at, revoked_at, last_us
 
 
 def add_key(connection: Connection, key: ApiKey) -> None:
-    """Keep a key. Raises UsageError when there is one of this id or digest."""
+    """Store a key. Raises UsageError if its id or digest is in use."""
     added = connection.execute(
         f"INSERT INTO api_keys ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING key_id",
         (
@@ -35,19 +35,19 @@ def add_key(connection: Connection, key: ApiKey) -> None:
 
 
 def keys(connection: Connection) -> list[ApiKey]:
-    """Every key, newest first."""
+    """Return every key, newest first."""
     rows = connection.execute(f"SELECT {COLUMNS} FROM api_keys ORDER BY created_at DESC, key_id")
     return [_key(row) for row in rows]
 
 
 def key_of(connection: Connection, digest: str) -> ApiKey | None:
-    """The key of this digest, revoked or not."""
+    """Return the key of this digest, revoked or not."""
     rows = connection.execute(f"SELECT {COLUMNS} FROM api_keys WHERE digest = ?", (digest,))
     return _key(rows[0]) if rows else None
 
 
 def revoke_key(connection: Connection, key_id: str, at: datetime) -> ApiKey:
-    """Have a key open nothing from ``at`` on, unless it was revoked before. Raises UsageError when there is none."""
+    """Revoke a key at ``at``; a revoked key keeps its earlier time. Raises UsageError for an unknown key."""
     connection.execute(
         "UPDATE api_keys SET revoked_at = ? WHERE key_id = ? AND revoked_at IS NULL", (microseconds(at), key_id)
     )
@@ -58,22 +58,12 @@ def revoke_key(connection: Connection, key_id: str, at: datetime) -> ApiKey:
 
 
 def used_key(connection: Connection, key_id: str, at: datetime) -> None:
-    """Take note that a key was used at ``at``, unless it was used later."""
+    """Record that a key was used at ``at``, unless a later use is recorded."""
     moment_used = microseconds(at)
     connection.execute(
         "UPDATE api_keys SET last_used_at = ? WHERE key_id = ? AND (last_used_at IS NULL OR last_used_at < ?)",
         (moment_used, key_id, moment_used),
     )
-
-
-def no_such_key(key_id: str) -> UsageError:
-    """The error of whoever names a key that is not there."""
-    return UsageError(f"there is no key {key_id}", "`leadhand keys list` shows those that are there")
-
-
-def key_exists(key_id: str) -> UsageError:
-    """The error of whoever adds a key a second time."""
-    return UsageError(f"a key of the id {key_id}, or the same key, is there already", "make another one")
 
 
 def _key(row: Row) -> ApiKey:

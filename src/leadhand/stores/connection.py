@@ -12,6 +12,7 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Any, Protocol
 
 from leadhand.domain.errors import StoreError
@@ -118,8 +119,13 @@ class Database(Protocol):
         """A new session. Raises StoreError, or ConfigurationError when a driver is missing."""
         ...
 
+    @property
+    def artifact_folder(self) -> Path | None:
+        """Where files beside the database belong; None if other machines read the database."""
+        ...
+
     def hold(self) -> Hold:
-        """A new sign of life, not yet taken."""
+        """Return a new hold, not yet taken."""
         ...
 
 

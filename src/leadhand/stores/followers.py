@@ -14,7 +14,7 @@ from leadhand.domain.errors import StoreError
 from leadhand.domain.events import Entry
 
 from .polling import Poller
-from .threads import Wakeups, alike
+from .threads import Wakeups, copy_error
 
 PAGE = 500
 """Entries a follower is given at once when it catches up."""
@@ -94,7 +94,7 @@ class Followers:
     def _add(self, run_id: str, follower: _Follower) -> None:
         with self._lock:
             if self._closed is not None:
-                raise alike(self._closed)
+                raise copy_error(self._closed)
             self._of_run[run_id] = (*self._of_run.get(run_id, ()), follower)
         self._poller.watch(run_id)
 
@@ -144,7 +144,7 @@ class _Follower:
         """Wait until there is something to take. Raises StoreError once the store is closed."""
         await self._bell.wait()
         if self._error is not None:
-            raise alike(self._error)
+            raise copy_error(self._error)
 
 
 def _adjoins(position: int, entries: list[Entry]) -> bool:

@@ -16,16 +16,16 @@ class Inherited(Protocol):
 _inherited: WeakSet[Inherited] = WeakSet()
 
 
-def let_go_in_children(thing: Inherited) -> None:
+def close_in_forked_child(thing: Inherited) -> None:
     """Have ``thing.after_fork_in_child()`` called in every process that is forked while the thing exists."""
     _inherited.add(thing)
 
 
-def _let_go() -> None:
+def _close_all() -> None:
     for thing in list(_inherited):
         thing.after_fork_in_child()
     _inherited.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go)
+    os.register_at_fork(after_in_child=_close_all)

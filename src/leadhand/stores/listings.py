@@ -20,12 +20,12 @@ DRIVEN = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
 SELECT = (
     "SELECT run_id, flow, request, status, model, created_at, finished_at, head_seq, epoch, owner, detached,"
     " subtasks, completed, failed, spent_requests, spent_tokens, spent_nanousd,"
-    " (SELECT count(*) FROM asking WHERE asking.run_id = runs.run_id) FROM runs"
+    " (SELECT count(*) FROM open_approvals WHERE open_approvals.run_id = runs.run_id) FROM runs"
 )
-# A run that is over keeps its questions, for the case that it is reopened; but it asks them no more.
+# A finished run keeps its open approvals, in case it is reopened, but nobody can answer them until then.
 ASKING = (
     f"status NOT IN ({', '.join(sorted(repr(status.value) for status in ENDED))})"
-    " AND run_id IN (SELECT run_id FROM asking)"
+    " AND run_id IN (SELECT run_id FROM open_approvals)"
 )
 
 

@@ -11,27 +11,27 @@ from collections.abc import Callable
 from itertools import groupby
 from operator import itemgetter
 
-from leadhand.domain.asking import ABOUT_QUESTIONS, Question, still_open
 from leadhand.domain.errors import StoreError
+from leadhand.domain.open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
 
 from .codec import entries_of_types, microseconds
 from .connection import Connection, insert
 
 
 def _fill_asking(connection: Connection) -> None:
-    """Find the questions that the logs have left open."""
-    types = [event.model_fields["type"].default for event in ABOUT_QUESTIONS]
+    """Fill the table of open approvals, as it was called then, from the logs."""
+    types = [event.model_fields["type"].default for event in APPROVAL_EVENTS]
     for run_id, found in groupby(entries_of_types(connection, types), key=itemgetter(0)):
-        questions: dict[str, Question] = {}
+        approvals: dict[str, OpenApproval] = {}
         try:
             for _, decoded in found:
                 entry = decoded()
-                questions = still_open(questions, [entry.event], entry.at)
+                approvals = open_approvals_after(approvals, [entry.event], entry.at)
         except StoreError:
-            continue  # a run whose log is damaged can neither go on nor be answered, and shall not keep others from it
+            continue  # a run whose log is damaged cannot be resumed or answered; it must not keep others from it
         rows = [
-            (run_id, name, *asked[:4], None if asked.expires_at is None else microseconds(asked.expires_at))
-            for name, asked in questions.items()
+            (run_id, name, *approval[:4], None if approval.expires_at is None else microseconds(approval.expires_at))
+            for name, approval in approvals.items()
         ]
         insert(connection, "asking (run_id, approval_id, kind, tool, attempt, args_hash, expires_at)", 7, rows)
 
@@ -124,8 +124,8 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
         """,
         "CREATE INDEX cache_expiry ON cache (expires_at)",
     ),
-    (  # 2: which questions to people are open, API keys, and settings of roles
-        # What of a question tells whether an event answers it; see domain/asking.py.
+    (  # 2: open approvals, API keys, and settings of roles
+        # The part of an approval that decides whether an event answers it; see domain/open_approvals.py.
         """
         CREATE TABLE asking (
             run_id TEXT NOT NULL,
@@ -153,5 +153,26 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
         )
         """,
         "CREATE TABLE agents (name TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL)",
+    ),
+    (  # 3: allowances within a run, and a plain name for the table of open approvals
+        "ALTER TABLE asking RENAME TO open_approvals",
+        """
+        CREATE TABLE allowances (
+            run_id TEXT NOT NULL,
+            scope TEXT NOT NULL,
+            ceiling_requests BIGINT,
+            ceiling_tokens BIGINT,
+            ceiling_nanousd BIGINT,
+            spent_requests BIGINT NOT NULL,
+            spent_tokens BIGINT NOT NULL,
+            spent_nanousd BIGINT NOT NULL,
+            reserved_requests BIGINT NOT NULL,
+            reserved_tokens BIGINT NOT NULL,
+            reserved_nanousd BIGINT NOT NULL,
+            PRIMARY KEY (run_id, scope)
+        )
+        """,
+        # The scopes that a reservation was taken from, besides the run: a JSON list, empty text for none.
+        "ALTER TABLE reservations ADD COLUMN scopes TEXT NOT NULL DEFAULT ''",
     ),
 )

@@ -16,7 +16,7 @@ from pathlib import Path
 from leadhand.domain.errors import StoreError
 
 from .connection import Connection
-from .forking import let_go_in_children
+from .forking import close_in_forked_child
 
 
 def new_host() -> str:
@@ -45,7 +45,7 @@ class LockFileHold:
                 f"cannot write in {self._directory}: {error.strerror or error}",
                 "make the directory of the database writable, or name another with --database",
             ) from error
-        let_go_in_children(self)
+        close_in_forked_child(self)
         self._sweep()
 
     def living(self, hosts: Collection[str], connection: Connection) -> set[str]:

@@ -15,7 +15,7 @@ from psycopg.types.numeric import Int8Dumper
 from leadhand.domain.errors import StoreError
 
 from .connection import Dialect, Row, TryAgain, Unstorable
-from .forking import let_go_in_children
+from .forking import close_in_forked_child
 from .ownership import AdvisoryLockHold
 
 MIGRATING = 0x6C6561646861  # any number will do, as long as every release takes the same
@@ -58,6 +58,7 @@ class PostgresDatabase:
     """A database of a PostgreSQL server, named by its URL."""
 
     dialect = DIALECT
+    artifact_folder = None
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -103,7 +104,7 @@ class PostgresConnection:
         self._raw = raw
         self._name = name
         self._inherited = False
-        let_go_in_children(self)
+        close_in_forked_child(self)
 
     @property
     def broken(self) -> bool:

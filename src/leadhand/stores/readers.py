@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from leadhand.domain.errors import StoreError
 
 from .connection import Connection, Database
-from .threads import Service, Wakeups, alike, closed_error
+from .threads import Service, Wakeups, closed_error, copy_error
 
 Answer = TypeVar("Answer")
 Question = Callable[[Connection], Any]
@@ -34,7 +34,7 @@ class Readers:
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         with self._lock:
             if self._closed is not None:
-                raise alike(self._closed)
+                raise copy_error(self._closed)
             self._queue.put((question, future))
             self._asked += 1
             if len(self._threads) < min(self._asked, self._most):

@@ -6,14 +6,18 @@ from leadhand.domain.errors import StoreError
 
 from .connection import Connection, Database
 
-VERSION = 2
+VERSION = 3
 """The latest schema, which is the number of migrations (checked by a test; they are imported only when needed)."""
 
 TABLES = frozenset({"meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache"})
 """The tables of the first schema: having all of them is how a database is known to be Leadhand's."""
 
-LATER_TABLES: dict[int, frozenset[str]] = {2: frozenset({"asking", "api_keys", "agents"})}
-"""What each later schema added."""
+LATER_TABLES: dict[int, frozenset[str]] = {
+    1: frozenset(),
+    2: frozenset({"asking", "api_keys", "agents"}),
+    3: frozenset({"open_approvals", "allowances", "api_keys", "agents"}),
+}
+"""The tables that each schema has besides those of the first."""
 
 
 def version_of(connection: Connection, database: Database) -> int:
@@ -40,7 +44,7 @@ def version_of(connection: Connection, database: Database) -> int:
             f"{database.name} was written by a newer release of Leadhand (schema {version}; this one knows {VERSION})",
             "upgrade: pip install -U leadhand (the database was not touched)",
         )
-    missing = {name for since, names in LATER_TABLES.items() if since <= version for name in names} - there
+    missing = LATER_TABLES[min(version, max(LATER_TABLES))] - there
     if missing:
         raise _damaged(database, f"it lacks the tables of {', '.join(sorted(missing))}")
     return version

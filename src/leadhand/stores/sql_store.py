@@ -9,25 +9,27 @@ from typing import Any
 
 from leadhand.domain.access import ApiKey
 from leadhand.domain.agents import AgentSettings
+from leadhand.domain.allowance import METERED
 from leadhand.domain.errors import StoreError
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
 from leadhand.domain.listing import HostLine, RunListing, StoreInfo
 from leadhand.domain.run import RunStatus
 from leadhand.domain.value import Json
+from leadhand.ports import ArtifactStore
 
 from . import agents, api_keys, caches
-from .budget import METERED
+from .artifacts import DatabaseArtifacts, FileArtifacts
 from .codec import encode, read_entries
 from .connection import Connection, Database
 from .followers import Followers
-from .forking import let_go_in_children
+from .forking import close_in_forked_child
 from .gates import hold_gate, pass_gate
 from .listings import host_lines, run_listing, run_listings, store_info
 from .polling import Poller
 from .readers import Readers
 from .threads import closed_error, failed
 from .transaction import Append, Claim, Create, Release
-from .writer import Aside, Writer
+from .writer import SideWrite, Writer
 
 
 def utc_now() -> datetime:
@@ -63,10 +65,16 @@ class SqlContextStore:
         """What people call the database: a path, or a URL without its password."""
         return self._database.name
 
+    @property
+    def artifacts(self) -> ArtifactStore:
+        """The artifacts of this database: files in ``<database>.artifacts`` beside SQLite, rows of PostgreSQL."""
+        folder = self._database.artifact_folder
+        return FileArtifacts(folder) if folder is not None else DatabaseArtifacts(self._keep_blob, self.blob)
+
     async def open(self) -> None:
         """Open the database: once, before anything else. Raises StoreError or ConfigurationError."""
         await self._writer.open()
-        let_go_in_children(self)
+        close_in_forked_child(self)
 
     async def create(self, run_id: str, started: RunStarted) -> Entry:
         """Make a run, owned by this host under epoch 1. Raises UsageError when there is one of this id."""
@@ -173,9 +181,12 @@ class SqlContextStore:
         """The bytes of a payload. Raises KeyError for a digest that is not there."""
         return await self._ask(_blob, digest)
 
+    async def _keep_blob(self, digest: str, body: bytes) -> None:
+        await self._write_beside(f"6 {digest}", _keep_blob, digest, body)
+
     async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
         """Keep a run's folded state, the latest only. Raises NoSuchRun."""
-        await self._aside(f"1 {run_id}", caches.save_snapshot, run_id, seq, schema, body)
+        await self._write_beside(f"1 {run_id}", caches.save_snapshot, run_id, seq, schema, body)
 
     async def snapshot(self, run_id: str, schema: str) -> tuple[int, bytes] | None:
         """The latest snapshot, if it is of this schema, with the sequence it stands at. Raises NoSuchRun."""
@@ -183,11 +194,11 @@ class SqlContextStore:
 
     async def pass_gate(self, name: str, interval_s: float) -> float:
         """Take the next free moment of a gate shared by every process; return the seconds to wait for it."""
-        return await self._aside(f"2 {name}", pass_gate, self._database.dialect, name, interval_s)
+        return await self._write_beside(f"2 {name}", pass_gate, self._database.dialect, name, interval_s)
 
     async def hold_gate(self, name: str, seconds: float) -> None:
         """Keep a gate closed for every process, for ``seconds`` from now at the least; holds do not add up."""
-        await self._aside(f"2 {name}", hold_gate, self._database.dialect, name, seconds)
+        await self._write_beside(f"2 {name}", hold_gate, self._database.dialect, name, seconds)
 
     async def cached(self, key: str) -> Json | None:
         """A kept answer that has not expired."""
@@ -195,11 +206,11 @@ class SqlContextStore:
 
     async def cache(self, key: str, value: Json, ttl_s: float) -> None:
         """Keep an answer for ``ttl_s`` seconds. Raises TypeError for what is no JSON."""
-        await self._aside(f"3 {key}", self._keeper.keep, key, json.dumps(value), ttl_s)
+        await self._write_beside(f"3 {key}", self._keeper.keep, key, json.dumps(value), ttl_s)
 
     async def add_key(self, key: ApiKey) -> None:
         """Keep an API key. Raises UsageError when there is one of this id or digest."""
-        await self._aside(f"4 {key.key_id}", api_keys.add_key, key)
+        await self._write_beside(f"4 {key.key_id}", api_keys.add_key, key)
 
     async def keys(self) -> list[ApiKey]:
         """Every API key, newest first, revoked ones among them."""
@@ -211,11 +222,11 @@ class SqlContextStore:
 
     async def revoke_key(self, key_id: str) -> ApiKey:
         """Have an API key open nothing any more; one that is revoked already stays so. Raises UsageError."""
-        return await self._aside(f"4 {key_id}", api_keys.revoke_key, key_id, self._now())
+        return await self._write_beside(f"4 {key_id}", api_keys.revoke_key, key_id, self._now())
 
     async def used_key(self, key_id: str, at: datetime) -> None:
         """Take note that an API key was used at ``at``, unless it was used later."""
-        await self._aside(f"4 {key_id}", api_keys.used_key, key_id, at)
+        await self._write_beside(f"4 {key_id}", api_keys.used_key, key_id, at)
 
     async def agents(self) -> list[AgentSettings]:
         """The settings of roles, by name."""
@@ -223,15 +234,15 @@ class SqlContextStore:
 
     async def set_agent(self, agent: AgentSettings) -> None:
         """Keep the settings of a role, in the place of earlier ones."""
-        await self._aside(f"5 {agent.name}", agents.set_agent, agent)
+        await self._write_beside(f"5 {agent.name}", agents.set_agent, agent)
 
     async def unset_agent(self, name: str) -> None:
         """Forget the settings of a role; nothing when there are none."""
-        await self._aside(f"5 {name}", agents.unset_agent, name)
+        await self._write_beside(f"5 {name}", agents.unset_agent, name)
 
     async def check_writable(self) -> None:
         """Write, and commit, a little that is gone again: no run, no entry. Raises StoreError when that cannot be."""
-        await self._aside("0", caches.write_nothing)
+        await self._write_beside("0", caches.write_nothing)
 
     async def aclose(self) -> None:
         """Commit what is under way and let go of every run; a second call does nothing."""
@@ -253,8 +264,12 @@ class SqlContextStore:
     async def _ask(self, question: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         return await self._readers.ask(lambda connection: question(connection, *arguments, **named))
 
-    async def _aside(self, key: str, write: Callable[..., Any], *arguments: Any) -> Any:
-        return await self._writer.submit(Aside(key=key, write=lambda connection: write(connection, *arguments)))
+    async def _write_beside(self, key: str, write: Callable[..., Any], *arguments: Any) -> Any:
+        return await self._writer.submit(SideWrite(key=key, write=lambda connection: write(connection, *arguments)))
+
+
+def _keep_blob(connection: Connection, digest: str, body: bytes) -> None:
+    connection.execute("INSERT INTO blobs (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING", (digest, body))
 
 
 def _blob(connection: Connection, digest: str) -> bytes:

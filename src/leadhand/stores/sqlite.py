@@ -67,6 +67,7 @@ class SqliteDatabase:
         # Two spellings of one file must lead to one directory of locks.
         self.path = path.expanduser().resolve()
         self.name = str(self.path)
+        self.artifact_folder = self.path.with_name(self.path.name + ".artifacts")
 
     def connect(self, *, writes: bool = True) -> SqliteConnection:
         """A new session. Raises StoreError."""

@@ -116,7 +116,7 @@ def closed_error() -> StoreError:
     return StoreError("the store is closed", "open it again with open_store()")
 
 
-def alike(error: StoreError) -> StoreError:
+def copy_error(error: StoreError) -> StoreError:
     """The same error anew: one for each who waits, or their tracebacks would mingle."""
     another = type(error)(error.what, error.how)
     another.__cause__ = error.__cause__

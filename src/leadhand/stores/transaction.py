@@ -9,26 +9,25 @@ notice. What remains is written with a handful of statements, however many opera
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 
-from leadhand.domain.asking import ABOUT_QUESTIONS, Question, still_open
-from leadhand.domain.errors import Fenced, RunOwned, UsageError
-from leadhand.domain.events import AnyEvent, Entry, RunClaimed, RunStarted
+from leadhand.domain.allowance import Account, Budget, Reservation, ceilings, counted
+from leadhand.domain.errors import Fenced, RunOwned, StaleAttempt, UsageError
+from leadhand.domain.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
 from leadhand.domain.listing import listing_change
+from leadhand.domain.open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
 from leadhand.domain.run import ENDED, RunStatus
-from leadhand.ports import StaleAttempt
+from leadhand.domain.run_record import REQUEST_SHOWN
 
-from .budget import Budget, ceilings, counted
 from .codec import Encoded, encode, microseconds, moment, no_such_run
 from .connection import Connection, Dialect, Hold, Row, among, at_once, insert
 
 ENDING = frozenset({"attempt_settled", "attempt_lost"})
 """The types of the events after which an attempt is no longer current."""
-
-REQUEST_SHOWN = 200
-"""Characters of a request that lists show."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,7 +42,7 @@ class Create:
 class Append:
     """Write events, all or none; answers with their entries.
 
-    ``metered`` are those that move the budget, ``attempts`` whose reservations they touch.
+    ``metered`` are the events that change the budget, ``attempts`` those whose reservations they change.
     """
 
     run_id: str
@@ -55,9 +54,14 @@ class Append:
     attempts: Collection[str] = ()
 
     @property
-    def asks(self) -> bool:
-        """Whether some of the events put a question to people, or may take one away."""
-        return any(isinstance(event, ABOUT_QUESTIONS) for event, _ in self.events)
+    def scopes(self) -> set[str]:
+        """The scopes that the events reserve from."""
+        return {each.scope for event in self.metered if isinstance(event, ModelCallBegan) for each in event.within}
+
+    @property
+    def changes_approvals(self) -> bool:
+        """Whether some of the events may open or close an approval."""
+        return any(isinstance(event, APPROVAL_EVENTS) for event, _ in self.events)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -86,32 +90,43 @@ RUN_COLUMNS = (
     " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd"
 )
 EVENT_COLUMNS = "run_id, seq, at, epoch, kind, type, version, subject, body"
-RESERVATION_COLUMNS = "run_id, attempt, call_id, requests, tokens, nanousd"
-ASKING_COLUMNS = "run_id, approval_id, kind, tool, attempt, args_hash, expires_at"
+RESERVATION_COLUMNS = "run_id, attempt, call_id, requests, tokens, nanousd, scopes"
+ALLOWANCE_COLUMNS = (
+    "run_id, scope, ceiling_requests, ceiling_tokens, ceiling_nanousd,"
+    " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd"
+)
+APPROVAL_COLUMNS = "run_id, approval_id, kind, tool, attempt, args_hash, expires_at"
 CHANGING = RUN_COLUMNS.split(", ")[13:]
-ON_CONFLICT = f" ON CONFLICT (run_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in CHANGING)}"
+
+
+def _on_conflict(key: str, changing: Sequence[str]) -> str:
+    return f" ON CONFLICT ({key}) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in changing)}"
+
+
+CHANGE_RUN = _on_conflict("run_id", CHANGING)
+CHANGE_ALLOWANCE = _on_conflict("run_id, scope", ALLOWANCE_COLUMNS.split(", ")[2:])
 
 
 class RunRow:
     """A run's row, as it is while the transaction lasts. ``accepted`` are events the listing does not count yet.
 
-    ``asked`` are the open questions of the database, loaded where events are about questions, ``asking`` those that
-    are open by now.
+    ``loaded_approvals`` are the open approvals of the database, loaded where events may change them; ``approvals`` are
+    those that are open by now.
     """
 
     __slots__ = (
-        "accepted", "asked", "asking", "budget", "completed", "epoch", "failed", "finished_at", "fixed", "head_seq",
-        "owner", "status", "subtasks",
+        "accepted", "approvals", "budget", "completed", "epoch", "failed", "finished_at", "fixed", "head_seq",
+        "loaded_approvals", "owner", "status", "subtasks",
     )  # fmt: skip
 
     def __init__(self, row: Row) -> None:
         self.fixed = row[:13]
         (self.status, self.finished_at, self.head_seq, self.epoch) = row[13:17]
         (self.owner, self.subtasks, self.completed, self.failed) = row[17:21]
-        self.budget = Budget(row[7:10], row[10:13], row[21:24], row[24:27])
+        self.budget = Budget(Account(row[7:10], row[21:24], row[24:27]), row[10:13])
         self.accepted: list[AnyEvent] = []
-        self.asked: dict[str, Question] = {}
-        self.asking: dict[str, Question] = {}
+        self.loaded_approvals: dict[str, OpenApproval] = {}
+        self.approvals: dict[str, OpenApproval] = {}
 
     @classmethod
     def of(cls, run_id: str, started: RunStarted, owner: str, at: int) -> RunRow:
@@ -128,10 +143,10 @@ class RunRow:
         )  # fmt: skip
 
     def fold_listing(self, at: int) -> None:
-        """Bring status, counts and open questions up to date."""
+        """Bring status, counts and open approvals up to date."""
         change = listing_change(self.accepted)
-        if any(isinstance(event, ABOUT_QUESTIONS) for event in self.accepted):
-            self.asking = still_open(self.asking, self.accepted, moment(at))
+        if any(isinstance(event, APPROVAL_EVENTS) for event in self.accepted):
+            self.approvals = open_approvals_after(self.approvals, self.accepted, moment(at))
         self.accepted = []
         self.subtasks += change.subtasks
         self.completed += change.completed
@@ -144,7 +159,7 @@ class RunRow:
         """The row in the order of :data:`RUN_COLUMNS`."""
         return (
             *self.fixed, self.status, self.finished_at, self.head_seq, self.epoch, self.owner, self.subtasks,
-            self.completed, self.failed, *self.budget.spent, *self.budget.reserved,
+            self.completed, self.failed, *self.budget.run.spent, *self.budget.run.reserved,
         )  # fmt: skip
 
 
@@ -169,8 +184,12 @@ class LogTransaction:
         self._blobs: dict[str, bytes] = {}
         self._load_rows(sorted({operation.run_id for operation in operations}), dialect)
         appends = [operation for operation in operations if isinstance(operation, Append)]
-        self._load_reservations([(append.run_id, each) for append in appends for each in append.attempts], dialect)
-        self._load_asking(sorted({append.run_id for append in appends if append.asks}), dialect)
+        scopes = self._load_reservations(
+            [(append.run_id, each) for append in appends for each in append.attempts], dialect
+        )
+        scopes |= {(append.run_id, scope) for append in appends for scope in append.scopes}
+        self._load_allowances(sorted(scopes), dialect)
+        self._load_approvals(sorted({append.run_id for append in appends if append.changes_approvals}), dialect)
         self._load_over([(append.run_id, append.current) for append in appends if append.current is not None])
 
     def carry_out(self, operation: Operation) -> object:
@@ -190,29 +209,35 @@ class LogTransaction:
 
     def write(self) -> None:
         """Write all that was accepted, for the writer to commit."""
-        closed: list[Row] = []
-        opened: list[Row] = []
+        settled: list[Row] = []
+        reserved: list[Row] = []
+        allowances: list[Row] = []
         answered: list[Row] = []
         asked: list[Row] = []
         for run_id, row in self._changed.items():
             row.fold_listing(self._at)
-            closed += [(run_id, *key) for key in row.budget.closed()]
-            opened += [(run_id, *reservation) for reservation in row.budget.opened()]
-            answered += [(run_id, name) for name, was in row.asked.items() if row.asking.get(name) != was]
-            asked += [_asking(run_id, name, now) for name, now in row.asking.items() if row.asked.get(name) != now]
+            settled += [(run_id, *key) for key in row.budget.closed()]
+            reserved += [_reservation(run_id, *opened) for opened in row.budget.opened()]
+            allowances += [(run_id, scope, *chain(*account)) for scope, account in row.budget.changed_scopes()]
+            before, after = row.loaded_approvals, row.approvals
+            answered += [(run_id, name) for name, approval in before.items() if after.get(name) != approval]
+            asked += [_approval(run_id, *each) for each in after.items() if before.get(each[0]) != each[1]]
         insert(self._connection, f"events ({EVENT_COLUMNS})", 9, self._events)
         runs = [row.values() for row in self._changed.values()]
-        insert(self._connection, f"runs ({RUN_COLUMNS})", 27, runs, ON_CONFLICT)
-        for values, parameters in among(closed):
-            these = f"WITH closed (run_id, attempt, call_id) AS ({values}) SELECT run_id, attempt, call_id FROM closed"
+        insert(self._connection, f"runs ({RUN_COLUMNS})", 27, runs, CHANGE_RUN)
+        for values, parameters in among(settled):
+            these = (
+                f"WITH settled (run_id, attempt, call_id) AS ({values}) SELECT run_id, attempt, call_id FROM settled"
+            )
             self._connection.execute(
                 f"DELETE FROM reservations WHERE (run_id, attempt, call_id) IN ({these})", parameters
             )
-        insert(self._connection, f"reservations ({RESERVATION_COLUMNS})", 6, opened)
+        insert(self._connection, f"reservations ({RESERVATION_COLUMNS})", 7, reserved)
+        insert(self._connection, f"allowances ({ALLOWANCE_COLUMNS})", 11, allowances, CHANGE_ALLOWANCE)
         for values, parameters in among(answered):
             these = f"WITH answered (run_id, approval_id) AS ({values}) SELECT run_id, approval_id FROM answered"
-            self._connection.execute(f"DELETE FROM asking WHERE (run_id, approval_id) IN ({these})", parameters)
-        insert(self._connection, f"asking ({ASKING_COLUMNS})", 7, asked)
+            self._connection.execute(f"DELETE FROM open_approvals WHERE (run_id, approval_id) IN ({these})", parameters)
+        insert(self._connection, f"open_approvals ({APPROVAL_COLUMNS})", 7, asked)
         # In one order everywhere: two transactions that keep the same blobs must not wait for each other in a circle.
         blobs = sorted(self._blobs.items())
         insert(self._connection, "blobs (digest, body)", 2, blobs, " ON CONFLICT (digest) DO NOTHING")
@@ -296,24 +321,40 @@ class LogTransaction:
             for row in at_once(self._connection, dialect, RUN_COLUMNS, these, parameters):
                 self._rows[row[0]] = RunRow(tuple(row))
 
-    def _load_reservations(self, attempts: list[Row], dialect: Dialect) -> None:
+    def _load_reservations(self, attempts: list[Row], dialect: Dialect) -> set[tuple[str, str]]:
+        """Load the open reservations of attempts; return the run and scope of each that took from a scope."""
+        scopes: set[tuple[str, str]] = set()
         for values, parameters in among(attempts):
             touched = f"WITH touched (run_id, attempt) AS ({values}) SELECT run_id, attempt FROM touched"
             those = f"FROM reservations WHERE (run_id, attempt) IN ({touched})"
             for row in at_once(self._connection, dialect, RESERVATION_COLUMNS, those, parameters):
-                run_id, attempt, call_id, requests, tokens, nanousd = row
+                run_id, attempt, call_id, requests, tokens, nanousd, taken_from = row
+                names: tuple[str, ...] = tuple(json.loads(taken_from)) if taken_from else ()
+                scopes.update((run_id, scope) for scope in names)
                 if run_id in self._rows:
-                    self._rows[run_id].budget.load(attempt, call_id, (requests, tokens, nanousd))
+                    reservation = Reservation((requests, tokens, nanousd), names)
+                    self._rows[run_id].budget.load(attempt, call_id, reservation)
+        return scopes
 
-    def _load_asking(self, run_ids: list[str], dialect: Dialect) -> None:
+    def _load_allowances(self, scopes: list[tuple[str, str]], dialect: Dialect) -> None:
+        for values, parameters in among(scopes):
+            touched = f"WITH touched (run_id, scope) AS ({values}) SELECT run_id, scope FROM touched"
+            those = f"FROM allowances WHERE (run_id, scope) IN ({touched})"
+            for row in at_once(self._connection, dialect, ALLOWANCE_COLUMNS, those, parameters):
+                run_id, scope, *amounts = row
+                ceiling, spent, reserved = (tuple(amounts[start : start + 3]) for start in (0, 3, 6))
+                if run_id in self._rows:
+                    self._rows[run_id].budget.load_scope(scope, Account(ceiling, spent, reserved))
+
+    def _load_approvals(self, run_ids: list[str], dialect: Dialect) -> None:
         for values, parameters in among([(run_id,) for run_id in run_ids]):
-            those = f"FROM asking WHERE run_id IN ({values})"
-            for row in at_once(self._connection, dialect, ASKING_COLUMNS, those, parameters):
+            those = f"FROM open_approvals WHERE run_id IN ({values})"
+            for row in at_once(self._connection, dialect, APPROVAL_COLUMNS, those, parameters):
                 run_id, name, kind, tool, attempt, args_hash, expires_at = row
                 expiry = None if expires_at is None else moment(expires_at)
-                question = Question(kind, tool, attempt, args_hash, expiry)
+                approval = OpenApproval(kind, tool, attempt, args_hash, expiry)
                 if run_id in self._rows:
-                    self._rows[run_id].asked[name] = self._rows[run_id].asking[name] = question
+                    self._rows[run_id].loaded_approvals[name] = self._rows[run_id].approvals[name] = approval
 
     def _load_over(self, attempts: list[Row]) -> None:
         for values, parameters in among(attempts):
@@ -326,7 +367,13 @@ class LogTransaction:
             self._over.update((run_id, attempt) for run_id, attempt in over)
 
 
-def _asking(run_id: str, name: str, question: Question) -> Row:
-    """A question in the order of :data:`ASKING_COLUMNS`."""
-    expiry = None if question.expires_at is None else microseconds(question.expires_at)
-    return (run_id, name, question.kind, question.tool, question.attempt, question.args_hash, expiry)
+def _approval(run_id: str, name: str, approval: OpenApproval) -> Row:
+    """An open approval in the order of :data:`APPROVAL_COLUMNS`."""
+    expiry = None if approval.expires_at is None else microseconds(approval.expires_at)
+    return (run_id, name, approval.kind, approval.tool, approval.attempt, approval.args_hash, expiry)
+
+
+def _reservation(run_id: str, attempt: str, call_id: str, reservation: Reservation) -> Row:
+    """A reservation in the order of :data:`RESERVATION_COLUMNS`."""
+    scopes = json.dumps(reservation.scopes) if reservation.scopes else ""
+    return (run_id, attempt, call_id, *reservation.amount, scopes)

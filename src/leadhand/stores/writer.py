@@ -25,7 +25,7 @@ from leadhand.domain.events import Entry
 
 from .connection import Connection, Database, Hold, TryAgain, Unstorable
 from .schema import VERSION, migrate, version_of
-from .threads import Service, Wakeups, alike, closed_error, failed
+from .threads import Service, Wakeups, closed_error, copy_error, failed
 from .transaction import LogTransaction, Operation, Release
 
 Argument = TypeVar("Argument")
@@ -43,14 +43,14 @@ Publish = Callable[[dict[str, list[Entry]], Wakeups], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aside:
+class SideWrite:
     """A write beside the log. ``key`` orders those of one transaction, the same way in every process."""
 
     key: str
     write: Callable[[Connection], object]
 
 
-Write = Operation | Aside
+Write = Operation | SideWrite
 Waiting = tuple[Write, asyncio.Future[Any]]
 
 
@@ -83,7 +83,7 @@ class Writer:
                 future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
                 self._queue.put((write, future))
                 return future
-        return failed(alike(self._closed))
+        return failed(copy_error(self._closed))
 
     async def aclose(self) -> None:
         """Commit what is queued, let go of every run and of the hold, and end the thread."""
@@ -132,7 +132,7 @@ class Writer:
             while not self._queue.empty():
                 item = self._queue.get_nowait()
                 if item is not None:
-                    wakeups.fail(item[1], alike(self._closed))
+                    wakeups.fail(item[1], copy_error(self._closed))
         wakeups.send()
 
     def _open(self) -> Connection:
@@ -179,12 +179,12 @@ class Writer:
                 return
             outcomes, committed = [error for _ in batch], dict[str, list[Entry]]()
         except StoreError as error:
-            outcomes, committed = [alike(error) for _ in batch], {}
+            outcomes, committed = [copy_error(error) for _ in batch], {}
             self._owed = [*owed, *(write for write, _ in batch if isinstance(write, Release))]
         except Exception as error:  # a fault of ours: those who wait must hear of it rather than wait for ever
             what = StoreError(f"{self._database.name}: {type(error).__name__}: {error}", "please report this")
             what.__cause__ = error
-            outcomes, committed = [alike(what) for _ in batch], {}
+            outcomes, committed = [copy_error(what) for _ in batch], {}
         for (_, future), outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, LeadhandError):
                 wakeups.fail(future, outcome)
@@ -208,17 +208,17 @@ class Writer:
         connection = self._begun()
         outcomes: list[object] = [None] * len(writes)
         try:
-            operations = [write for write in writes if not isinstance(write, Aside)]
+            operations = [write for write in writes if not isinstance(write, SideWrite)]
             log = LogTransaction(connection, self._database.dialect, self._hold, self._now(), operations)
-            asides: list[tuple[str, int, Aside]] = []
+            side_writes: list[tuple[str, int, SideWrite]] = []
             for place, write in enumerate(writes):
-                if isinstance(write, Aside):
-                    asides.append((write.key, place, write))
+                if isinstance(write, SideWrite):
+                    side_writes.append((write.key, place, write))
                 else:
                     outcomes[place] = _outcome(log.carry_out, write)
             log.write()
-            for _, place, aside in sorted(asides, key=itemgetter(0, 1)):
-                outcomes[place] = _outcome(aside.write, connection)
+            for _, place, side_write in sorted(side_writes, key=itemgetter(0, 1)):
+                outcomes[place] = _outcome(side_write.write, connection)
             connection.commit()
         except BaseException:
             connection.rollback()

@@ -15,7 +15,7 @@ from .texts import arguments, cut, failure_part, open_calls, waits_for
 def issued(draft: Draft, event: ev.AssignmentIssued) -> None:
     key = event.assignment.assignment_id
     if not draft.knows(key):
-        add_lane(draft, key, reading.facts_of(draft.state, event.assignment))
+        add_lane(draft, key, reading.facts_of(draft.state, key))
     if reading.has_attempt(draft.state, key):
         draft.add_attempt(key, "1")
     draft.note(key, "")
@@ -118,7 +118,7 @@ def settled(draft: Draft, event: ev.AttemptSettled) -> None:
     draft.touched[key] = None
 
 
-def parked(draft: Draft, event: ev.AttemptParked | ev.AttemptHeld) -> None:
+def parked(draft: Draft, event: ev.AttemptParked | ev.EffectQuestioned) -> None:
     key, number = _split(event.attempt)
     if draft.attempt_now(key, number) is None or draft.last(key) != number:
         return
@@ -211,7 +211,7 @@ ATTEMPTS: dict[type, Callable[[Draft, Any], None]] = {
     ev.AttemptLost: lost,
     ev.AttemptSettled: settled,
     ev.AttemptParked: parked,
-    ev.AttemptHeld: parked,
+    ev.EffectQuestioned: parked,
     ev.ModelCallBegan: model_began,
     ev.ModelCallReturned: model_returned,
     ev.ToolCallBegan: tool_began,

@@ -219,8 +219,8 @@ def _status(draft: Draft, key: str, standing: reading.Standing) -> str:
             before = draft.attempt_now(key, str(int(number or 1) - 1))
             return "retrying" if before is not None and before["outcome"] in ("failed", "lost") else "pending"
         case "ok" | "failed" | "lost":
-            if not standing.settled:
-                return "running"  # it returned, and is not judged yet
+            if standing.returned:
+                return "running"  # it is not judged yet
             return "retrying" if standing.failure is not None else "pending"
         case _:
             return "pending"

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from leadhand.domain.approval import Approval
-from leadhand.domain.assignment import Assignment, Role
-from leadhand.domain.children import descendants, subtask_of
+from leadhand.domain.asks import Todo
+from leadhand.domain.assignment import Assignment
 from leadhand.domain.errors import Failure
 from leadhand.domain.events import Entry
 from leadhand.domain.evolve import apply_entry, start
-from leadhand.domain.evolve_attempts import INTERRUPTED
-from leadhand.domain.ids import assignment_of
+from leadhand.domain.evolve.attempts import INTERRUPTED
+from leadhand.domain.evolve.needs import descendants, parent_of
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.review import Verdict
 from leadhand.domain.run import ENDED
-from leadhand.domain.state import AssignmentState, RunState, SubtaskState
+from leadhand.domain.state import ArtifactVersion, RunState
 
 from .texts import label
 
-__all__ = ["INTERRUPTED", "NEEDS_FAILED", "SKIPPED", "RunState"]
+__all__ = ["INTERRUPTED", "NEEDS_FAILED", "RunState"]
 
-SKIPPED = "skipped"
-"""The type of the failure of an assignment that a person left undone."""
 NEEDS_FAILED = "needs_failed"
 """The type of the failure of an assignment that was not started, since what it needs failed."""
 
@@ -31,12 +29,11 @@ NEEDS_FAILED = "needs_failed"
 class Standing(NamedTuple):
     """What the state says of one assignment.
 
-    ``status`` is ``completed``, ``failed``, ``dropped`` or ``open``; ``settled``: its last attempt was settled, and
-    another one follows.
+    ``status`` is ``completed``, ``failed``, ``dropped`` or ``open``; ``returned``: its attempt is over and not judged.
     """
 
     status: str
-    settled: bool = False
+    returned: bool = False
     failure: Failure | None = None
     verdict: Verdict | None = None
     superseded_by: str | None = None
@@ -44,7 +41,7 @@ class Standing(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What never changes about an assignment."""
+    """What an assignment is, when it is handed out."""
 
     name: str
     label: str
@@ -74,90 +71,74 @@ def is_over(state: RunState) -> bool:
 
 def standing(state: RunState, key: str) -> Standing:
     """What became of an assignment."""
-    subtask, assignment = state.subtasks.get(key), state.assignments.get(key)
-    attempt = assignment.attempt if assignment is not None else None
-    settled = attempt is not None and attempt.status is AttemptStatus.SETTLED
-    if subtask is not None:
-        status = subtask.status.value if subtask.status in _SETTLED else "open"
-        return Standing(status, settled, subtask.failure, subtask.verdict, subtask.superseded_by, subtask.by)
-    if assignment is None:
-        return Standing("open")
-    return Standing(_outcome(assignment), settled, assignment.failure)
-
-
-_SETTLED = frozenset({"completed", "failed", "dropped"})
-
-
-def _outcome(assignment: AssignmentState) -> str:
-    if not assignment.closed:
-        return "open"
-    if assignment.failure is not None and assignment.failure.type == SKIPPED:
-        return "dropped"
-    return "completed" if assignment.ok else "failed"
+    found = state.assignments[key]
+    status = found.status.value if found.closed else "open"
+    returned = found.attempt is not None and found.attempt.status is AttemptStatus.RETURNED
+    return Standing(status, returned, found.failure, found.verdict, found.superseded_by, found.by)
 
 
 def has_attempt(state: RunState, key: str) -> bool:
     """Whether an attempt at an assignment may start, or is under way."""
-    assignment = state.assignments.get(key)
-    return assignment is not None and assignment.attempt is not None
+    return state.assignments[key].attempt is not None
 
 
-def facts_of(state: RunState, assignment: Assignment) -> Facts:
-    """What an assignment is, when it is handed out."""
-    child = subtask_of(assignment)
-    caller = assignment_of(assignment.parent) if assignment.parent is not None else ""
-    name = child.name if child is not None else _title(assignment)
+def facts_of(state: RunState, key: str) -> Facts:
+    """What an assignment is."""
+    found = state.assignments[key]
+    given = found.assignment
+    subtask, parent = given.subtask, parent_of(given) or ""
+    name, args = _name(given), _args(given)
+    shown = label(name, args) if subtask is not None or parent else name
+    order = given.input.get("work_order_id") if not found.order else found.order
     return Facts(
         name=name,
-        label=f"{label(name, child.args)} (for {_name(state, caller)})" if child is not None else name,
-        role=assignment.role,
-        counts=assignment.assignment_id in state.subtasks,
-        args=child.args if child is not None else {},
-        order=str(assignment.options.get("work_order_id", "")),
-        parent=caller,
+        label=f"{shown} (for {_name(state.assignments[parent].assignment)})" if parent else shown,
+        role=given.role,
+        counts=given.counts,
+        args=args,
+        order=order if isinstance(order, str) else "",
+        position=found.position,
+        tool=subtask.tool if subtask is not None else None,
+        needs=given.needs,
+        parent=parent,
+        repairs=subtask.repairs_subtask if subtask is not None else None,
     )
+
+
+def order_facts(state: RunState, order: str) -> list[tuple[str, Facts]]:
+    """The assignments of an order that was just issued, by key, in their order."""
+    return [(key, facts_of(state, key)) for key in state.orders[order].order.subtask_keys()]
+
+
+def args_of(state: RunState, key: str) -> Mapping[str, Any]:
+    """What an assignment was given."""
+    return _args(state.assignments[key].assignment)
+
+
+def _args(given: Assignment) -> Mapping[str, Any]:
+    """The input of work; what the lead's own thinking is given repeats what the view has elsewhere."""
+    if given.subtask is not None:
+        return given.subtask.args
+    return given.input if given.counts or given.parent is not None else {}
 
 
 _TITLES = {"plan": "Plan", "review": "Review", "compose": "Write the answer"}
 
 
-def _title(assignment: Assignment) -> str:
-    """``Review wo-001``, and which part where the work was divided."""
-    key, role = assignment.assignment_id, assignment.role
-    order = assignment.options.get("work_order_id")
+def _name(given: Assignment) -> str:
+    """A name for people: ``Review wo-001``, and which part where the work was divided."""
+    if given.subtask is not None:
+        return given.subtask.name
+    if given.title:
+        return given.title
+    key, role = given.assignment_id, given.role
+    if role not in _TITLES:
+        return key
+    order = given.input.get("work_order_id")
     of = f" {order}" if isinstance(order, str) else ""
     part = key.removeprefix(f"{role}-{order}-") if of else key.removeprefix(role)
     whole = part.removeprefix("-") in ("", "0", "whole", key) or (not of and part.isdigit())
-    return f"{_TITLES.get(role, role)}{of}" + ("" if whole else f" · part {part.removeprefix('-')}")
-
-
-def order_facts(state: RunState, order: str) -> list[tuple[str, Facts]]:
-    """The assignments of an order that was just issued, by key, in their order."""
-    return [_ordered(state.subtasks[key]) for key in state.orders[order].order.subtask_keys()]
-
-
-def _ordered(state: SubtaskState) -> tuple[str, Facts]:
-    subtask = state.subtask
-    return state.key, Facts(
-        name=subtask.name,
-        label=label(subtask.name, subtask.args),
-        role=Role.WORK,
-        counts=True,
-        args=subtask.args,
-        order=state.order,
-        position=state.position,
-        tool=subtask.tool,
-        needs=subtask.needs,
-        repairs=subtask.repairs_subtask,
-    )
-
-
-def _name(state: RunState, key: str) -> str:
-    subtask, assignment = state.subtasks.get(key), state.assignments.get(key)
-    if subtask is not None:
-        return subtask.subtask.name
-    child = subtask_of(assignment.assignment) if assignment is not None else None
-    return child.name if child is not None else key
+    return f"{_TITLES[role]}{of}" + ("" if whole else f" · part {part.removeprefix('-')}")
 
 
 def tries(state: RunState, facts: Facts) -> int:
@@ -167,7 +148,7 @@ def tries(state: RunState, facts: Facts) -> int:
 
 
 def reserved(state: RunState, attempt: str) -> int:
-    """Nano-dollars that are set aside for the open model calls of an attempt."""
+    """Nano-dollars that are reserved for the open model calls of an attempt."""
     return sum(amount.nanousd for amount in state.reserved.get(attempt, {}).values())
 
 
@@ -178,7 +159,7 @@ def approval(state: RunState, approval_id: str) -> Approval | None:
 
 def unsupported(state: RunState) -> list[tuple[str, str]]:
     """The parts of the request that no tool can do, and why."""
-    return [(part.what, part.reason) for part in state.cannot]
+    return [(part.what, part.reason) for part in state.unsupported]
 
 
 def under_way(state: RunState) -> list[str]:
@@ -189,3 +170,14 @@ def under_way(state: RunState) -> list[str]:
 def below(state: RunState, key: str) -> Iterable[str]:
     """The assignments that were asked for on behalf of ``key``, however deep."""
     return descendants(state, key)
+
+
+def todos(state: RunState) -> Sequence[Todo]:
+    """The list that the lead keeps."""
+    return state.todos
+
+
+def artifact(state: RunState, path: str) -> tuple[int, ArtifactVersion]:
+    """The number of the latest version of a file, counted from 1, and that version."""
+    versions = state.artifacts[path]
+    return len(versions), versions[-1]

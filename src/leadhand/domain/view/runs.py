@@ -8,7 +8,7 @@ from typing import Any
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.ids import assignment_of
-from leadhand.domain.review import Decision
+from leadhand.domain.review import VerdictKind
 
 from . import reading
 from .attempts import add_lane
@@ -69,10 +69,7 @@ def resumed(draft: Draft, _event: ev.RunResumed) -> None:
 def reopened(draft: Draft, _event: ev.RunReopened) -> None:
     _rest(draft, "")
     draft.set("run", {"finished_at": None, "cancelled_by": None})
-    for key, lane in draft.shown["assignments"].items():
-        if lane["status"] == "dropped" and reading.standing(draft.state, key).status == "open":
-            draft.note(key, "")
-            draft.touched[key] = None
+    _reopen_lanes(draft)
     _questions(draft, draft.shown["approvals"])
 
 
@@ -94,7 +91,7 @@ def cancel_requested(draft: Draft, _event: ev.CancelRequested) -> None:
     draft.set("run", {"cancelled_by": draft.state.cancel_by})
 
 
-def unsupported(draft: Draft, _event: ev.PartsRefused) -> None:
+def unsupported(draft: Draft, _event: ev.GapsNoted) -> None:
     parts = [{"what": cut(what), "reason": cut(reason)} for what, reason in reading.unsupported(draft.state)]
     draft.set("run", {"unsupported": parts})
 
@@ -118,22 +115,23 @@ def order_issued(draft: Draft, event: ev.WorkOrderIssued) -> None:
             draft.touched[facts.repairs] = None
 
 
-def order_reviewed(draft: Draft, event: ev.OrderReviewed) -> None:
+def judged(draft: Draft, event: ev.ResultsJudged) -> None:
     review = event.review
     verdicts = [verdict.verdict for verdict in review.verdicts]
-    draft.part("orders")[event.work_order_id] = {
-        "review": {
-            "seq": draft.seq,
-            "at": draft.at,
-            "complete": review.complete,
-            "accepted": verdicts.count(Decision.ACCEPT),
-            "retry": verdicts.count(Decision.RETRY) + verdicts.count(Decision.REPLAN),
-            "dropped": verdicts.count(Decision.DROP),
-            "missing": [
-                {"name": cut(part.name), **({"tool": part.tool} if part.tool else {})} for part in review.missing
-            ],
+    if event.work_order_id:
+        draft.part("orders")[event.work_order_id] = {
+            "review": {
+                "seq": draft.seq,
+                "at": draft.at,
+                "complete": review.complete,
+                "accepted": verdicts.count(VerdictKind.ACCEPT),
+                "retry": verdicts.count(VerdictKind.RETRY) + verdicts.count(VerdictKind.REPLAN),
+                "dropped": verdicts.count(VerdictKind.DROP),
+                "missing": [
+                    {"name": cut(part.name), **({"tool": part.tool} if part.tool else {})} for part in review.missing
+                ],
+            }
         }
-    }
     for verdict in review.verdicts:
         if draft.knows(verdict.subtask):
             draft.touched[verdict.subtask] = None
@@ -145,6 +143,49 @@ def subtask_blocked(draft: Draft, event: ev.SubtaskBlocked) -> None:
         draft.touched[event.subtask] = None
 
 
+def retry_granted(draft: Draft, event: ev.RetryGranted) -> None:
+    """What stands in an order is repaired by another order; anything else starts again under its own id."""
+    for key in _reopen_lanes(draft) if event.subtasks else ():
+        shown, args = draft.shown["assignments"][key], arguments(reading.args_of(draft.state, key))
+        if shown["args"] != args:
+            draft.lane(key)["args"] = {**dict.fromkeys(shown["args"]), **args}
+
+
+def _reopen_lanes(draft: Draft) -> list[str]:
+    """Show what is open again though it was shown as settled."""
+    found = [
+        key
+        for key, lane in draft.shown["assignments"].items()
+        if lane["status"] not in _OPEN and reading.standing(draft.state, key).status == "open"
+    ]
+    for key in found:
+        draft.note(key, "")
+        draft.touched[key] = None
+    return found
+
+
+def todos_set(draft: Draft, _event: ev.TodosSet) -> None:
+    after: dict[str, Any] = {}
+    for position, todo in enumerate(reading.todos(draft.state)):
+        after[todo.id] = {"content": cut(todo.content), "status": todo.status, "position": position}
+        after[todo.id]["priority"] = todo.priority
+    gone = dict.fromkeys(draft.shown["todos"].keys() - after.keys())
+    draft.part("todos").update({**gone, **after})
+
+
+def artifact_written(draft: Draft, event: ev.ArtifactWritten) -> None:
+    number, latest = reading.artifact(draft.state, event.path)
+    draft.part("artifacts")[event.path] = {
+        "version": number,
+        "bytes": latest.size,
+        "digest": latest.digest,
+        "media_type": latest.media_type,
+        "by": latest.by,
+        "at": moment(latest.at),
+        "seq": draft.seq,
+    }
+
+
 def subtask_resolved(draft: Draft, event: ev.SubtaskResolved) -> None:
     keys = [key for key in (event.subtask, *reading.below(draft.state, event.subtask)) if draft.knows(key)]
     for key in keys:
@@ -152,6 +193,8 @@ def subtask_resolved(draft: Draft, event: ev.SubtaskResolved) -> None:
             _withdraw(draft, key, f"settled by {event.by}")
     if event.subtask in keys:
         draft.lane(event.subtask)["settled_seq"] = draft.seq
+    if event.data is not None:
+        _reopen_lanes(draft)
     _questions(draft, draft.shown["approvals"])
 
 
@@ -229,10 +272,13 @@ RUNS: dict[type, Callable[[Draft, Any], None]] = {
     ev.RunReopened: reopened,
     ev.RunFinished: finished,
     ev.CancelRequested: cancel_requested,
-    ev.PartsRefused: unsupported,
+    ev.GapsNoted: unsupported,
     ev.WorkOrderIssued: order_issued,
-    ev.OrderReviewed: order_reviewed,
+    ev.ResultsJudged: judged,
     ev.SubtaskBlocked: subtask_blocked,
+    ev.RetryGranted: retry_granted,
+    ev.TodosSet: todos_set,
+    ev.ArtifactWritten: artifact_written,
     ev.SubtaskResolved: subtask_resolved,
     ev.ApprovalRequested: approval_requested,
     ev.ApprovalAnswered: approval_answered,

@@ -92,7 +92,7 @@ _WAITS = {
     "approval": "for approval",
     "effect": "for confirmation of a call",
     "child": "for another worker",
-    "allowance": "for allowance",
+    "asks": "for a decision of the controller",
 }
 
 

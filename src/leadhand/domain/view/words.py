@@ -10,7 +10,7 @@ from leadhand.domain import events as ev
 from leadhand.domain.assignment import OpenCall
 from leadhand.domain.errors import Failure
 from leadhand.domain.ids import assignment_of
-from leadhand.domain.review import Decision
+from leadhand.domain.review import VerdictKind
 from leadhand.domain.run import RunStatus
 
 from .reading import INTERRUPTED
@@ -121,26 +121,26 @@ def _order_issued(_: ev.Entry, event: ev.WorkOrderIssued) -> Words:
     return Words("Work order issued", line(text), order.work_order_id, level=_PHASE, topics=_WORK)
 
 
-def _parts_refused(_: ev.Entry, event: ev.PartsRefused) -> Words:
+def _gaps_noted(_: ev.Entry, event: ev.GapsNoted) -> Words:
     text = "; ".join(f"{part.what}: {part.reason}" for part in event.parts)
     return Words("Not supported", line(text), tone=_PROBLEM, level=_PHASE)
 
 
 _VERDICTS = {
-    Decision.ACCEPT: "accepted",
-    Decision.RETRY: "to retry",
-    Decision.REPLAN: "to plan again",
-    Decision.DROP: "dropped",
+    VerdictKind.ACCEPT: "accepted",
+    VerdictKind.RETRY: "to retry",
+    VerdictKind.REPLAN: "to plan again",
+    VerdictKind.DROP: "dropped",
 }
 
 
-def _order_reviewed(_: ev.Entry, event: ev.OrderReviewed) -> Words:
+def _results_judged(_: ev.Entry, event: ev.ResultsJudged) -> Words:
     verdicts = [verdict.verdict for verdict in event.review.verdicts]
     found = [(verdicts.count(verdict), word) for verdict, word in _VERDICTS.items()]
     found.append((len(event.review.missing), "missing"))
     tone = _GOOD if found[0][0] == len(verdicts) and not event.review.missing else _PROBLEM
     text = ", ".join(f"{number:,} {word}" for number, word in found if number)
-    return Words("Work order reviewed", text, event.work_order_id, tone, _PHASE, _WORK)
+    return Words("Results reviewed", text, event.work_order_id, tone, _PHASE, _WORK)
 
 
 def _subtask_blocked(_: ev.Entry, event: ev.SubtaskBlocked) -> Words:
@@ -221,7 +221,7 @@ def _attempt_parked(_: ev.Entry, event: ev.AttemptParked) -> Words:
     return Words("Waiting", text, assignment_of(event.attempt), _ATTENTION, _PHASE, _WORK)
 
 
-def _attempt_held(_: ev.Entry, event: ev.AttemptHeld) -> Words:
+def _effect_questioned(_: ev.Entry, event: ev.EffectQuestioned) -> Words:
     text = line(f"a person has to say whether this call was made: {_calls(event.open_calls)}")
     return Words("Waiting for confirmation", text, assignment_of(event.attempt), _PROBLEM, _PHASE, _WORK_PEOPLE)
 
@@ -258,11 +258,31 @@ def _tool_returned(_: ev.Entry, event: ev.ToolCallReturned) -> Words:
     return Words("Tool failed", line(f"{event.tool}: {_why(event.failure)}"), key, _PROBLEM, topics=_TOOLS)
 
 
-def _child_answered(_: ev.Entry, event: ev.ChildAnswered) -> Words:
+def _call_answered(_: ev.Entry, event: ev.CallAnswered) -> Words:
     key = _caller(event.call_id)
     if event.ok:
-        return Words("Other worker answered", line(event.content), key, topics=_WORK)
-    return Words("Other worker failed", line(event.content), key, _PROBLEM, topics=_WORK)
+        return Words("Call answered", line(event.content), key, topics=_WORK)
+    return Words("Call failed", line(event.content), key, _PROBLEM, topics=_WORK)
+
+
+def _worker_defined(_: ev.Entry, event: ev.WorkerDefined) -> Words:
+    text = f"{event.role.name}: {event.description}" if event.description else event.role.name
+    return Words("Worker defined", line(text), assignment_of(event.attempt), level=_STEP, topics=_WORK)
+
+
+def _artifact_written(_: ev.Entry, event: ev.ArtifactWritten) -> Words:
+    text = line(f"{event.path} ({event.size:,} bytes)")
+    return Words("File written", text, assignment_of(event.attempt), level=_STEP, topics=_WORK)
+
+
+def _todos_set(_: ev.Entry, event: ev.TodosSet) -> Words:
+    done = sum(todo.status == "completed" for todo in event.todos)
+    text = f"{done:,} of {len(event.todos):,} completed"
+    return Words("Todos updated", text, assignment_of(event.attempt), level=_STEP, topics=_WORK)
+
+
+def _note_emitted(_: ev.Entry, event: ev.NoteEmitted) -> Words:
+    return Words("Note", line(event.message), assignment_of(event.attempt), level=_STEP, topics=_WORK)
 
 
 # --- people ----------------------------------------------------------------------------------------------------------
@@ -377,8 +397,8 @@ WORDS: dict[type, Callable[[ev.Entry, Any], Words]] = {
     ev.RunReopened: _run_reopened,
     ev.RunFinished: _run_finished,
     ev.WorkOrderIssued: _order_issued,
-    ev.PartsRefused: _parts_refused,
-    ev.OrderReviewed: _order_reviewed,
+    ev.GapsNoted: _gaps_noted,
+    ev.ResultsJudged: _results_judged,
     ev.SubtaskBlocked: _subtask_blocked,
     ev.SubtaskResolved: _subtask_resolved,
     ev.AssignmentIssued: _assignment_issued,
@@ -388,13 +408,17 @@ WORDS: dict[type, Callable[[ev.Entry, Any], Words]] = {
     ev.AttemptSettled: _attempt_settled,
     ev.AttemptLost: _attempt_lost,
     ev.AttemptParked: _attempt_parked,
-    ev.AttemptHeld: _attempt_held,
+    ev.EffectQuestioned: _effect_questioned,
     ev.ModelCallBegan: _model_began,
     ev.ModelCallReturned: _model_returned,
     ev.ConversationCompacted: _compacted,
     ev.ToolCallBegan: _tool_began,
     ev.ToolCallReturned: _tool_returned,
-    ev.ChildAnswered: _child_answered,
+    ev.CallAnswered: _call_answered,
+    ev.WorkerDefined: _worker_defined,
+    ev.ArtifactWritten: _artifact_written,
+    ev.TodosSet: _todos_set,
+    ev.NoteEmitted: _note_emitted,
     ev.ApprovalRequested: _approval_requested,
     ev.ApprovalAnswered: _approval_answered,
     ev.ApprovalExpired: _approval_expired,

@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from leadhand.app import operator
-from leadhand.domain.wishes import ACTED, retriable
+from leadhand.domain.decide.operator_requests import ACTED, retriable
 from leadhand.server.problems import conflicts, responses, unconfirmed
 from leadhand.server.routes.dependencies import RunId, Runner, TheAccess, TheService, Words, document
 from leadhand.server.schemas import RunDocument
@@ -100,12 +100,12 @@ async def _check_taken_back(service: TheService, run_id: str, asked: RetryBody) 
     """Raise Problem (409, unconfirmed) when some of it did, or may have done, what cannot be taken back."""
     state = await service.runtime.load(run_id)
     named = asked.subtasks or retriable(state, confirmed=True)
-    acted = [key for key in named if key in state.subtasks and state.subtasks[key].acted]
+    acted = [key for key in named if key in state.assignments and state.assignments[key].acted]
     if acted and (asked.subtasks or not retriable(state)):
         raise unconfirmed(
             f"{acted[0]} {ACTED}",
             'Send "confirmed": true if that is well.',
-            done=[{"subtask": key, "tool": state.subtasks[key].subtask.tool} for key in acted],
+            done=[{"subtask": key, "tool": state.assignments[key].subtask.tool} for key in acted],
         )
 
 

@@ -15,7 +15,7 @@ from leadhand.domain.access import Scope
 from leadhand.domain.approval import policy_of
 from leadhand.domain.errors import Failure, UsageError
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolReturn, ToolSpec
-from leadhand.engine.gate import argument_faults
+from leadhand.engine.gate import argument_problems
 from leadhand.server.access import require
 from leadhand.server.problems import no_such_tool, responses, unconfirmed
 from leadhand.server.routes.dependencies import Reader, Runner, TheService, document
@@ -52,7 +52,7 @@ async def call_tool(name: Name, body: CallBody, service: TheService, principal: 
     """Call a tool by hand, as a worker would: checked against its schema, bounded in time, failures classed."""
     spec = _spec(service, name)
     json_value(body.args, "the arguments", "Give what JSON can say.")
-    faults = argument_faults(spec, body.args)
+    faults = argument_problems(spec, body.args)
     if faults:
         raise UsageError(f"{name}: {'; '.join(faults)}", "GET /api/tools/NAME says what it takes.")
     settings = service.runtime.settings
@@ -66,12 +66,14 @@ async def call_tool(name: Name, body: CallBody, service: TheService, principal: 
         error = _failure(service, outcome.failure)
         service.note_error(name, error, datetime.now(UTC), None)
         return document({"task_name": name, "ok": False, "error": error})
-    data = (outcome.returned or ToolReturn()).model_dump(mode="json")
+    data = ToolReturn(
+        raw=outcome.raw, summary=outcome.summary, sources=outcome.sources, sample=outcome.sample
+    ).model_dump(mode="json", exclude={"asks"})
     return document({"task_name": name, "ok": True, "data": service.redactor.payload(data)})
 
 
 def _failure(service: Service, failure: Failure) -> dict[str, Any]:
-    return service.redactor.value(failure).model_dump(mode="json")
+    return service.redactor.value(failure).model_dump(mode="json", exclude={"asks"})
 
 
 def _spec(service: Service, name: str) -> ToolSpec:
@@ -83,4 +85,4 @@ def _spec(service: Service, name: str) -> ToolSpec:
 
 
 async def _document(service: Service, spec: ToolSpec) -> dict[str, Any]:
-    return {**spec.model_dump(mode="json"), "last_error": await service.last_error(spec.name)}
+    return {**spec.model_dump(mode="json", exclude={"asks"}), "last_error": await service.last_error(spec.name)}

@@ -1,6 +1,6 @@
-"""What every context store must do: the promises of its port as tests, to be run against your own adapter.
+"""Contract tests for context stores: inherit them to test your own adapter.
 
-Give two instances on one database, each as a fixture, and inherit the tests::
+Provide two instances on one database, each as a fixture, and inherit the tests::
 
     class TestMyStore(ContextStoreContract):
         @pytest_asyncio.fixture
@@ -13,9 +13,9 @@ Give two instances on one database, each as a fixture, and inherit the tests::
             async with aclosing(await my_store(tmp_path)) as store:
                 yield store
 
-A store that belongs to one process, such as one in memory, inherits :class:`OneStoreContract` and gives ``store`` only.
-One that keeps API keys too inherits :class:`KeyStoreContract` as well, or :class:`SharedKeyStoreContract`.
-One that keeps settings of roles inherits :class:`AgentStoreContract`.
+A store for one process, such as one in memory, inherits :class:`OneStoreContract` and provides ``store`` only. Stores
+of API keys also inherit :class:`KeyStoreContract` or :class:`SharedKeyStoreContract`, stores of role settings
+:class:`AgentStoreContract`, stores of artifacts :class:`ArtifactStoreContract`.
 
 Needs pytest and pytest-asyncio. For whole assertions in reports, call
 ``pytest.register_assert_rewrite("leadhand.testing.store_contract")`` in your ``conftest.py`` before importing this.
@@ -24,8 +24,9 @@ Needs pytest and pytest-asyncio. For whole assertions in reports, call
 from __future__ import annotations
 
 from .agents import AgentStoreContract
-from .allowance import AllowanceContract, SharedAllowanceContract
+from .allowance import AllowanceContract, ScopedAllowanceContract, SharedAllowanceContract
 from .appending import AppendingContract, SharedAppendingContract
+from .artifacts import ArtifactStoreContract
 from .asking import AskingContract, SharedAskingContract, asks, says
 from .fences import FencesContract, SharedFencesContract
 from .following import FollowingContract, SharedFollowingContract
@@ -48,6 +49,7 @@ from .samples import (
     returned,
     started,
     tokens,
+    tokens_at_most,
     tokens_left,
 )
 
@@ -56,6 +58,7 @@ __all__ = [
     "PATIENCE_S",
     "UNLIMITED",
     "AgentStoreContract",
+    "ArtifactStoreContract",
     "ContextStoreContract",
     "KeyStoreContract",
     "OneStoreContract",
@@ -74,6 +77,7 @@ __all__ = [
     "says",
     "started",
     "tokens",
+    "tokens_at_most",
     "tokens_left",
 ]
 
@@ -82,6 +86,7 @@ class OneStoreContract(
     AppendingContract,
     FencesContract,
     AllowanceContract,
+    ScopedAllowanceContract,
     FollowingContract,
     OwningContract,
     ListingContract,
@@ -89,7 +94,7 @@ class OneStoreContract(
     HostingContract,
     KeepingContract,
 ):
-    """What a store owes to one process. Override ``store``."""
+    """The contract of a store for one process. Override ``store``."""
 
 
 class SharedStoreContract(
@@ -102,8 +107,8 @@ class SharedStoreContract(
     SharedHostingContract,
     SharedKeepingContract,
 ):
-    """What a store owes to several processes on one database. Override ``store`` and ``second_store``."""
+    """What several processes on one database may rely on. Override ``store`` and ``second_store``."""
 
 
 class ContextStoreContract(OneStoreContract, SharedStoreContract):
-    """All that a store owes. Override ``store`` and ``second_store``."""
+    """The whole contract. Override ``store`` and ``second_store``."""

@@ -1,4 +1,4 @@
-"""The allowance: what calls reserve, what settles it, and that nobody spends beyond the ceiling."""
+"""The allowance: what calls reserve, what settles it, and that no ceiling is exceeded."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import asyncio
 import pytest
 
 from leadhand.domain.events import AnyEvent, AttemptParked, AttemptReturned
-from leadhand.domain.limits import Amount, Limits, Usage
+from leadhand.domain.limits import Amount, Ceiling, Limits, Usage
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.ports import AllowanceRefused, ContextStore
 
 from .fixtures import OneStore, TwoStores
-from .samples import ATTEMPT, UNLIMITED, began, fits, lost, returned, started, tokens, tokens_left
+from .samples import ATTEMPT, UNLIMITED, began, fits, lost, returned, started, tokens, tokens_at_most, tokens_left
 
 
 class AllowanceContract(OneStore):
@@ -95,8 +95,100 @@ class AllowanceContract(OneStore):
         assert await tokens_left(store, "run-1") == 10
 
 
+class ScopedAllowanceContract(OneStore):
+    """A call stays below the ceiling of each scope that it names, besides that of its run."""
+
+    async def test_a_reservation_must_fit_every_scope(self, store: ContextStore) -> None:
+        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
+        inner = {"wo-001.0": tokens_at_most(80), "wo-001.0/sub/1": tokens_at_most(30)}
+        await store.append("run-1", [began("c1", tokens(20), within=inner)])
+        assert await tokens_left(store, "run-1", within=inner) == 10
+        assert await tokens_left(store, "run-1", within={"wo-001.0": tokens_at_most(80)}) == 60
+        assert await tokens_left(store, "run-1", within={"wo-001.1": tokens_at_most(70)}) == 70
+        assert await tokens_left(store, "run-1") == 80
+
+    async def test_the_run_s_own_ceiling_holds_within_a_scope_too(self, store: ContextStore) -> None:
+        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
+        assert await tokens_left(store, "run-1", within={"wo-001.0": tokens_at_most(500)}) == 100
+
+    async def test_the_refusal_names_the_scope_without_room(self, store: ContextStore) -> None:
+        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
+        scopes = {"wo-001.0": tokens_at_most(80), "wo-001.0/sub/1": tokens_at_most(30)}
+        with pytest.raises(AllowanceRefused, match=r"the assignment wo-001\.0/sub/1 has 30 tokens left") as refused:
+            await store.append("run-1", [began("c1", tokens(40), within=scopes)])
+        assert refused.value.scope == "wo-001.0/sub/1"
+        with pytest.raises(AllowanceRefused, match="the run has 100 tokens left") as refused:
+            await store.append("run-1", [began("c1", tokens(101), within=scopes)])
+        assert refused.value.scope == ""
+
+    @pytest.mark.parametrize(
+        ("settled_by", "left"),
+        [
+            (returned("c1", Usage(input_tokens=4, output_tokens=6)), 90),
+            (returned("c1", None), 40),
+            (AttemptParked(attempt=ATTEMPT, open_calls=()), 40),
+            (lost(), 40),
+        ],
+        ids=["usage", "unknown", "parked", "lost"],
+    )
+    async def test_a_reservation_is_settled_in_every_scope(
+        self, store: ContextStore, settled_by: AnyEvent, left: int
+    ) -> None:
+        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=500)))
+        scopes = {"a": tokens_at_most(100), "b": tokens_at_most(100)}
+        await store.append("run-1", [began("c1", tokens(60), within=scopes)])
+        await store.append("run-1", [settled_by])
+        for scope, ceiling in scopes.items():
+            assert await tokens_left(store, "run-1", within={scope: ceiling}) == left
+
+    async def test_a_refused_append_takes_nothing_from_any_scope(self, store: ContextStore) -> None:
+        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=500)))
+        scopes = {"a": tokens_at_most(100), "b": tokens_at_most(50)}
+        with pytest.raises(AllowanceRefused):
+            await store.append(
+                "run-1", [began("c1", tokens(40), within=scopes), began("c2", tokens(20), within=scopes)]
+            )
+        with pytest.raises(AllowanceRefused):
+            await store.append("run-1", [began("c1", tokens(40), within={**scopes, "a": tokens_at_most(1)})])
+        assert await tokens_left(store, "run-1", within={"a": tokens_at_most(100)}) == 100
+        assert await tokens_left(store, "run-1", within={"b": tokens_at_most(100)}) == 100, "b was never mentioned"
+
+    async def test_a_scope_keeps_the_smallest_ceiling_it_was_given(self, store: ContextStore) -> None:
+        await store.create("run-1", started(limits=UNLIMITED))
+        for ceiling, left in ((tokens_at_most(90), 89), (tokens_at_most(50), 48), (tokens_at_most(70), 47)):
+            await store.append("run-1", [began(f"c{left}", tokens(1), within={"a": ceiling})])
+            assert await tokens_left(store, "run-1", within={"a": Ceiling()}) == left
+        with pytest.raises(AllowanceRefused):
+            await store.append("run-1", [began("c", Amount(nanousd=8), within={"a": Ceiling(nanousd=7)})])
+        assert await fits(store, "run-1", Amount(nanousd=8), within={"a": Ceiling()})
+
+    async def test_scopes_of_one_name_in_two_runs_are_two(self, store: ContextStore) -> None:
+        for run_id in ("run-1", "run-2"):
+            await store.create(run_id, started(limits=UNLIMITED))
+        await store.append("run-1", [began("c1", tokens(60), within={"a": tokens_at_most(100)})])
+        assert await tokens_left(store, "run-2", within={"a": tokens_at_most(100)}) == 100
+
+
 class SharedAllowanceContract(TwoStores):
-    """A run has one allowance, whoever spends it."""
+    """A run has one allowance, whichever process spends it."""
+
+    async def test_all_processes_together_stay_below_the_ceiling_of_a_scope(
+        self, store: ContextStore, second_store: ContextStore
+    ) -> None:
+        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=1_000)))
+        within = {"a": tokens_at_most(100), "b": tokens_at_most(300)}
+        outcomes = await asyncio.gather(
+            *(
+                each.append("run-1", [began(f"{n}", tokens(9), within=within)])
+                for n in range(20)
+                for each in (store, second_store)
+            ),
+            return_exceptions=True,
+        )
+        assert sum(isinstance(outcome, list) for outcome in outcomes) == 11
+        assert {outcome.scope for outcome in outcomes if isinstance(outcome, AllowanceRefused)} == {"a"}
+        await second_store.append("run-1", [lost()])
+        assert await tokens_left(store, "run-1", within={"b": tokens_at_most(300)}) == 300 - 99
 
     async def test_all_processes_together_stay_below_the_ceiling(
         self, store: ContextStore, second_store: ContextStore

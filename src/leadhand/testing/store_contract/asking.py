@@ -1,4 +1,4 @@
-"""What is asked: lists know which runs have an open question to people, without loading any of them."""
+"""Open approvals: lists know which runs have some, without loading any run."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from leadhand.domain.events import (
     EffectAnswered,
     RunFinished,
     RunReopened,
+    RunStarted,
     SubtaskResolved,
 )
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import Effect
-from leadhand.engine.forking import fork
 from leadhand.ports import ContextStore
 
 from .fixtures import OneStore, TwoStores
@@ -31,14 +31,14 @@ ARGS = {"to": "Bob", "amount": 30}
 
 
 def asks(call: str, *, tool: str = "pay_tool", kind: str = "call", **more: Any) -> ApprovalRequested:
-    """A question about a call such as ``wo-001.0/t0/c0``."""
+    """A request for approval of a call such as ``wo-001.0/t0/c0``."""
     attempt = f"{call.rpartition('/t')[0]}/a1"
     approval = {"approval_id": call, "kind": kind, "attempt": attempt, "tool": tool, "args": ARGS, **more}
     return ApprovalRequested(approval=Approval.model_validate({**approval, "effect": Effect.ONCE}))
 
 
 def says(call: str, *, yes: bool = True, shown: dict[str, Any] = ARGS, always: bool = False) -> ApprovalAnswered:
-    """A person's yes or no to a call that was ``shown`` with these arguments."""
+    """A person's answer to the approval of a call that was ``shown`` with these arguments."""
     return ApprovalAnswered(by="Ann", approval_id=call, approve=yes, args_hash=args_hash(shown), always=always)
 
 
@@ -46,7 +46,7 @@ FIRST, SECOND, THIRD = "wo-001.0/t0/c0", "wo-001.1/t0/c0", "wo-001.1/t2/c0/t0/c1
 
 
 class AskingContract(OneStore):
-    """A run's line says how many questions are open, and is found by that."""
+    """A run's line counts its open approvals, and lists can be filtered by them."""
 
     async def test_a_question_is_counted_until_it_is_answered(self, store: ContextStore) -> None:
         for run_id in ("run-1", "run-2", "run-3"):
@@ -66,7 +66,7 @@ class AskingContract(OneStore):
         await store.create("run-1", started())
         await store.append("run-1", [asks(FIRST), asks(SECOND), says(FIRST)])
         assert (await store.run("run-1")).asking == 1
-        await store.append("run-1", [says(SECOND), asks(SECOND)])  # the same call, asked about anew
+        await store.append("run-1", [says(SECOND), asks(SECOND)])  # the same call again
         assert (await store.run("run-1")).asking == 1
         await store.append("run-1", [says(SECOND)])
         assert await store.runs(asking=True) == []
@@ -117,7 +117,7 @@ class AskingContract(OneStore):
     async def test_a_subtask_that_a_person_settles_asks_nothing_any_more(self, store: ContextStore) -> None:
         await store.create("run-1", started())
         await store.append("run-1", [asks(FIRST), asks(SECOND), asks(THIRD)])
-        await store.append("run-1", [SubtaskResolved(subtask="wo-001.1", by="Ann")])  # and what it asked others for
+        await store.append("run-1", [SubtaskResolved(subtask="wo-001.1", by="Ann")])  # and its children
         assert (await store.run("run-1")).asking == 1
 
     async def test_a_run_that_is_over_asks_nothing_unless_it_is_reopened(self, store: ContextStore) -> None:
@@ -137,15 +137,18 @@ class AskingContract(OneStore):
         await store.append("run-1", pauses("a"))
         assert await store.runs(asking=True) == []
 
-    async def test_a_fork_asks_what_the_first_run_had_asked_by_then(self, store: ContextStore) -> None:
+    async def test_events_that_are_copied_to_another_run_open_its_approvals(self, store: ContextStore) -> None:
         await store.create("run-1", started())
         await store.append("run-1", [asks(FIRST), asks(SECOND), says(FIRST), says(SECOND)])
-        await fork(store, "run-1", 4, "run-2")
+        first, *rest = await store.read("run-1", limit=4)
+        assert isinstance(first.event, RunStarted)
+        await store.create("run-2", first.event)
+        await store.append("run-2", [entry.event for entry in rest])
         assert [(run.run_id, run.asking) for run in await store.runs(asking=True)] == [("run-2", 1)]
 
 
 class SharedAskingContract(TwoStores):
-    """What one process asks, another sees and answers."""
+    """A process sees and answers the approvals that another requested."""
 
     async def test_a_question_is_seen_and_answered_by_another_process(
         self, store: ContextStore, second_store: ContextStore

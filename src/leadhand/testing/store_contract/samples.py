@@ -1,10 +1,10 @@
-"""Events to tell apart, calls that cost something, and what a follower is given: the words of the contract."""
+"""Sample events of the contract, and probes of what a store has left."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from leadhand.domain.errors import Failure, FailureClass
@@ -17,15 +17,17 @@ from leadhand.domain.events import (
     RunPaused,
     RunStarted,
 )
-from leadhand.domain.limits import NOTHING, Amount, Limits, Usage
+from leadhand.domain.limits import NOTHING, Allowance, Amount, Ceiling, Limits, Usage
 from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.ports import AllowanceRefused, ContextStore
 
 PATIENCE_S = 10.0
-"""Nothing here takes long; this only ends a test that would wait for ever."""
+"""The longest wait of a test, in seconds: it ends a test that would hang."""
 
 ATTEMPT = "wo-001.0/a1"
 UNLIMITED = Limits(budget_nanousd=None)
+Within = Mapping[str, Ceiling]
+"""Ceilings by scope."""
 
 
 def started(
@@ -49,26 +51,35 @@ def started(
 
 
 def pauses(*reasons: str) -> list[AnyEvent]:
-    """Events that can be told apart."""
+    """Return events that differ in their reasons."""
     return [RunPaused(reason=reason) for reason in reasons]
 
 
 def reasons(entries: list[Entry]) -> list[str]:
-    """Which :func:`pauses` these are."""
+    """Return the reasons of :func:`pauses`."""
     return [entry.event.reason for entry in entries if isinstance(entry.event, RunPaused)]
 
 
-def began(call: str, reserved: Amount, *, attempt: str = ATTEMPT, final: bool = False) -> ModelCallBegan:
-    """A model call that reserves an amount."""
-    return ModelCallBegan(attempt=attempt, call_id=call, model="offline", reserved=reserved, final=final)
+def began(
+    call: str, reserved: Amount, *, attempt: str = ATTEMPT, final: bool = False, within: Within | None = None
+) -> ModelCallBegan:
+    """A model call that reserves an amount, from the scopes in ``within`` too."""
+    allowances = tuple(Allowance(scope=scope, ceiling=ceiling) for scope, ceiling in (within or {}).items())
+    return ModelCallBegan(
+        attempt=attempt, call_id=call, model="offline", reserved=reserved, final=final, within=allowances
+    )
 
 
 def tokens(number: int) -> Amount:
     return Amount(tokens=number)
 
 
+def tokens_at_most(number: int) -> Ceiling:
+    return Ceiling(tokens=number)
+
+
 def returned(call: str, usage: Usage | None, *, attempt: str = ATTEMPT) -> ModelCallReturned:
-    """The return of a model call that used ``usage``; None: nobody knows."""
+    """The return of a model call that used ``usage`` (None: unknown)."""
     return ModelCallReturned(attempt=attempt, call_id=call, model="offline", usage=usage)
 
 
@@ -78,23 +89,25 @@ def lost(attempt: str = ATTEMPT) -> AttemptLost:
     )
 
 
-async def fits(store: ContextStore, run_id: str, amount: Amount, *, final: bool = False) -> bool:
-    """Whether a call could reserve this much now. It is given back before anybody looks."""
+async def fits(
+    store: ContextStore, run_id: str, amount: Amount, *, final: bool = False, within: Within | None = None
+) -> bool:
+    """Whether a call could reserve this much now. The same append settles the reservation with nothing used."""
     probe = f"probe-{time.monotonic_ns()}"
     nothing = Usage(requests=0, nanousd=0)
     try:
-        await store.append(run_id, [began(probe, amount, final=final), returned(probe, nothing)])
+        await store.append(run_id, [began(probe, amount, final=final, within=within), returned(probe, nothing)])
     except AllowanceRefused:
         return False
     return True
 
 
-async def tokens_left(store: ContextStore, run_id: str, *, final: bool = False) -> int:
-    """How many tokens a call could reserve now, up to a thousand."""
+async def tokens_left(store: ContextStore, run_id: str, *, final: bool = False, within: Within | None = None) -> int:
+    """Return how many tokens a call could reserve now, up to a thousand."""
     fitting, too_many = -1, 1_001
     while too_many - fitting > 1:
         middle = (fitting + too_many) // 2
-        if await fits(store, run_id, tokens(middle), final=final):
+        if await fits(store, run_id, tokens(middle), final=final, within=within):
             fitting = middle
         else:
             too_many = middle
@@ -102,7 +115,7 @@ async def tokens_left(store: ContextStore, run_id: str, *, final: bool = False) 
 
 
 async def collected(following: AsyncIterator[list[Entry]], until: int) -> list[Entry]:
-    """What a follower is given, up to the sequence ``until``."""
+    """Return what a follower receives up to the sequence ``until``."""
     entries: list[Entry] = []
     async with asyncio.timeout(PATIENCE_S):
         async for news in following:
@@ -119,6 +132,6 @@ async def closed(following: Any) -> None:
 
 
 async def next_of(following: AsyncIterator[list[Entry]]) -> list[Entry]:
-    """What a follower is given next."""
+    """Return what a follower receives next."""
     async with asyncio.timeout(PATIENCE_S):
         return await anext(following)

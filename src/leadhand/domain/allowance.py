@@ -1,0 +1,244 @@
+"""The arithmetic of allowances: what a model call reserves before it is made, and what settles it afterwards.
+
+Every call reserves an upper bound in the transaction that writes ``ModelCallBegan``: from the run, and from each scope
+that the event names (an assignment and its ancestors). So no set of parallel attempts can jointly spend more than any
+of these ceilings. The single exception is a provider that reports more than was reserved; its report is counted, since
+the money is spent.
+
+A store keeps one :class:`Budget` for each run and applies every event that it appends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .errors import NEXT_ACTION, AllowanceRefused, FailureClass
+from .events import AnyEvent, AttemptLost, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned
+from .limits import NANO, Amount, Ceiling, Usage
+from .run import RunDefinition
+
+Sum = tuple[int, int, int]
+"""Requests, tokens, nano-dollars."""
+Ceilings = tuple[int | None, int | None, int | None]
+"""The most of each kind; None is no limit."""
+
+ZERO: Sum = (0, 0, 0)
+LARGEST = 2**53
+"""No single amount counts for more, so that sums of amounts fit a database's integer."""
+
+METERED = (ModelCallBegan, ModelCallReturned, AttemptReturned, AttemptParked, AttemptLost)
+"""The events that change a budget. Each of them has an ``attempt``."""
+
+
+def counted(amount: Amount) -> Sum:
+    """Return an amount as budgets count it: neither negative nor above :data:`LARGEST`."""
+    return (
+        min(max(amount.requests, 0), LARGEST),
+        min(max(amount.tokens, 0), LARGEST),
+        min(max(amount.nanousd, 0), LARGEST),
+    )
+
+
+def ceilings(ceiling: Ceiling) -> Ceilings:
+    """Return a ceiling as budgets count it; a limit above :data:`LARGEST` is no limit."""
+
+    def bounded(limit: int | None) -> int | None:
+        return None if limit is None or limit > LARGEST else limit
+
+    return bounded(ceiling.requests), bounded(ceiling.tokens), bounded(ceiling.nanousd)
+
+
+class Account(NamedTuple):
+    """One ceiling with what was spent and what is reserved below it: that of a run, or of a scope."""
+
+    ceiling: Ceilings
+    spent: Sum = ZERO
+    reserved: Sum = ZERO
+
+    def fits(self, amount: Sum, kept: Sum = ZERO) -> bool:
+        """Whether ``amount`` can be reserved while ``kept`` stays free."""
+        return all(left is None or more <= left for more, left in zip(amount, self.left(kept), strict=True))
+
+    def left(self, kept: Sum = ZERO) -> Ceilings:
+        """What can still be reserved while ``kept`` stays free; below zero if it does not stay free already."""
+        requests, tokens, nanousd = (
+            None if most is None else most - keep - spent - reserved
+            for most, keep, spent, reserved in zip(self.ceiling, kept, self.spent, self.reserved, strict=True)
+        )
+        return requests, tokens, nanousd
+
+    def reserve(self, amount: Sum) -> Account:
+        return Account(self.ceiling, self.spent, _plus(self.reserved, amount))
+
+    def settle(self, reserved: Sum, used: Sum) -> Account:
+        return Account(self.ceiling, _plus(self.spent, used), _minus(self.reserved, reserved))
+
+
+class Reservation(NamedTuple):
+    """What an open call has reserved, and from which scopes besides the run."""
+
+    amount: Sum
+    scopes: tuple[str, ...] = ()
+
+
+class Budget:
+    """The budget of one run: its own account, the accounts of its scopes, and the open reservations.
+
+    ``open`` holds the reservations by attempt and call. A store that keeps budgets in a database loads what an append
+    needs (:meth:`load`, :meth:`load_scope`), applies the events, and then writes what :meth:`closed`, :meth:`opened`
+    and :meth:`changed_scopes` return. A store in memory only calls :meth:`apply`.
+    """
+
+    __slots__ = ("held_back", "loaded", "loaded_scopes", "open", "run", "scopes")
+
+    def __init__(self, run: Account, held_back: Sum = ZERO) -> None:
+        self.run: Account = run
+        self.held_back = held_back
+        self.scopes: dict[str, Account] = {}
+        self.open: dict[str, dict[str, Reservation]] = {}
+        self.loaded: dict[str, dict[str, Reservation]] = {}
+        self.loaded_scopes: dict[str, Account] = {}
+
+    @classmethod
+    def of(cls, definition: RunDefinition) -> Budget:
+        """Return the budget of a new run."""
+        return cls(Account(ceilings(definition.limits.ceiling)), counted(definition.held_back))
+
+    def load(self, attempt: str, call_id: str, reservation: Reservation) -> None:
+        """Add an open reservation of the database. Its scopes must be loaded as well."""
+        self.open.setdefault(attempt, {})[call_id] = reservation
+        self.loaded.setdefault(attempt, {})[call_id] = reservation
+
+    def load_scope(self, scope: str, account: Account) -> None:
+        """Add the account of a scope of the database."""
+        self.scopes[scope] = self.loaded_scopes[scope] = account
+
+    def apply(self, events: Iterable[AnyEvent]) -> None:
+        """Reserve and settle what ``events`` say, all or nothing. Raises AllowanceRefused."""
+        trial = _Trial(self)
+        for event in events:
+            match event:
+                case ModelCallBegan():
+                    trial.reserve(event, ZERO if event.final else self.held_back)
+                case ModelCallReturned():
+                    trial.settle(event.attempt, event.call_id, event.usage)
+                case AttemptReturned() | AttemptParked() | AttemptLost():
+                    # Calls that are still open now will never return: what they cost is unknown.
+                    for call_id in list(trial.calls(event.attempt)):
+                        trial.settle(event.attempt, call_id, None)
+                case _:
+                    pass
+        self.run = trial.run
+        self.scopes.update(trial.scopes)
+        self.open.update(trial.open)
+
+    def closed(self) -> list[tuple[str, str]]:
+        """Return attempt and call of each loaded reservation that is settled or replaced."""
+        return [
+            (attempt, call_id)
+            for attempt, calls in self.loaded.items()
+            for call_id, reservation in calls.items()
+            if self.open[attempt].get(call_id) != reservation
+        ]
+
+    def opened(self) -> list[tuple[str, str, Reservation]]:
+        """Return attempt, call and content of each reservation that is new or replaced."""
+        return [
+            (attempt, call_id, reservation)
+            for attempt, calls in self.open.items()
+            for call_id, reservation in calls.items()
+            if self.loaded.get(attempt, {}).get(call_id) != reservation
+        ]
+
+    def changed_scopes(self) -> list[tuple[str, Account]]:
+        """Return each scope whose account is new or changed."""
+        return [(scope, account) for scope, account in self.scopes.items() if self.loaded_scopes.get(scope) != account]
+
+
+class _Trial:
+    """A budget as it would be after some events: kept only if all of them fit."""
+
+    __slots__ = ("_of", "open", "run", "scopes")
+
+    def __init__(self, budget: Budget) -> None:
+        self._of = budget
+        self.run: Account = budget.run
+        self.scopes: dict[str, Account] = {}
+        self.open: dict[str, dict[str, Reservation]] = {}
+
+    def calls(self, attempt: str) -> dict[str, Reservation]:
+        """Return the open calls of an attempt, a copy that may be changed."""
+        calls = self.open.get(attempt)
+        if calls is None:
+            calls = self.open[attempt] = dict(self._of.open.get(attempt, {}))
+        return calls
+
+    def reserve(self, event: ModelCallBegan, kept: Sum) -> None:
+        # A call that begins a second time may have been made the first time as well, so that counts in full.
+        self.settle(event.attempt, event.call_id, None)
+        amount = counted(event.reserved)
+        if not self.run.fits(amount, kept):
+            raise _refused(event, "", self.run.left(kept), kept)
+        self.run = self.run.reserve(amount)
+        scopes: dict[str, Account] = {}
+        for allowance in event.within:
+            ceiling = ceilings(allowance.ceiling)
+            account = scopes.get(allowance.scope) or self.scopes.get(allowance.scope)
+            account = account or self._of.scopes.get(allowance.scope) or Account(ceiling)
+            scopes[allowance.scope] = account._replace(ceiling=_smaller(account.ceiling, ceiling))
+        for scope, account in scopes.items():
+            if not account.fits(amount):
+                raise _refused(event, scope, account.left())
+            self.scopes[scope] = account.reserve(amount)
+        self.calls(event.attempt)[event.call_id] = Reservation(amount, tuple(scopes))
+
+    def settle(self, attempt: str, call_id: str, usage: Usage | None) -> None:
+        """Count what a call used instead of what it reserved. A call that is not open was counted before."""
+        reservation = self.calls(attempt).pop(call_id, None)
+        if reservation is None:
+            return
+        used = reservation.amount
+        if usage is not None:
+            requests, tokens, nanousd = counted(usage.amount)
+            used = requests, tokens, used[2] if usage.nanousd is None else nanousd
+        self.run = self.run.settle(reservation.amount, used)
+        for scope in reservation.scopes:
+            account = self.scopes.get(scope) or self._of.scopes[scope]
+            self.scopes[scope] = account.settle(reservation.amount, used)
+
+
+def _plus(one: Sum, other: Sum) -> Sum:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
+
+
+def _minus(one: Sum, other: Sum) -> Sum:
+    return one[0] - other[0], one[1] - other[1], one[2] - other[2]
+
+
+def _smaller(one: Ceilings, other: Ceilings) -> Ceilings:
+    requests, tokens, nanousd = (
+        b if a is None else a if b is None else min(a, b) for a, b in zip(one, other, strict=True)
+    )
+    return requests, tokens, nanousd
+
+
+def _refused(event: ModelCallBegan, scope: str, left: Ceilings, kept: Sum = ZERO) -> AllowanceRefused:
+    """The error of a reservation that the scope has no room for, or the run if ``scope`` is empty."""
+    beside = " beside what is kept for writing the answer" if any(kept) else ""
+    return AllowanceRefused(
+        f"the model call {event.call_id} may need {_amounts(counted(event.reserved))}, and"
+        f" {f'the assignment {scope}' if scope else 'the run'} has {_amounts(left)} left{beside}",
+        "raise the ceiling of that assignment or of its role" if scope else NEXT_ACTION[FailureClass.EXHAUSTED],
+        scope=scope,
+    )
+
+
+def _amounts(amounts: Ceilings) -> str:
+    requests, tokens, nanousd = amounts
+    parts = [
+        *([] if requests is None else [f"{max(requests, 0)} request{'' if requests == 1 else 's'}"]),
+        *([] if tokens is None else [f"{max(tokens, 0)} tokens"]),
+        *([] if nanousd is None else [f"${max(nanousd, 0) / NANO:.6f}"]),
+    ]
+    return ", ".join(parts)

@@ -1,0 +1,128 @@
+"""Artifacts: named files that a run produces, kept by digest, each version under its path within the run."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+
+from .errors import UsageError
+from .value import Value
+
+ALGORITHM = "sha256:"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
+LONGEST_PATH = 500
+"""The longest path, in bytes of UTF-8."""
+LONGEST_NAME = 200
+"""The longest name of a file or folder, in bytes of UTF-8."""
+MAX_DEPTH = 16
+"""The most names in one path."""
+
+
+class Artifact(Value):
+    """One version of a file: its ``path`` in the run's folder, its content by ``digest``, its size in ``bytes``.
+
+    ``version`` counts from 1 for each path; ``by`` is the attempt that wrote it.
+    """
+
+    path: str
+    version: int
+    digest: str
+    bytes: int
+    media_type: str
+    by: str
+
+
+def digest_of(content: bytes) -> str:
+    """Return the digest by which content is kept: ``sha256:`` and 64 hexadecimal digits."""
+    return ALGORITHM + hashlib.sha256(content).hexdigest()
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text has the form of :func:`digest_of`."""
+    return _DIGEST.fullmatch(text) is not None
+
+
+def confined(path: str) -> str:
+    """Return ``path`` in its normal form: relative, below the run's folder, the same on every system.
+
+    Empty names and ``.`` are dropped, and the text is composed (Unicode NFC), so that two spellings of a path are one
+    artifact. Raises UsageError for a path that leaves the folder or that some system would read differently: absolute,
+    with ``..``, with a backslash, a drive, a reserved name or character, an invisible character, or too long.
+    """
+    names = [name for name in unicodedata.normalize("NFC", path).split("/") if name not in ("", ".")]
+    problem = _problem(path, names)
+    if problem:
+        raise UsageError(
+            f"{_shown(path)} is not a path for an artifact: {problem}", "use a relative path such as notes/summary.md"
+        )
+    return "/".join(names)
+
+
+def _problem(path: str, names: list[str]) -> str:
+    """What is wrong with a path, or an empty text."""
+    if path.startswith("/"):
+        return "it is absolute"
+    if not names:
+        return "it names no file"
+    if path.endswith(("/", "/.")):
+        return "it names a folder"
+    if len(names) > MAX_DEPTH:
+        return f"it is deeper than {MAX_DEPTH} names"
+    for name in names:
+        problem = _name_problem(name)
+        if problem:
+            return problem
+    if len("/".join(names).encode()) > LONGEST_PATH:
+        return f"it is longer than {LONGEST_PATH} bytes"
+    return ""
+
+
+# Names that Windows gives to devices, in any case and with any extension.
+_DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
+    f"{device}{number}" for device in ("com", "lpt") for number in range(10)
+}
+_RESERVED = frozenset('\\:*?"<>|')
+
+
+def _name_problem(name: str) -> str:
+    if name == "..":
+        return "it leaves its folder (..)"
+    if name.startswith("~"):
+        return "a name begins with ~, which some programs replace by a home folder"
+    for letter in name:
+        problem = _letter_problem(letter)
+        if problem:
+            return problem
+    if name != name.strip() or name.endswith("."):
+        return "a name begins or ends with a space, or ends with a dot"
+    stem = unicodedata.normalize("NFKC", name).casefold().partition(".")[0].rstrip()
+    if stem in _DEVICES:
+        return f"{name} is the name of a device on Windows"
+    if len(name.encode()) > LONGEST_NAME:
+        return f"a name is longer than {LONGEST_NAME} bytes"
+    return ""
+
+
+def _letter_problem(letter: str) -> str:
+    if letter in _RESERVED:
+        return f"it contains {letter}"
+    if letter.isascii():
+        return "" if letter.isprintable() else "it contains a control character"
+    if unicodedata.category(letter)[0] in "CZ":  # controls, formats, surrogates, private use, unassigned; separators
+        return f"it contains the invisible or unassigned character U+{ord(letter):04X}"
+    # A character that some systems fold to a separator or a dot would change the path there.
+    if any(
+        folded in _RESERVED or folded in "/.~" or folded.isspace() for folded in unicodedata.normalize("NFKC", letter)
+    ):
+        return f"it contains U+{ord(letter):04X}, which some systems read as another character"
+    if letter in "\u2044\u2215\u29f8\u2216\u29f5\u29f9\ufe68":
+        return f"it contains U+{ord(letter):04X}, which looks like a separator"
+    return ""
+
+
+def _shown(path: str) -> str:
+    """A path for a message: escaped, and shortened."""
+    shown = ascii(path[:80])
+    return shown + "…" if len(path) > 80 else shown

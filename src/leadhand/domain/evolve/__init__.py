@@ -1,0 +1,196 @@
+"""From a state and what happened next to the next state: the fold of the log.
+
+``fold`` is pure in its arguments: it copies the state's maps once, then applies each event to the copy, so a batch of
+a hundred events costs one copy. One event touches a bounded number of entries, however large the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from copy import copy
+from dataclasses import MISSING, fields
+from typing import Any
+
+from leadhand.domain import events as ev
+from leadhand.domain.run import RunStatus
+from leadhand.domain.state import RunState
+
+from . import attempts, calls, orders
+
+
+def start(run_id: str, entry: ev.Entry) -> RunState:
+    """The state after a run's first entry. Raises ValueError when that is no ``RunStarted``."""
+    if not isinstance(entry.event, ev.RunStarted):
+        raise ValueError(f"the log of {run_id} begins with {entry.event.type}, not with run_started")
+    return RunState(
+        run_id=run_id,
+        definition=entry.event.definition,
+        created_at=entry.at,
+        seq=entry.seq,
+        epoch=entry.epoch,
+        last_at=entry.at,
+    )
+
+
+def replay(run_id: str, entries: Iterable[ev.Entry]) -> RunState:
+    """The state a whole log says. Raises ValueError for an empty one."""
+    iterator = iter(entries)
+    first = next(iterator, None)
+    if first is None:
+        raise ValueError(f"the log of {run_id} is empty")
+    return fold(start(run_id, first), iterator)
+
+
+def evolve(state: RunState, entry: ev.Entry) -> RunState:
+    """The state after one more entry."""
+    return fold(state, (entry,))
+
+
+def fold(state: RunState, entries: Iterable[ev.Entry]) -> RunState:
+    """The state after more entries, in order. Entries at or below ``state.seq`` are skipped: a resend does no harm."""
+    after = _copy(state)
+    for entry in entries:
+        if entry.seq <= after.seq:
+            continue
+        apply_entry(after, entry)
+    return after
+
+
+def apply_entry(state: RunState, entry: ev.Entry) -> None:
+    """Apply one more entry to ``state`` in place. Only for an owner that shares the state with nobody."""
+    state.seq = entry.seq
+    _APPLY[type(entry.event)](state, entry, entry.event)
+    state.last_at = entry.at
+
+
+def _copy(state: RunState) -> RunState:
+    """A twin with its own maps; what the maps hold is frozen and shared."""
+    after = copy(state)
+    for name in _MAPS:
+        setattr(after, name, dict(getattr(state, name)))
+    return after
+
+
+_MAPS = tuple(f.name for f in fields(RunState) if f.default_factory is not MISSING)
+
+
+def _claimed(state: RunState, entry: ev.Entry, event: ev.RunClaimed) -> None:
+    state.epoch = entry.epoch
+    state.owner = event.owner
+    if state.rest_since is None and state.last_at is not None:
+        # Between the last event and the take-over no process drove the run.
+        state.rested += entry.at - state.last_at
+
+
+def _paused(state: RunState, entry: ev.Entry, _event: ev.RunPaused) -> None:
+    state.status = RunStatus.PAUSED
+    state.rest_since = state.rest_since or entry.at
+    state.pause_reason = None
+    state.resume_wanted = False
+
+
+def _waiting(state: RunState, entry: ev.Entry, _event: ev.RunWaiting) -> None:
+    state.status = RunStatus.WAITING
+    state.rest_since = state.rest_since or entry.at
+
+
+def _resumed(state: RunState, entry: ev.Entry, _event: ev.RunResumed | ev.RunReopened) -> None:
+    if state.rest_since is not None:
+        state.rested += entry.at - state.rest_since
+        state.rest_since = None
+    state.status = RunStatus.RUNNING
+    state.resume_wanted = False
+
+
+def _finished(state: RunState, entry: ev.Entry, event: ev.RunFinished) -> None:
+    state.status = event.status
+    state.finished = event
+    state.finished_at = entry.at
+    state.rest_since = state.rest_since or entry.at
+
+
+def _reopened(state: RunState, entry: ev.Entry, event: ev.RunReopened) -> None:
+    if state.finished is not None:
+        state.answers = (*state.answers, state.finished)
+    state.finished = state.finished_at = state.cancel_by = None
+    _resumed(state, entry, event)
+
+
+def _requested(
+    state: RunState, _entry: ev.Entry, event: ev.RetryRequested | ev.SkipRequested | ev.ResultSupplied
+) -> None:
+    state.pending_requests = (*state.pending_requests, event)
+
+
+def _declined(state: RunState, _entry: ev.Entry, event: ev.RequestDeclined) -> None:
+    if event.request == "retry_granted":
+        state.retries_wanted = {}
+    else:
+        state.pending_requests = state.pending_requests[1:]
+
+
+def _cancel_requested(state: RunState, _entry: ev.Entry, event: ev.CancelRequested) -> None:
+    state.cancel_by = event.by or "somebody"
+
+
+def _pause_requested(state: RunState, _entry: ev.Entry, event: ev.PauseRequested) -> None:
+    state.pause_reason = event.reason or "asked for"
+
+
+def _resume_requested(state: RunState, _entry: ev.Entry, _event: ev.ResumeRequested) -> None:
+    state.resume_wanted = True
+    state.pause_reason = None
+
+
+def _gaps_noted(state: RunState, _entry: ev.Entry, event: ev.GapsNoted) -> None:
+    state.unsupported = (*state.unsupported, *(part for part in event.parts if part not in state.unsupported))
+
+
+def _nothing(_state: RunState, _entry: ev.Entry, _event: ev.RunStarted | ev.NoteEmitted) -> None:
+    """A second start changes nothing, since the first one made the state; a note is only shown."""
+
+
+_APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
+    ev.RunStarted: _nothing,
+    ev.RunClaimed: _claimed,
+    ev.WorkOrderIssued: orders.order_issued,
+    ev.GapsNoted: _gaps_noted,
+    ev.AssignmentIssued: attempts.assigned,
+    ev.AttemptScheduled: attempts.scheduled,
+    ev.AttemptSettled: attempts.settled,
+    ev.AttemptLost: attempts.lost,
+    ev.SubtaskBlocked: orders.blocked,
+    ev.ResultsJudged: orders.judged,
+    ev.ApprovalRequested: calls.approval_requested,
+    ev.ApprovalExpired: calls.approval_expired,
+    ev.EffectQuestioned: attempts.effect_questioned,
+    ev.RunPaused: _paused,
+    ev.RunWaiting: _waiting,
+    ev.RunResumed: _resumed,
+    ev.RunReopened: _reopened,
+    ev.RetryGranted: orders.retry_granted,
+    ev.SubtaskResolved: orders.resolved,
+    ev.RequestDeclined: _declined,
+    ev.RunFinished: _finished,
+    ev.AttemptStarted: attempts.attempt_started,
+    ev.ModelCallBegan: calls.model_began,
+    ev.ModelCallReturned: calls.model_returned,
+    ev.ConversationCompacted: calls.compacted,
+    ev.ToolCallBegan: calls.tool_began,
+    ev.ToolCallReturned: calls.tool_returned,
+    ev.AttemptReturned: attempts.attempt_returned,
+    ev.AttemptParked: attempts.parked,
+    ev.CancelRequested: _cancel_requested,
+    ev.PauseRequested: _pause_requested,
+    ev.ResumeRequested: _resume_requested,
+    ev.ApprovalAnswered: calls.approval_answered,
+    ev.EffectAnswered: calls.effect_answered,
+    ev.RetryRequested: _requested,
+    ev.SkipRequested: _requested,
+    ev.ResultSupplied: _requested,
+    ev.CallAnswered: calls.call_answered,
+    ev.WorkerDefined: calls.worker_defined,
+    ev.ArtifactWritten: calls.artifact_written,
+    ev.TodosSet: calls.todos_set,
+    ev.NoteEmitted: _nothing,
+}

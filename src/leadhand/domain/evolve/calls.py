@@ -1,0 +1,188 @@
+"""What events do to the calls of an attempt: its conversation, its evidence, what it spent, what it waits for."""
+
+from __future__ import annotations
+
+from leadhand.domain import events as ev
+from leadhand.domain.approval import EFFECT, Approval, ApprovalStatus, args_hash
+from leadhand.domain.errors import Failure
+from leadhand.domain.ids import assignment_of
+from leadhand.domain.state import ArtifactVersion, BegunCall, CallAnswer, ModelTurn, RunState
+from leadhand.domain.tool import ToolResult
+
+from .attempts import current
+
+
+def model_began(state: RunState, _entry: ev.Entry, event: ev.ModelCallBegan) -> None:
+    state.reserved[event.attempt] = {**state.reserved.get(event.attempt, {}), event.call_id: event.reserved}
+
+
+def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturned) -> None:
+    reserved = dict(state.reserved.get(event.attempt, {}))
+    amount = reserved.pop(event.call_id, None)
+    if amount is not None:
+        if reserved:
+            state.reserved[event.attempt] = reserved
+        else:
+            del state.reserved[event.attempt]
+        usage = event.usage
+        if usage is None:
+            state.spent = state.spent + amount
+        else:
+            price = amount.nanousd if usage.nanousd is None else usage.nanousd
+            state.spent = state.spent + usage.amount.evolve(nanousd=price)
+            state.unpriced = state.unpriced or usage.nanousd is None
+            state.input_tokens += usage.input_tokens
+            state.output_tokens += usage.output_tokens
+    assignment = current(state, event.attempt)
+    if assignment is not None and event.message is not None:
+        turn = ModelTurn(
+            call_id=event.call_id, message=event.message, value=event.value, finish_reason=event.finish_reason
+        )
+        state.assignments[assignment.key] = assignment._replace(calls=(*assignment.calls, turn))
+
+
+def compacted(state: RunState, _entry: ev.Entry, event: ev.ConversationCompacted) -> None:
+    assignment = current(state, event.attempt)
+    if assignment is not None:
+        state.assignments[assignment.key] = assignment._replace(compacted=(event.through, event.keep))
+
+
+def tool_began(state: RunState, _entry: ev.Entry, event: ev.ToolCallBegan) -> None:
+    assignment = current(state, event.attempt)
+    if assignment is not None:
+        begun = BegunCall(call_id=event.call_id, tool=event.tool, args=event.args, effect=event.effect)
+        state.assignments[assignment.key] = assignment._replace(begun=(*assignment.begun, begun))
+    approval = state.approvals.get(event.call_id)
+    if approval is not None and approval.status is ApprovalStatus.APPROVED:
+        state.approvals[event.call_id] = approval.evolve(status=ApprovalStatus.CONSUMED)
+
+
+def tool_returned(state: RunState, _entry: ev.Entry, event: ev.ToolCallReturned) -> None:
+    assignment = current(state, event.attempt)
+    if assignment is None:
+        return
+    begun = next((call for call in assignment.begun if call.call_id == event.call_id), None)
+    if begun is None:
+        return
+    evidence = ToolResult(
+        call_id=event.call_id,
+        tool=event.tool,
+        args=begun.args,
+        effect=begun.effect,
+        summary=event.summary,
+        raw=event.raw,
+        sources=event.sources,
+        sample=event.sample,
+        asks=event.asks,
+        failure=event.failure,
+    )
+    state.assignments[assignment.key] = assignment._replace(
+        calls=(*assignment.calls, evidence),
+        begun=tuple(call for call in assignment.begun if call.call_id != event.call_id),
+    )
+
+
+def approval_requested(state: RunState, _entry: ev.Entry, event: ev.ApprovalRequested) -> None:
+    state.approvals[event.approval.approval_id] = event.approval
+
+
+def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswered) -> None:
+    approval = state.approvals.get(event.approval_id)
+    if approval is None or approval.status is not ApprovalStatus.PENDING or approval.kind != "call":
+        return
+    if approval.expires_at is not None and entry.at >= approval.expires_at:
+        return  # the question had expired by then
+    if event.args_hash != args_hash(approval.args):
+        return  # an answer about something else than what was shown
+    _decide(state, approval, event)
+    if event.always and event.approve:
+        state.allowed[approval.tool] = event.by
+        for other in list(state.approvals.values()):
+            if other.tool == approval.tool and other.kind == "call" and other.status is ApprovalStatus.PENDING:
+                _decide(state, other, event.evolve(args=None))
+
+
+def _decide(state: RunState, approval: Approval, event: ev.ApprovalAnswered) -> None:
+    status = ApprovalStatus.APPROVED if event.approve else ApprovalStatus.DENIED
+    args = approval.args if event.args is None else event.args
+    state.approvals[approval.approval_id] = approval.evolve(status=status, args=args, by=event.by, reason=event.reason)
+    _answer(state, approval.approval_id, CallAnswer(ok=event.approve, content=event.reason, args=event.args))
+
+
+def approval_expired(state: RunState, _entry: ev.Entry, event: ev.ApprovalExpired) -> None:
+    approval = state.approvals[event.approval_id]
+    state.approvals[event.approval_id] = approval.evolve(status=ApprovalStatus.EXPIRED, reason=EXPIRED)
+    _answer(state, event.approval_id, CallAnswer(ok=False, content=EXPIRED))
+
+
+EXPIRED = "nobody answered in time"
+
+
+def effect_answered(state: RunState, _entry: ev.Entry, event: ev.EffectAnswered) -> None:
+    """Replace what was not seen of a call by what a person says about it."""
+    approval = state.approvals.get(event.approval_id)
+    if approval is None or approval.status is not ApprovalStatus.PENDING or approval.kind != "effect":
+        return
+    status = ApprovalStatus.APPROVED if event.happened else ApprovalStatus.DENIED
+    state.approvals[event.approval_id] = approval.evolve(status=status, by=event.by, reason=event.summary)
+    key = assignment_of(approval.attempt)
+    assignment = state.assignments[key]
+    call_id = event.approval_id.removesuffix(EFFECT)
+    doubted = next((call for call in assignment.indeterminate_calls if call.call_id == call_id), None)
+    if doubted is not None:
+        kept = tuple(
+            call for call in assignment.calls if not (isinstance(call, ToolResult) and call.call_id == call_id)
+        )
+        if event.happened:
+            called = ", ".join(f"{name}={value!r}" for name, value in doubted.args.items())
+            said = event.summary or f"{doubted.tool}({called}): {event.by or 'a person'} confirms that it happened"
+            person = ToolResult(**doubted._asdict(), summary=said, raw=event.raw, by=event.by or "a person")
+            kept = (*kept, person)
+        begun = tuple(call for call in assignment.begun if call.call_id != call_id)
+        state.assignments[key] = assignment._replace(calls=kept, begun=begun)
+    _answer(state, event.approval_id, CallAnswer(ok=event.happened, content=event.summary))
+
+
+def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> None:
+    """The call that asked something of the controller has its answer: evidence like that of any other call."""
+    key = event.call_id.rpartition("/t")[0]
+    assignment = state.assignments.get(key)
+    attempt = assignment.attempt if assignment is not None else None
+    call = next((c for c in attempt.open_calls if c.call_id == event.call_id), None) if attempt is not None else None
+    if assignment is not None and call is not None and call.kind in ("child", "asks") and key in state.parked:
+        returned = next((each for each in assignment.evidence if each.call_id == event.call_id), None)
+        kept = tuple(each for each in assignment.calls if each is not returned)
+        evidence = returned or ToolResult(call_id=call.call_id, tool=call.tool, args=call.args)
+        child = state.assignments.get(event.call_id)
+        if not event.ok:
+            why = {"message": event.content, "type": "child_failed", "class": "invalid"}
+            evidence = evidence._replace(failure=Failure.model_validate(why))
+        elif child is not None and child.data is not None:
+            data = child.data
+            raw = child.value if child.value is not None else data.raw
+            evidence = evidence._replace(summary=data.summary, raw=raw, sources=data.sources, sample=data.sample)
+        state.assignments[key] = assignment._replace(calls=(*kept, evidence))
+    _answer(state, event.call_id, CallAnswer(ok=event.ok, content=event.content))
+
+
+def worker_defined(state: RunState, _entry: ev.Entry, event: ev.WorkerDefined) -> None:
+    state.workers[event.role.name] = event.role
+
+
+def artifact_written(state: RunState, entry: ev.Entry, event: ev.ArtifactWritten) -> None:
+    version = ArtifactVersion(event.digest, event.size, event.media_type, assignment_of(event.attempt), entry.at)
+    state.artifacts[event.path] = (*state.artifacts.get(event.path, ()), version)
+
+
+def todos_set(state: RunState, _entry: ev.Entry, event: ev.TodosSet) -> None:
+    state.todos = event.todos
+
+
+def _answer(state: RunState, call_id: str, answer: CallAnswer) -> None:
+    for key in state.parked:
+        assignment = state.assignments[key]
+        attempt = assignment.attempt
+        if attempt is not None and any(call.call_id == call_id for call in attempt.open_calls):
+            answers = {**attempt.answers, call_id: answer}
+            state.assignments[key] = assignment._replace(attempt=attempt._replace(answers=answers))
+            return

@@ -1,0 +1,227 @@
+"""What the workers of this flow are told: made from the log alone, exact, and no more than each needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from leadhand.domain.assignment import Assignment
+from leadhand.domain.citations import as_data
+from leadhand.domain.outcome import source_numbers
+from leadhand.domain.remedies import next_action
+from leadhand.domain.run import Gap
+from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.work_order import Subtask
+from leadhand.flows.flow import result_facts
+
+from .answer_checks import planned
+from .context_budget import context_budget, fitting, page_size, tokens
+from .results import all_gaps, answer_sources, answerable_results, section_numbers
+from .roles import RoleName
+
+CONTEXT = 4_000
+"""Characters of the request for those who need it for context only."""
+
+
+def _tools(state: RunState) -> list[dict[str, Any]]:
+    return [
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+        for tool in state.definition.tools
+    ]
+
+
+def common(state: RunState, most: int | None = None) -> dict[str, Any]:
+    """What every brief holds: the request (its beginning, when a part of it will do) and the date of its day."""
+    request = state.definition.request
+    if most is not None and len(request) > most:
+        request = f"{request[:most]} … (cut: {len(request):,} characters in all)"
+    return {"request": request, "today": state.created_at.date().isoformat()}
+
+
+def plan(state: RunState, assignment: Assignment) -> dict[str, Any]:
+    """The request and the tools: which subtasks, in one order. A further page is told where it goes on."""
+    facts: dict[str, Any] = {**common(state), "tools": _tools(state), "page": {"most": page_size(state)}}
+    first = assignment.input.get("first", 0)
+    if first:
+        latest = [
+            {"index": first - back, "name": subtask.name, "tool": subtask.tool, "args": subtask.args}
+            for back, subtask in enumerate(reversed(planned(state)), start=1)
+        ]
+        space = max(context_budget(state, RoleName.PLAN) - tokens(facts), 200)
+        facts["page"] |= {"first_index": first, "planned_before": list(reversed(fitting(latest, space)))}
+    return facts
+
+
+def work(state: RunState, assignment: Assignment) -> dict[str, Any]:
+    """One subtask, and the results it needs; never the rest of the run."""
+    subtask = state.assignments[assignment.assignment_id]
+    facts: dict[str, Any] = {
+        "task": "work",
+        **common(state, CONTEXT),
+        "subtask": {
+            "name": subtask.subtask.name,
+            "tool": subtask.subtask.tool,
+            "args": subtask.subtask.args,
+            "expected_output": subtask.subtask.expected_output,
+        },
+        "needs": {key: result_facts(state.assignments[key]) for key in subtask.subtask.needs},
+    }
+    repaired = state.assignments.get(subtask.subtask.repairs_subtask or "")
+    if repaired is not None:
+        reason = repaired.verdict.reason if repaired.verdict is not None else ""
+        facts["repairs"] = {
+            "subtask": repaired.key,
+            "reason": reason or (repaired.failure and repaired.failure.message),
+        }
+    return facts
+
+
+def child(state: RunState, assignment: Assignment) -> dict[str, Any]:
+    """What another worker wants done: its input says what; the tool that asked says what comes back."""
+    tool = state.tools.get(assignment.title)
+    return {
+        "task": "work",
+        **common(state, CONTEXT),
+        "subtask": {
+            "name": assignment.name,
+            "tool": None,
+            "args": assignment.input,
+            "expected_output": tool.description if tool is not None else None,
+        },
+        "needs": {},
+    }
+
+
+def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
+    """The subtasks of one shard with their results or errors: a verdict for each, and what is missing."""
+    order = state.orders[assignment.input["work_order_id"]]
+    covers: list[str] = list(assignment.input.get("covers", ()))
+    composing = bool(assignment.input.get("compose"))
+    whole = bool(assignment.input.get("whole", True))
+    facts: dict[str, Any] = {
+        **common(state, None if whole else CONTEXT),
+        "tools": _tools(state),
+        "plan_cannot": [part.model_dump() for part in state.unsupported],
+        "order": {"work_order_id": order.order.work_order_id, "goal": order.order.goal},
+        "subtasks": [judged(state, state.assignments[key]) for key in assignment.input["covers"]],
+        "accepted": [
+            {"subtask": other.key, "name": other.subtask.name, "summary": as_data(other.data.summary)}
+            for other in (answerable_results(state) if len(state.orders) > 1 and whole else ())
+            if other.order != order.order.work_order_id and other.data is not None
+        ],
+        "compose": composing,
+        "judge_only": not whole,
+        "last_order": state.steps >= state.definition.limits.max_steps,
+    }
+    covered = set(covers)
+    others = [state.assignments[key].subtask for key in order.order.subtask_keys() if key not in covered]
+    if others and whole:
+        _also_ordered(facts, others, context_budget(state, RoleName.REVIEW) - tokens(facts))
+    if composing:
+        sources = answer_sources(state, covers)
+        numbers = source_numbers(sources)
+        facts["sources"] = [{"n": n, "title": s.title, "url": s.url} for n, s in enumerate(sources, start=1)]
+        for shown, key in zip(facts["subtasks"], covers, strict=True):
+            data = state.assignments[key].data
+            if shown["result"] is not None and data is not None:
+                shown["result"]["summary"] = as_data(data.summary)
+                shown["result"]["sources"] = [numbers[source.title, source.url] for source in data.sources]
+        facts["gaps"] = [_gap_facts(gap) for gap in all_gaps(state) if gap.subtask_index is None]
+    return facts
+
+
+def _also_ordered(facts: dict[str, Any], others: list[Subtask], space: int) -> None:
+    """The names of what is reviewed elsewhere; those that do not fit are counted by their tool."""
+    names = fitting((subtask.name for subtask in others), max(space, 0))
+    facts["also_ordered"] = names
+    if len(names) < len(others):
+        more = Counter(subtask.tool or "no tool" for subtask in others[len(names) :])
+        facts["and_more_calls_of"] = dict(more)
+
+
+def compose(state: RunState) -> dict[str, Any]:
+    """The request, every result that may stand in the answer, and every gap."""
+    sources = answer_sources(state)
+    numbers = source_numbers(sources)
+    facts = {
+        "task": "compose",
+        **common(state),
+        "results": [result(subtask, numbers) for subtask in answerable_results(state)],
+        "gaps": [_gap_facts(gap) for gap in all_gaps(state)],
+        "sources": [{"n": n, "title": s.title, "url": s.url} for n, s in enumerate(sources, start=1)],
+    }
+    return facts
+
+
+def section(state: RunState, assignment: Assignment) -> dict[str, Any]:
+    """The results that one section of a long answer covers."""
+    numbers = section_numbers(state, assignment)
+    facts = {
+        "task": "compose",
+        **common(state, CONTEXT),
+        "part": "section",
+        "results": [result(state.assignments[key], numbers) for key in assignment.input["covers"]],
+        "gaps": [],
+        "sources": [{"n": n, "title": title, "url": url} for (title, url), n in numbers.items()],
+    }
+    return facts
+
+
+def compose_over(state: RunState, texts: list[str], *, digest: bool) -> dict[str, Any]:
+    """The opening over all sections, with every gap; or a digest of some texts, when all together are too long."""
+    facts: dict[str, Any] = {
+        "task": "compose",
+        **common(state, CONTEXT if digest else None),
+        "part": "digest" if digest else "opening",
+        "results": [],
+        "gaps": [],
+        "sources": [],
+    }
+    space = context_budget(state, RoleName.COMPOSE) - tokens(facts)
+    if not digest:
+        facts["gaps"] = fitting((_gap_facts(gap) for gap in all_gaps(state)), space // 2)
+        space -= tokens(facts["gaps"])
+    share = max(3 * space // max(len(texts), 1), 100)  # three characters to a token
+    whole = sum(tokens(text) for text in texts) <= space
+    facts["sections"] = texts if whole else [text if len(text) <= share else f"{text[:share]} …" for text in texts]
+    return facts
+
+
+def result(subtask: AssignmentState, numbers: dict[tuple[str, str], int]) -> dict[str, Any]:
+    """A result as the composer sees it."""
+    assert subtask.data is not None
+    return {
+        "subtask": subtask.key,
+        "name": subtask.subtask.name,
+        "tool": subtask.subtask.tool,
+        "args": subtask.subtask.args,
+        "summary": as_data(subtask.data.summary),
+        "sample": subtask.data.sample,
+        "verified": subtask.accepted,
+        "sources": [numbers[source.title, source.url] for source in subtask.data.sources],
+    }
+
+
+def judged(state: RunState, subtask: AssignmentState) -> dict[str, Any]:
+    """A subtask as a review is shown it."""
+    failure = subtask.failure
+    return {
+        "subtask": subtask.key,
+        "name": subtask.subtask.name,
+        "tool": subtask.subtask.tool,
+        "args": subtask.subtask.args,
+        "status": subtask.status.value,
+        "result": result_facts(subtask),
+        "error": None
+        if failure is None
+        else {
+            "message": failure.message,
+            "type": failure.type,
+            "class": failure.class_.value,
+            "next_action": next_action(state, failure),
+        },
+    }
+
+
+def _gap_facts(gap: Gap) -> dict[str, Any]:
+    return {"what": gap.name, "class": gap.class_.value, "reason": gap.reason, "next_action": gap.next_action}

@@ -1,0 +1,157 @@
+"""Composing the answer: in one call when the results fit it, else as a tree of sections under one opening.
+
+::
+
+    results ─▶ compose-0-0 … compose-0-n   sections, in parallel; they stand in the answer as they are
+                    └─▶ compose-1-0 …       digests, level by level, until they fit one call
+                              └─▶ compose-whole   the opening: what was asked, in short, and what is missing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from leadhand.domain import commands as do
+from leadhand.domain.citations import as_data
+from leadhand.domain.errors import Failure
+from leadhand.domain.outcome import source_numbers
+from leadhand.domain.state import AssignmentState, RunState
+
+from . import briefs
+from .context_budget import context_budget, grouped, is_too_large, tokens
+from .results import answer_sources, answerable_results, own_sources, section_numbers
+from .roles import RoleName
+
+SECTION = 25
+"""Results to a section."""
+
+
+def compose(state: RunState) -> list[do.Command]:
+    """What composing the answer still needs; at last, the end of the run. The summary comes in any case: without a
+    model, code writes it."""
+    name = _name(state)
+    whole = state.assignments.get(name)
+    if whole is None and _section(state, 0, 0) not in state.assignments:
+        if _fits(state):
+            return [do.Assign(id=name, role=RoleName.COMPOSE, answers=True)]
+        return _sections(state)
+    if whole is not None and not whole.closed:
+        return []
+    if whole is not None and (whole.ok or not is_too_large(whole.failure)):
+        return [do.Finish(failure=whole.failure)]
+    return _tree(state) if _section(state, 0, 0) in state.assignments else _sections(state)
+
+
+def composed(state: RunState) -> str:
+    """The answer as it was composed; "" when none was."""
+    name = _name(state)
+    whole = state.assignments.get(name)
+    if whole is not None and whole.ok:
+        return _text(whole) or ""
+    opening = state.assignments.get(f"{name}-whole")
+    said = _text(opening) if opening is not None else None
+    if said is None:
+        return ""
+    return "\n\n".join([said, *(text_of(state, section) for section in _level(state, 0))])
+
+
+def _fits(state: RunState) -> bool:
+    """Whether one call can hold the results, and one answer tell them."""
+    told = sum(tokens(subtask.data.summary) for subtask in answerable_results(state) if subtask.data is not None)
+    if told > 2 * state.definition.limits.max_output_tokens:
+        return False
+    return tokens(briefs.compose(state)) <= context_budget(state, RoleName.COMPOSE)
+
+
+def _sections(state: RunState) -> list[do.Command]:
+    sources = answer_sources(state)
+    numbers = source_numbers(sources)
+    sizes = [
+        (subtask.key, tokens(briefs.result(subtask, numbers)) + sum(tokens(s.url) for s in subtask.data.sources))
+        for subtask in answerable_results(state)
+        if subtask.data is not None
+    ]
+    groups = grouped(sizes, max(context_budget(state, RoleName.COMPOSE) - tokens(briefs.common(state)), 1), SECTION)
+    if not groups:
+        return [do.Finish()]
+    return [
+        do.Assign(
+            id=_section(state, 0, number),
+            role=RoleName.COMPOSE,
+            input={
+                "covers": keys,
+                "part": number + 1,
+                "of": len(groups),
+                "numbers": [numbers[source] for source in own_sources(state.assignments[key] for key in keys)],
+            },
+        )
+        for number, keys in enumerate(groups)
+    ]
+
+
+def _tree(state: RunState) -> list[do.Command]:
+    level, number = list(_level(state, 0)), 0
+    while following := list(_level(state, number + 1)):
+        level, number = following, number + 1
+    if not all(node.closed for node in level):
+        return []
+    whole = f"{_name(state)}-whole"
+    opening = state.assignments.get(whole)
+    if opening is None:
+        texts = [(node.key, tokens(text_of(state, node))) for node in level]
+        groups = grouped(texts, context_budget(state, RoleName.COMPOSE) - tokens(briefs.common(state)))
+        if len(groups) == 1 or len(groups) == len(level):  # they fit; or they cannot be made to, and are cut
+            over = [node.key for node in level]
+            return [do.Assign(id=whole, role=RoleName.COMPOSE, input={"over": over}, answers=True)]
+        return [
+            do.Assign(
+                id=_section(state, number + 1, position), role=RoleName.COMPOSE, input={"over": ids, "part": True}
+            )
+            for position, ids in enumerate(groups)
+        ]
+    if not opening.closed:
+        return []
+    failure: Failure | None = opening.failure if _text(opening) is None else None
+    return [do.Finish(failure=failure)]
+
+
+def text_of(state: RunState, node: AssignmentState) -> str:
+    """What a node of the tree says; where its model failed, the results as they are, one a line."""
+    written = _text(node)
+    if written is not None:
+        return written
+    covers: list[str] = list(node.assignment.input.get("covers", ()))
+    if not covers:
+        return "\n\n".join(text_of(state, state.assignments[below]) for below in node.assignment.input["over"])
+    numbers = section_numbers(state, node.assignment)
+    lines: list[str] = []
+    for key in covers:
+        subtask = state.assignments[key]
+        if subtask.data is not None:
+            cited = "".join(f" [{numbers[source.title, source.url]}]" for source in subtask.data.sources)
+            sample = " (sample data)" if subtask.data.sample else ""
+            lines.append(
+                f"- {as_data(subtask.data.summary)}{sample}{'' if subtask.accepted else ' (unverified)'}{cited}"
+            )
+    return "\n".join(lines)
+
+
+def _name(state: RunState) -> str:
+    """What the composition is called; after an order that a person asked for it is another one."""
+    asked = any(order.by for order in state.orders.values())
+    return f"compose{len(state.orders)}" if asked else "compose"
+
+
+def _section(state: RunState, level: int, number: int) -> str:
+    return f"{_name(state)}-{level}-{number}"
+
+
+def _level(state: RunState, level: int) -> Iterator[AssignmentState]:
+    number = 0
+    while (node := state.assignments.get(_section(state, level, number))) is not None:
+        yield node
+        number += 1
+
+
+def _text(node: AssignmentState) -> str | None:
+    return node.data.summary if node.ok and node.data is not None else None

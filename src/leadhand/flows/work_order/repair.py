@@ -1,0 +1,153 @@
+"""The repair order: what a review leaves open, done again; what it accepted, pinned and passed in by reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.evolve.needs import blocked_by
+from leadhand.domain.ids import order_id, split_key, subtask_key
+from leadhand.domain.lifecycle import AssignmentStatus
+from leadhand.domain.review import VerdictKind
+from leadhand.domain.state import AssignmentState, OrderState, RetryWanted, RunState
+from leadhand.domain.work_order import Subtask, WorkOrder, circle, issue, result_reference
+
+from .results import subtasks
+
+NEW_REASON = frozenset({FailureClass.TRANSIENT, FailureClass.LOST, FailureClass.RATE_LIMITED})
+"""Failures that are themselves a reason to try the same thing again; after any other it would fail the same way."""
+
+
+def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
+    """The order that does again what ``order`` left open and adds what its review found missing; None: nothing to do.
+
+    A ``retry`` repeats the subtask, a ``replan`` does something else in its place, both name what they repair. No
+    subtask is repeated as it was after a failure that would only repeat itself. Needs of repaired subtasks follow
+    them to their new keys.
+    """
+    review = order.review
+    if review is None:
+        return None
+    new_id = order_id(len(state.orders) + 1)
+    again: list[tuple[AssignmentState, Subtask]] = []
+    for verdict in review.verdicts:
+        before = state.assignments[verdict.subtask]
+        if verdict.verdict is VerdictKind.REPLAN and verdict.replacement is not None:
+            proposed = issue((verdict.replacement,), new_id, order.order.goal).subtasks[0]
+            again.append((before, proposed))
+        elif verdict.verdict is VerdictKind.RETRY:
+            again.append((before, before.subtask))
+    again = [pair for pair in again if _worth_it(pair[0], pair[1])]
+    repaired = _repaired(state, again, new_id)
+    repaired += (
+        [subtask for subtask in issue(review.missing, new_id, order.order.goal).subtasks if not _tried(state, subtask)]
+        if review.missing
+        else []
+    )
+    if not repaired:
+        return None
+    return WorkOrder(
+        work_order_id=new_id, goal=order.order.goal, subtasks=tuple(repaired), repairs=order.order.work_order_id
+    )
+
+
+def retry_order(state: RunState, order: OrderState) -> WorkOrder | None:
+    """The order that does what people asked for again, and what had been given up because of it; None: it cannot be."""
+    new_id = order_id(len(state.orders) + 1)
+    wanted = {
+        **state.retries_wanted,
+        **{key: RetryWanted(by="") for key in blocked_by(state, set(state.retries_wanted))},
+    }
+    again: list[tuple[AssignmentState, Subtask]] = []
+    for key in sorted(wanted, key=split_key):
+        before, wanted_ = state.assignments[key], state.retries_wanted.get(key)
+        subtask = before.subtask
+        if wanted_ is not None and wanted_.data is not None:
+            subtask = Subtask(name=subtask.name)  # nothing is done: its result is there
+        elif wanted_ is not None and wanted_.args is not None:
+            subtask = subtask.evolve(args=wanted_.args, needs=_still_needed(subtask, wanted_.args))
+        again.append((before, subtask))
+    repaired = _repaired(state, again, new_id)
+    if not repaired:
+        return None
+    return WorkOrder(
+        work_order_id=new_id, goal=order.order.goal, subtasks=tuple(repaired), repairs=order.order.work_order_id
+    )
+
+
+def _still_needed(subtask: Subtask, args: dict[str, Any]) -> tuple[str, ...]:
+    """The needs of a subtask that still make sense with other arguments: those that these refer to, or all."""
+    referred = {found[0] for value in args.values() if (found := result_reference(value)) is not None}
+    before = {found[0] for value in subtask.args.values() if (found := result_reference(value)) is not None}
+    return tuple(needed for needed in subtask.needs if needed in referred or needed not in before)
+
+
+def _repaired(state: RunState, again: list[tuple[AssignmentState, Subtask]], new_id: str) -> list[Subtask]:
+    """The subtasks that are done again, in the new order, needs followed to where they moved.
+
+    Left out is what needs a failed subtask that is not done again, and what replacements have tied into a circle.
+    """
+    while True:
+        again = _without_dead_ends(state, again)
+        moved = {before.key: subtask_key(new_id, index) for index, (before, _) in enumerate(again)}
+        subtasks = [_moved(subtask, moved).evolve(repairs_subtask=before.key) for before, subtask in again]
+        if not subtasks:
+            return []
+        tied = set(circle(WorkOrder(work_order_id=new_id, goal="repair", subtasks=tuple(subtasks))))
+        if not tied:
+            return subtasks
+        again = [pair for pair in again if moved[pair[0].key] not in tied]
+
+
+def _worth_it(before: AssignmentState, subtask: Subtask) -> bool:
+    """Whether doing it again can come out differently: another call, or a failure that is a new reason by itself."""
+    if (subtask.tool, subtask.args) != (before.subtask.tool, before.subtask.args):
+        return True
+    if before.acted:
+        return False  # never silently past what was done once
+    if before.failure is None or before.failure.class_ in NEW_REASON or before.failure.class_ is FailureClass.BLOCKED:
+        return True
+    # Found wanting by the review: its reason is new to the worker, once.
+    return before.failure.class_ is FailureClass.INSUFFICIENT and before.subtask.repairs_subtask is None
+
+
+def _without_dead_ends(
+    state: RunState, again: list[tuple[AssignmentState, Subtask]]
+) -> list[tuple[AssignmentState, Subtask]]:
+    """Leave out what needs a subtask that failed and is not done again; repeat, since that may doom others."""
+    while True:
+        moved = {before.key for before, _ in again}
+        kept = [
+            (before, subtask)
+            for before, subtask in again
+            if all(
+                needed in moved or state.assignments[needed].status is AssignmentStatus.COMPLETED
+                for needed in subtask.needs
+            )
+        ]
+        if len(kept) == len(again):
+            return kept
+        again = kept
+
+
+def _moved(subtask: Subtask, moved: dict[str, str]) -> Subtask:
+    def follow(value: object) -> object:
+        reference = result_reference(value)
+        if reference is None or reference[0] not in moved:
+            return value
+        return {"$result": {"subtask": moved[reference[0]], "path": reference[1]}}
+
+    return subtask.evolve(
+        needs=tuple(moved.get(needed, needed) for needed in subtask.needs),
+        args={name: follow(value) for name, value in subtask.args.items()},
+    )
+
+
+def _tried(state: RunState, subtask: Subtask) -> bool:
+    """Whether the same call was made before in this run, so that asking for it again brings nothing new."""
+    return any(
+        (earlier.subtask.tool, earlier.subtask.args) == (subtask.tool, subtask.args)
+        and subtask.tool is not None
+        and (earlier.accepted or (earlier.failure is not None and earlier.failure.class_ not in NEW_REASON))
+        for earlier in subtasks(state)
+    )

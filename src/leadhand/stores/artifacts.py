@@ -1,0 +1,182 @@
+"""Artifacts by digest: files beside an SQLite database, rows of a database that other machines share.
+
+A file is written under a temporary name, synchronised to the disk and renamed, so that a digest names a whole file or
+none. No symbolic link is followed below the folder's own parent, and only this user can read what is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import stat
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from leadhand.domain.artifact import ALGORITHM, digest_of, is_digest
+from leadhand.domain.errors import StoreError
+from leadhand.ports import ArtifactStore, ContextStore, HasArtifacts
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# A named pipe must not block the reader, so it is opened without waiting and then refused.
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def artifacts_of(store: ContextStore, folder: Path) -> ArtifactStore:
+    """Return the artifacts that a context store brings along; files in ``folder`` for a store that has none."""
+    return store.artifacts if isinstance(store, HasArtifacts) else FileArtifacts(folder)
+
+
+class FileArtifacts:
+    """Files in one folder: ``<folder>/<first two digits>/<the other 62 digits>``. The first write creates it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def put(self, content: bytes) -> str:
+        """Keep content and return its digest once it is on the disk. Raises StoreError."""
+        return await asyncio.to_thread(self._put, content)
+
+    async def get(self, digest: str) -> bytes:
+        """Return content. Raises KeyError for an unknown digest, StoreError for a file that is damaged."""
+        content = await asyncio.to_thread(self._get, digest)
+        if content is None:
+            raise KeyError(digest)
+        if digest_of(content) != digest:
+            raise StoreError(
+                f"the artifact {digest} in {self._folder} is damaged", "restore the folder from a backup; runs go on"
+            )
+        return content
+
+    async def has(self, digest: str) -> bool:
+        """Whether content of this digest is kept, undamaged or not."""
+        return await asyncio.to_thread(self._has, digest)
+
+    def _put(self, content: bytes) -> str:
+        digest = digest_of(content)
+        with self._explained("write"):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with _opened(self._folder) as folder:
+                shard, name = _place(digest)
+                with suppress(FileExistsError):
+                    os.mkdir(shard, 0o700, dir_fd=folder)
+                with _opened(shard, folder) as descriptor:
+                    # A damaged file is replaced: who puts content can rely on getting it.
+                    if _read(name, descriptor) != content:
+                        _write(name, content, descriptor)
+                    os.fsync(descriptor)  # of a file that another process has just renamed, too
+                os.fsync(folder)
+        return digest
+
+    def _get(self, digest: str) -> bytes | None:
+        if not is_digest(digest):
+            return None
+        shard, name = _place(digest)
+        with self._explained("read"):
+            try:
+                with _opened(self._folder) as folder, _opened(shard, folder) as descriptor:
+                    return _read(name, descriptor)
+            except FileNotFoundError:
+                return None
+
+    def _has(self, digest: str) -> bool:
+        if not is_digest(digest):
+            return False
+        shard, name = _place(digest)
+        with self._explained("read"):
+            try:
+                with _opened(self._folder) as folder, _opened(shard, folder) as descriptor:
+                    return stat.S_ISREG(os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode)
+            except FileNotFoundError:
+                return False
+
+    @contextmanager
+    def _explained(self, what: str) -> Generator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise StoreError(
+                    f"cannot {what} artifacts in {self._folder}: it or a part of it is a link or no folder",
+                    "move the folder to its place, and remove what is there instead",
+                ) from error
+            raise StoreError(
+                f"cannot {what} artifacts in {self._folder}: {error.strerror or error}",
+                "check the disk, and that this user can read and write the folder",
+            ) from error
+
+
+class DatabaseArtifacts:
+    """Rows in the table of payloads, for databases that several machines share.
+
+    ``keep`` writes content by digest if it is not there, ``find`` reads it and raises KeyError.
+    """
+
+    def __init__(self, keep: Callable[[str, bytes], Awaitable[None]], find: Callable[[str], Awaitable[bytes]]) -> None:
+        self._keep = keep
+        self._find = find
+
+    async def put(self, content: bytes) -> str:
+        """Keep content and return its digest once it is committed. Raises StoreError."""
+        digest = digest_of(content)
+        await self._keep(digest, content)
+        return digest
+
+    async def get(self, digest: str) -> bytes:
+        """Return content. Raises KeyError for an unknown digest."""
+        if not is_digest(digest):
+            raise KeyError(digest)
+        return await self._find(digest)
+
+    async def has(self, digest: str) -> bool:
+        """Whether content of this digest is kept."""
+        try:
+            await self.get(digest)
+        except KeyError:
+            return False
+        return True
+
+
+def _place(digest: str) -> tuple[str, str]:
+    """The folder and the name of a digest's file."""
+    digits = digest.removeprefix(ALGORITHM)
+    return digits[:2], digits[2:]
+
+
+@contextmanager
+def _opened(folder: Path | str, within: int | None = None) -> Generator[int]:
+    """A descriptor of a folder that is no link."""
+    descriptor = os.open(folder, _FOLDER, dir_fd=within)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _read(name: str, folder: int) -> bytes | None:
+    """The content of a regular file; None if there is no such file. Raises OSError for a link or a device."""
+    try:
+        descriptor = os.open(name, _READ, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.ELOOP, "not a regular file", name)
+        return file.read()
+
+
+def _write(name: str, content: bytes, folder: int) -> None:
+    """Write a file whole: a process that is killed meanwhile leaves a ``.tmp`` file that nothing reads."""
+    draft = f"{name}.{os.urandom(8).hex()}.tmp"
+    try:
+        with os.fdopen(os.open(draft, _CREATE, 0o600, dir_fd=folder), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(draft, dir_fd=folder)
+        raise
