@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { Gap, RunDocument, Source } from "../documents.ts";
 import { Markdown } from "../markdown.tsx";
 import { Button } from "../ui/button.tsx";
+import { OuterLink } from "../ui/outer_link.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import { eventLink, seqOf, workerLink } from "./chosen.ts";
 import { isOver, type RunStore } from "./store.ts";
@@ -98,13 +99,7 @@ function Sources({ sources }: { sources: readonly Source[] }) {
           const seq = seqOf(source.event_id);
           return (
             <li key={`${source.event_id} ${source.url}`}>
-              {isWeb(source.url)
-                ? (
-                  <a href={source.url} target="_blank" rel="noopener noreferrer nofollow">
-                    {source.title || source.url}
-                  </a>
-                )
-                : <>{source.title || source.url}</>}
+              <OuterLink href={source.url}>{source.title || source.url}</OuterLink>
               {seq !== null && (
                 <>
                   {" · "}
@@ -124,11 +119,6 @@ function Sources({ sources }: { sources: readonly Source[] }) {
       )}
     </section>
   );
-}
-
-/** Whether an address may be a link: what tools say is not trusted. */
-function isWeb(url: string): boolean {
-  return /^https?:\/\//i.test(url);
 }
 
 function Gaps({ gaps, store }: { gaps: readonly Gap[]; store: RunStore }) {

@@ -3,11 +3,11 @@
 import { useState } from "preact/hooks";
 import { callTool, type WorkResult } from "../api.ts";
 import type { Tool } from "../documents.ts";
-import { safeHref } from "../markdown/inlines.ts";
 import { Button, useAction } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Field } from "../ui/field.tsx";
 import { JsonView } from "../ui/json_view.tsx";
+import { OuterLink } from "../ui/outer_link.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { argumentsFrom, type Parameter, type Typed } from "./schema.ts";
 
@@ -199,20 +199,11 @@ function Result({ result }: { result: WorkResult }) {
       {raw !== undefined && raw !== null && <JsonView value={raw} label="What it returned" />}
       {sources.length > 0 && (
         <ul class="small">
-          {sources.map((source) => {
-            const href = safeHref(source.url);
-            return (
-              <li key={source.url + source.title}>
-                {href
-                  ? (
-                    <a href={href} target="_blank" rel="noopener noreferrer nofollow">
-                      {source.title || href}
-                    </a>
-                  )
-                  : source.title}
-              </li>
-            );
-          })}
+          {sources.map((source) => (
+            <li key={source.url + source.title}>
+              <OuterLink href={source.url}>{source.title || source.url}</OuterLink>
+            </li>
+          ))}
         </ul>
       )}
     </div>
