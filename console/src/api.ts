@@ -19,6 +19,7 @@ import type {
   WorkResult,
 } from "./documents.ts";
 import { Problem, problemOf } from "./problem.ts";
+import type { View } from "./run/view.ts";
 import { session } from "./session.ts";
 
 export type * from "./documents.ts";
@@ -53,6 +54,9 @@ export const getRuns = (filter: RunFilter = {}, giving?: Giving) =>
   get<RunPage>(`/api/runs${queryOf({ ...filter })}`, giving);
 export const getRun = (runId: string, giving?: Giving) =>
   get<RunDocument>(`/api/runs/${encodeURIComponent(runId)}`, giving);
+/** What the run screen shows, as of now. */
+export const getView = (runId: string, giving?: Giving) =>
+  get<View>(`/api/runs/${encodeURIComponent(runId)}/view`, giving);
 export const getEvents = (
   runId: string,
   page: { after?: number; limit?: number; brief?: boolean } = {},

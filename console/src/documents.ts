@@ -1,5 +1,7 @@
 // The shapes that the service sends: run documents, lines of lists, cards, tools, the log's entries.
 
+import type { Told } from "./run/event_pages.ts";
+
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type JsonObject = { [name: string]: Json };
 
@@ -165,7 +167,7 @@ export interface Entry {
 }
 
 export interface EventPage {
-  readonly events: readonly Entry[];
+  readonly events: readonly (Entry & Told)[];
   readonly next_after: number | null;
   readonly last_seq: number;
 }
