@@ -74,7 +74,7 @@ def test_every_route_is_described(method: str, path: str, operation: dict[str, A
 
 def test_every_body_and_most_documents_have_an_example() -> None:
     shapes = DOCUMENT["components"]["schemas"]
-    named = ("Submission", "RunDocument", "RunLine", "EventDocument", "ApprovalCard", "ToolDocument", "ToolResult")
+    named = ("Submission", "RunDocument", "RunLine", "EventDocument", "ApprovalCard", "ToolDocument", "ToolTrial")
     for name in (*named, "SessionDocument", "SystemDocument", "ProblemDetails"):
         assert shapes[name]["examples"], name
 

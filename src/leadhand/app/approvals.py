@@ -11,10 +11,11 @@ from leadhand.app.arguments import json_value, text
 from leadhand.app.listings import all_runs
 from leadhand.app.runtime import Runtime
 from leadhand.domain.approval import Approval, ApprovalStatus, args_hash
-from leadhand.domain.document import iso
+from leadhand.domain.document import ApprovalCard
 from leadhand.domain.errors import UsageError
 from leadhand.domain.events import ApprovalAnswered, ApprovalRequested, EffectAnswered
 from leadhand.domain.evolve import fold
+from leadhand.domain.ids import assignment_of
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED
 from leadhand.domain.state import RunState
@@ -57,18 +58,34 @@ class OpenApproval:
         return _expired(self.approval)
 
     def document(self) -> dict[str, Any]:
-        """The question as scripts and the console read it."""
+        """The approval card as JSON data."""
+        return self.card().as_json()
+
+    def card(self) -> ApprovalCard:
+        """The question as scripts, the console and the HTTP API read it."""
         approval = self.approval
-        return {
-            "id": self.id,
-            "run_id": self.run_id,
-            "call_id": approval.approval_id,
-            "request": self.request,
-            "driven": self.driven,
-            **approval.model_dump(mode="json"),
-            "asked_at": iso(self.asked_at),
-            "expires_at": iso(approval.expires_at),
-        }
+        return ApprovalCard(
+            id=self.id,
+            run_id=self.run_id,
+            call_id=approval.approval_id,
+            request=self.request,
+            driven=self.driven,
+            approval_id=approval.approval_id,
+            kind=approval.kind,
+            attempt=approval.attempt,
+            tool=approval.tool,
+            args=approval.args,
+            effect=approval.effect,
+            asked_for=assignment_of(approval.attempt),
+            name=approval.asked_for,
+            origins=approval.origins,
+            cost_usd=approval.cost_usd,
+            asked_at=self.asked_at,
+            expires_at=approval.expires_at,
+            status=approval.status,
+            by=approval.by,
+            reason=approval.reason,
+        )
 
 
 def _expired(approval: Approval) -> bool:

@@ -19,6 +19,7 @@ from leadhand.runs import user
 from leadhand.server.access import Access
 from leadhand.server.api_page import add_api_page
 from leadhand.server.console import add_console
+from leadhand.server.examples import EXAMPLES
 from leadhand.server.guard import LOOPBACK, Guard
 from leadhand.server.logs import AccessLog
 from leadhand.server.metrics import Metrics
@@ -122,13 +123,16 @@ def _operation(route: APIRoute) -> str:
 
 
 def _describe(app: FastAPI) -> None:
-    """Have the OpenAPI document describe problem details, and what every route may answer with beside its own."""
+    """Add problem details, examples and the responses that every route shares to the OpenAPI document."""
     usual: Callable[[], dict[str, Any]] = app.openapi
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
             schema = usual()
-            schema["components"]["schemas"]["ProblemDetails"] = ProblemDetails.model_json_schema()
+            shapes = schema["components"]["schemas"]
+            shapes["ProblemDetails"] = ProblemDetails.model_json_schema()
+            for name, example in EXAMPLES.items():
+                shapes[name]["examples"] = [example]
             for operations in schema["paths"].values():
                 for method, operation in operations.items():
                     usually = responses(421, 500) if method == "get" else responses(403, 421, 500)

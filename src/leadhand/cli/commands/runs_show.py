@@ -96,7 +96,7 @@ async def _event(runtime: Runtime, listing: RunListing, seq: int) -> dict[str, A
 
 
 def _order_document(state: RunState, order: OrderState) -> dict[str, Any]:
-    return {"work_order": work_order(order), "work_state": work_state(state, order)}
+    return {"work_order": work_order(order).as_json(), "work_state": work_state(state, order).as_json()}
 
 
 def _text(lines: Iterable[str]) -> str:

@@ -6,15 +6,14 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Path
-from fastapi.responses import JSONResponse, Response
+from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
 from leadhand.domain.agents import LONGEST_INSTRUCTIONS
 from leadhand.server.agents import NAMES
 from leadhand.server.problems import Problem, no_such, responses
-from leadhand.server.routes.dependencies import Admin, Reader, TheService, document
-from leadhand.server.schemas import AgentDocument, AgentsList, WorkersList
+from leadhand.server.routes.dependencies import Admin, Reader, TheService
+from leadhand.server.schemas import AgentDocument, AgentsList
 from leadhand.server.start_request import Body
 
 router = APIRouter(prefix="/api", tags=["agents"])
@@ -33,10 +32,10 @@ class AgentBody(Body):
     )
 
 
-@router.get("/agents", response_model=AgentsList, responses={**responses(401, 403, 421, 429, 503)})
-async def list_agents(service: TheService, _: Reader) -> JSONResponse:
+@router.get("/agents", responses={**responses(401, 403, 421, 429, 503)})
+async def list_agents(service: TheService, _: Reader) -> AgentsList:
     """The roles of runs that are started here: the model of each, and its standing instructions."""
-    return document({"agents": await service.agents.documents()})
+    return AgentsList(agents=await service.agents.documents())
 
 
 class NewAgentBody(AgentBody):
@@ -46,32 +45,30 @@ class NewAgentBody(AgentBody):
 @router.post(
     "/agents",
     status_code=201,
-    response_model=AgentDocument,
     responses={**responses(401, 403, 404, 409, 413, 421, 422, 429, 503)},
 )
-async def add_agent(body: NewAgentBody, service: TheService, principal: Admin) -> JSONResponse:
+async def add_agent(body: NewAgentBody, service: TheService, principal: Admin, response: Response) -> AgentDocument:
     """Set a role that is as it ships. A role that was set already is set anew with PUT."""
     _check(body.name)
     before = await service.agents.document(body.name)
-    if before["changed"] is not None:
+    if before.changed is not None:
         raise Problem(
             HTTPStatus.CONFLICT,
             "conflict",
-            f"the role {body.name} was set already, by {before['changed']['by']}",
+            f"the role {body.name} was set already, by {before.changed.by}",
             f"PUT /api/agents/{body.name} sets it anew.",
         )
     await service.agents.set(body.name, body.model, body.instructions, by=principal.name, at=datetime.now(UTC))
-    return document(await service.agents.document(body.name), 201, {"location": f"/api/agents/{body.name}"})
+    response.headers["location"] = f"/api/agents/{body.name}"
+    return await service.agents.document(body.name)
 
 
-@router.put(
-    "/agents/{name}", response_model=AgentDocument, responses={**responses(401, 403, 404, 413, 421, 422, 429, 503)}
-)
-async def set_agent(name: Name, body: AgentBody, service: TheService, principal: Admin) -> JSONResponse:
+@router.put("/agents/{name}", responses={**responses(401, 403, 404, 413, 421, 422, 429, 503)})
+async def set_agent(name: Name, body: AgentBody, service: TheService, principal: Admin) -> AgentDocument:
     """Set a role's model and instructions, for runs that are started here from now on. Each run keeps its own."""
     _check(name)
     await service.agents.set(name, body.model, body.instructions, by=principal.name, at=datetime.now(UTC))
-    return document(await service.agents.document(name))
+    return await service.agents.document(name)
 
 
 @router.delete("/agents/{name}", status_code=204, responses={**responses(401, 403, 404, 421, 422, 429, 503)})
@@ -86,9 +83,3 @@ def _check(name: str) -> None:
     """Raise Problem (404) for a role that the flow has not got."""
     if name not in NAMES:
         raise no_such(f"there is no role {name!r}", f"The work-order flow has: {', '.join(NAMES)}.")
-
-
-@router.get("/workers", response_model=WorkersList, responses={**responses(401, 403, 421, 429, 503)})
-async def list_workers(_: Reader) -> JSONResponse:
-    """The worker files of the project. The work-order flow needs none: its workers are made of subtasks."""
-    return document({"workers": []})

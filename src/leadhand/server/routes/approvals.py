@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
-from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from leadhand.app import approvals
 from leadhand.app.approvals import OpenApproval
+from leadhand.domain.document import ApprovalCard
 from leadhand.domain.errors import UsageError
-from leadhand.domain.ids import assignment_of
 from leadhand.server.problems import conflicts, no_such, responses
-from leadhand.server.routes.dependencies import Approver, Reader, TheService, Words, document
-from leadhand.server.schemas import ApprovalCard, ApprovalsList
+from leadhand.server.routes.dependencies import Approver, Reader, TheService, Words
+from leadhand.server.schemas import ApprovalsList
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body
 
 router = APIRouter(prefix="/api/approvals", tags=["approvals"])
 Id = Annotated[str, Path(description="The question's id.", examples=["1a2b3c4d"], max_length=200)]
+
+ANSWERED = {"approve": "approved", "deny": "denied", "settle": "settled"}
 
 
 class AnswerBody(Body):
@@ -34,31 +35,29 @@ class AnswerBody(Body):
     raw: Any = Field(None, description="Settle: the same as data.")
 
 
-@router.get("", response_model=ApprovalsList, responses={**responses(401, 403, 404, 422, 429, 503)})
+@router.get("", responses={**responses(401, 403, 404, 422, 429, 503)})
 async def list_approvals(
     service: TheService,
     _: Reader,
     run_id: Annotated[str | None, Query(max_length=100, description="Only those of this run.")] = None,
-) -> JSONResponse:
+) -> ApprovalsList:
     """The open questions, newest first."""
     asked = await approvals.open_approvals(service.runtime, run_id)
-    return document({"approvals": [_card(each) for each in asked if not each.expired]})
+    return ApprovalsList(approvals=tuple(each.card() for each in asked if not each.expired))
 
 
-@router.get("/{approval_id}", response_model=ApprovalCard, responses={**responses(401, 403, 404, 422, 429, 503)})
-async def get_approval(approval_id: Id, service: TheService, _: Reader) -> JSONResponse:
+@router.get("/{approval_id}", responses={**responses(401, 403, 404, 422, 429, 503)})
+async def get_approval(approval_id: Id, service: TheService, _: Reader) -> ApprovalCard:
     """One open question."""
     try:
         asked = await _open(service, approval_id)
     except UsageError as error:
         raise no_such(error.what, error.how) from error
-    return document(_card(asked))
+    return asked.card()
 
 
-@router.post(
-    "/{approval_id}", response_model=ApprovalCard, responses={**responses(401, 403, 404, 409, 413, 422, 429, 503)}
-)
-async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService, principal: Approver) -> JSONResponse:
+@router.post("/{approval_id}", responses={**responses(401, 403, 404, 409, 413, 422, 429, 503)})
+async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService, principal: Approver) -> ApprovalCard:
     """Answer a question: bound to the arguments it shows, once. The run goes on."""
     runtime, by = service.runtime, principal.name
     with conflicts():
@@ -75,8 +74,7 @@ async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService
                     runtime, asked, by=by, happened=body.happened, summary=body.summary, raw=body.raw
                 )
     await service.went_on(asked.run_id)
-    status = {"approve": "approved", "deny": "denied", "settle": "settled"}[body.decision]
-    return document({**_card(asked), "status": status, "by": by})
+    return asked.card().evolve(status=ANSWERED[body.decision], by=by)
 
 
 async def _open(service: Service, approval_id: str) -> OpenApproval:
@@ -88,9 +86,3 @@ async def _open(service: Service, approval_id: str) -> OpenApproval:
     if asked.id != approval_id:
         raise UsageError(f"no open question has the id {approval_id}", "GET /api/approvals shows what is open.")
     return asked
-
-
-def _card(asked: OpenApproval) -> dict[str, Any]:
-    """A question as it goes out: ``asked_for`` is the subtask's key, ``name`` its name."""
-    key = assignment_of(asked.approval.attempt)
-    return {**asked.document(), "asked_for": key, "name": asked.approval.asked_for}

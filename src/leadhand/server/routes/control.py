@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from fastapi import Body as BodyParameter
-from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from leadhand.app import operator
+from leadhand.domain.document import RunDocument
 from leadhand.domain.wishes import ACTED, retriable
 from leadhand.server.problems import conflicts, responses, unconfirmed
-from leadhand.server.routes.dependencies import RunId, Runner, TheAccess, TheService, Words, document
-from leadhand.server.schemas import RunDocument
+from leadhand.server.routes.dependencies import RunId, Runner, TheAccess, TheService, Words
 from leadhand.server.start_request import Body
 
 router = APIRouter(
@@ -52,40 +51,40 @@ class ForkBody(Body):
     confirmed: bool = Field(False, description="Although the run then did what cannot be taken back.")
 
 
-@router.post("/cancel", status_code=202, response_model=RunDocument)
+@router.post("/cancel", status_code=202)
 async def cancel_run(
     run_id: RunId, service: TheService, principal: Runner, _: Annotated[Nothing | None, BodyParameter()] = None
-) -> JSONResponse:
+) -> RunDocument:
     """End a run for good. What it found stays on record."""
     with conflicts():
         await service.cancel(run_id, principal)
-    return document(await service.document(run_id), 202)
+    return await service.document(run_id)
 
 
-@router.post("/pause", status_code=202, response_model=RunDocument)
+@router.post("/pause", status_code=202)
 async def pause_run(
     run_id: RunId, service: TheService, principal: Runner, body: Annotated[PauseBody | None, BodyParameter()] = None
-) -> JSONResponse:
+) -> RunDocument:
     """Park a run. What is finished is kept; what was under way is done again when it is resumed."""
     with conflicts():
         await service.pause(run_id, principal, body.reason if body is not None else "")
-    return document(await service.document(run_id), 202)
+    return await service.document(run_id)
 
 
-@router.post("/resume", status_code=202, response_model=RunDocument)
+@router.post("/resume", status_code=202)
 async def resume_run(
     run_id: RunId, service: TheService, principal: Runner, _: Annotated[Nothing | None, BodyParameter()] = None
-) -> JSONResponse:
+) -> RunDocument:
     """Go on with a run that is paused, waits for people, or was left behind by its process."""
     with conflicts():
         await service.resume(run_id, principal)
-    return document(await service.document(run_id), 202)
+    return await service.document(run_id)
 
 
-@router.post("/retry", status_code=202, response_model=RunDocument)
+@router.post("/retry", status_code=202)
 async def retry_subtasks(
     run_id: RunId, service: TheService, principal: Runner, body: Annotated[RetryBody | None, BodyParameter()] = None
-) -> JSONResponse:
+) -> RunDocument:
     """Have subtasks done again, and what waited for them. A run that was over goes on, and comes to another answer."""
     asked = body or RetryBody.model_validate({})
     with conflicts():
@@ -93,7 +92,7 @@ async def retry_subtasks(
         if not asked.confirmed:
             await _check_taken_back(service, run_id, asked)
         await service.want(run_id, wish)
-    return document(await service.document(run_id), 202)
+    return await service.document(run_id)
 
 
 async def _check_taken_back(service: TheService, run_id: str, asked: RetryBody) -> None:
@@ -109,27 +108,27 @@ async def _check_taken_back(service: TheService, run_id: str, asked: RetryBody) 
         )
 
 
-@router.post("/skip", status_code=202, response_model=RunDocument)
-async def skip_subtask(run_id: RunId, service: TheService, principal: Runner, body: SkipBody) -> JSONResponse:
+@router.post("/skip", status_code=202)
+async def skip_subtask(run_id: RunId, service: TheService, principal: Runner, body: SkipBody) -> RunDocument:
     """Leave a subtask undone that is not under way. It is a gap of the answer."""
     with conflicts():
         await service.want(run_id, operator.skip(by=principal.name, subtask=body.subtask, reason=body.reason))
-    return document(await service.document(run_id), 202)
+    return await service.document(run_id)
 
 
-@router.post("/supply", status_code=202, response_model=RunDocument)
-async def supply_result(run_id: RunId, service: TheService, principal: Runner, body: SupplyBody) -> JSONResponse:
+@router.post("/supply", status_code=202)
+async def supply_result(run_id: RunId, service: TheService, principal: Runner, body: SupplyBody) -> RunDocument:
     """Give the result of a subtask that failed or has not begun: evidence of a person."""
     with conflicts():
         wish = operator.supply(by=principal.name, subtask=body.subtask, summary=body.summary, raw=body.raw)
         await service.want(run_id, wish)
-    return document(await service.document(run_id), 202)
+    return await service.document(run_id)
 
 
-@router.post("/fork", status_code=202, response_model=RunDocument)
+@router.post("/fork", status_code=202)
 async def fork_run(
-    run_id: RunId, service: TheService, access: TheAccess, principal: Runner, body: ForkBody
-) -> JSONResponse:
+    run_id: RunId, service: TheService, access: TheAccess, principal: Runner, body: ForkBody, response: Response
+) -> RunDocument:
     """Make another run that begins as this one did, up to an event, and goes on from there. This one is left alone."""
     async with access.rates.new_run(principal.key_id, service.active(principal)):
         with conflicts():
@@ -141,5 +140,5 @@ async def fork_run(
                     done=[{"seq": each.seq, "tool": each.tool, "args": each.args} for each in cut.done],
                 )
             state = await service.fork(run_id, body.at, principal, confirmed=True)
-    headers = {"location": f"/api/runs/{state.run_id}"}
-    return document(await service.document(state.run_id), 202, headers)
+    response.headers["location"] = f"/api/runs/{state.run_id}"
+    return await service.document(state.run_id)

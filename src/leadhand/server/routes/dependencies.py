@@ -11,7 +11,7 @@ from pydantic import StringConstraints
 
 from leadhand.domain.access import Scope
 from leadhand.server.access import Access, Principal, allowed
-from leadhand.server.schemas import RUN_ID
+from leadhand.server.examples import RUN_ID
 from leadhand.server.service import Service
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from leadhand import __version__
 from leadhand.domain.access import Scope, allows
 from leadhand.server.access import COOKIE, SECURE_COOKIE, SESSION_S, Principal
 from leadhand.server.problems import Problem, responses
-from leadhand.server.routes.dependencies import TheAccess, document
+from leadhand.server.routes.dependencies import TheAccess
 from leadhand.server.schemas import SessionDocument
 from leadhand.server.start_request import Body
 
@@ -23,25 +20,24 @@ class KeyBody(Body):
     key: str = Field(description="An API key.", examples=["lh_…"], max_length=500)
 
 
-@router.get("", response_model=SessionDocument, responses={**responses(429, 503)})
-async def get_session(request: Request, access: TheAccess) -> JSONResponse:
+@router.get("", responses={**responses(429, 503)})
+async def get_session(request: Request, access: TheAccess) -> SessionDocument:
     """Who is asking, and what they may do. It is answered without a key, too."""
     try:
         principal = await access.who(request)
     except Problem:
         principal = None
-    return document(_session(access, principal))
+    return _session(access, principal)
 
 
-@router.post("", response_model=SessionDocument, responses={**responses(401, 413, 422, 429, 503)})
-async def open_session(request: Request, body: KeyBody, access: TheAccess) -> JSONResponse:
+@router.post("", responses={**responses(401, 413, 422, 429, 503)})
+async def open_session(request: Request, body: KeyBody, access: TheAccess, response: Response) -> SessionDocument:
     """Get in with a key: the browser is given a session of 12 hours, which ends with the key at the latest."""
     try:
         key, token = await access.open_session(body.key)
     except Problem:  # only those are counted that do not get in: behind a proxy, all come from one address
         await access.rates.check_login(request.client.host if request.client is not None else "unknown")
         raise
-    response = document(_session(access, Principal(name=key.name, scopes=key.scopes, key_id=key.key_id)))
     # Whoever makes this header up, without TLS, gets a cookie that their own browser will not send back.
     secure = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
     response.set_cookie(
@@ -52,7 +48,7 @@ async def open_session(request: Request, body: KeyBody, access: TheAccess) -> JS
         httponly=True,
         samesite="strict",
     )
-    return response
+    return _session(access, Principal(name=key.name, scopes=key.scopes, key_id=key.key_id))
 
 
 @router.delete("", status_code=204, responses={**responses(429, 503)})
@@ -65,12 +61,12 @@ async def end_session(request: Request, access: TheAccess) -> Response:
     return response
 
 
-def _session(access: TheAccess, principal: Principal | None) -> dict[str, Any]:
-    scopes = [] if principal is None else [each.value for each in Scope if allows(principal.scopes, each)]
-    return {
-        "authenticated": principal is not None,
-        "needed": access.needed,
-        "name": None if principal is None else principal.name,
-        "scopes": scopes,
-        "version": __version__,
-    }
+def _session(access: TheAccess, principal: Principal | None) -> SessionDocument:
+    scopes = () if principal is None else tuple(each for each in Scope if allows(principal.scopes, each))
+    return SessionDocument(
+        authenticated=principal is not None,
+        needed=access.needed,
+        name=None if principal is None else principal.name,
+        scopes=scopes,
+        version=__version__,
+    )

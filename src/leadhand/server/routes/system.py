@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import platform
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi import APIRouter, Request, Response
 
 from leadhand import __version__
-from leadhand.app.checks import check_service
-from leadhand.domain.document import iso
+from leadhand.app.checks import check_service, failed
 from leadhand.domain.errors import StoreError
 from leadhand.server.metrics import Metrics
 from leadhand.server.problems import responses
-from leadhand.server.routes.dependencies import Reader, TheService, document
-from leadhand.server.schemas import Health, SystemDocument
+from leadhand.server.routes.dependencies import Reader, TheService
+from leadhand.server.schemas import CheckLine, DatabaseInfo, Health, ModelInfo, SystemDocument
 
 router = APIRouter(tags=["operators"])
 
 
-@router.get("/healthz", response_model=Health)
-async def healthy() -> JSONResponse:
+@router.get("/healthz")
+async def healthy() -> Health:
     """Whether this process answers."""
-    return document({"status": "ok"})
+    return Health()
 
 
-@router.get("/readyz", response_model=Health, responses={**responses(503)})
-async def ready(service: TheService) -> JSONResponse:
+@router.get("/readyz", responses={**responses(503)})
+async def ready(service: TheService) -> Health:
     """Whether the database can be written: 503 when it cannot, and says why."""
     await service.check_writable()
-    return document({"status": "ok"})
+    return Health()
 
 
 @router.get("/metrics", responses={200: {"content": {"text/plain": {}}}, **responses(401, 403, 429)})
@@ -39,37 +37,28 @@ async def metrics(request: Request, _: Reader) -> Response:
     return Response(counted.text(), headers={"content-type": counted.content_type})
 
 
-@router.get("/api/system", response_model=SystemDocument, responses={**responses(401, 403, 429, 503)})
-async def system(request: Request, service: TheService, _: Reader) -> JSONResponse:
+@router.get("/api/system", responses={**responses(401, 403, 429, 503)})
+async def system(request: Request, service: TheService, _: Reader) -> SystemDocument:
     """Database, hosts, versions and checks."""
     store = service.runtime.store
     about = await store.about()
     choice = service.runtime.choice
     try:
-        checks = [finding.document() async for finding in check_service(service.runtime.settings, store)]
+        found = [each async for each in check_service(service.runtime.settings, store)]
     except StoreError as error:
-        checks = [{"check": "database", "level": "fail", "what": error.what, "how": error.how}]
-    return document(
-        {
-            "version": __version__,
-            "python": platform.python_version(),
-            "platform": f"{platform.system()} {platform.machine()}",
-            "started_at": iso(service.started_at),
-            "database": {
-                "name": about.name,
-                "kind": about.kind,
-                "schema": about.version,
-                "bytes": about.bytes,
-                "runs": {status.value: number for status, number in about.runs.items()},
-            },
-            "model": {"name": choice.models.default, "why": choice.why},
-            "hosts": [{"host": each.host, "here": each.here, "runs": list(each.runs)} for each in await store.hosts()],
-            "streams": service.feeds.clients,
-            "driving": len(service.driving),
-            "console": request.app.state.console,
-            "checks": [
-                {"name": each["check"], "ok": each["level"] == "ok", "what": each["what"], "how": each["how"]}
-                for each in checks
-            ],
-        }
+        found = [failed("database", error)]
+    return SystemDocument(
+        version=__version__,
+        python=platform.python_version(),
+        platform=f"{platform.system()} {platform.machine()}",
+        started_at=service.started_at,
+        database=DatabaseInfo(
+            name=about.name, kind=about.kind, schema_version=about.version, bytes=about.bytes, runs=about.runs
+        ),
+        model=ModelInfo(name=choice.models.default, why=choice.why),
+        hosts=tuple(await store.hosts()),
+        streams=service.feeds.clients,
+        driving=len(service.driving),
+        console=request.app.state.console,
+        checks=tuple(CheckLine(name=each.check, ok=each.level == "ok", what=each.what, how=each.how) for each in found),
     )
