@@ -2,27 +2,25 @@
 
 import { heard } from "./clock.ts";
 import { reachable } from "./connection.ts";
+import type { Json, JsonObject } from "./json.ts";
 import type {
-  Agent,
-  Answer,
-  Card,
-  Entry,
-  EventPage,
-  Json,
-  JsonObject,
-  NewRun,
+  AgentDocument,
+  AnswerBody,
+  ApprovalCard,
+  EventDocument,
+  EventsPage,
   RunDocument,
-  RunPage,
-  Session,
+  RunsPage,
+  SessionDocument,
+  Submission,
   SystemDocument,
-  Tool,
-  WorkResult,
-} from "./documents.ts";
+  ToolDocument,
+  ToolTrial,
+} from "./wire.ts";
 import { Problem, problemOf } from "./problem.ts";
 import type { View } from "./run/view.ts";
 import { session } from "./session.ts";
 
-export type * from "./documents.ts";
 export { follow } from "./follow.ts";
 export type { Following, Handlers } from "./follow.ts";
 export type { LinkState } from "./connection.ts";
@@ -33,8 +31,8 @@ export interface Giving {
   readonly signal?: AbortSignal;
 }
 
-export const getSession = (giving?: Giving) => get<Session>("/api/session", giving);
-export const logIn = (key: string) => send<Session>("POST", "/api/session", { key });
+export const getSession = (giving?: Giving) => get<SessionDocument>("/api/session", giving);
+export const logIn = (key: string) => send<SessionDocument>("POST", "/api/session", { key });
 export const logOut = () => send<void>("DELETE", "/api/session");
 
 export interface RunFilter {
@@ -48,10 +46,10 @@ export interface RunFilter {
 }
 
 /** Starts a run. The same `key` twice makes one run, whatever happened to the first answer. */
-export const startRun = (run: NewRun, key: string) =>
+export const startRun = (run: Submission, key: string) =>
   send<RunDocument>("POST", "/api/runs", run, { "Idempotency-Key": key });
 export const getRuns = (filter: RunFilter = {}, giving?: Giving) =>
-  get<RunPage>(`/api/runs${queryOf({ ...filter })}`, giving);
+  get<RunsPage>(`/api/runs${queryOf({ ...filter })}`, giving);
 export const getRun = (runId: string, giving?: Giving) =>
   get<RunDocument>(`/api/runs/${encodeURIComponent(runId)}`, giving);
 /** What the run screen shows, as of now. */
@@ -61,10 +59,11 @@ export const getEvents = (
   runId: string,
   page: { after?: number; limit?: number; brief?: boolean } = {},
   giving?: Giving,
-) => get<EventPage>(`/api/runs/${encodeURIComponent(runId)}/events${queryOf({ ...page })}`, giving);
+) =>
+  get<EventsPage>(`/api/runs/${encodeURIComponent(runId)}/events${queryOf({ ...page })}`, giving);
 /** One entry of the log, whole. */
 export const getEvent = (runId: string, seq: number, giving?: Giving) =>
-  get<Entry>(`/api/runs/${encodeURIComponent(runId)}/events/${seq}`, giving);
+  get<EventDocument>(`/api/runs/${encodeURIComponent(runId)}/events/${seq}`, giving);
 /** What stands in an event as a reference by digest. */
 export const getPayload = (digest: string, giving?: Giving) =>
   get<Json>(`/api/payloads/${encodeURIComponent(digest)}`, giving);
@@ -101,36 +100,37 @@ export const forkRun = (runId: string, wish: { at: number; confirmed?: boolean }
   steer("fork")(runId, wish);
 
 export const getApprovals = (runId?: string, giving?: Giving) =>
-  get<{ readonly approvals: readonly Card[] }>(
+  get<{ readonly approvals: readonly ApprovalCard[] }>(
     `/api/approvals${queryOf({ run_id: runId })}`,
     giving,
   );
 /** An open question; 404 once it is answered. */
-export const getApproval = (id: string) => get<Card>(`/api/approvals/${encodeURIComponent(id)}`);
-export const answerApproval = (id: string, answer: Answer) =>
-  send<Card & { readonly status: string }>(
+export const getApproval = (id: string) =>
+  get<ApprovalCard>(`/api/approvals/${encodeURIComponent(id)}`);
+export const answerApproval = (id: string, answer: AnswerBody) =>
+  send<ApprovalCard & { readonly status: string }>(
     "POST",
     `/api/approvals/${encodeURIComponent(id)}`,
     answer,
   );
 
 export const getTools = (giving?: Giving) =>
-  get<{ readonly tools: readonly Tool[] }>("/api/tools", giving);
+  get<{ readonly tools: readonly ToolDocument[] }>("/api/tools", giving);
 export const getTool = (name: string, giving?: Giving) =>
-  get<Tool>(`/api/tools/${encodeURIComponent(name)}`, giving);
+  get<ToolDocument>(`/api/tools/${encodeURIComponent(name)}`, giving);
 export const callTool = (
   name: string,
   call: { args: JsonObject; offline?: boolean; confirmed?: boolean },
-) => send<WorkResult>("POST", `/api/tools/${encodeURIComponent(name)}/call`, call);
+) => send<ToolTrial>("POST", `/api/tools/${encodeURIComponent(name)}/call`, call);
 export const getAgents = (giving?: Giving) =>
-  get<{ readonly agents: readonly Agent[] }>("/api/agents", giving);
+  get<{ readonly agents: readonly AgentDocument[] }>("/api/agents", giving);
 export const getWorkers = (giving?: Giving) =>
   get<{ readonly workers: readonly JsonObject[] }>("/api/workers", giving);
 /** Sets a role for the runs that are started from now on; null: as it ships. */
 export const setAgent = (
   name: string,
   wish: { model: string | null; instructions: string | null },
-) => send<Agent>("PUT", `/api/agents/${encodeURIComponent(name)}`, wish);
+) => send<AgentDocument>("PUT", `/api/agents/${encodeURIComponent(name)}`, wish);
 /** Has a role as it ships again. */
 export const unsetAgent = (name: string) =>
   send<void>("DELETE", `/api/agents/${encodeURIComponent(name)}`);

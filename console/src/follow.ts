@@ -1,8 +1,20 @@
 // Follow one run: its changes in order without gap or repeat, live text, and the state of the connection.
 
 import { type LinkState, reachable } from "./connection.ts";
-import type { Delta, StreamEnd } from "./documents.ts";
+import type { RunStatus } from "./wire.ts";
 import type { Change, View } from "./run/view.ts";
+
+/** Live text of an attempt, to be put at `offset` of its text so far; "" at 0 starts again. */
+export interface Delta {
+  readonly attempt: string;
+  readonly offset: number;
+  readonly text: string;
+}
+
+export interface StreamEnd {
+  readonly status: RunStatus;
+  readonly last_seq: number;
+}
 
 export interface Handlers {
   /** A view that replaces everything before it: too much happened for single changes. */

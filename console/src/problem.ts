@@ -1,6 +1,6 @@
 // What went wrong with a call to the service: problem details (RFC 9457), said as what and how.
 
-import type { JsonObject } from "./documents.ts";
+import type { JsonObject } from "./json.ts";
 
 export interface WrongField {
   readonly where: string;

@@ -1,7 +1,7 @@
 // The answers that take a few words: other arguments, a reason for a no, what a call that happened came to.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Json, JsonObject } from "../documents.ts";
+import type { Json, JsonObject } from "../json.ts";
 import { exactJson } from "../formats.ts";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/field.tsx";
@@ -26,7 +26,7 @@ export function objectFrom(written: string): { readonly value: JsonObject } | { 
 }
 
 /** All arguments as JSON, to be changed; what was typed stays when the service refuses it. */
-export function Editing({ args, busy, onSend, onBack }: Asking<JsonObject> & { args: JsonObject }) {
+export function Editing({ args, busy, onSend, onBack }: Asking<JsonObject> & { args: object }) {
   const [written, setWritten] = useState(() => exactJson(args));
   const [wrong, setWrong] = useState<string | null>(null);
   const field = useFocused<HTMLTextAreaElement>();

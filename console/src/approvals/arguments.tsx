@@ -1,10 +1,9 @@
 // The arguments of a call, whole: each with its value exactly as it would be sent, and where it came from.
 
-import type { Json, JsonObject } from "../documents.ts";
 import { exact, exactJson } from "../formats.ts";
 
 export interface ArgumentsProps {
-  readonly args: JsonObject;
+  readonly args: { readonly [name: string]: unknown };
   readonly origins: { readonly [argument: string]: string };
 }
 
@@ -31,7 +30,7 @@ export function Arguments({ args, origins }: ArgumentsProps) {
 }
 
 /** Text as it reads, anything else as JSON; text that could be taken for something else stands in quotes. */
-function shown(value: Json): string {
+function shown(value: unknown): string {
   if (typeof value !== "string") return exactJson(value);
   return /^$|^\s|\s$|^["[{]|^(-?[\d.]+|true|false|null)$/.test(value)
     ? exactJson(value)

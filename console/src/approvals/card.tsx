@@ -1,7 +1,8 @@
 // One question to a person: all that is known of a call, and the ways to answer. The inbox and the Run screen show it.
 
 import { useId, useRef, useState } from "preact/hooks";
-import { type Answer, answerApproval, asProblem, type Card, getApproval } from "../api.ts";
+import { answerApproval, asProblem, getApproval } from "../api.ts";
+import type { AnswerBody, ApprovalCard as Card } from "../wire.ts";
 import { openQuestions } from "../shell/open_questions.ts";
 import { may } from "../session.ts";
 import { announce } from "../ui/announce.tsx";
@@ -35,7 +36,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
   const heading = useId();
   const article = useRef<HTMLElement>(null);
   const [gone, setGone] = useState(false);
-  const answering = useAction(async (answer: Answer) => {
+  const answering = useAction(async (answer: AnswerBody) => {
     try {
       await answerApproval(card.id, answer);
     } catch (error) {

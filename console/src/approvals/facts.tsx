@@ -1,11 +1,11 @@
 // What else is known of a question: effect, cost, who asks, which run, and what happens if nobody answers.
 
-import type { Card } from "../documents.ts";
+import type { ApprovalCard } from "../wire.ts";
 import { exact, money } from "../formats.ts";
 import { EffectMark } from "../ui/status.tsx";
 import { Age, Until } from "../ui/time.tsx";
 
-export function Facts({ card, within }: { card: Card; within: boolean }) {
+export function Facts({ card, within }: { card: ApprovalCard; within: boolean }) {
   return (
     <dl class="facts">
       <div>

@@ -1,7 +1,7 @@
 // The answer: its draft while it is written, then the committed answer with sources, gaps and earlier answers.
 
 import { useState } from "preact/hooks";
-import type { Gap, RunDocument, Source } from "../documents.ts";
+import type { CitedSource, Gap, RunDocument } from "../wire.ts";
 import { Markdown } from "../markdown.tsx";
 import { Button } from "../ui/button.tsx";
 import { OuterLink } from "../ui/outer_link.tsx";
@@ -88,7 +88,7 @@ function Committed(
   );
 }
 
-function Sources({ sources }: { sources: readonly Source[] }) {
+function Sources({ sources }: { sources: readonly CitedSource[] }) {
   const [most, setMost] = useState(SHOWN);
   return (
     <section aria-labelledby="sources-title">
@@ -153,24 +153,17 @@ function Gaps({ gaps, store }: { gaps: readonly Gap[]; store: RunStore }) {
   );
 }
 
-interface EarlierAnswer {
-  readonly number: number;
-  readonly status: string;
-  readonly answer: string;
-}
-
 function Earlier({ answers }: { answers: RunDocument["earlier_answers"] }) {
-  const earlier = answers as unknown as readonly EarlierAnswer[];
-  if (earlier.length === 0) return null;
+  if (answers.length === 0) return null;
   return (
     <section aria-labelledby="earlier-title">
       <h3 id="earlier-title">Earlier answers</h3>
-      {earlier.toReversed().map((each) => (
+      {answers.toReversed().map((each) => (
         <details key={each.number} class="earlier">
           <summary>
             Answer {each.number} <StatusMark status={each.status} />
           </summary>
-          <Markdown text={each.answer} />
+          {each.answer !== null && <Markdown text={each.answer} />}
         </details>
       ))}
     </section>

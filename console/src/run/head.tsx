@@ -5,10 +5,10 @@ import { now } from "../clock.ts";
 import { count, duration, money } from "../formats.ts";
 import { StatusMark } from "../ui/status.tsx";
 import { eventLink } from "./chosen.ts";
-import type { RunDocument } from "../documents.ts";
+import type { RunDocument } from "../wire.ts";
 import { RunVerbs } from "./run_verbs.tsx";
 import type { RunStore } from "./store.ts";
-import { type Failure, isOver, millis } from "./view.ts";
+import { isOver, millis } from "./view.ts";
 
 const NANO = 1e9;
 
@@ -39,8 +39,7 @@ export function Head({ store, runId }: { store: RunStore; runId: string }) {
 }
 
 function ForkedFrom({ document }: { document: RunDocument | null }) {
-  const forked = (document as { forked_from?: unknown } | null)?.forked_from;
-  const from = typeof forked === "string" ? forked : (forked as { run_id?: string } | null)?.run_id;
+  const from = document?.forked_from?.run_id;
   if (!from) return null;
   return (
     <span class="muted">
@@ -137,7 +136,7 @@ function Spent({ store }: { store: RunStore }) {
 function Banner({ store, status }: { store: RunStore; status: string }) {
   const { run } = store.live.view;
   const document = store.document.value;
-  const failure = document?.failure as unknown as Failure | null | undefined;
+  const failure = document?.failure;
   if (status === "failed") {
     const event = run.first_problem ?? store.live.lastAnswer?.seq;
     return (

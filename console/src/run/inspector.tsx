@@ -1,7 +1,8 @@
 // The inspector: one assignment with its attempts, calls, result and actions; or one event.
 
 import { getEvent } from "../api.ts";
-import type { JsonObject } from "../documents.ts";
+import type { JsonObject } from "../json.ts";
+import type { EventDocument, ResultData } from "../wire.ts";
 import { duration } from "../formats.ts";
 import { Markdown } from "../markdown.tsx";
 import { JsonView } from "../ui/json_view.tsx";
@@ -144,18 +145,20 @@ function Result({ runId, lane }: { runId: string; lane: Lane }) {
   return <ResultOf key={seq} runId={runId} seq={seq} lane={lane} />;
 }
 
-interface ResultFields {
-  readonly summary?: string;
-  readonly raw?: unknown;
-  readonly sources?: { title: string; url: string }[];
-  readonly sample?: boolean;
+/** Return the result that an event brought, and the ids of the calls that it used. */
+function resultIn(
+  event: EventDocument | null,
+): { data: ResultData | null; used: readonly string[] } {
+  if (event !== null && "result" in event) return event.result;
+  if (event !== null && "data" in event) return { data: event.data, used: [] };
+  return { data: null, used: [] };
 }
 
 function ResultOf({ runId, seq, lane }: { runId: string; seq: number; lane: Lane }) {
   const { value, problem } = useLoaded((giving) => getEvent(runId, seq, giving), {
     key: `${runId}/${seq}`,
   });
-  const data: ResultFields | undefined = value?.result?.data ?? value?.data;
+  const { data, used } = resultIn(value);
   // The result of a plan or a review is JSON in a text.
   const thought = lane.role === "plan" || lane.role === "review";
   const structure = thought ? parsed(data?.summary) : undefined;
@@ -174,7 +177,7 @@ function ResultOf({ runId, seq, lane }: { runId: string; seq: number; lane: Lane
         <JsonView value={data.raw} label="data" />
       )}
       <Payloads of={data?.raw} />
-      <UsedData runId={runId} lane={lane} used={value?.result?.used ?? []} />
+      <UsedData runId={runId} lane={lane} used={used} />
       {data?.sources && data.sources.length > 0 && (
         <ul class="small">
           {data.sources.map((source) => <li key={source.url}>{source.title}</li>)}

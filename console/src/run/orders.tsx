@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { Button } from "../ui/button.tsx";
 import { JsonView } from "../ui/json_view.tsx";
 import { eventLink, workerLink } from "./chosen.ts";
-import type { Subtask } from "../documents.ts";
+import type { OrderedSubtask } from "../wire.ts";
 import { laneMark, STATUS_WORDS } from "./marks.ts";
 import type { KeyedOrder, Lane, Model } from "./model.ts";
 import { changeOf } from "./order_change.ts";
@@ -90,7 +90,7 @@ function OrderView({ order, store }: { order: KeyedOrder; store: RunStore }) {
 interface SubtaskLineProps {
   readonly lane: Lane;
   /** The subtask as the document has it, once it is loaded. */
-  readonly subtask: Subtask | undefined;
+  readonly subtask: OrderedSubtask | undefined;
   readonly model: Model;
 }
 

@@ -2,8 +2,8 @@
 
 import { type Signal, signal } from "@preact/signals";
 import type { LinkState } from "../connection.ts";
-import type { Card, Delta, RunDocument } from "../documents.ts";
-import type { Following, Handlers } from "../follow.ts";
+import type { ApprovalCard, RunDocument } from "../wire.ts";
+import type { Delta, Following, Handlers } from "../follow.ts";
 import { asProblem, Problem } from "../problem.ts";
 import { EventPages, type Told } from "./event_pages.ts";
 import { Model } from "./model.ts";
@@ -13,7 +13,7 @@ import { type Change, isOver, millis, type Patch, type View } from "./view.ts";
 export interface Service {
   getView(runId: string): Promise<View>;
   getRun(runId: string): Promise<RunDocument>;
-  getCards(runId: string): Promise<readonly Card[]>;
+  getCards(runId: string): Promise<readonly ApprovalCard[]>;
   /** The page of events after a seq. */
   getEvents(runId: string, after: number): Promise<readonly Told[]>;
   getLastSeq(runId: string, after: number): Promise<number>;
@@ -46,7 +46,7 @@ export class RunStore {
   readonly document: Signal<RunDocument | null> = signal(null);
   /** Why the run cannot be shown. */
   readonly problem: Signal<Problem | null> = signal(null);
-  readonly cards: Signal<readonly Card[]> = signal([]);
+  readonly cards: Signal<readonly ApprovalCard[]> = signal([]);
   /** The newest live text of an answer and the attempt that writes it. */
   readonly draft: Signal<{ attempt: string; text: string } | null> = signal(null);
   readonly link: Signal<LinkState | null> = signal(null);

@@ -1,6 +1,6 @@
 // Test the store of a run: what it fetches, when it draws, and when it follows.
 
-import type { Card, RunDocument } from "../documents.ts";
+import type { ApprovalCard, RunDocument } from "../wire.ts";
 import type { Handlers } from "../follow.ts";
 import { Problem } from "../problem.ts";
 import { change, sampleView } from "./sample_view.ts";
@@ -233,7 +233,7 @@ Deno.test("a verb on a finished run is followed at once", async () => {
 
 Deno.test("an approval that was answered here is gone at once", async () => {
   const { world, store } = await opened();
-  const card = (id: string) => ({ id }) as unknown as Card;
+  const card = (id: string) => ({ id }) as unknown as ApprovalCard;
   store.cards.value = [card("one"), card("two")];
   store.answered("one");
   equal(store.cards.value.map((each) => each.id).join(), "two");

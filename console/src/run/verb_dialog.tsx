@@ -2,7 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { Json, RunDocument } from "../documents.ts";
+import type { Json } from "../json.ts";
+import type { RunDocument } from "../wire.ts";
 import { asProblem, Problem } from "../problem.ts";
 import { Button, useAction } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";

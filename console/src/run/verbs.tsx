@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { retryRun, skipSubtask, supplyResult } from "../api.ts";
-import type { Json, JsonObject } from "../documents.ts";
+import type { Json, JsonObject } from "../json.ts";
 import { Problem } from "../problem.ts";
 import { may } from "../session.ts";
 import { Button } from "../ui/button.tsx";

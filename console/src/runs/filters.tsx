@@ -1,7 +1,7 @@
 // What narrows the list of runs: status, text, time, and whether a person is asked something.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { STATUSES } from "../documents.ts";
+import { STATUSES } from "../ui/status.tsx";
 import { setQuery } from "../router.ts";
 import { SPANS } from "./listing.ts";
 

@@ -1,6 +1,6 @@
 // The list of runs as it stands on the page: the newest page is fetched again and again, older ones once.
 
-import type { RunLine, RunPage } from "../documents.ts";
+import type { RunLine, RunsPage } from "../wire.ts";
 
 export interface Listing {
   readonly lines: readonly RunLine[];
@@ -16,7 +16,7 @@ export const NOTHING: Listing = { lines: [], cursor: null, further: false };
  * The list after the newest page came once more. Within the stretch of time that the page covers it is the truth: what
  * is not in it any more (it left the filter) goes. Lines older than that stay, if pages after the first were asked for.
  */
-export function refreshed(held: Listing, newest: RunPage): Listing {
+export function refreshed(held: Listing, newest: RunsPage): Listing {
   const end = newest.runs.at(-1);
   if (!held.further || newest.next_cursor === null || end === undefined) {
     return { lines: newest.runs, cursor: newest.next_cursor, further: false };
@@ -29,7 +29,7 @@ export function refreshed(held: Listing, newest: RunPage): Listing {
 }
 
 /** The list with a further page at its end. */
-export function extended(held: Listing, page: RunPage): Listing {
+export function extended(held: Listing, page: RunsPage): Listing {
   const known = new Set(held.lines.map((line) => line.run_id));
   const more = page.runs.filter((line) => !known.has(line.run_id));
   return { lines: [...held.lines, ...more], cursor: page.next_cursor, further: true };

@@ -1,6 +1,6 @@
 // The runs as a table; on narrow screens what its last columns say stands under the request.
 
-import type { RunLine } from "../documents.ts";
+import type { RunLine } from "../wire.ts";
 import { count, money, shortened } from "../formats.ts";
 import { StatusMark } from "../ui/status.tsx";
 import { Age } from "../ui/time.tsx";

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { getSystem } from "../api.ts";
-import type { Check, SystemDocument } from "../documents.ts";
+import type { CheckLine, SystemDocument } from "../wire.ts";
 import { bytes, count } from "../formats.ts";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
@@ -36,7 +36,7 @@ export function SystemScreen() {
   );
 }
 
-function Checks({ checks }: { checks: readonly Check[] }) {
+function Checks({ checks }: { checks: readonly CheckLine[] }) {
   const bad = checks.filter((check) => !check.ok).length;
   return (
     <section class="panel system-part" aria-labelledby="checks-title">

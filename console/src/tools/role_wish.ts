@@ -1,6 +1,6 @@
 // What is asked of the service when somebody has edited a role: only what differs from what ships is set.
 
-import type { Agent } from "../documents.ts";
+import type { AgentDocument } from "../wire.ts";
 
 /** The service refuses longer ones. */
 export const LONGEST_INSTRUCTIONS = 8_000;
@@ -23,7 +23,7 @@ export function lengthOf(text: string): number {
  * instructions of this version with it.
  */
 export function wishOf(
-  agent: Agent,
+  agent: AgentDocument,
   written: Written,
 ): { model: string | null; instructions: string | null } {
   const wish = (typed: string, ships: string) =>

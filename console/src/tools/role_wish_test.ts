@@ -1,10 +1,10 @@
 // What an edited role asks for: what was changed, and nothing else.
 
 import assert from "node:assert/strict";
-import type { Agent } from "../documents.ts";
+import type { AgentDocument } from "../wire.ts";
 import { lengthOf, wishOf } from "./role_wish.ts";
 
-const SHIPS: Agent = {
+const SHIPS: AgentDocument = {
   name: "worker",
   role: "Carries one subtask out.",
   model: "offline",
@@ -12,7 +12,7 @@ const SHIPS: Agent = {
   ships: { model: "offline", instructions: "Do it well." },
   changed: null,
 };
-const SET: Agent = {
+const SET: AgentDocument = {
   ...SHIPS,
   model: "openai:gpt-5",
   instructions: "Do it slowly.",

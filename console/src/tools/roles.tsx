@@ -1,7 +1,8 @@
 // Roles: who does the thinking, with which model and standing instructions; whoever may sets them for later runs.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Agent, getAgents, setAgent, unsetAgent } from "../api.ts";
+import { getAgents, setAgent, unsetAgent } from "../api.ts";
+import type { AgentDocument } from "../wire.ts";
 import { count } from "../formats.ts";
 import { Markdown } from "../markdown.tsx";
 import { place, setQuery } from "../router.ts";
@@ -36,7 +37,7 @@ export function Roles() {
 }
 
 interface RoleProps {
-  readonly agent: Agent;
+  readonly agent: AgentDocument;
   readonly open: boolean;
   /** Called once the role was set, or is as it ships again. */
   readonly onChanged: () => void;
@@ -131,7 +132,7 @@ function RoleView({ agent, open, onChanged }: RoleProps) {
 }
 
 interface RoleFormProps {
-  readonly agent: Agent;
+  readonly agent: AgentDocument;
   readonly onSaved: () => void;
   readonly onBack: () => void;
 }

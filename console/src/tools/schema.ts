@@ -1,6 +1,6 @@
 // Tools' parameters, read from their JSON Schema: what each one takes, and arguments from what was typed.
 
-import type { Json, JsonObject, Schema } from "../documents.ts";
+import type { Json, JsonObject, Schema } from "../json.ts";
 
 /** How a parameter is typed in: a line, a number, a choice, yes or no, or JSON. */
 export type Control = "text" | "number" | "choice" | "truth" | "json";

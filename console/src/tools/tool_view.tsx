@@ -1,6 +1,6 @@
 // One tool: what it does, takes and may cost; its last error; its schema as it is.
 
-import type { Tool, ToolError } from "../documents.ts";
+import type { ToolDocument, ToolError } from "../wire.ts";
 import { duration } from "../formats.ts";
 import { may } from "../session.ts";
 import { JsonView } from "../ui/json_view.tsx";
@@ -15,7 +15,7 @@ const ASKED: { readonly [approval: string]: string } = {
   never: "never called: every call is refused",
 };
 
-export function ToolView({ tool, onCalled }: { tool: Tool; onCalled: () => void }) {
+export function ToolView({ tool, onCalled }: { tool: ToolDocument; onCalled: () => void }) {
   const parameters = parametersOf(tool.parameters);
   return (
     <article class="tool" aria-labelledby="tool-title">

@@ -6,7 +6,7 @@ import { EffectMark } from "../ui/status.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
-import type { Tool } from "../documents.ts";
+import type { ToolDocument } from "../wire.ts";
 import { Roles } from "./roles.tsx";
 import { ToolView } from "./tool_view.tsx";
 
@@ -43,7 +43,7 @@ export function ToolsScreen({ name }: { name: string | null }) {
   );
 }
 
-function ToolList({ tools, chosen }: { tools: readonly Tool[]; chosen: string | null }) {
+function ToolList({ tools, chosen }: { tools: readonly ToolDocument[]; chosen: string | null }) {
   return (
     <nav aria-label="All tools" class="tool-list">
       <ul>

@@ -1,8 +1,8 @@
 // Tries a tool by hand: a form made from its schema, and what came back.
 
 import { useState } from "preact/hooks";
-import { callTool, type WorkResult } from "../api.ts";
-import type { Tool } from "../documents.ts";
+import { callTool } from "../api.ts";
+import type { ToolDocument, ToolTrial } from "../wire.ts";
 import { Button, useAction } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Field } from "../ui/field.tsx";
@@ -12,7 +12,7 @@ import { ProblemNote } from "../ui/problem_note.tsx";
 import { argumentsFrom, type Parameter, type Typed } from "./schema.ts";
 
 export interface TryToolProps {
-  readonly tool: Tool;
+  readonly tool: ToolDocument;
   readonly parameters: readonly Parameter[];
   /** Called after each call, whatever came of it. */
   readonly onCalled: () => void;
@@ -23,7 +23,7 @@ export function TryTool({ tool, parameters, onCalled }: TryToolProps) {
   const [offline, setOffline] = useState(false);
   const [wrong, setWrong] = useState<Typed>({});
   const [asking, setAsking] = useState(false);
-  const [result, setResult] = useState<WorkResult | null>(null);
+  const [result, setResult] = useState<ToolTrial | null>(null);
   async function call(confirmed: boolean): Promise<void> {
     setResult(null);
     const { args } = argumentsFrom(parameters, typed);
@@ -173,30 +173,31 @@ function ParameterField({ parameter, written, wrong, onInput }: ParameterFieldPr
   );
 }
 
-function Result({ result }: { result: WorkResult }) {
-  if (!result.ok) {
+function Result({ result: { data, error } }: { result: ToolTrial }) {
+  if (error) {
     return (
       <div class="problem">
         <p>
-          <span aria-hidden="true" class="problem-mark">▲</span> {result.error.message}
+          <span aria-hidden="true" class="problem-mark">▲</span> {error.message}
         </p>
         <p class="problem-how">
-          {result.error.type} ({result.error.class}){result.error.next_action &&
-            `: ${result.error.next_action}`}
+          {error.type} ({error.class}){error.next_action &&
+            `: ${error.next_action}`}
         </p>
       </div>
     );
   }
-  const { summary, raw, sources = [] } = result.data;
+  if (!data) return null;
+  const { summary, raw, sources } = data;
   return (
     <div class="try-result">
       <p>
         <span class="tone-good">
-          <span aria-hidden="true">✓</span> It answered.
+          <span aria-hidden="true">✓</span> Succeeded.
         </span>{" "}
         {summary}
       </p>
-      {raw !== undefined && raw !== null && <JsonView value={raw} label="What it returned" />}
+      {raw !== undefined && raw !== null && <JsonView value={raw} label="result" />}
       {sources.length > 0 && (
         <ul class="small">
           {sources.map((source) => (

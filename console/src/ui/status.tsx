@@ -1,6 +1,18 @@
 // The states of runs, subtasks and attempts: a glyph and a word; the colour only repeats what they say.
 
-import type { Effect } from "../documents.ts";
+import type { Effect, RunStatus } from "../wire.ts";
+
+/** The states of runs. */
+export const STATUSES: readonly RunStatus[] = [
+  "queued",
+  "running",
+  "waiting",
+  "paused",
+  "succeeded",
+  "partial",
+  "failed",
+  "cancelled",
+];
 
 /** Glyph, tone and word of every state that is shown anywhere. Tones are colours of style.css. */
 const MARKS: { readonly [status: string]: readonly [glyph: string, tone: Tone] } = {
