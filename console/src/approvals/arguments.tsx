@@ -1,4 +1,4 @@
-// The arguments of a call, whole: each with its value exactly as it would be sent, and where it came from.
+// The arguments of a call: each value exactly as it would be sent, with its origin.
 
 import { exact, exactJson } from "../formats.ts";
 
@@ -29,7 +29,7 @@ export function Arguments({ args, origins }: ArgumentsProps) {
   );
 }
 
-/** Text as it reads, anything else as JSON; text that could be taken for something else stands in quotes. */
+/** Return text as it is and other values as JSON; text that looks like another value is quoted. */
 function shown(value: unknown): string {
   if (typeof value !== "string") return exactJson(value);
   return /^$|^\s|\s$|^["[{]|^(-?[\d.]+|true|false|null)$/.test(value)

@@ -1,4 +1,4 @@
-// What is chosen on the run screen. The URL holds it, so that a link or a reload brings it back.
+// The selection on the run screen. The URL holds it, so that a link or a reload restores it.
 
 import { computed } from "@preact/signals";
 import { place, setQuery, withQuery } from "../router.ts";

@@ -1,4 +1,4 @@
-// A list of many rows of one height, of which only those in sight are drawn; one stop for the Tab key.
+// A list of many rows of the same height that draws only the rows in sight; one stop for the Tab key.
 
 import { type RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
