@@ -51,16 +51,16 @@ async def test_a_server_that_is_killed_comes_back_and_the_page_goes_on(
 ) -> None:
     visitor = await visit(process.url)
     page = await visitor.open("/runs")
-    await page.get_by_label("What should be done?").fill("Measure Paris and Rome")
+    await page.get_by_label("Request").fill("Measure Paris and Rome")
     await page.get_by_role("button", name="Start").click()
-    await expect(page.get_by_text("1 of 2 done")).to_be_visible()
+    await expect(page.get_by_text("1 of 2 completed")).to_be_visible()
     state = page.locator(".header").get_by_role("status")
     await expect(state).to_have_text("●Live")
 
     visitor.watch.allow(*LOST)
     await process.kill()
     await expect(state).to_have_text("◌Reconnecting")
-    await expect(page.get_by_text("1 of 2 done")).to_be_visible()
+    await expect(page.get_by_text("1 of 2 completed")).to_be_visible()
     await page.get_by_role("button", name="Pause").click()
     await expect(page.locator(".run-verbs").get_by_role("alert")).to_contain_text("The service does not answer")
     (tmp_path / "gate").touch()
@@ -79,7 +79,7 @@ async def test_a_server_that_is_killed_comes_back_and_the_page_goes_on(
 async def test_lists_wait_for_the_server_and_what_was_typed_stays(process: Process, visit: Visit) -> None:
     visitor = await visit(process.url)
     page = await visitor.open("/runs")
-    request = page.get_by_label("What should be done?")
+    request = page.get_by_label("Request")
     await request.fill("Measure Paris")
     visitor.watch.allow(*LOST)
     await process.kill()

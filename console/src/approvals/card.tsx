@@ -166,6 +166,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
                   </Button>
                   <Button
                     busy={answering.busy}
+                    label={`Always approve ${card.tool}`}
                     title={`Approve this and all later calls of ${card.tool} in this run`}
                     onClick={() => answering.run({ decision: "approve", always: true })}
                   >
@@ -175,9 +176,12 @@ export function ApprovalCard(props: ApprovalCardProps) {
               )
               : (
                 <div class="buttons">
-                  <Button onClick={() => setMode("happened")}>Happened…</Button>
+                  <Button label={`Happened: ${card.tool}…`} onClick={() => setMode("happened")}>
+                    Happened…
+                  </Button>
                   <Button
                     busy={answering.busy}
+                    label={`Did not happen: ${card.tool}`}
                     onClick={() => answering.run({ decision: "settle", happened: false })}
                   >
                     Did not happen

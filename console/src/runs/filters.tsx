@@ -83,7 +83,7 @@ function TextFilter({ q }: { q: string }) {
   }, [text]);
   return (
     <label class="filter text">
-      <span class="unseen">Request text</span>
+      <span class="unseen">Filter by text</span>
       <input
         id="runs-text"
         type="search"

@@ -44,7 +44,7 @@ function Row({ line }: { line: RunLine }) {
         )}
         {line.orphan && (
           <span class="badge" title="Its process is gone. Resume the run to continue.">
-            <span aria-hidden="true">◌</span> detached
+            <span aria-hidden="true">◌</span> no process
           </span>
         )}
         <p class="small muted">
