@@ -75,6 +75,15 @@ def test_a_text_that_begins_anew_between_two_looks_leaves_nothing_of_the_old() -
     assert text.write("more ", "", "short ") == "short "
 
 
+def test_of_secrets_that_overlap_nothing_is_left() -> None:
+    text = Watched()
+    for piece in ("Bearer ", "-----", "-----", "correct ", "horse ", "battery "):
+        shown = text.write(piece)
+        assert not [telling for telling in TELLING if telling in shown], shown
+
+    assert text.write("end ") == f"{BLOT} end "
+
+
 def test_who_comes_late_gets_the_text_so_far_in_one_piece() -> None:
     text = Watched()
     text.write("one two ")

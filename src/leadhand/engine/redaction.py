@@ -52,6 +52,9 @@ class Redactor:
         known = sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True)
         self._of_words = [secret for secret in known if _SPACE.search(secret)]
         self._secret = re.compile("|".join([*(re.escape(secret) for secret in known), *_PATTERNS]))
+        # Known values are looked for at every place, each pattern by itself: what one match ends in may begin another.
+        values = "|".join(re.escape(secret) for secret in known)
+        self._each = [*([re.compile(f"(?=({values}))")] if known else ()), *(re.compile(f"({p})") for p in _PATTERNS)]
         # Looked for first, as plain text: on events without a secret this is all that redaction costs.
         self._marks = (*_MARKS, *(json.dumps(secret, ensure_ascii=False)[1:-1].lower() for secret in known))
 
@@ -62,8 +65,16 @@ class Redactor:
         return cls([*named, *more])
 
     def text(self, text: str) -> str:
-        """``text`` with every secret in it blotted out."""
-        return self._secret.sub(BLOT, text)
+        """``text`` with every secret in it redacted; secrets that overlap are redacted as one."""
+        if self._secret.search(text) is None:
+            return text
+        parts: list[str] = []
+        end = 0
+        for first, last in sorted(found.span(1) for secret in self._each for found in secret.finditer(text)):
+            if first >= end:
+                parts += (text[end:first], BLOT)
+            end = max(end, last)
+        return "".join([*parts, text[end:]])
 
     def unfinished(self, written: str) -> str:
         """What can be shown of a text that is still being written: no secret, and nothing of what may yet become one.
