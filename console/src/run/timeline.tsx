@@ -103,10 +103,10 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
             small
             pressed={followed}
             disabled={zoom === null}
-            title="Follow the present"
+            title="Keep the end in sight"
             onClick={() => setFollowed(!followed)}
           >
-            Follow
+            Follow present
           </Button>
         </div>
       </div>
