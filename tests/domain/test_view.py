@@ -16,7 +16,7 @@ from domain.invariants import differences
 from domain.moves import histories, walk
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
-from leadhand.domain.assignment import OpenCall
+from leadhand.domain.assignment import Assignment
 from leadhand.domain.evolve import replay, start
 from leadhand.domain.limits import Amount, Usage
 from leadhand.domain.run import ENDED, RunStatus
@@ -186,8 +186,7 @@ def long_log(subtasks: int) -> list[ev.Entry]:
     )
     keys = order.subtask_keys()
     each: list[ev.AnyEvent] = [ev.RunStarted(definition=definition()), ev.WorkOrderIssued(order=order)]
-    for key in keys:
-        each.append(ev.AssignmentIssued.model_validate({"assignment": {"assignment_id": key, "role": "work"}}))
+    each += [ev.AssignmentIssued(assignment=Assignment(assignment_id=key, role="work")) for key in keys]
     each += [ev.AttemptStarted(attempt=f"{key}/a1", host="host-1") for key in keys]
     for number, key in enumerate(keys):
         attempt = f"{key}/a1"

@@ -50,6 +50,43 @@ async def test_pages_of_events_are_dense_and_whole(api: Door) -> None:
     assert seen[-1]["type"] == "run_finished"
 
 
+async def test_pages_are_read_backwards_from_the_end_without_gap_or_repeat(api: Door) -> None:
+    run_id = await api.started("measure Paris")
+    head = (await api.over(run_id))["last_seq"]
+    for limit in (1, 2, 7, head, 1_000):
+        seen: list[dict[str, Any]] = []
+        before: int | None = 2**40
+        while before is not None:
+            page = (await api.get(f"/api/runs/{run_id}/events", params={"before": before, "limit": limit})).json()
+            assert page["last_seq"] == head
+            assert 0 < len(page["events"]) <= limit
+            assert page["next_after"] == (seen[0]["seq"] - 1 if seen else None)
+            seen = page["events"] + seen
+            before = page["next_before"]
+        assert seen == await api.events(run_id)
+    nothing = (await api.get(f"/api/runs/{run_id}/events", params={"before": 1})).json()
+    assert nothing == {"events": [], "next_after": None, "next_before": None, "last_seq": head}
+    both = await api.get(f"/api/runs/{run_id}/events", params={"before": 5, "after": 1})
+    assert (both.status_code, both.json()["code"]) == (422, "invalid")
+
+
+async def test_every_event_of_a_page_has_words(api: Door) -> None:
+    run_id = await api.started("measure Paris")
+    await api.over(run_id)
+
+    told = {event["type"]: event["words"] for event in await api.events(run_id)}
+
+    assert told["tool_call_began"] == {
+        "title": "Tool called",
+        "text": "measure · Paris",
+        "subject": "wo-001.0",
+        "tone": "info",
+        "level": "detail",
+        "topics": ["tools"],
+    }
+    assert told["run_finished"]["title"] == "Run succeeded"
+
+
 async def test_one_event_is_the_one_of_the_page(api: Door) -> None:
     run_id = await api.started("measure Paris")
     await api.over(run_id)
@@ -62,7 +99,7 @@ async def test_beyond_the_end_there_is_nothing(api: Door) -> None:
     head = (await api.over(run_id))["last_seq"]
 
     page = (await api.get(f"/api/runs/{run_id}/events", params={"after": head + 5})).json()
-    assert page == {"events": [], "next_after": None, "last_seq": head}
+    assert page == {"events": [], "next_after": None, "next_before": head + 1, "last_seq": head}
     missing = await api.get(f"/api/runs/{run_id}/events/{head + 1}")
     assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
     assert f"1 to {head}" in missing.json()["how"]

@@ -26,7 +26,7 @@ from leadhand.server.metrics import Metrics
 from leadhand.server.problems import ProblemDetails, answer_errors, responses
 from leadhand.server.rates import Allowed, Rates
 from leadhand.server.resumer import Keeper
-from leadhand.server.routes import agents, approvals, control, events, files, runs, session, system, tools
+from leadhand.server.routes import agents, approvals, control, events, files, runs, session, system, tools, view
 from leadhand.server.service import Service
 from leadhand.server.stream import Cut
 
@@ -111,7 +111,7 @@ def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},  # traces are made of the log, without secrets
     )
     answer_errors(app)
-    for routes in (runs, events, files, control, approvals, tools, agents, session, system):
+    for routes in (runs, events, view, files, control, approvals, tools, agents, session, system):
         app.include_router(routes.router)
     add_api_page(app)
     _describe(app)

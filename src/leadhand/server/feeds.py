@@ -19,6 +19,7 @@ from leadhand.domain.events import Entry, RunFinished, RunReopened
 from leadhand.domain.run import ENDED
 from leadhand.ports import ContextStore
 from leadhand.server.drafts import Draft, Drafts
+from leadhand.server.views import LiveView, LiveViews, ViewLine
 
 KEPT = 1_000
 """Lines of a run's newest events that are kept at hand while somebody watches it."""
@@ -84,7 +85,7 @@ class Client(Protocol):
 class Feed:
     """One run, for all who watch it."""
 
-    def __init__(self, run_id: str, store: ContextStore, drafts: Drafts) -> None:
+    def __init__(self, run_id: str, store: ContextStore, drafts: Drafts, views: LiveViews) -> None:
         self.run_id = run_id
         self.head = 0
         self.end: str | None = None
@@ -92,6 +93,8 @@ class Feed:
         self.clients: dict[Client, None] = {}
         self._store = store
         self._drafts = drafts
+        self._views = views
+        self._view: LiveView | None = None
         self._lines: deque[Line] = deque(maxlen=KEPT)
         self._reading: asyncio.Task[None] | None = None
         self._closed = False
@@ -125,6 +128,8 @@ class Feed:
                 self.end = entry.event.status.value
             elif isinstance(entry.event, RunReopened):
                 self.end = None
+        if self._view is not None:
+            self._view.take(batch)
         self.head = batch[-1].seq
         self.poke()
 
@@ -146,6 +151,15 @@ class Feed:
         for index in range(seq + 1 - first, len(self._lines)):
             yield self._lines[index]
 
+    async def view_after(self, seq: int) -> list[ViewLine]:
+        """Changes to the run's view above ``seq``, or a snapshot of it; empty: no more."""
+        if self._view is None:
+            self._view = self._views.of(self.run_id)
+        if seq >= self.head:
+            return []
+        await self._view.reach(self.head)
+        return self._view.after(seq)
+
     def drafts(self) -> dict[str, Draft]:
         """What is being written now."""
         return dict(self._drafts.of(self.run_id))
@@ -162,6 +176,7 @@ class Feeds:
     """The feeds of all runs that somebody watches."""
 
     def __init__(self, store: ContextStore, drafts: Drafts, *, beat_every_s: float = 15.0) -> None:
+        self.views = LiveViews(store)
         self._store = store
         self._drafts = drafts
         self._feeds: dict[str, Feed] = {}
@@ -179,7 +194,7 @@ class Feeds:
         """Watch a run. Raises NoSuchRun."""
         feed = self._feeds.get(run_id)
         if feed is None or feed.error is not None:
-            feed = self._feeds[run_id] = Feed(run_id, self._store, self._drafts)
+            feed = self._feeds[run_id] = Feed(run_id, self._store, self._drafts, self.views)
             self._opening[run_id] = asyncio.get_running_loop().create_task(feed.open())
         feed.clients[client] = None
         try:

@@ -28,10 +28,12 @@ class RunsPage(Document):
 
 
 class EventsPage(Document):
-    """Events in order. ``next_after`` asks for the next page; null when no later event exists yet."""
+    """Events in order. ``next_after`` asks for the next page; null when no later event exists yet. ``next_before`` asks
+    for the page before this one; null on the first page."""
 
     events: tuple[EventDocument, ...]
     next_after: int | None
+    next_before: int | None
     last_seq: int
 
 

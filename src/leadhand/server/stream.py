@@ -28,7 +28,8 @@ Cut = Callable[[Scope], None]
 
 
 class EventStream(Response):
-    """The response that streams a run's events above ``after``. ``welcome`` says from time to time whether the client
+    """The response that streams a run's events above ``after``, or with ``view`` what they change in its view.
+    ``welcome`` says from time to time whether the client
     may still watch; ``gone`` is called when the stream is over."""
 
     media_type = "text/event-stream"
@@ -40,6 +41,7 @@ class EventStream(Response):
         *,
         after: int = 0,
         brief: bool = False,
+        view: bool = False,
         welcome: Callable[[], Awaitable[bool]] | None = None,
         gone: Callable[[], None] = lambda: None,
         cut: Cut = lambda _: None,
@@ -51,6 +53,7 @@ class EventStream(Response):
         self._run_id = run_id
         self._after = after
         self._brief = brief
+        self._view = view
         self._welcome = welcome
         self._gone = gone
         self._cut = cut
@@ -61,7 +64,7 @@ class EventStream(Response):
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             await send(_body(f"retry: {RETRY_MS}\n\n".encode()))
-            watcher = _Watcher(self._after, self._brief, send, self._welcome, self._cut_after_s)
+            watcher = _Watcher(self._after, self._brief, self._view, send, self._welcome, self._cut_after_s)
             feed = await self._feeds.join(self._run_id, watcher)
             try:
                 watcher.begin(feed, lambda: self._cut(scope))
@@ -81,19 +84,21 @@ class _Watcher:
 
     __slots__ = (
         "_after", "_beat", "_brief", "_cut", "_cut_after_s", "_drafts", "_feed", "_leaving", "_more", "_over",
-        "_send", "_sending", "_welcome",
+        "_send", "_sending", "_view", "_welcome",
     )  # fmt: skip
 
     def __init__(
         self,
         after: int,
         brief: bool,
+        view: bool,
         send: Send,
         welcome: Callable[[], Awaitable[bool]] | None,
         cut_after_s: float,
     ) -> None:
         self._after = after
         self._brief = brief
+        self._view = view
         self._send = send
         self._welcome = welcome
         self._cut_after_s = cut_after_s
@@ -150,7 +155,8 @@ class _Watcher:
             self._sending = None
 
     async def _send_lines(self, feed: Feed) -> None:
-        while not self._leaving and (lines := await feed.after(self._after)):
+        more = feed.view_after if self._view else feed.after
+        while not self._leaving and (lines := await more(self._after)):
             part: list[bytes] = []
             size = 0
             for line in lines:

@@ -23,8 +23,9 @@ def merge(document: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
     """Apply a merge patch to ``document`` in place: objects are merged by key, null removes, all else replaces."""
     for key, value in patch.items():
         if type(value) is dict:
-            inner = document.get(key)
-            document[key] = merge(inner if type(inner) is dict else {}, value)
+            inner: Any = document.get(key)
+            target = cast("Patch", inner) if isinstance(inner, dict) else {}
+            document[key] = merge(target, cast("Patch", value))
         elif value is None:
             document.pop(key, None)
         else:
@@ -56,9 +57,9 @@ class Draft:
 
     def part(self, name: str) -> Patch:
         """The changes to one part of the view."""
-        part = self.patch.get(name)
+        part: Patch | None = self.patch.get(name)
         if part is None:
-            part = self.patch[name] = {}
+            self.patch[name] = part = {}
         return part
 
     def set(self, name: str, values: Mapping[str, Any]) -> None:

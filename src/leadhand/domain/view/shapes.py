@@ -6,7 +6,9 @@ null for "remove this". Times are ISO 8601 in UTC, money is whole nano-dollars.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict  # pydantic describes that of typing from Python 3.12 on only
 
 from leadhand.domain.run import RunStatus
 

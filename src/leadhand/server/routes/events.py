@@ -6,21 +6,26 @@ import contextlib
 import json
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from leadhand.domain.document import event_line
+from leadhand.domain.events import Entry
+from leadhand.domain.view import words
+from leadhand.server.access import Access, Principal
 from leadhand.server.feeds import shortened
 from leadhand.server.problems import Problem, no_such, responses
 from leadhand.server.routes.dependencies import Reader, RunId, TheAccess, TheService, document
 from leadhand.server.schemas import EventDocument, EventsPage
+from leadhand.server.service import Service
 from leadhand.server.stream import EventStream
 
 router = APIRouter(prefix="/api", tags=["events"])
 STREAM = "text/event-stream"
 FARTHEST = 2**62
+LastEventId = Annotated[str | None, Header(description="Where a stream broke off; wins over after.")]
 Seq = Annotated[int, Path(ge=1, le=FARTHEST, description="The event's number.", examples=[1])]
 
 
@@ -54,32 +59,69 @@ async def get_events(
     limit: Annotated[int, Query(ge=1, le=1_000, description="Of a page; a stream has none.")] = 500,
     brief: Annotated[bool, Query(description="Cut long texts: for lists of events.")] = False,
     accept: Annotated[str, Header(description="text/event-stream for a stream.")] = "",
-    last_event_id: Annotated[str | None, Header(description="Where a stream broke off; wins over after.")] = None,
+    before: Annotated[
+        int | None, Query(ge=1, le=FARTHEST, description="Of a page: the events just below this number, not `after`.")
+    ] = None,
+    last_event_id: LastEventId = None,
 ) -> Response:
-    """Events of a run above ``after``."""
+    """Events of a run above ``after``, or a page of those just below ``before``."""
     if STREAM in accept:
-        start = _seq(last_event_id) if last_event_id is not None else after or 0
-        await service.runtime.store.run(run_id)  # a run that is not there is a problem, and no stream
-        return EventStream(
-            service.feeds,
-            run_id,
-            after=start,
-            brief=brief,
-            welcome=None if principal.key_id is None else lambda: access.still(principal),
-            gone=_counted(request, access.rates.stream(principal.key_id)),
-            cut=request.app.state.cut,
-        )
+        start = from_seq(last_event_id, after)
+        return await event_stream(request, run_id, service, access, principal, after=start, brief=brief)
     store = service.runtime.store
-    entries = await store.read(run_id, after=after or 0, limit=limit)
     head = (await store.run(run_id)).head_seq
-    lines = [event_line(entry) for entry in entries]
+    if before is not None:
+        if after is not None:
+            raise Problem(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                "invalid",
+                "after and before were both sent",
+                "Send after to page forwards, or before to page backwards.",
+            )
+        end = min(before - 1, head)
+        after, limit = max(0, end - limit), min(limit, end)
+    entries = await store.read(run_id, after=after or 0, limit=limit) if limit else []
+    head = max(head, entries[-1].seq if entries else 0)
+    lines = [_line(entry) for entry in entries]
     last = entries[-1].seq if entries else head
+    first = entries[0].seq if entries else before or head + 1
     return document(
         {
             "events": shortened(lines) if brief else lines,
             "next_after": last if last < head else None,
-            "last_seq": max(head, last),
+            "next_before": first if first > 1 else None,
+            "last_seq": head,
         }
+    )
+
+
+def _line(entry: Entry) -> dict[str, Any]:
+    """An event with its words."""
+    return {**event_line(entry), "words": words(entry)._asdict()}
+
+
+async def event_stream(
+    request: Request,
+    run_id: str,
+    service: Service,
+    access: Access,
+    principal: Principal,
+    *,
+    after: int,
+    brief: bool = False,
+    view: bool = False,
+) -> EventStream:
+    """A stream of a run's events, or of what they change in its view. Raises NoSuchRun."""
+    await service.runtime.store.run(run_id)
+    return EventStream(
+        service.feeds,
+        run_id,
+        after=after,
+        brief=brief,
+        view=view,
+        welcome=None if principal.key_id is None else lambda: access.still(principal),
+        gone=_counted(request, access.rates.stream(principal.key_id)),
+        cut=request.app.state.cut,
     )
 
 
@@ -91,14 +133,16 @@ def _counted(request: Request, end: Callable[[], None]) -> Callable[[], None]:
     return counting.close
 
 
-def _seq(last_event_id: str) -> int:
-    """The number a stream broke off at. Raises Problem (422)."""
+def from_seq(last_event_id: str | None, after: int | None) -> int:
+    """The number that a stream is to begin after. Raises Problem (422)."""
+    if last_event_id is None:
+        return after or 0
     if last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) < len(str(FARTHEST)):
         return int(last_event_id)
     raise Problem(
         HTTPStatus.UNPROCESSABLE_ENTITY,
         "invalid",
-        "Last-Event-ID is no number of an event",
+        "Last-Event-ID is not the number of an event",
         "Send back the last id that was received, or leave it out.",
     )
 
@@ -114,7 +158,7 @@ async def get_event(run_id: RunId, seq: Seq, service: TheService, _: Reader) -> 
     if not entries:
         head = (await service.runtime.store.run(run_id)).head_seq
         raise no_such(f"run {run_id} has no event {seq}", f"Its events are 1 to {head}.")
-    return document(event_line(entries[0]))
+    return document(_line(entries[0]))
 
 
 @router.get("/payloads/{digest}", responses={**responses(401, 403, 404, 422, 429, 503)})

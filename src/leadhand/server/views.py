@@ -1,0 +1,123 @@
+"""Views of runs: each run's log is folded once, for everybody who asks for its view or watches it.
+
+A view that nobody watches is kept for a while, so that asking again costs only what has happened since.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from weakref import WeakValueDictionary
+
+from pydantic_core import to_json
+
+from leadhand.domain.events import Entry
+from leadhand.domain.view import Change, Projection
+from leadhand.ports import ContextStore
+
+KEPT_CHANGES = 1_000
+"""The newest changes of a run that are kept at hand; a client that is further behind gets a snapshot."""
+KEPT_VIEWS = 8
+"""Views that are kept though nobody watches them."""
+PAGE = 500
+"""Entries that are read and folded at once."""
+
+
+class ViewLine:
+    """A message of a view's stream: a snapshot, or what one entry changed."""
+
+    __slots__ = ("_change", "_written", "seq")
+
+    def __init__(self, seq: int, change: Change | None, written: bytes | None = None) -> None:
+        self.seq = seq
+        self._change = change
+        self._written = written
+
+    def of(self, _brief: bool) -> bytes:
+        """The message in the form of Server-Sent Events; a view is always brief."""
+        if self._written is None:
+            assert self._change is not None
+            self._written = _message(self.seq, to_json(self._change.document()))
+            self._change = None
+        return self._written
+
+
+def _message(seq: int, data: bytes, event: bytes = b"") -> bytes:
+    return b"id: %d\n%sdata: %s\n\n" % (seq, event, data)
+
+
+class LiveView:
+    """The view of one run, brought forward as its log grows."""
+
+    def __init__(self, run_id: str, store: ContextStore) -> None:
+        self._run_id = run_id
+        self._store = store
+        self._reading = asyncio.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._projection = Projection(self._run_id)
+        self._lines: deque[ViewLine] = deque(maxlen=KEPT_CHANGES)
+        self._snapshot: tuple[int, bytes] = (0, b"")
+
+    @property
+    def seq(self) -> int:
+        """The sequence of the last entry that is in the view."""
+        return self._projection.seq
+
+    def take(self, entries: Sequence[Entry]) -> None:
+        """Fold entries that were read elsewhere, unless some before them are missing."""
+        if not entries or entries[0].seq > self.seq + 1:
+            return
+        try:
+            self._lines.extend(ViewLine(change.seq, change) for change in self._projection.take_all(entries))
+        except Exception:
+            self._begin()  # half of an entry may have been folded
+            raise
+
+    async def reach(self, head: int) -> None:
+        """Read and fold what is missing up to ``head``."""
+        if self.seq >= head:
+            return
+        async with self._reading:
+            while self.seq < head:
+                before = self.seq
+                self.take(await self._store.read(self._run_id, after=before, limit=PAGE))
+                if self.seq == before:
+                    return
+
+    def snapshot(self) -> bytes:
+        """The whole view as JSON."""
+        if self._snapshot[0] != self.seq:
+            self._snapshot = (self.seq, to_json(self._projection.view.document))
+        return self._snapshot[1]
+
+    def after(self, seq: int) -> list[ViewLine]:
+        """What a client at ``seq`` has yet to be sent: changes, or a snapshot where they are not at hand any more."""
+        if seq >= self.seq:
+            return []
+        if seq and self._lines and self._lines[0].seq <= seq + 1:
+            first = self._lines[0].seq
+            return [self._lines[index] for index in range(seq + 1 - first, len(self._lines))]
+        return [ViewLine(self.seq, None, _message(self.seq, self.snapshot(), b"event: snapshot\n"))]
+
+
+class LiveViews:
+    """The views of all runs that somebody watches, and of those that were asked for last."""
+
+    def __init__(self, store: ContextStore) -> None:
+        self._store = store
+        self._views: WeakValueDictionary[str, LiveView] = WeakValueDictionary()
+        self._kept: OrderedDict[str, LiveView] = OrderedDict()
+
+    def of(self, run_id: str) -> LiveView:
+        """The view of a run, as far as it was brought forward."""
+        view = self._views.get(run_id)
+        if view is None:
+            view = self._views[run_id] = LiveView(run_id, self._store)
+        self._kept[run_id] = view
+        self._kept.move_to_end(run_id)
+        while len(self._kept) > KEPT_VIEWS:
+            self._kept.popitem(last=False)
+        return view

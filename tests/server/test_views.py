@@ -1,0 +1,210 @@
+"""The view of a run over HTTP: one snapshot says all, and patches bring every client to the same place."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from server.conftest import OpenServer
+from server.doors import Door, Served
+from server.streams import Streamed, rest, together
+from server.teams import Office
+
+from leadhand.domain.view import Projection, merge
+from leadhand.server import views
+from leadhand.server.views import LiveView
+
+MANY = ", ".join(f"measure place_{n}" for n in range(1_000))
+
+
+@pytest.fixture
+async def served(serve: OpenServer) -> Served:
+    return await serve()
+
+
+async def snapshot(door: Door, run_id: str) -> dict[str, Any]:
+    response = await door.get(f"/api/runs/{run_id}/view")
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"] == "application/json"
+    return response.json()
+
+
+async def folded(door: Door, run_id: str) -> dict[str, Any]:
+    """The view as the log says it."""
+    projection = Projection(run_id)
+    projection.take_all(await door.runtime.store.read(run_id))
+    return json.loads(json.dumps(projection.view.document))
+
+
+def put_together(seen: list[Streamed], document: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The view of a client that took all this; every event comes once, in order."""
+    for each in seen:
+        if each.kind == "snapshot":
+            assert each.id == str(each.data["last_seq"])
+            document = each.data
+        elif each.kind == "message":
+            assert document is not None
+            assert each.id == str(each.data["seq"])
+            assert each.data["seq"] == document["last_seq"] + 1
+            assert each.data["words"]["title"]
+            merge(document, each.data["patch"])
+            document["last_seq"], document["last_at"] = each.data["seq"], each.data["at"]
+    assert document is not None
+    return document
+
+
+async def test_a_snapshot_is_the_fold_of_the_log(served: Served) -> None:
+    run_id = await served.door.started("measure Paris, measure Oslo")
+    await served.door.over(run_id)
+
+    view = await snapshot(served.door, run_id)
+
+    assert view == await folded(served.door, run_id)
+    assert view["run"]["status"] == "partial"
+    assert [lane["status"] for lane in view["assignments"].values() if lane["counts"]] == ["completed", "dropped"]
+
+
+async def test_a_finished_run_of_a_thousand_subtasks_is_shown_whole_by_one_snapshot(served: Served) -> None:
+    run_id = await served.door.started(MANY)
+    head = (await served.door.over(run_id))["last_seq"]
+
+    view = await snapshot(served.door, run_id)
+
+    assert (view["last_seq"], view["run"]["status"]) == (head, "succeeded")
+    assert view["counts"]["current"] == {"total": 1_000, "completed": 1_000, "failed": 0, "dropped": 0, "retriable": 0}
+    async with served.watch_view(run_id) as stream:
+        seen = await rest(stream)
+    assert [each.kind for each in seen] == ["snapshot", "end"]
+    assert seen[0].data == view
+
+
+async def test_patches_bring_a_client_that_watches_to_the_snapshot(served: Served, office: Office) -> None:
+    run_id = await served.door.started("measure Rome, measure Paris")
+    async with served.watch_view(run_id) as stream:
+        seen = [await anext(stream)]
+        office.gate.set()
+        seen += await rest(stream)
+    assert seen[0].kind == "snapshot"
+    assert seen[-1].data["status"] == "succeeded"
+    assert put_together(seen) == await snapshot(served.door, run_id)
+
+
+async def test_a_client_that_comes_back_anywhere_goes_on_without_gap_or_repeat(served: Served) -> None:
+    run_id = await served.door.started("measure Paris, measure Oslo")
+    head = (await served.door.over(run_id))["last_seq"]
+    projection = Projection(run_id)
+    for entry in await served.door.runtime.store.read(run_id):
+        projection.take(entry)
+        cut = entry.seq
+        before = json.loads(json.dumps(projection.view.document))
+        ways: tuple[dict[str, Any], ...] = ({"headers": {"last-event-id": str(cut)}}, {"after": cut})
+        for again in ways:
+            async with served.watch_view(run_id, **again) as stream:
+                seen = await rest(stream)
+            assert [each.kind for each in seen] == ["message"] * (head - cut) + ["end"]
+            assert put_together(seen, before) == await snapshot(served.door, run_id)
+            before = json.loads(json.dumps(projection.view.document))
+
+
+async def test_one_that_is_further_behind_than_what_is_kept_gets_a_snapshot_first(
+    served: Served, office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "KEPT_CHANGES", 5)
+    monkeypatch.setattr(views, "PAGE", 3)
+    run_id = await served.door.started("measure Rome, measure Paris, measure Lyon")
+    async with together([served.watch_view(run_id) for _ in range(3)]) as streams:
+        firsts = [await anext(stream) for stream in streams]
+        office.gate.set()
+        seen = await asyncio.gather(*map(rest, streams))
+    whole = await snapshot(served.door, run_id)
+    for begun, each in zip(firsts, seen, strict=True):
+        assert put_together([begun, *each]) == whole
+    head = whole["last_seq"]
+    for after, kinds in ((head - 6, ["snapshot", "end"]), (head - 5, ["message"] * 5 + ["end"]), (head, ["end"])):
+        async with served.watch_view(run_id, after=after) as stream:
+            assert [each.kind for each in await rest(stream)] == kinds
+
+
+async def test_live_text_comes_with_the_view(served: Served) -> None:
+    run_id = await served.door.started("measure Paris")
+    async with served.watch_view(run_id) as stream:
+        seen = await rest(stream)
+    assert {each.kind for each in seen} <= {"snapshot", "message", "delta", "end", "comment"}
+    assert put_together(seen) == await snapshot(served.door, run_id)
+
+
+async def test_a_run_is_folded_once_for_all_who_watch_it(
+    served: Served, office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folds: list[int] = []
+    take = LiveView.take
+
+    def counted(self: LiveView, entries: Any) -> None:
+        before = self.seq
+        take(self, entries)
+        folds.extend(range(before + 1, self.seq + 1))
+
+    monkeypatch.setattr(LiveView, "take", counted)
+    run_id = await served.door.started("measure Rome, measure Paris")
+    async with together([served.watch_view(run_id) for _ in range(10)]) as streams:
+        office.gate.set()
+        seen = await asyncio.gather(*map(rest, streams))
+    whole = await snapshot(served.door, run_id)
+    assert all(put_together(each) == whole for each in seen)
+    assert folds == list(range(1, whole["last_seq"] + 1))
+
+
+async def test_a_view_that_nobody_watches_costs_only_what_is_new(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = await served.door.started("measure Paris")
+    await served.door.over(run_id)
+    whole = await snapshot(served.door, run_id)
+    store, reads = served.door.runtime.store, list[int]()
+    read = store.read
+
+    async def counted(run_id: str, after: int = 0, limit: int | None = None) -> Any:
+        reads.append(after)
+        return await read(run_id, after, limit)
+
+    monkeypatch.setattr(store, "read", counted)
+
+    assert await snapshot(served.door, run_id) == whole
+    assert reads == []
+    for number in range(views.KEPT_VIEWS):
+        other = await served.door.started(f"measure place_{number}")
+        await served.door.over(other)
+        await snapshot(served.door, other)
+    reads.clear()
+    assert await snapshot(served.door, run_id) == whole
+    assert reads == [0]
+
+
+@pytest.mark.parametrize("headers", [{}, {"accept": "text/event-stream"}])
+async def test_a_run_that_is_not_there_has_no_view(served: Served, headers: dict[str, str]) -> None:
+    missing = await served.door.get("/api/runs/run_nobody/view", headers=headers)
+
+    assert (missing.status_code, missing.headers["content-type"]) == (404, "application/problem+json")
+
+
+async def test_a_fold_that_fails_leaves_nothing_half_done(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_id = await served.door.started("measure Paris")
+    await served.door.over(run_id)
+    view = LiveView(run_id, served.door.runtime.store)
+    log = await served.door.runtime.store.read(run_id)
+    take = Projection.take
+
+    def fails(self: Projection, entry: Any) -> Any:
+        if entry.seq == 7:
+            raise RuntimeError("a defect")
+        return take(self, entry)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Projection, "take", fails)
+        with pytest.raises(RuntimeError, match="a defect"):
+            view.take(log)
+    assert view.seq == 0
+    await view.reach(len(log))
+    assert json.loads(view.snapshot()) == await folded(served.door, run_id)
