@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
-from pathlib import Path
 from typing import Any, cast
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from domain.histories import NOON, History, definition, failure
+from domain.histories import NOON, History, definition
 from domain.invariants import differences
 from domain.moves import histories, walk
 from leadhand.domain import events as ev
@@ -19,8 +17,8 @@ from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.assignment import Assignment
 from leadhand.domain.evolve import replay, start
 from leadhand.domain.limits import Amount, Usage
-from leadhand.domain.run import ENDED, RunStatus
-from leadhand.domain.view import WORDS, Change, Level, Projection, Tone, View, changes, empty, merge, words
+from leadhand.domain.run import ENDED
+from leadhand.domain.view import Change, Projection, View, changes, empty, merge
 from leadhand.domain.work_order import Subtask, WorkOrder
 from leadhand.domain.work_result import ResultData, WorkResult
 

@@ -10,6 +10,7 @@ from server.conftest import OpenDoor
 from server.doors import Door
 
 from leadhand import ToolReturn, tool
+from leadhand.runs import Run
 
 LONG = "é" * 5_000
 
@@ -29,6 +30,7 @@ async def test_the_document_is_that_of_the_command_line_and_python(api: Door) ->
     entries = await api.runtime.store.read(run_id)
     expected = run_document(await api.runtime.load(run_id), entries, owner=None)
     assert document == json.loads(json.dumps(expected.as_json()))
+    assert document == await Run(api.runtime, await api.runtime.load(run_id), drive=False).document()
     assert document["gaps"][0]["name"] == "measure_1"
     assert document["last_seq"] == len(entries)
 

@@ -154,7 +154,7 @@ class Service:
     # --- looking ------------------------------------------------------------------------------------------------------
 
     async def document(self, run_id: str) -> RunDocument:
-        """The run document as of now. Raises NoSuchRun."""
+        """The current run document. Raises NoSuchRun."""
         store = self.runtime.store
         entries = await store.read(run_id)
         state = await self.runtime.load(run_id)
@@ -203,8 +203,8 @@ class Service:
         self.drive(state, who=principal)
         return state
 
-    async def went_on(self, run_id: str) -> None:
-        """Go on with a run that waited, now that somebody has answered it, unless another process does."""
+    async def resume_answered(self, run_id: str) -> None:
+        """Resume a run whose approval was answered, unless another process drives it."""
         listing = await self.runtime.store.run(run_id)
         if listing.owner is not None or listing.status is not RunStatus.WAITING:
             return
@@ -212,8 +212,8 @@ class Service:
             self.drive(await self.runtime.reopen(run_id, ended=False))
         except RunOwned:
             return
-        except ConfigurationError as error:  # the answer stands, whoever goes on with the run
-            LOGGER.warning("run %s was answered, and cannot go on here: %s %s", run_id, error.what, error.how)
+        except ConfigurationError as error:  # the answer is kept, whichever process resumes the run
+            LOGGER.warning("run %s was answered but cannot be resumed here: %s %s", run_id, error.what, error.how)
 
     # --- tools' last errors -------------------------------------------------------------------------------------------
 

@@ -16,7 +16,8 @@ def issued(draft: Draft, event: ev.AssignmentIssued) -> None:
     key = event.assignment.assignment_id
     if not draft.knows(key):
         add_lane(draft, key, reading.facts_of(draft.state, event.assignment))
-    draft.add_attempt(key, "1")
+    if reading.has_attempt(draft.state, key):
+        draft.add_attempt(key, "1")
     draft.note(key, "")
     draft.touched[key] = None
 

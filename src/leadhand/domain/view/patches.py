@@ -114,6 +114,8 @@ class Draft:
     def outcome(self, key: str, number: str, outcome: str) -> None:
         """Give an attempt an outcome; any but ``running`` ends it, if it has not ended."""
         now = self.attempt_now(key, number) or {}
+        if now.get("outcome") == outcome:
+            return
         attempt = self.attempt(key, number)
         self.started += (outcome == "running") - (now.get("outcome") == "running")
         attempt["outcome"] = outcome

@@ -96,6 +96,12 @@ def _outcome(assignment: AssignmentState) -> str:
     return "completed" if assignment.ok else "failed"
 
 
+def has_attempt(state: RunState, key: str) -> bool:
+    """Whether an attempt at an assignment may start, or is under way."""
+    assignment = state.assignments.get(key)
+    return assignment is not None and assignment.attempt is not None
+
+
 def facts_of(state: RunState, assignment: Assignment) -> Facts:
     """What an assignment is, when it is handed out."""
     child = subtask_of(assignment)

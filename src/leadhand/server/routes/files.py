@@ -20,8 +20,8 @@ TYPES = {"jsonl": "application/x-ndjson", "html": "text/html; charset=utf-8"}
     "/export",
     responses={
         200: {
-            "description": "The run as a file: lines of JSON (its events, then its document), or one page of HTML that"
-            " needs nothing else.",
+            "description": "The run as a file: lines of JSON (its events, then its document), or a self-contained HTML"
+            " page.",
             "content": {"application/x-ndjson": {}, "text/html": {}},
         },
         **responses(401, 403, 404, 421, 422, 429, 503),
@@ -31,9 +31,9 @@ async def export_run(
     run_id: RunId,
     service: TheService,
     _: Reader,
-    format: Annotated[Literal["jsonl", "html"], Query(description="Lines of JSON, or a page.")] = "jsonl",
+    format: Annotated[Literal["jsonl", "html"], Query(description="Lines of JSON, or an HTML page.")] = "jsonl",
 ) -> Response:
-    """A run as a file, as ``leadhand runs export`` writes it."""
+    """Download a run as a file, as ``leadhand runs export`` writes it."""
     store = service.runtime.store
     entries = await store.read(run_id)
     state = await service.runtime.load(run_id)

@@ -1,4 +1,4 @@
-"""Runs: started, listed, looked at."""
+"""Start, list and show runs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ router = APIRouter(prefix="/api/runs", tags=["runs"])
 
 
 def _moment(given: str) -> datetime:
-    """A moment as it is written: a number is none, though pydantic would take it for seconds. Raises ValueError."""
+    """Parse ISO 8601; refuse a number, which pydantic would read as seconds. Raises ValueError."""
     try:
         return datetime.fromisoformat(given)
     except ValueError:
-        raise ValueError("give a moment in ISO 8601: 2026-11-21T17:00:00Z") from None
+        raise ValueError("use ISO 8601, for example 2026-11-21T17:00:00Z") from None
 
 
 Moment = Annotated[datetime, BeforeValidator(_moment)]
@@ -46,10 +46,10 @@ async def start_run(
     response: Response,
     idempotency_key: Annotated[
         str | None,
-        Header(description="Makes asking twice start one run: the same key and body give the same run again."),
+        Header(description="A second request with the same key and body returns the same run."),
     ] = None,
 ) -> RunDocument:
-    """Start a run. It is carried out in the background, survives this server, and is followed by its events."""
+    """Start a run. The server executes it in the background, and the next server continues it after a restart."""
     if loosens(submission, service.runtime.settings):
         require(principal, Scope.APPROVE)
     state, again = await service.started_before(submission, principal, idempotency_key), True
@@ -67,12 +67,12 @@ async def list_runs(
     service: TheService,
     _: Reader,
     status: Annotated[RunStatus | None, Query(description="Only runs with this status.")] = None,
-    q: Annotated[str, Query(max_length=200, description="Only runs with this text in their request.")] = "",
-    since: Annotated[Moment | None, Query(description="Only runs made then or later (ISO 8601).")] = None,
-    until: Annotated[Moment | None, Query(description="Only runs made before (ISO 8601).")] = None,
-    asking: Annotated[bool, Query(description="Only runs that ask people something.")] = False,
-    limit: Annotated[int, Query(ge=1, le=500, description="Of a page.")] = 50,
-    cursor: Annotated[str | None, Query(max_length=100, description="next_cursor of the page before.")] = None,
+    q: Annotated[str, Query(max_length=200, description="Only runs whose request contains this text.")] = "",
+    since: Annotated[Moment | None, Query(description="Only runs created at or after this time (ISO 8601).")] = None,
+    until: Annotated[Moment | None, Query(description="Only runs created before this time (ISO 8601).")] = None,
+    asking: Annotated[bool, Query(description="Only runs with open approvals.")] = False,
+    limit: Annotated[int, Query(ge=1, le=500, description="Runs per page.")] = 50,
+    cursor: Annotated[str | None, Query(max_length=100, description="`next_cursor` of the previous page.")] = None,
 ) -> RunsPage:
     """Runs, newest first."""
     try:
@@ -86,23 +86,23 @@ async def list_runs(
             before=_readable(cursor),
         )
     except NoSuchRun as error:
-        raise no_such(f"there is no page after {cursor}", "Take next_cursor of a page, or leave it out.") from error
+        raise no_such(f"there is no page after {cursor}", "Use next_cursor of a page, or omit the cursor.") from error
     page = listings[:limit]
     following = page[-1].run_id if len(listings) > limit else None
     return RunsPage(runs=tuple(run_line(each) for each in page), next_cursor=following)
 
 
 def _readable(text: Any) -> Any:
-    """A text that a database can be asked for. Raises Problem (422)."""
+    """Return a text that a database can search for. Raises Problem (422) if it contains NUL."""
     if isinstance(text, str) and "\0" in text:
-        raise _invalid("a text holds a NUL character", "Leave it out: no database keeps one.")
+        raise _invalid("a parameter contains a NUL character", "Remove it: no database stores NUL.")
     return text
 
 
 def _with_zone(moment: datetime | None, name: str) -> datetime | None:
-    """A moment that stands for one moment. Raises Problem (422) without a zone."""
+    """Return a time that has a time zone. Raises Problem (422) if it has none."""
     if moment is not None and moment.utcoffset() is None:
-        raise _invalid(f"{name} has no zone", "Add one: 2026-11-21T17:00:00Z")
+        raise _invalid(f"{name} has no time zone", "Add one, for example 2026-11-21T17:00:00Z.")
     return moment
 
 
@@ -112,5 +112,5 @@ def _invalid(what: str, how: str) -> Problem:
 
 @router.get("/{run_id}", responses={**responses(401, 403, 404, 422, 429, 503)})
 async def get_run(run_id: RunId, service: TheService, _: Reader) -> RunDocument:
-    """A run as of now: the document of ``leadhand run --json``, with ``last_seq`` to go on from."""
+    """The current run document, as ``leadhand run --json`` prints it. Follow its events from ``last_seq``."""
     return await service.document(run_id)

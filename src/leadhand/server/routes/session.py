@@ -1,4 +1,4 @@
-"""A browser's session: a key is shown once, and a cookie that no script can read takes its place."""
+"""Browser sessions: a user logs in with a key and gets a cookie that scripts cannot read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class KeyBody(Body):
 
 @router.get("", responses={**responses(429, 503)})
 async def get_session(request: Request, access: TheAccess) -> SessionDocument:
-    """Who is asking, and what they may do. It is answered without a key, too."""
+    """The caller's name and scopes. Needs no key."""
     try:
         principal = await access.who(request)
     except Problem:
@@ -32,13 +32,13 @@ async def get_session(request: Request, access: TheAccess) -> SessionDocument:
 
 @router.post("", responses={**responses(401, 413, 422, 429, 503)})
 async def open_session(request: Request, body: KeyBody, access: TheAccess, response: Response) -> SessionDocument:
-    """Get in with a key: the browser is given a session of 12 hours, which ends with the key at the latest."""
+    """Log in with a key. The session lasts 12 hours and ends early if the key is revoked or expires."""
     try:
         key, token = await access.open_session(body.key)
-    except Problem:  # only those are counted that do not get in: behind a proxy, all come from one address
+    except Problem:  # count failed log-ins only: behind a proxy, all clients share an address
         await access.rates.check_login(request.client.host if request.client is not None else "unknown")
         raise
-    # Whoever makes this header up, without TLS, gets a cookie that their own browser will not send back.
+    # A client that forges this header without TLS gets a cookie that its own browser does not send back.
     secure = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
     response.set_cookie(
         SECURE_COOKIE if secure else COOKIE,
@@ -53,7 +53,7 @@ async def open_session(request: Request, body: KeyBody, access: TheAccess, respo
 
 @router.delete("", status_code=204, responses={**responses(429, 503)})
 async def end_session(request: Request, access: TheAccess) -> Response:
-    """Leave: the session is forgotten."""
+    """Log out: delete the session."""
     await access.end_session(request)
     response = Response(status_code=204)
     for name in (SECURE_COOKIE, COOKIE):

@@ -1,4 +1,4 @@
-"""What operators look at: health, readiness, metrics, and the system as a whole."""
+"""Health, readiness, metrics and system information for operators."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ router = APIRouter(tags=["operators"])
 
 @router.get("/healthz")
 async def healthy() -> Health:
-    """Whether this process answers."""
+    """Return 200 while this process responds."""
     return Health()
 
 
 @router.get("/readyz", responses={**responses(503)})
 async def ready(service: TheService) -> Health:
-    """Whether the database can be written: 503 when it cannot, and says why."""
+    """Return 200 if the database is writable, otherwise 503 with the reason."""
     await service.check_writable()
     return Health()
 
 
 @router.get("/metrics", responses={200: {"content": {"text/plain": {}}}, **responses(401, 403, 429)})
 async def metrics(request: Request, _: Reader) -> Response:
-    """Counters and timings of this process, in the format of Prometheus."""
+    """Metrics of this process in the Prometheus format."""
     counted: Metrics = request.app.state.metrics
     return Response(counted.text(), headers={"content-type": counted.content_type})
 
 
 @router.get("/api/system", responses={**responses(401, 403, 429, 503)})
 async def system(request: Request, service: TheService, _: Reader) -> SystemDocument:
-    """Database, hosts, versions and checks."""
+    """The database, hosts, versions and checks of this server."""
     store = service.runtime.store
     about = await store.about()
     choice = service.runtime.choice

@@ -1,4 +1,4 @@
-"""The tools that runs can use, and tools tried by hand."""
+"""List tools, and call one by hand."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Name = Annotated[str, Path(description="The tool's name.", examples=["weather_to
 
 
 class CallBody(Body):
-    args: dict[str, Any] = Field({}, description="Its arguments.", examples=[{"location": "Paris"}])
-    offline: bool | None = Field(None, description="Talk to the built-in sample service; else as the server does.")
-    confirmed: bool = Field(False, description="Needed for a tool whose effect cannot be taken back.")
+    args: dict[str, Any] = Field({}, description="The tool's arguments.", examples=[{"location": "Paris"}])
+    offline: bool | None = Field(None, description="Use built-in sample data; by default as the server does.")
+    confirmed: bool = Field(False, description="Required for a tool with an irreversible effect.")
 
 
 @router.get("/tools", responses={**responses(401, 403, 429, 503)})
@@ -46,17 +46,17 @@ async def get_tool(name: Name, service: TheService, _: Reader) -> ToolDocument:
 
 @router.post("/tools/{name}/call", responses={**responses(401, 403, 404, 409, 413, 422, 429, 503)})
 async def call_tool(name: Name, body: CallBody, service: TheService, principal: Runner) -> ToolTrial:
-    """Call a tool by hand, as a worker would: checked against its schema, bounded in time, failures classed."""
+    """Call a tool by hand, with the same checks, timeout and failure classes as in a run."""
     spec = _spec(service, name)
-    json_value(body.args, "the arguments", "Give what JSON can say.")
+    json_value(body.args, "the arguments", "Send JSON values.")
     faults = argument_faults(spec, body.args)
     if faults:
-        raise UsageError(f"{name}: {'; '.join(faults)}", "GET /api/tools/NAME says what it takes.")
+        raise UsageError(f"{name}: {'; '.join(faults)}", "GET /api/tools/NAME shows its arguments.")
     settings = service.runtime.settings
     if policy_of(spec, settings.approve, dict(settings.approve_rules)) is not ApprovalPolicy.AUTO:
-        require(principal, Scope.APPROVE)  # a run would have asked
+        require(principal, Scope.APPROVE)  # a run would ask for approval
     if spec.effect is Effect.ONCE and not body.confirmed:
-        raise unconfirmed(f"what {name} does cannot be taken back", 'Send "confirmed": true if that is well.')
+        raise unconfirmed(f"{name} has an irreversible effect", 'Send "confirmed": true to call it anyway.')
     offline = service.runtime.settings.offline if body.offline is None else body.offline
     outcome = await try_tool(service.runtime, service.runtime.toolbox, spec, body.args, offline=offline)
     if outcome.failure is not None:
