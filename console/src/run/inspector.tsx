@@ -91,7 +91,7 @@ function argsOf(store: RunStore, lane: Lane): JsonObject {
 
 /** The assignments that this one is related to. */
 function Kin({ store, lane }: { store: RunStore; lane: Lane }) {
-  const rows: [string, string[]][] = [
+  const rows: [string, readonly string[]][] = [
     ["Needs", lane.needs],
     ["Repeats", lane.repairs ? [lane.repairs] : []],
     ["Replaced by", lane.superseded_by ? [lane.superseded_by] : []],

@@ -6,7 +6,6 @@ import {
   type Attempt,
   type Change,
   merge,
-  millis,
   type Order,
   type View,
 } from "./view.ts";
@@ -40,12 +39,12 @@ export class Model {
 
   /** When the run began, in milliseconds. */
   get startedAt(): number {
-    return millis(this.view.run.created_at) ?? 0;
+    return Date.parse(this.view.run.created_at);
   }
 
   /** When the last event happened, in milliseconds. */
   get lastAt(): number {
-    return millis(this.view.last_at) ?? this.startedAt;
+    return Math.max(this.startedAt, Date.parse(this.view.last_at));
   }
 
   get orders(): KeyedOrder[] {
@@ -62,7 +61,7 @@ export class Model {
   /** Stretches in which no attempt ran, in milliseconds. */
   get idle(): [number, number][] {
     return Object.values(this.view.run.idle)
-      .map(([from, to]) => [Date.parse(from), Date.parse(to)]);
+      .map(([from = "", to = ""]) => [Date.parse(from), Date.parse(to)]);
   }
 
   /** Show another view instead. */
@@ -77,9 +76,11 @@ export class Model {
   /** Apply a change; one that was applied before does nothing. Return whether it was applied. */
   take({ seq, at, patch }: Change): boolean {
     if (seq <= this.seq) return false;
-    merge(this.view as unknown as Record<string, unknown>, patch);
-    this.view.last_seq = seq;
-    this.view.last_at = at;
+    merge(this.view as unknown as Record<string, unknown>, {
+      ...patch,
+      last_seq: seq,
+      last_at: at,
+    });
     const touched = patch.assignments as Record<string, Partial<Assignment> | null> | undefined;
     if (!touched) return true;
     const keys = Object.keys(touched);
@@ -137,17 +138,20 @@ export function lastAttempt(lane: Lane): Attempt | undefined {
   return Object.values(lane.attempts).at(-1);
 }
 
+const NEVER = new Date(0).toISOString();
+
 function emptyView(): View {
   return {
     run_id: "",
     last_seq: 0,
+    last_at: NEVER,
     run: {
       request: "",
       flow: "",
       model: "",
       status: "queued",
       reason: "",
-      created_at: new Date(0).toISOString(),
+      created_at: NEVER,
       answers: {},
       unsupported: [],
       idle: {},
@@ -176,5 +180,7 @@ function emptyView(): View {
     orders: {},
     assignments: {},
     approvals: {},
+    todos: {},
+    artifacts: {},
   };
 }

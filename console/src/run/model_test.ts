@@ -48,8 +48,8 @@ Deno.test("a change is applied once, in the order of the log", () => {
 Deno.test("lanes are in the order of the log, however their keys sort", () => {
   const model = new Model();
   const view = sampleView(12);
-  view.assignments["7"] = sampleAssignment({ seq: 1, order: undefined, role: "plan" });
-  model.replace(view);
+  const plan = sampleAssignment({ seq: 1, order: undefined, role: "plan" });
+  model.replace({ ...view, assignments: { ...view.assignments, "7": plan } });
   const keys = Array.from({ length: 12 }, (_, position) => `wo-001.${position}`);
   assert.deepEqual(model.lanes.map((lane) => lane.key), ["7", ...keys]);
   model.take(change(3, {

@@ -26,33 +26,35 @@ export function sampleAssignment(given: Partial<Assignment> = {}): Assignment {
 
 /** A run with one order of so many subtasks, after `seq` events. */
 export function sampleView(subtasks = 2, seq = 2): View {
-  const view = new Model().view;
-  view.run_id = "run_1";
-  view.last_seq = seq;
-  view.last_at = START;
-  view.run = {
-    ...view.run,
-    request: "Weather",
-    flow: "work-order",
-    status: "running",
-    created_at: START,
+  const { view } = new Model();
+  const order = {
+    goal: "all of it",
+    seq: 2,
+    at: START,
+    total: subtasks,
+    completed: 0,
+    failed: 0,
+    dropped: 0,
   };
-  view.orders = {
-    "wo-001": {
-      goal: "all of it",
-      seq: 2,
-      at: START,
-      total: subtasks,
-      completed: 0,
-      failed: 0,
-      dropped: 0,
-    },
-  };
-  for (let position = 0; position < subtasks; position += 1) {
+  const assignments = Array.from({ length: subtasks }, (_, position) => {
     const name = `town_${position}`;
-    view.assignments[`wo-001.${position}`] = sampleAssignment({ name, label: name, position });
-  }
-  return view;
+    return [`wo-001.${position}`, sampleAssignment({ name, label: name, position })];
+  });
+  return {
+    ...view,
+    run_id: "run_1",
+    last_seq: seq,
+    last_at: START,
+    run: {
+      ...view.run,
+      request: "Weather",
+      flow: "work-order",
+      status: "running",
+      created_at: START,
+    },
+    orders: { "wo-001": order },
+    assignments: Object.fromEntries(assignments),
+  };
 }
 
 const WORDS: Words = {

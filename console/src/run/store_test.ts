@@ -25,8 +25,7 @@ class World implements Service {
     if (this.failing) return Promise.reject(this.failing);
     this.views += 1;
     const view = sampleView(2, this.last);
-    view.run.status = this.status;
-    return Promise.resolve(view);
+    return Promise.resolve({ ...view, run: { ...view.run, status: this.status } });
   }
   getRun(): Promise<RunDocument> {
     if (this.failing) return Promise.reject(this.failing);
