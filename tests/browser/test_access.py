@@ -92,7 +92,7 @@ async def test_a_run_that_is_watched_ends_with_its_key(
     await log_in(page, secret)
     await page.get_by_label("Request").fill("measure Paris, measure Rome")
     await page.get_by_role("button", name="Start").click()
-    await expect(page.get_by_text("1 of 2 completed")).to_be_visible()
+    await expect(page.locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
     await key_store(guarded.runtime.store).revoke_key(key.key_id)
     await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
 

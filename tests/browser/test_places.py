@@ -21,7 +21,7 @@ async def test_every_choice_on_the_run_screen_is_in_its_address(served: Served, 
     await expect(log).to_have_attribute("aria-rowcount", "3")
     await log.get_by_role("row").first.click()
     chosen = page.get_by_role("tabpanel").get_by_role("heading", name="Event ")
-    await expect(chosen).to_contain_text("tool failed")
+    await expect(chosen).to_contain_text("Tool failed")
     words = await chosen.inner_text()
     place = page.url
 
@@ -88,7 +88,7 @@ async def test_keys_go_everywhere(serve: OpenServer, visit: Visit, office: Offic
     await expect(page).to_have_url(f"{served.url}/runs/{running}")
 
     # On the run: the filter, the log's rows, the tabs, and parking it.
-    await expect(page.get_by_text("1 of 2 completed")).to_be_visible()
+    await expect(page.locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
     await page.keyboard.press("/")
     await page.keyboard.type("nice")
     await expect(page.get_by_role("searchbox", name="Filter events by text")).to_have_value("nice")
@@ -102,10 +102,10 @@ async def test_keys_go_everywhere(serve: OpenServer, visit: Visit, office: Offic
     await page.keyboard.press("]")
     await expect(page.get_by_role("tab", name="Order")).to_have_attribute("aria-selected", "true")
     await page.keyboard.press(".")
-    await expect(page.locator(".run-state")).to_contain_text("paused")
+    await expect(page.locator(".run-state")).to_contain_text("Paused")
     office.gate.set()
     await page.keyboard.press(".")
-    await expect(page.locator(".run-state")).to_contain_text("succeeded")
+    await expect(page.locator(".run-state")).to_contain_text("Succeeded")
     await page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
     await expect(dialog).to_contain_text("Pause or resume the run")
@@ -127,7 +127,7 @@ async def test_who_wants_no_motion_sees_none(served: Served, visit: Visit, offic
     run_id = await served.started("measure Paris, measure Rome")
     moving = "document.getAnimations().filter(each => each.effect.getComputedTiming().duration > 1).length"
     calm = await (await visit(served.url, reduced_motion="reduce")).open(f"/runs/{run_id}")
-    await expect(calm.get_by_text("1 running")).to_be_visible()
+    await expect(calm.locator(".figures").get_by_text("1 running")).to_be_visible()
     assert await calm.evaluate(moving) == 0
     office.gate.set()
     last = (await served.over(run_id))["last_seq"]

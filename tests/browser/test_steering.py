@@ -22,7 +22,7 @@ async def test_a_cancelled_run_keeps_what_was_finished_and_says_so_before(
 ) -> None:
     run_id = await served.started("measure Paris, measure Rome")
     page = await shown(ann, run_id)
-    await expect(page.get_by_text("1 of 2 completed")).to_be_visible()
+    await expect(page.locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
     await page.get_by_role("button", name="Cancel…").click()
 
     dialog = page.get_by_role("dialog", name="Cancel this run?")
@@ -33,7 +33,7 @@ async def test_a_cancelled_run_keeps_what_was_finished_and_says_so_before(
 
     await page.get_by_role("button", name="Cancel…").click()
     await dialog.get_by_role("button", name="Cancel run").click()
-    await expect(page.locator(".run-state")).to_contain_text("cancelled")
+    await expect(page.locator(".run-state")).to_contain_text("Cancelled")
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("Paris: 40 dB")
     await expect(page.get_by_role("button", name="Cancel…")).to_be_disabled()
     assert (await served.over(run_id))["status"] == "cancelled"
@@ -44,9 +44,9 @@ async def test_a_cancelled_run_keeps_what_was_finished_and_says_so_before(
 async def test_a_run_is_paused_and_goes_on_where_it_was(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Rome")
     page = await shown(ann, run_id)
-    await expect(page.get_by_text("1 of 2 completed")).to_be_visible()
+    await expect(page.locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
     await page.get_by_role("button", name="Pause").click()
-    await expect(page.locator(".run-state")).to_contain_text("paused")
+    await expect(page.locator(".run-state")).to_contain_text("Paused")
     office.gate.set()
 
     await page.get_by_role("button", name="Resume").click()
@@ -57,7 +57,7 @@ async def test_a_run_is_paused_and_goes_on_where_it_was(served: Served, ann: Vis
 async def test_only_what_failed_is_done_again(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Oslo")
     page = await shown(ann, run_id)
-    await expect(page.locator(".run-state")).to_contain_text("partial")
+    await expect(page.locator(".run-state")).to_contain_text("Partial")
     answer = page.get_by_role("article", name="Answer")
     await expect(answer).to_contain_text("the microphone is broken")
     await expect(answer.get_by_role("link", name="Oslo")).to_have_attribute("href", re.compile(r"worker=wo-001\.1"))
@@ -67,7 +67,7 @@ async def test_only_what_failed_is_done_again(served: Served, ann: Visitor, offi
     dialog = page.get_by_role("dialog", name="Retry the failed subtask?")
     await expect(dialog).to_contain_text("All results and events are kept")
     await dialog.get_by_role("button", name="Retry").click()
-    await expect(page.locator(".run-state")).to_contain_text("succeeded")
+    await expect(page.locator(".run-state")).to_contain_text("Succeeded")
     await expect(answer).to_contain_text("Oslo: 40 dB")
     assert office.calls == {"Paris": 1, "Oslo": 2}
     await page.get_by_role("tab", name="Orders (2)").click()
@@ -119,7 +119,9 @@ async def test_a_result_is_supplied_for_what_failed(served: Served, ann: Visitor
     await dialog.get_by_label("Data (JSON").fill('{"dB": 35}')
     await dialog.get_by_role("button", name="Supply result").click()
     await expect(dialog).to_have_count(0)
-    await expect(page.get_by_role("option", name="Oslo").and_(page.get_by_role("option", name="Completed"))).to_be_visible()
+    await expect(
+        page.get_by_role("option", name="Oslo").and_(page.get_by_role("option", name="Completed"))
+    ).to_be_visible()
     office.gate.set()
 
     await page.get_by_role("tab", name="Answer").click()
@@ -152,7 +154,7 @@ async def test_what_is_under_way_or_accepted_says_why_it_cannot_be_touched(
     await expect(skip).to_be_disabled()
     await expect(skip).to_have_attribute("title", "In progress. Pause the run first, or wait")
     office.gate.set()
-    await expect(page.locator(".run-state")).to_contain_text("succeeded")
+    await expect(page.locator(".run-state")).to_contain_text("Succeeded")
     await expect(page.get_by_role("button", name="Retry…")).to_have_attribute(
         "title", "The result was accepted. Fork the run to repeat it"
     )
@@ -171,6 +173,6 @@ async def test_a_subtask_is_done_again_with_other_arguments(served: Served, ann:
     await field.fill('{"place": "Bergen"}')
     await dialog.get_by_role("button", name="Retry", exact=True).click()
 
-    await expect(page.locator(".run-state")).to_contain_text("succeeded")
+    await expect(page.locator(".run-state")).to_contain_text("Succeeded")
     await page.get_by_role("tab", name="Answer").click()
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("Bergen: 40 dB")
