@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from server.conftest import OpenServer
 from server.doors import Door, Served
-from server.streams import Streamed, rest, together
-from server.teams import Office
+from server.streams import Streamed, Text, rest, together
+from server.teams import Author, Office
 
 from leadhand.domain.view import Projection, merge
 from leadhand.server import views
@@ -127,11 +127,21 @@ async def test_one_that_is_further_behind_than_what_is_kept_gets_a_snapshot_firs
             assert [each.kind for each in await rest(stream)] == kinds
 
 
-async def test_live_text_comes_with_the_view(served: Served) -> None:
-    run_id = await served.door.started("measure Paris")
+async def test_live_text_comes_with_the_view(serve: OpenServer) -> None:
+    author = Author("Paris")
+    served = await serve(models=author)
+    run_id = await served.door.started("do it")
+    text = Text()
     async with served.watch_view(run_id) as stream:
-        seen = await rest(stream)
-    assert {each.kind for each in seen} <= {"snapshot", "message", "delta", "end", "comment"}
+        seen = [await anext(stream)]
+        author.write("It is ", "quiet 🤫 ", "in Pa")
+        while text.of("compose/a1") != "It is quiet 🤫 in ":
+            seen.append(await anext(stream))
+            if seen[-1].kind == "delta":
+                text.take(seen[-1])
+        author.write("ris.")
+        author.end()
+        seen += await rest(stream)
     assert put_together(seen) == await snapshot(served.door, run_id)
 
 
