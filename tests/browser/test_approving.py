@@ -146,7 +146,7 @@ async def test_a_question_that_somebody_else_answered_says_so_beside_the_button(
     await served.post(f"/api/approvals/{card['id']}", {"decision": "deny"})
     ann.watch.allow(r"\b409\b", rf"\b404\b.*{card['id']}")
     await approve.click()
-    await expect(page.get_by_role("article").get_by_role("alert")).to_contain_text("no open question has the id")
+    await expect(page.get_by_role("article").get_by_role("alert")).to_contain_text("no open approval has the id")
     await page.unroute("**/api/approvals")
     await page.get_by_role("button", name="Remove from list").click()
     await expect(page.get_by_text("No open approvals.")).to_be_visible()

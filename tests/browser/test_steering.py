@@ -99,7 +99,7 @@ async def test_a_fork_that_may_pay_twice_is_asked_about_twice(served: Served, an
     dialog = page.get_by_role("dialog", name="Fork this run")
     await dialog.get_by_role("button", name="Fork", exact=True).click()
 
-    await expect(dialog.get_by_role("alert")).to_contain_text("irreversible")
+    await expect(dialog.get_by_role("alert")).to_contain_text("irreversible calls")
     await expect(dialog.get_by_role("alert")).to_contain_text("pay · Ann (event ")
     assert office.calls["Ann 1"] == 1
     await dialog.get_by_role("button", name="Fork anyway").click()

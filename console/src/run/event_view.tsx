@@ -106,11 +106,11 @@ export function Payloads({ of }: { of: unknown }) {
 
 function Payload({ digest, size }: PayloadRef) {
   const [wanted, setWanted] = useState(false);
-  const told = `Payload ${digest.replace(/^\w+:/, "").slice(0, 12)}${
+  const label = `Payload ${digest.replace(/^\w+:/, "").slice(0, 12)}${
     size ? `, ${bytes(size)}` : ""
   }`;
-  if (wanted) return <LoadedPayload digest={digest} label={told} />;
-  return <Button small onClick={() => setWanted(true)}>{`Load ${told.toLowerCase()}`}</Button>;
+  if (wanted) return <LoadedPayload digest={digest} label={label} />;
+  return <Button small onClick={() => setWanted(true)}>{`Load ${label.toLowerCase()}`}</Button>;
 }
 
 function LoadedPayload({ digest, label }: { digest: string; label: string }) {

@@ -99,7 +99,7 @@ class Shape extends Component<ShapeProps> {
 
   override render({ name, label, status, chosen, replaced }: ShapeProps) {
     const again = replaced ? `, replaced by ${replaced}` : "";
-    const told = `${label}: ${STATUS_WORDS[status]}${again}`;
+    const words = `${label}: ${STATUS_WORDS[status]}${again}`;
     return (
       <span
         id={`fleet-${name}`}
@@ -107,8 +107,8 @@ class Shape extends Component<ShapeProps> {
         class={`shape s-${status}${replaced ? " replaced" : ""}`}
         role="option"
         aria-selected={chosen}
-        aria-label={told}
-        title={told}
+        aria-label={words}
+        title={words}
       />
     );
   }

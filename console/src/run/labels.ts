@@ -1,4 +1,4 @@
-// Labels of assignments, cut so that siblings can be told apart where room is short.
+// Labels of assignments, cut so that siblings differ where room is short.
 
 import type { Args } from "./view.ts";
 
@@ -61,8 +61,8 @@ const LONGEST_LABEL = 80;
 
 /** Return a name with its arguments, for people. */
 export function labelOf(name: string, args: Args | undefined): string {
-  const told = Object.values(args ?? {}).map(argument).filter((text) => text !== "").join(", ");
-  const label = told ? `${name}${BETWEEN}${told}` : name;
+  const values = Object.values(args ?? {}).map(argument).filter((text) => text !== "").join(", ");
+  const label = values ? `${name}${BETWEEN}${values}` : name;
   return label.length > LONGEST_LABEL ? `${label.slice(0, LONGEST_LABEL - 1)}…` : label;
 }
 

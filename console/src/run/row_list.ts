@@ -47,7 +47,7 @@ export function useRowList(
     const element = scroller.current;
     if (!element) return;
     const next = {
-      // Whole rows: a scroll within a row draws nothing anew.
+      // Whole rows: a scroll within a row draws nothing again.
       top: Math.floor(element.scrollTop / rowHeight),
       height: element.clientHeight,
       width: element.clientWidth,
