@@ -123,8 +123,8 @@ function between(least: number | undefined, most: number | undefined, what: stri
 export type Typed = { readonly [name: string]: string };
 
 /**
- * Arguments from what was typed: what is empty is left out, and what is missing or cannot be read is told by name. The
- * service checks the rest.
+ * Return the arguments that were typed, without empty ones, and by name what is missing or cannot be read. The service
+ * checks the rest.
  */
 export function argumentsFrom(
   parameters: readonly Parameter[],
