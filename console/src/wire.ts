@@ -43,6 +43,11 @@ export interface components {
       readonly reason?: string;
       readonly summary?: string;
     };
+    readonly AnswerPart: {
+      readonly at: string;
+      readonly seq: number;
+      readonly status: components["schemas"]["RunStatus"];
+    };
     readonly Approval: {
       readonly approval_id: string;
       readonly args: {
@@ -79,6 +84,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "approval_answered";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly ApprovalCard: {
       readonly approval_id: string;
@@ -114,6 +129,35 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "approval_expired";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly ApprovalPart: {
+      readonly args: {
+        readonly [key: string]: unknown;
+      };
+      readonly asked_at?: string;
+      readonly asked_for: string;
+      readonly assignment: string;
+      readonly attempt: string;
+      readonly by?: string;
+      readonly effect: string;
+      readonly expires_at?: string;
+      /** @enum {string} */
+      readonly kind: "call" | "effect";
+      readonly reason?: string;
+      readonly seq: number;
+      /** @enum {string} */
+      readonly status: "pending" | "approved" | "denied" | "expired" | "withdrawn";
+      readonly tool: string;
     };
     /** @enum {string} */
     readonly ApprovalPolicy: "ask" | "auto" | "never";
@@ -124,6 +168,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "approval_requested";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly ApprovalsList: {
       readonly approvals: readonly components["schemas"]["ApprovalCard"][];
@@ -134,6 +188,15 @@ export interface components {
       readonly bytes: number;
       readonly digest: string;
       readonly path: string;
+      readonly version: number;
+    };
+    readonly ArtifactPart: {
+      readonly at: string;
+      readonly by: string;
+      readonly bytes: number;
+      readonly digest: string;
+      readonly media_type: string;
+      readonly seq: number;
       readonly version: number;
     };
     readonly Assignment: {
@@ -153,6 +216,51 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "assignment_issued";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly AssignmentPart: {
+      readonly args: {
+        readonly [key: string]: unknown;
+      };
+      readonly attempts: {
+        readonly [key: string]: components["schemas"]["AttemptPart"];
+      };
+      readonly by?: string;
+      readonly counts: boolean;
+      readonly failure?: components["schemas"]["FailurePart"];
+      readonly label: string;
+      readonly name: string;
+      readonly needs: readonly string[];
+      readonly note: string;
+      readonly order?: string;
+      readonly parent?: string;
+      readonly position: number;
+      readonly repairs?: string;
+      readonly role: string;
+      readonly seq: number;
+      readonly settled_seq?: number;
+      /** @enum {string} */
+      readonly status:
+        | "pending"
+        | "running"
+        | "waiting"
+        | "retrying"
+        | "completed"
+        | "failed"
+        | "dropped";
+      readonly superseded_by?: string;
+      readonly tool?: string;
+      readonly tries: number;
+      readonly verdict?: components["schemas"]["VerdictPart"];
     };
     readonly AssistantMessage: {
       readonly opaque: components["schemas"]["Opaque"] | null;
@@ -169,6 +277,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "attempt_held";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly AttemptLost: {
       readonly at: string;
@@ -178,6 +296,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "attempt_lost";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly AttemptParked: {
       readonly at: string;
@@ -187,6 +315,34 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "attempt_parked";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly AttemptPart: {
+      readonly calls: {
+        readonly [key: string]: components["schemas"]["CallPart"];
+      };
+      readonly continues?: string;
+      readonly ended_at?: string;
+      readonly failure?: components["schemas"]["FailurePart"];
+      readonly feedback?: string;
+      readonly host?: string;
+      readonly not_before?: string;
+      readonly open_calls?: readonly components["schemas"]["OpenCallPart"][];
+      /** @enum {string} */
+      readonly outcome: "scheduled" | "running" | "ok" | "failed" | "parked" | "lost" | "stopped";
+      readonly reserved_nanousd?: number;
+      readonly result_seq?: number;
+      readonly scheduled_at: string;
+      readonly started_at?: string;
     };
     readonly AttemptReturned: {
       readonly at: string;
@@ -196,6 +352,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "attempt_returned";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly AttemptScheduled: {
       readonly at: string;
@@ -207,6 +373,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "attempt_scheduled";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly AttemptSettled: {
       readonly at: string;
@@ -218,6 +394,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "attempt_settled";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly AttemptStarted: {
       readonly at: string;
@@ -227,6 +413,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "attempt_started";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly CallBody: {
       readonly args?: {
@@ -235,6 +431,23 @@ export interface components {
       readonly confirmed?: boolean;
       readonly offline?: boolean | null;
     };
+    readonly CallPart: {
+      readonly args?: {
+        readonly [key: string]: unknown;
+      };
+      readonly began_at: string;
+      readonly effect?: string;
+      readonly ended_at?: string;
+      readonly failure?: components["schemas"]["FailurePart"];
+      readonly id: string;
+      /** @enum {string} */
+      readonly kind: "model" | "tool";
+      readonly name: string;
+      readonly ok?: boolean;
+      readonly returned_seq?: number;
+      readonly summary?: string;
+      readonly tokens?: number;
+    };
     readonly CancelRequested: {
       readonly at: string;
       readonly by: string;
@@ -242,6 +455,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "cancel_requested";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly Check: {
       readonly at_least: number | null;
@@ -267,6 +490,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "child_answered";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly CitedSource: {
       readonly event_id: string;
@@ -299,6 +532,35 @@ export interface components {
       readonly through: number;
       /** @constant */
       readonly type: "conversation_compacted";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly CountsPart: {
+      readonly approvals: number;
+      readonly attempts_running: number;
+      readonly completed: number;
+      readonly current: components["schemas"]["CurrentCounts"];
+      readonly dropped: number;
+      readonly failed: number;
+      readonly pending: number;
+      readonly retrying: number;
+      readonly running: number;
+      readonly waiting: number;
+    };
+    readonly CurrentCounts: {
+      readonly completed: number;
+      readonly dropped: number;
+      readonly failed: number;
+      readonly retriable: number;
+      readonly total: number;
     };
     readonly DatabaseInfo: {
       readonly bytes: number | null;
@@ -329,6 +591,16 @@ export interface components {
       readonly summary: string;
       /** @constant */
       readonly type: "effect_answered";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly EventDocument:
       | components["schemas"]["RunStarted"]
@@ -377,6 +649,7 @@ export interface components {
       readonly events: readonly components["schemas"]["EventDocument"][];
       readonly last_seq: number;
       readonly next_after: number | null;
+      readonly next_before: number | null;
     };
     readonly Failure: {
       readonly class: components["schemas"]["FailureClass"];
@@ -397,6 +670,12 @@ export interface components {
       | "insufficient"
       | "lost"
       | "exhausted";
+    readonly FailurePart: {
+      readonly class: string;
+      readonly message: string;
+      readonly next_action?: string;
+      readonly type: string;
+    };
     readonly ForkBody: {
       readonly at: number;
       readonly confirmed?: boolean;
@@ -458,6 +737,10 @@ export interface components {
       readonly max_workers?: number | null;
       readonly timeout?: number | null;
     };
+    readonly MissingPart: {
+      readonly name: string;
+      readonly tool?: string;
+    };
     readonly ModelCallBegan: {
       readonly at: string;
       readonly attempt: string;
@@ -469,6 +752,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "model_call_began";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly ModelCallReturned: {
       readonly at: string;
@@ -485,6 +778,16 @@ export interface components {
       readonly type: "model_call_returned";
       readonly usage: components["schemas"]["Usage"] | null;
       readonly value: unknown;
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly ModelChoice: {
       readonly default: string;
@@ -521,6 +824,14 @@ export interface components {
       readonly kind: "approval" | "child" | "effect" | "allowance";
       readonly tool: string;
     };
+    readonly OpenCallPart: {
+      readonly args?: {
+        readonly [key: string]: unknown;
+      };
+      readonly call_id: string;
+      readonly kind: string;
+      readonly tool?: string;
+    };
     readonly OrderedSubtask: {
       readonly args: {
         readonly [key: string]: unknown;
@@ -533,6 +844,18 @@ export interface components {
       readonly tool: string | null;
       readonly worker?: string | null;
     };
+    readonly OrderPart: {
+      readonly at: string;
+      readonly by?: string;
+      readonly completed: number;
+      readonly dropped: number;
+      readonly failed: number;
+      readonly goal: string;
+      readonly repairs?: string;
+      readonly review?: components["schemas"]["ReviewPart"];
+      readonly seq: number;
+      readonly total: number;
+    };
     readonly OrderReviewed: {
       readonly at: string;
       readonly epoch: number;
@@ -540,6 +863,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "order_reviewed";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
       readonly work_order_id: string;
     };
     readonly OutOfReach: {
@@ -553,6 +886,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "parts_refused";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly PauseBody: {
       readonly reason?: string;
@@ -565,6 +908,23 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "pause_requested";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly PhasePart: {
+      readonly assignment: string;
+      readonly role: string;
+      readonly running: number;
+      readonly since: string;
+      readonly text: string;
     };
     readonly ProblemDetails: {
       readonly code: string;
@@ -596,6 +956,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "request_declined";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly ResultCheck: {
       readonly at_least?: number | null;
@@ -621,6 +991,16 @@ export interface components {
       readonly summary: string;
       /** @constant */
       readonly type: "result_supplied";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly ResumeRequested: {
       readonly at: string;
@@ -629,6 +1009,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "resume_requested";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly RetryBody: {
       readonly args?: {
@@ -649,6 +1039,16 @@ export interface components {
       readonly subtasks: readonly string[];
       /** @constant */
       readonly type: "retry_granted";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly RetryRequested: {
       readonly args: {
@@ -662,6 +1062,16 @@ export interface components {
       readonly subtasks: readonly string[];
       /** @constant */
       readonly type: "retry_requested";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly Review: {
       readonly answer: string | null;
@@ -670,6 +1080,15 @@ export interface components {
       readonly missing: readonly components["schemas"]["ProposedSubtask"][];
       readonly verdicts: readonly components["schemas"]["Verdict"][];
     };
+    readonly ReviewPart: {
+      readonly accepted: number;
+      readonly at: string;
+      readonly complete: boolean;
+      readonly dropped: number;
+      readonly missing: readonly components["schemas"]["MissingPart"][];
+      readonly retry: number;
+      readonly seq: number;
+    };
     readonly RunClaimed: {
       readonly at: string;
       readonly epoch: number;
@@ -677,6 +1096,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "run_claimed";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly RunDefinition: {
       readonly approve: components["schemas"]["ApprovalPolicy"];
@@ -744,6 +1173,16 @@ export interface components {
       readonly status: components["schemas"]["RunStatus"];
       /** @constant */
       readonly type: "run_finished";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly RunLimits: {
       readonly approval_timeout_s: number | null;
@@ -780,6 +1219,27 @@ export interface components {
       readonly subtasks: number;
       readonly tokens: number;
     };
+    readonly RunPart: {
+      readonly answers: {
+        readonly [key: string]: components["schemas"]["AnswerPart"];
+      };
+      readonly cancelled_by?: string;
+      readonly created_at: string;
+      readonly finished_at?: string;
+      readonly first_problem?: number;
+      readonly flow: string;
+      readonly idle: {
+        readonly [key: string]: readonly string[];
+      };
+      readonly idle_since?: string;
+      readonly model: string;
+      readonly owner?: string;
+      readonly phase?: components["schemas"]["PhasePart"];
+      readonly reason: string;
+      readonly request: string;
+      readonly status: components["schemas"]["RunStatus"];
+      readonly unsupported: readonly components["schemas"]["UnsupportedPart"][];
+    };
     readonly RunPaused: {
       readonly at: string;
       readonly epoch: number;
@@ -787,6 +1247,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "run_paused";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly RunReopened: {
       readonly at: string;
@@ -795,6 +1265,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "run_reopened";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly RunResumed: {
       readonly at: string;
@@ -802,6 +1282,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "run_resumed";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly RunsPage: {
       readonly next_cursor: string | null;
@@ -814,6 +1304,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "run_started";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     /** @enum {string} */
     readonly RunStatus:
@@ -838,6 +1338,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "run_waiting";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     /** @enum {string} */
     readonly Scope: "read" | "run" | "approve" | "admin";
@@ -861,10 +1371,32 @@ export interface components {
       readonly subtask: string;
       /** @constant */
       readonly type: "skip_requested";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly Source: {
       readonly title: string;
       readonly url: string;
+    };
+    readonly SpendPart: {
+      readonly budget_nanousd?: number;
+      readonly input_tokens: number;
+      readonly max_requests?: number;
+      readonly max_tokens?: number;
+      readonly nanousd: number;
+      readonly output_tokens: number;
+      readonly requests: number;
+      readonly reserved_nanousd: number;
+      readonly tokens: number;
+      readonly unpriced: boolean;
     };
     readonly Submission: {
       readonly allow_unknown_price?: boolean;
@@ -904,6 +1436,16 @@ export interface components {
       readonly subtask: string;
       /** @constant */
       readonly type: "subtask_blocked";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly SubtaskProgress: {
       readonly event_ids: readonly string[];
@@ -922,6 +1464,16 @@ export interface components {
       readonly subtask: string;
       /** @constant */
       readonly type: "subtask_resolved";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     /** @enum {string} */
     readonly SubtaskStatus: "pending" | "running" | "waiting" | "completed" | "failed" | "dropped";
@@ -950,6 +1502,13 @@ export interface components {
       /** @enum {string} */
       readonly status: "pending" | "in_progress" | "completed";
     };
+    readonly TodoPart: {
+      readonly content: string;
+      readonly position: number;
+      readonly priority?: string;
+      /** @enum {string} */
+      readonly status: "pending" | "in_progress" | "completed";
+    };
     readonly ToolCall: {
       readonly arguments: {
         readonly [key: string]: unknown;
@@ -971,6 +1530,16 @@ export interface components {
       readonly tool: string;
       /** @constant */
       readonly type: "tool_call_began";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly ToolCallReturned: {
       readonly at: string;
@@ -988,6 +1557,16 @@ export interface components {
       readonly tool: string;
       /** @constant */
       readonly type: "tool_call_returned";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly ToolDocument: {
       readonly approval: components["schemas"]["ApprovalPolicy"] | null;
@@ -1044,6 +1623,10 @@ export interface components {
       readonly sources: readonly components["schemas"]["Source"][];
       readonly summary: string | null;
     };
+    readonly UnsupportedPart: {
+      readonly reason: string;
+      readonly what: string;
+    };
     readonly Usage: {
       readonly input_tokens: number;
       readonly nanousd: number | null;
@@ -1055,6 +1638,34 @@ export interface components {
       readonly replacement: components["schemas"]["ProposedSubtask"] | null;
       readonly subtask: string;
       readonly verdict: components["schemas"]["Decision"];
+    };
+    readonly VerdictPart: {
+      readonly reason: string;
+      /** @enum {string} */
+      readonly verdict: "accept" | "retry" | "replan" | "drop";
+    };
+    readonly ViewDocument: {
+      readonly approvals: {
+        readonly [key: string]: components["schemas"]["ApprovalPart"];
+      };
+      readonly artifacts: {
+        readonly [key: string]: components["schemas"]["ArtifactPart"];
+      };
+      readonly assignments: {
+        readonly [key: string]: components["schemas"]["AssignmentPart"];
+      };
+      readonly counts: components["schemas"]["CountsPart"];
+      readonly last_at: string;
+      readonly last_seq: number;
+      readonly orders: {
+        readonly [key: string]: components["schemas"]["OrderPart"];
+      };
+      readonly run: components["schemas"]["RunPart"];
+      readonly run_id: string;
+      readonly spend: components["schemas"]["SpendPart"];
+      readonly todos: {
+        readonly [key: string]: components["schemas"]["TodoPart"];
+      };
     };
     readonly WorkOrder: {
       readonly goal: string;
@@ -1070,6 +1681,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "work_order_issued";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly WorkResult: {
       readonly data: components["schemas"]["ResultData"] | null;
@@ -1100,26 +1721,32 @@ export type AgentDocument = components["schemas"]["AgentDocument"];
 export type AgentsList = components["schemas"]["AgentsList"];
 export type Amount = components["schemas"]["Amount"];
 export type AnswerBody = components["schemas"]["AnswerBody"];
+export type AnswerPart = components["schemas"]["AnswerPart"];
 export type Approval = components["schemas"]["Approval"];
 export type ApprovalAnswered = components["schemas"]["ApprovalAnswered"];
 export type ApprovalCard = components["schemas"]["ApprovalCard"];
 export type ApprovalExpired = components["schemas"]["ApprovalExpired"];
+export type ApprovalPart = components["schemas"]["ApprovalPart"];
 export type ApprovalPolicy = components["schemas"]["ApprovalPolicy"];
 export type ApprovalRequested = components["schemas"]["ApprovalRequested"];
 export type ApprovalsList = components["schemas"]["ApprovalsList"];
 export type ApprovalStatus = components["schemas"]["ApprovalStatus"];
 export type ArtifactLine = components["schemas"]["ArtifactLine"];
+export type ArtifactPart = components["schemas"]["ArtifactPart"];
 export type Assignment = components["schemas"]["Assignment"];
 export type AssignmentIssued = components["schemas"]["AssignmentIssued"];
+export type AssignmentPart = components["schemas"]["AssignmentPart"];
 export type AssistantMessage = components["schemas"]["AssistantMessage"];
 export type AttemptHeld = components["schemas"]["AttemptHeld"];
 export type AttemptLost = components["schemas"]["AttemptLost"];
 export type AttemptParked = components["schemas"]["AttemptParked"];
+export type AttemptPart = components["schemas"]["AttemptPart"];
 export type AttemptReturned = components["schemas"]["AttemptReturned"];
 export type AttemptScheduled = components["schemas"]["AttemptScheduled"];
 export type AttemptSettled = components["schemas"]["AttemptSettled"];
 export type AttemptStarted = components["schemas"]["AttemptStarted"];
 export type CallBody = components["schemas"]["CallBody"];
+export type CallPart = components["schemas"]["CallPart"];
 export type CancelRequested = components["schemas"]["CancelRequested"];
 export type Check = components["schemas"]["Check"];
 export type CheckLine = components["schemas"]["CheckLine"];
@@ -1128,6 +1755,8 @@ export type CitedSource = components["schemas"]["CitedSource"];
 export type ContextEvent = components["schemas"]["ContextEvent"];
 export type ContextStore = components["schemas"]["ContextStore"];
 export type ConversationCompacted = components["schemas"]["ConversationCompacted"];
+export type CountsPart = components["schemas"]["CountsPart"];
+export type CurrentCounts = components["schemas"]["CurrentCounts"];
 export type DatabaseInfo = components["schemas"]["DatabaseInfo"];
 export type Decision = components["schemas"]["Decision"];
 export type EarlierAnswer = components["schemas"]["EarlierAnswer"];
@@ -1138,6 +1767,7 @@ export type EventRefs = components["schemas"]["EventRefs"];
 export type EventsPage = components["schemas"]["EventsPage"];
 export type Failure = components["schemas"]["Failure"];
 export type FailureClass = components["schemas"]["FailureClass"];
+export type FailurePart = components["schemas"]["FailurePart"];
 export type ForkBody = components["schemas"]["ForkBody"];
 export type ForkPoint = components["schemas"]["ForkPoint"];
 export type Gap = components["schemas"]["Gap"];
@@ -1148,6 +1778,7 @@ export type JsonValue = components["schemas"]["JsonValue"];
 export type KeyBody = components["schemas"]["KeyBody"];
 export type Limits = components["schemas"]["Limits"];
 export type LimitsBody = components["schemas"]["LimitsBody"];
+export type MissingPart = components["schemas"]["MissingPart"];
 export type ModelCallBegan = components["schemas"]["ModelCallBegan"];
 export type ModelCallReturned = components["schemas"]["ModelCallReturned"];
 export type ModelChoice = components["schemas"]["ModelChoice"];
@@ -1156,12 +1787,15 @@ export type NewAgentBody = components["schemas"]["NewAgentBody"];
 export type Nothing = components["schemas"]["Nothing"];
 export type Opaque = components["schemas"]["Opaque"];
 export type OpenCall = components["schemas"]["OpenCall"];
+export type OpenCallPart = components["schemas"]["OpenCallPart"];
 export type OrderedSubtask = components["schemas"]["OrderedSubtask"];
+export type OrderPart = components["schemas"]["OrderPart"];
 export type OrderReviewed = components["schemas"]["OrderReviewed"];
 export type OutOfReach = components["schemas"]["OutOfReach"];
 export type PartsRefused = components["schemas"]["PartsRefused"];
 export type PauseBody = components["schemas"]["PauseBody"];
 export type PauseRequested = components["schemas"]["PauseRequested"];
+export type PhasePart = components["schemas"]["PhasePart"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
 export type ProposedSubtask = components["schemas"]["ProposedSubtask"];
 export type RequestDeclined = components["schemas"]["RequestDeclined"];
@@ -1173,12 +1807,14 @@ export type RetryBody = components["schemas"]["RetryBody"];
 export type RetryGranted = components["schemas"]["RetryGranted"];
 export type RetryRequested = components["schemas"]["RetryRequested"];
 export type Review = components["schemas"]["Review"];
+export type ReviewPart = components["schemas"]["ReviewPart"];
 export type RunClaimed = components["schemas"]["RunClaimed"];
 export type RunDefinition = components["schemas"]["RunDefinition"];
 export type RunDocument = components["schemas"]["RunDocument"];
 export type RunFinished = components["schemas"]["RunFinished"];
 export type RunLimits = components["schemas"]["RunLimits"];
 export type RunLine = components["schemas"]["RunLine"];
+export type RunPart = components["schemas"]["RunPart"];
 export type RunPaused = components["schemas"]["RunPaused"];
 export type RunReopened = components["schemas"]["RunReopened"];
 export type RunResumed = components["schemas"]["RunResumed"];
@@ -1192,6 +1828,7 @@ export type SessionDocument = components["schemas"]["SessionDocument"];
 export type SkipBody = components["schemas"]["SkipBody"];
 export type SkipRequested = components["schemas"]["SkipRequested"];
 export type Source = components["schemas"]["Source"];
+export type SpendPart = components["schemas"]["SpendPart"];
 export type Submission = components["schemas"]["Submission"];
 export type Subtask = components["schemas"]["Subtask"];
 export type SubtaskBlocked = components["schemas"]["SubtaskBlocked"];
@@ -1201,6 +1838,7 @@ export type SubtaskStatus = components["schemas"]["SubtaskStatus"];
 export type SupplyBody = components["schemas"]["SupplyBody"];
 export type SystemDocument = components["schemas"]["SystemDocument"];
 export type TodoLine = components["schemas"]["TodoLine"];
+export type TodoPart = components["schemas"]["TodoPart"];
 export type ToolCall = components["schemas"]["ToolCall"];
 export type ToolCallBegan = components["schemas"]["ToolCallBegan"];
 export type ToolCallReturned = components["schemas"]["ToolCallReturned"];
@@ -1210,8 +1848,11 @@ export type ToolsList = components["schemas"]["ToolsList"];
 export type ToolSpec = components["schemas"]["ToolSpec"];
 export type ToolTrial = components["schemas"]["ToolTrial"];
 export type TrialData = components["schemas"]["TrialData"];
+export type UnsupportedPart = components["schemas"]["UnsupportedPart"];
 export type Usage = components["schemas"]["Usage"];
 export type Verdict = components["schemas"]["Verdict"];
+export type VerdictPart = components["schemas"]["VerdictPart"];
+export type ViewDocument = components["schemas"]["ViewDocument"];
 export type WorkOrder = components["schemas"]["WorkOrder"];
 export type WorkOrderIssued = components["schemas"]["WorkOrderIssued"];
 export type WorkResult = components["schemas"]["WorkResult"];

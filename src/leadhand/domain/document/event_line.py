@@ -16,6 +16,19 @@ _PLACE = {
     "seq": {"type": "integer", "description": "The event's number in its run, from 1."},
     "at": {"type": "string", "format": "date-time"},
     "epoch": {"type": "integer", "description": "How many owners the run had had."},
+    "words": {
+        "type": "object",
+        "description": "What the event says to people: see the reference of the view.",
+        "properties": {
+            "title": {"type": "string"},
+            "text": {"type": "string"},
+            "subject": {"type": "string"},
+            "tone": {"type": "string", "enum": ["info", "good", "attention", "problem"]},
+            "level": {"type": "string", "enum": ["phase", "step", "detail"]},
+            "topics": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["title", "text", "subject", "tone", "level", "topics"],
+    },
 }
 
 
@@ -26,13 +39,13 @@ def event_line(entry: Entry) -> dict[str, Any]:
 
 
 class EventDocument(RootModel[Event]):
-    """Any event together with its place in the log: the type of what :func:`event_line` returns."""
+    """Any event together with its place in the log and its words: the type of an event of a page."""
 
     model_config = ConfigDict(defer_build=True)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """The union of all events, with the place in the log added to each."""
+        """The union of all events, with the place in the log and the words added to each."""
         reference = handler(core_schema)
         for choice in handler.resolve_ref_schema(reference)["oneOf"]:
             event = handler.resolve_ref_schema(choice)
