@@ -27,7 +27,7 @@ from leadhand.domain.state import AttemptState, ModelTurn, RunState
 from leadhand.domain.tool import Effect, Source, ToolSpec
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.flows.flow import Flow
-from leadhand.flows.work_order import WorkOrderFlow
+from leadhand.flows.work_order.flow import WorkOrderFlow
 
 NOON = datetime(2025, 12, 16, 10, tzinfo=UTC)
 ROUNDS = 300

@@ -16,7 +16,7 @@ from leadhand.domain.errors import FailureClass
 from leadhand.domain.events import AttemptSettled, ModelCallReturned
 from leadhand.domain.limits import Amount, Limits
 from leadhand.domain.run import RunStatus
-from leadhand.flows.work_order import WorkOrderFlow
+from leadhand.flows.work_order.flow import WorkOrderFlow
 
 GOOD = plan(ask("a", "look", n=1))
 BAD_PLANS = {

@@ -14,8 +14,8 @@ from leadhand.domain.conversation import AssistantMessage, Message, ToolCall, To
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.limits import Usage
 from leadhand.domain.review import Decision, Review
+from leadhand.flows.offline.rendering import render
 from leadhand.models.offline import OfflineModels
-from leadhand.models.offline.rendering import render
 from leadhand.ports import ModelError
 
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM)."

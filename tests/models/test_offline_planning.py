@@ -9,11 +9,10 @@ from asking import (
     args_of,
     offer,
     places,
+    plan,
     planned,
     ways,
 )
-
-from leadhand.models.offline.planning import plan
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from leadhand.engine.redaction import Redactor
 from leadhand.engine.slots import outside
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.flow import Flow
-from leadhand.flows.work_order import WorkOrderFlow
+from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.ports import ContextStore, Models, Web
 from leadhand.stores.opening import open_store
 from leadhand.stores.work_order_file import WorkOrderFile

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from .vocabulary import word_set
+from .words import word_set
 
 _COUNTRIES = """afghanistan albania algeria andorra angola argentina armenia australia austria azerbaijan bahamas
 bahrain bangladesh barbados belarus belgium belize benin bhutan bolivia bosnia|bosnia_and_herzegovina botswana brazil

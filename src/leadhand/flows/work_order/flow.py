@@ -18,10 +18,9 @@ from leadhand.domain.errors import Failure
 from leadhand.domain.review import Review
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import OrderState, RunState
-
-from . import briefs, composing, planning, reviewing
-from .flow import Brief
-from .repair import person_order, repair_order
+from leadhand.flows import briefs, composing, planning, reviewing
+from leadhand.flows.flow import Brief
+from leadhand.flows.repair import person_order, repair_order
 
 
 class WorkOrderFlow:
