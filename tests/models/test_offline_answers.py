@@ -244,14 +244,15 @@ async def test_goes_by_the_schema_and_the_brief_never_by_the_words_of_a_prompt()
     brief = {"request": "weather in Paris", "tools": list(SHIPPED), "task": "compose", "results": []}
     assert "subtasks" in (await models.ask(asking(brief, output="plan"))).value
     assert BYLINE in (await models.ask(asking(brief))).message.text
-    chat = await models.ask(asking("Please plan and review everything."))
-    assert "cannot hold a conversation" in chat.message.text
+    with pytest.raises(ModelError, match="no rule for the role ''"):
+        await models.ask(asking("Please plan and review everything."))
 
 
 async def test_a_structured_answer_it_has_no_rules_for_is_unavailable() -> None:
-    with pytest.raises(ModelError, match="no rules") as caught:
+    with pytest.raises(ModelError, match="no rule for the role 'poem'") as caught:
         await OfflineModels().ask(asking({"request": "q"}, output="poem"))
     assert caught.value.failure.class_ is FailureClass.UNAVAILABLE
+    assert caught.value.failure.next_action == "choose a model with --model"
 
 
 async def test_asked_twice_it_answers_the_same() -> None:

@@ -393,7 +393,7 @@ class _Listener:
         links = {phrase.link for phrase in places}
         onwards = clause.before == "then" or any(self._low(index) in ("on", "onwards") for index in clause.rest[:8])
         reached = False
-        for phrase, following in zip(places, [*places[1:], None], strict=True):
+        for phrase, following in zip(places, [*places[1:], None], strict=False):
             way = ask.ways[-1] if ask.ways else None
             match _end_of(phrase, following, links):
                 case "from" if way is not None and reached and not way.starts:
@@ -490,7 +490,8 @@ class _Listener:
     def _claim_small(self, clause: Clause, unknown: list[int], beside: Collection[str] = ()) -> None:
         """Make one run of unknown words a place that is written small: "paris weather", "weather in rome and oslo"."""
         start, stop = unknown[0], unknown[-1] + 1
-        if stop - start != len(unknown) or len(unknown) > 3 or any(self.text.tokens[at].quoted for at in unknown):
+        other = {self._low(at) for at in clause.rest if at not in unknown}
+        if stop - start != len(unknown) or len(unknown) > 3 or not (beside or other <= words.WHERE | {"the"}):
             return
         around = {self._low(at) for at in (start - 1, stop) if clause.start <= at < clause.stop}
         place = read_place(self.text, start, stop)

@@ -17,19 +17,8 @@ _LONGEST_SMALL_NAME = 4
 _ENDS_LARGE_NAME = words.FUNCTION | words.WEATHER | words.SEPARATORS | words.WHERE | words.WAY
 
 # "and" belongs to the name behind these.
-_NAMES_WITH_AND = frozenset(
-    tuple(pair.split())
-    for pair in [
-        "trinidad tobago",
-        "bosnia herzegovina",
-        "antigua barbuda",
-        "kitts nevis",
-        "newfoundland labrador",
-        "turks caicos",
-        "brighton hove",
-        "tyne wear",
-        "vincent grenadines",
-    ]
+_NAMES_WITH_AND = words.word_set(
+    "trinidad+tobago bosnia+herzegovina antigua+barbuda newfoundland+labrador turks+caicos brighton+hove tyne+wear"
 )
 
 
@@ -86,7 +75,7 @@ def _bind(tokens: list[Token]) -> dict[int, int]:
             between = True
         elif token.low == "and" or token.low in words.WHERE or token.low in words.WAY or token.mark:
             if token.low == "and" and 0 < index < len(tokens) - 1:
-                if (tokens[index - 1].low, tokens[index + 1].low) in _NAMES_WITH_AND:
+                if f"{tokens[index - 1].low}+{tokens[index + 1].low}" in _NAMES_WITH_AND:
                     bound[index] = index + 2
                 elif between:
                     bound[index], between = index + 1, False
@@ -113,7 +102,7 @@ def _qualifier(tokens: list[Token], comma: int, item: int, level: int, bound: di
             return None  # "Paris, IN Texas": a code ends its name
     before = [token.low for token in tokens[max(item, comma - 4) : comma]]
     own = max([level, *(level_of(before[start:]) for start in range(len(before)))])
-    same = before == [token.low for token in names[: region.words]]
+    same = not level and before == [token.low for token in names[: region.words]]
     if region.level <= own and not same and not region.code:
         return None
     if region.ambiguous and not same:

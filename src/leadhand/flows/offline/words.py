@@ -19,7 +19,7 @@ FUNCTION = word_set(
     into onto near around across within inside than both one ones more
     please thanks thank hi hello hey dear ok okay well too just kindly now well ahead
     tell give show find check look looking get gets getting fetch list know see say want wants need needs like help
-    provide display return search report-back again out up good following respectively ditto going use using
+    provide display return search again out up good following respectively ditto going use using
     question questions asking wondering"""
 )
 GREETINGS = word_set(
@@ -41,7 +41,7 @@ WEATHER_IF_ALONE = word_set(
     "wind winds degrees storm storms fog hail frost wet dry sun clouds wear umbrella raincoat sunscreen sunglasses coat "
     "jacket sweater scarf gloves boots"
 )
-WEATHER_DETAILS = word_set("bring take pack carry expect expected outside outdoors current local conditions compare")
+WEATHER_DETAILS = word_set("there bring take pack carry expect expected outside outdoors current local conditions compare")
 
 ROUTE = word_set("direction directions route routes distance distances navigate navigation")
 MOVEMENT = word_set(
@@ -94,9 +94,10 @@ NAME_STARTS = word_set(
 )
 
 KNOWN = frozenset().union(
-    FUNCTION, WEATHER, WEATHER_IF_ALONE, ROUTE, MOVEMENT, MODES, OTHER_TRANSPORT, UNITS, DAY_PARTS, SEPARATORS, WHERE,
-    WAY, (name.lower() for name in (*WEEKDAYS, *MONTHS)), word_set("there here today tonight tomorrow yesterday weekend week days"),
-)  # fmt: skip
+    *(FUNCTION, WEATHER, WEATHER_IF_ALONE, WEATHER_DETAILS, ROUTE, MOVEMENT, MODES, OTHER_TRANSPORT, UNITS, NUMBERS),
+    *(DAY_PARTS, SEPARATORS, WHERE, WAY, (name.lower() for name in (*WEEKDAYS, *MONTHS))),
+    word_set("here today tonight tomorrow yesterday weekend week days"),
+)
 """No place begins with one of these, and a place written small ends before one."""
 
 # Verbs that name a subtask well: "find_hotels".
