@@ -50,10 +50,10 @@ def test_what_it_cannot_do_is_named_and_nothing_is_invented(request_text: str) -
     ("request_text", "subtasks", "left"),
     [
         ("What's the weather in Paris, my favourite city?", 1, "my favourite city"),
-        ("What's the weather in Paris tomorrow for my wedding?", 1, "for my wedding"),
+        ("What's the weather in Paris tomorrow for my wedding?", 1, "wedding"),
         ("weather in Paris, which hotels are cheap", 1, "which hotels are cheap"),
         ("weather in Paris but not in Lyon", 1, "not in Lyon"),
-        ("weather in Paris unless it is a Sunday", 1, "unless it is a Sunday"),
+        ("weather in Paris unless it is a Sunday", 0, "weather in Paris unless it is a Sunday"),
         ("hourly weather in Paris", 0, "hourly weather in Paris"),
         ("directions from Paris to Lyon tomorrow", 1, "tomorrow"),
         ("directions from Paris to Lyon without tolls", 1, "without tolls"),

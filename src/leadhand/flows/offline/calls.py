@@ -13,8 +13,9 @@ from leadhand.domain.json_values import object_of, texts_of
 
 from . import words
 from .arguments import Facts, Offer, Offers, fill, role_of, takes
-from .asks import DIRECTIONS_TOOL, MOST_LOOKUPS, WEATHER_TOOL, Ask, Understanding
+from .asks import DIRECTIONS_TOOL, MOST_LOOKUPS, WEATHER_TOOL, Ask
 from .clauses import Clause
+from .listening import Understanding
 
 HOW = (
     "the built-in offline model only understands English questions about weather and directions, and tools named in "

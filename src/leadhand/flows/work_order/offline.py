@@ -10,8 +10,9 @@ from leadhand.domain.errors import FailureClass
 from leadhand.domain.json_values import object_of, objects_of, text_of
 from leadhand.domain.work_order import result_reference
 from leadhand.flows.offline.arguments import Offers
-from leadhand.flows.offline.asks import DIRECTIONS_TOOL, WEATHER_TOOL, understand
+from leadhand.flows.offline.asks import DIRECTIONS_TOOL, WEATHER_TOOL
 from leadhand.flows.offline.calls import HOW, Planned, short
+from leadhand.flows.offline.listening import understand
 from leadhand.flows.offline.rendering import result_words
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.tokens import tokenize

@@ -8,8 +8,9 @@ from typing import Any
 
 from leadhand.domain.json_values import object_of, text_of, texts_of
 from leadhand.flows.offline.arguments import Offers
-from leadhand.flows.offline.asks import DIRECTIONS_TOOL, WEATHER_TOOL, understand
+from leadhand.flows.offline.asks import DIRECTIONS_TOOL, WEATHER_TOOL
 from leadhand.flows.offline.calls import Planned
+from leadhand.flows.offline.listening import understand
 from leadhand.flows.offline.rendering import result_words
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply
 
