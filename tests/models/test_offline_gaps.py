@@ -57,6 +57,8 @@ def test_what_it_cannot_do_is_named_and_nothing_is_invented(request_text: str) -
         ("hourly weather in Paris", 0, "hourly weather in Paris"),
         ("directions from Paris to Lyon tomorrow", 1, "tomorrow"),
         ("directions from Paris to Lyon without tolls", 1, "without tolls"),
+        ("Directions from Paris to Lyon via Dijon", 1, "via Dijon"),
+        ("Directions from Paris to Lyon and the weather in both cities", 1, "the weather in both cities"),
         ("Paris. What's the weather in Rome?", 1, "Paris"),
         ("I'm a pilot in Paris. What's the weather?", 1, "I'm a pilot in Paris"),
         ("weather in Rome and in Oslo, and then sing me a song", 2, "sing me a song"),

@@ -59,7 +59,6 @@ class Way:
 
     starts: list[str] = field(default_factory=list[str])
     goals: list[str] = field(default_factory=list[str])
-    stops: list[str] = field(default_factory=list[str])
     mode: str = ""
     listed: set[str] = field(default_factory=set[str])  # "starts" or "goals": an "and" lists them
 
@@ -83,7 +82,6 @@ class Ask:
     sentence: int
     clauses: list[Clause]
     match: Match | None = None
-    open: bool = False  # a colon promises that the rest of the sentence belongs to the tool
     reason: str = ""
     left: list[str] = field(default_factory=list[str])
     visits: Visits = field(default_factory=Visits)
@@ -118,10 +116,6 @@ class Ask:
                 case "to" if way is not None and way.goals and (reached or onwards):
                     self.ways.append(Way([way.goals[-1]], [name], mode=mode))
                     reached = True
-                case "via" if way is not None:
-                    way.stops.append(name)
-                case "via":
-                    self.ways.append(Way(stops=[name], mode=mode))
                 case _ if way is None:
                     self.ways.append(Way(goals=[name], mode=mode))
                     reached = link == "to"

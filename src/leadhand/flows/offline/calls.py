@@ -132,17 +132,15 @@ class Planned:
                 self.gap(self.words(ask), "no starting point or destination was named; say “from … to …”")
             ends = [(start, goal) for start in starts[:MOST_LOOKUPS] for goal in way.ends("goals")[:MOST_LOOKUPS]]
             for start, goal in ends[: MOST_LOOKUPS + 1]:
-                stops = [start, *way.stops, goal]
-                for origin, destination in zip(stops, stops[1:], strict=False):
-                    mode = way.mode or ("transit" if ask.transport else "drive")
-                    given = facts._replace(origin=origin, destination=destination, mode=mode)
-                    if ask.transport and not way.mode and not _goes_by(offer, given):
-                        reason = f"{DIRECTIONS_TOOL} knows ways by car, by bicycle and on foot, none by {ask.transport}"
-                        self.gap(self.words(ask), reason)
-                        continue
-                    label = f"{slug(origin)}_{slug(destination)}"
-                    labels = (label, f"{label}_{way.mode}" if way.mode else label)
-                    self._add(offer, given, "get_directions", labels, ask, ("origin", "destination", "mode"))
+                mode = way.mode or ("transit" if ask.transport else "drive")
+                given = facts._replace(origin=start, destination=goal, mode=mode)
+                if ask.transport and not way.mode and not _goes_by(offer, given):
+                    reason = f"{DIRECTIONS_TOOL} knows ways by car, by bicycle and on foot, none by {ask.transport}"
+                    self.gap(self.words(ask), reason)
+                    continue
+                label = f"{slug(start)}_{slug(goal)}"
+                labels = (label, f"{label}_{way.mode}" if way.mode else label)
+                self._add(offer, given, "get_directions", labels, ask, ("origin", "destination", "mode"))
         return None
 
     def _tool(self, ask: Ask) -> None:
@@ -150,8 +148,6 @@ class Planned:
         offer, text = ask.match.offer, self.understood.text
         noun = text.tokens[ask.match.at]
         behind = text.source[text.tokens[ask.match.last].end : ask.end]
-        if ask.open:
-            behind = behind.partition(":")[2]
         items = self._items(ask, offer, behind)
         if isinstance(items, str):
             return self.gap(self.words(ask), items)
@@ -225,7 +221,7 @@ class Planned:
         named = [name for name in spoken if name not in texts]
         parts = [self._item(clause, ask.match.last + 1, named) for clause in ask.clauses]
         parts = [part for part in parts if part.text or part.named]
-        if ask.open or not parts:
+        if not parts:
             return [Item(whole, {})] if whole else []
         if len(parts) == 1:
             return parts

@@ -18,8 +18,8 @@ _LIST_MARKS = frozenset(",:()[]/&—–")
 class Phrase(NamedTuple):
     """Words of a clause that mean one thing: the tokens from ``start`` to before ``stop``.
 
-    ``kind`` is ``place``, ``day``, ``units``, ``mode``, ``transport`` (a means without directions), ``there`` or
-    ``both``; ``link`` the word before a place: ``in``, ``from``, ``to``, ``via`` or "" for a place without one.
+    ``kind`` is ``place``, ``day``, ``units``, ``mode``, ``transport`` (a means without directions) or ``there``;
+    ``link`` the word before a place: ``in``, ``from``, ``to``, ``via`` or "" for a place without one.
     """
 
     kind: str
@@ -134,8 +134,10 @@ def _phrase_at(text: Text, clause: Clause, index: int, end: int) -> Phrase | Non
         return transport
     linked = low in words.WHERE or low in words.WAY or index in text.bound
     link = _link("and" if index in text.bound else low) if linked else ""
-    if (pronoun := _pronoun_at(tokens, index + linked, end, link)) is not None:
-        return pronoun._replace(start=index)
+    if low_at(tokens, index + linked, end) == "there":
+        around = {low_at(tokens, index - 1, end), low_at(tokens, index + 1, end)}
+        if not around & words.BESIDE_THERE:  # "is there rain" names no place
+            return Phrase("there", index, index + linked + 1, link=link)
     place: Place | None = None
     if linked:
         place = read_place(text, index + 1, end, small=low != "to" or _moves(tokens, clause))
@@ -159,19 +161,6 @@ def _moves(tokens: list[Token], clause: Clause) -> bool:
     if any(phrase.kind == "mode" or phrase.link in ("from", "to") for phrase in clause.phrases[-8:]):
         return True
     return any(tokens[at].low in words.ROUTE or tokens[at].low in words.MOVEMENT for at in clause.rest[-8:])
-
-
-def _pronoun_at(tokens: list[Token], at: int, end: int, link: str) -> Phrase | None:
-    low = low_at(tokens, at, end)
-    following = low_at(tokens, at + 1, end)
-    if low == "there":
-        around = {low_at(tokens, at - 1, end) if at else "", following}
-        if around & {"is", "are", "was", "were", "will", "be", "if", "any"}:
-            return None  # "is there rain" names no place
-        return Phrase("there", at, at + 1, link=link)
-    if low in ("both", "each") and link and (at + 1 == end or following in ("cities", "places", "towns", "ends")):
-        return Phrase("both", at, min(at + 2, end), link=link)
-    return None
 
 
 def _units_at(tokens: list[Token], index: int, end: int) -> Phrase | None:

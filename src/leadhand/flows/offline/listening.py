@@ -45,7 +45,7 @@ def _days(clause: Clause) -> list[When]:
 class _Listener:
     """Holds what was said so far.
 
-    ``places``, ``days`` and ``ends`` are what "there", "both" and an ask without a place refer to; ``located`` is where
+    ``places`` and ``days`` are what "there" and an ask without a place refer to; ``located`` is where
     the person said to be. ``lead`` are days said before an ask, with their sentence. ``loose`` are clauses that name
     places or days before anything was asked: a gap if no ask refers to them. ``last`` is the ask that further places
     belong to, ``greeted`` the latest sentence with a greeting, ``mark`` what ended the sentence before.
@@ -57,7 +57,6 @@ class _Listener:
         self.units, self.located, self.mark = "", "", ""
         self.places: list[str] = []
         self.days: list[When] = []
-        self.ends: list[str] = []
         self.lead: tuple[int, list[When]] = (-1, [])
         self.loose: list[Clause] = []
         self.last: Ask | None = None
@@ -171,7 +170,7 @@ class _Listener:
         last = max([phrase.start for phrase in clause.phrases if phrase.start not in unknown], default=-1)
         topic = [index for index in clause.rest if self._low(index) in (_WEATHER_WORDS | _ROUTE_WORDS)]
         last = max([last, *(topic[-1:] if last < 0 else topic[:1])])
-        if any(index < last for index in unknown):
+        if any(index < last for index in unknown) or (unknown and not clause.phrases):
             return self._other(clause, self._not_understood(unknown))
         ask = self.last
         if ask is not None and ask.kind == kind == "weather" and ask.sentence == clause.sentence:
@@ -206,9 +205,8 @@ class _Listener:
         if not days and self.lead[0] == clause.sentence:
             days, self.loose = self.lead[1], []
         names = [phrase.value for phrase in places]
-        if not names and (pronouns := [*clause.of("there"), *clause.of("both")]):
-            names = (self.ends if pronouns[0].kind == "both" and self.ends else self.places)[:_MOST_THERE]
-            days, self.loose = days or self.days, []
+        if not names and clause.of("there"):
+            names, days, self.loose = self.places[:_MOST_THERE], days or self.days, []
         if not ask.fallback:
             ask.fallback, ask.fallback_days = self.places[:_MOST_THERE], self.days
         trailing = bool(places) and any(phrase.start > places[-1].start for phrase in clause.of("day"))
@@ -225,7 +223,7 @@ class _Listener:
             self._other(clause, self._not_understood([*before, *strays]))
             return
         ask = self._begin("tool", clause)
-        ask.match, ask.open = match, clause.after == ":"
+        ask.match = match
         self._visit(ask, clause)
 
     def _route(self, clause: Clause) -> None:
@@ -234,7 +232,7 @@ class _Listener:
         places = clause.of("place")
         if same and same.sentence == clause.sentence and not (places or clause.of("there") or unknown):
             return  # "from Paris to Lyon, how long does it take?": any answer about a way says it
-        unknown += [phrase.start for phrase in places if phrase.link == "in"]
+        unknown += [phrase.start for phrase in places if phrase.link in ("in", "via")]
         modes = clause.of("mode")
         leads = bool(modes) and modes[0].start < min((phrase.start for phrase in places), default=clause.stop)
         if same is None or leads or unknown or any(self._low(index) in words.ROUTE for index in clause.rest):
@@ -256,6 +254,7 @@ class _Listener:
             there, self.loose = clause.of("there")[0], []
             places = [*places, there._replace(value=self.places[-1], link=there.link or "to")]
         links = {phrase.link for phrase in places}
+        places = [phrase for phrase in places if phrase.link not in ("in", "via")]
         ends: list[tuple[str, str]] = []
         for phrase, following in zip(places, [*places[1:], None], strict=False):
             link = phrase.link
@@ -270,8 +269,7 @@ class _Listener:
             ask.travel_by(phrase.value)
         ask.transport = next((phrase.value for phrase in clause.of("transport")), ask.transport)
         if ask.ways and ask.ways[-1].goals:
-            way = ask.ways[-1]
-            self.places, self.days, self.ends = way.goals[-1:], [], [*way.starts[-1:], *way.goals[-1:]]
+            self.places, self.days = ask.ways[-1].goals[-1:], []
 
     # What belongs to something else
 
@@ -280,11 +278,9 @@ class _Listener:
         last = self.last
         goes_on = clause.first and (clause.before != "." or clause.mark == "?" or self.mark in ("\n", ";"))
         continues = last is not None and (last.sentence == clause.sentence or goes_on)
-        if last is not None and continues and last.match is not None:
-            promised = last.open and last.sentence == clause.sentence
-            if promised or (last.match.offer.texts() and self._is_item(clause)):
-                last.clauses.append(clause)
-                return self._visit(last, clause)
+        if last and continues and last.match and last.match.offer.texts() and self._is_item(clause):
+            last.clauses.append(clause)
+            return self._visit(last, clause)
         unknown = self._unknown(clause, ())
         if self._greets(clause, unknown):
             self.greeted = clause.sentence
@@ -319,9 +315,7 @@ class _Listener:
         places, days = clause.of("place"), _days(clause)
         if days:
             self.lead = (clause.sentence, days)
-        names = [phrase.value for phrase in places]
-        if {"from", "to"} <= {phrase.link for phrase in places}:
-            self.ends, names = names, names[-1:]
+        names = [phrase.value for phrase in places if phrase.link != "from"]
         if names:
             more = bool(self.loose) and self.loose[-1].sentence == clause.sentence
             self.places, self.days = [*self.places, *names] if more else names, days

@@ -85,27 +85,26 @@ def _bind(tokens: list[Token]) -> dict[int, int]:
 
 def _qualifier(tokens: list[Token], comma: int, item: int, level: int, bound: dict[int, int]) -> tuple[int, int] | None:
     """Where the region behind ``comma`` ends and its level, if there is one and it can qualify the name before it."""
-    names: list[Token] = []
+    names: list[str] = []
     for token in tokens[comma + 1 : comma + 6]:
         if token.mark:
             break
-        names.append(token)
-    region = region_at([token.text for token in names], [token.low for token in names])
+        names.append(token.text)
+    region = region_at(names)
     if region is None or comma == 0 or tokens[comma - 1].mark:
         return None
     stop = comma + 1 + region.words
     following = tokens[stop] if stop < len(tokens) else None
     if tokens[comma].text == "(":
         return (stop + 1, region.level) if following is not None and following.text == ")" else None
-    if region.code and following is not None and following.capital and not following.text.isupper():
-        if following.low not in words.KNOWN:
-            return None  # "Paris, IN Texas": a code ends its name
+    if region.code and following is not None and following.capital and following.low not in words.KNOWN:
+        return None  # "Paris, IN Texas": a code ends its name
     before = [token.low for token in tokens[max(item, comma - 4) : comma]]
-    own = max([level, *(level_of(before[start:]) for start in range(len(before)))])
-    same = not level and before == [token.low for token in names[: region.words]]
+    own = max([level, *(level_of("_".join(before[start:])) for start in range(len(before)))])
+    same = not level and before == [name.casefold() for name in names[: region.words]]
     if region.level <= own and not same and not region.code:
         return None
-    if region.ambiguous and not same:
+    if region.city and not same:
         # "Boston, New York and Washington" lists three cities; "Buffalo, New York" at the end names one.
         listed = following is not None and (following.text == "," or following.low in ("and", "or"))
         if listed or (item > 0 and tokens[item - 1].text == "," and item - 1 not in bound):
@@ -136,8 +135,6 @@ def read_place(text: Text, index: int, end: int, *, small: bool = True) -> Place
 
 
 def _skip_articles(tokens: list[Token], index: int, end: int) -> int:
-    if index < end and tokens[index].low == "both":
-        index += 1
     if index + 1 < end and tokens[index].low == "the" and tokens[index + 1].low != "hague":
         index += 1
     if index + 2 < end and tokens[index].low in ("city", "town", "village") and tokens[index + 1].low == "of":

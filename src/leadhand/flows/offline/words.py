@@ -16,7 +16,7 @@ FUNCTION = word_set(
     who whom whose which what when where why how is are was were be been being am do does did have has had having will
     would shall should can could may might must let lets let's i'm i'd i'll i've we're we'd we'll we've it's that's
     what's there's where's how's who's and or but nor plus also so if then as with about from to via by of in at on for
-    into onto near around across within inside than both one ones more
+    into onto near around across within inside than one ones more
     please thanks thank hi hello hey dear ok okay well too just kindly now well ahead
     tell give show find check look looking get gets getting fetch list know see say want wants need needs like help
     provide display return search again out up good following respectively ditto going use using
@@ -72,6 +72,7 @@ UNITS = {
 }
 UNIT_NAMES = {"imperial": ("imperial", "fahrenheit", "f", "us"), "metric": ("metric", "celsius", "c", "si")}
 
+BESIDE_THERE = word_set("is are was were will be if any")
 SEPARATORS = word_set("and then also plus or but nor vs versus")
 WHERE = word_set("in at for of near around over across within inside outside into")
 WAY = word_set("from to toward towards via through between")
@@ -96,7 +97,7 @@ NAME_STARTS = word_set(
 KNOWN = frozenset().union(
     *(FUNCTION, WEATHER, WEATHER_IF_ALONE, WEATHER_DETAILS, ROUTE, MOVEMENT, MODES, OTHER_TRANSPORT, UNITS, NUMBERS),
     *(DAY_PARTS, SEPARATORS, WHERE, WAY, (name.lower() for name in (*WEEKDAYS, *MONTHS))),
-    word_set("here today tonight tomorrow yesterday weekend week days"),
+    word_set("here both cities towns places today tonight tomorrow yesterday weekend week days"),
 )
 """No place begins with one of these, and a place written small ends before one."""
 
