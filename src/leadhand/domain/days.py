@@ -14,13 +14,13 @@ MONTHS = (
 LONGEST_PHRASE = 7
 """Words of the longest phrase: "on the 3rd of December 2026"."""
 
-DAY_PARTS = frozenset("morning afternoon evening night noon midday midnight lunchtime".split())
-_LEADS = frozenset("on for this at the during over next coming by".split())
+DAY_PARTS = frozenset(["morning", "afternoon", "evening", "night", "noon", "midday", "midnight", "lunchtime"])
+_LEADS = frozenset(["on", "for", "this", "at", "the", "during", "over", "next", "coming", "by"])
 _NAMED = {name[:length].lower(): n for n, name in enumerate(WEEKDAYS) for length in (3, len(name))}
 _NAMED |= {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
 _MONTH_NUMBERS = {name[:length].lower(): n for n, name in enumerate(MONTHS, 1) for length in (3, len(name))}
 _MONTH_NUMBERS["sept"] = 9
-NUMBERS = {word: n for n, word in enumerate("one two three four five six seven eight nine ten".split(), start=1)}
+NUMBERS = {word: n for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], start=1)}
 _FIXED = {
     ("now",): "now",
     ("right", "now"): "now",
@@ -53,6 +53,14 @@ def date_of(when: When, today: date) -> date:
     return date.fromisoformat(when.day)
 
 
+def read_date(value: object) -> date | None:
+    """Return the date at the beginning of an ISO date and time; None for anything else."""
+    try:
+        return date.fromisoformat(value[:10]) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
 def day_phrase(said: Sequence[str], today: date | None) -> tuple[When, int] | None:
     """Return the day or stretch of days that ``said`` begins with, and its length in words; None if there is none.
 
@@ -66,9 +74,7 @@ def day_phrase(said: Sequence[str], today: date | None) -> tuple[When, int] | No
     before, rest = words[lead - 1] if lead else "", [*words[lead:], "", ""]
     sure = before in ("on", "this", "next", "coming") or (lead < len(said) and said[lead] in ("Sat", "Sun"))
     found = _stretch_between(rest) or _fixed(rest, before, today) or _weekday(rest, before, today, sure=sure)
-    found = found or (_stretch(rest, before, today) if lead else None) or _dated(rest, today)
-    if found is None and not lead:
-        found = _distant(rest, today) or _forecast_length(rest)
+    found = found or (_stretch(rest, before, today) if lead else _distant(rest, today)) or _dated(rest, today)
     return None if found is None else (found[0], found[1] + lead)
 
 
@@ -130,16 +136,6 @@ def _distant(words: list[str], today: date | None) -> tuple[When, int] | None:
     if words[0] != "in" or number is None or words[2] not in ("day", "days", "week", "weeks"):
         return None
     return _later(today, number * (1 if words[2].startswith("day") else 7), 3)
-
-
-def _forecast_length(words: list[str]) -> tuple[When, int] | None:
-    """Read "5 day forecast", "7-day forecast"."""
-    count, hyphen, unit = words[0].partition("-")
-    length = 1 if hyphen else 2
-    number = _number(count)
-    if not number or (unit or words[1]) not in ("day", "days") or words[length] not in ("forecast", "weather"):
-        return None
-    return When("today", number), length
 
 
 def _dated(words: list[str], today: date | None) -> tuple[When, int] | None:

@@ -46,6 +46,11 @@ class Offer(NamedTuple):
         """What its parameters are for."""
         return {role_of(name) for name in self.properties}
 
+    @property
+    def takes_all_places(self) -> bool:
+        """Whether one call takes a list of places, and none takes a single one."""
+        return "places" in self.roles and "place" not in self.roles
+
     def texts(self) -> list[str]:
         """The required parameters that take free text."""
         required = texts_of(self.parameters.get("required"))
@@ -237,9 +242,8 @@ def _value(name: str, schema: Mapping[str, Any], facts: Facts, *, required: bool
 
 def _options(schema: Mapping[str, Any]) -> list[Any]:
     """The values a schema allows, if it lists them; those of an optional one are inside its ``anyOf``."""
-    inner = (list_of(option.get("enum")) for option in objects_of(schema.get("anyOf")))
-    nothing: list[Any] = []
-    return list_of(schema.get("enum")) or next((options for options in inner if options), nothing)
+    inner = [list_of(option.get("enum")) for option in objects_of(schema.get("anyOf"))]
+    return list_of(schema.get("enum")) or next(filter(None, inner), [])
 
 
 def _option(said: Any, names: tuple[str, ...], options: list[Any]) -> Any:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
 from typing import Any
 
+from leadhand.domain.days import read_date
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.json_values import object_of, objects_of, text_of
 from leadhand.domain.work_order import result_reference
 from leadhand.flows.offline.arguments import Offers
 from leadhand.flows.offline.asks import DIRECTIONS_TOOL, WEATHER_TOOL
-from leadhand.flows.offline.calls import HOW, Planned, short
+from leadhand.flows.offline.calls import HOW, Calls, short
 from leadhand.flows.offline.listening import understand
 from leadhand.flows.offline.rendering import result_words
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
@@ -30,13 +30,12 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
         return None
     asked = text_of(facts.get("request"))
     offers = Offers(objects_of(facts.get("tools")), apart=(WEATHER_TOOL, DIRECTIONS_TOOL))
-    planned = Planned(understand(asked, offers, _date(facts.get("today"))), offers)
-    planned.plan()
-    if not planned.calls and not planned.gaps:
+    planned = Calls(understand(asked, offers, read_date(facts.get("today"))), offers)
+    if not planned.found and not planned.gaps:
         planned.gap(asked, f"there is no question in it that a registered tool covers; {HOW}")
     refused = {token.low for token in tokenize(request.objections)}
     subtasks: list[dict[str, Any]] = []
-    for subtask in _named(list(planned.calls.values())):
+    for subtask in _named(list(planned.found.values())):
         if subtask["name"] in refused:
             planned.gap(f"{subtask['tool']} {subtask['args']}", f"it was refused: {request.objections}")
         else:
@@ -50,13 +49,6 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
     cannot = [] if first else planned.cannot()
     shown = subtasks[first : first + most]
     return {"goal": goal, "subtasks": shown, "cannot": cannot, "more": len(subtasks) > first + most}
-
-
-def _date(value: object) -> date | None:
-    try:
-        return date.fromisoformat(value[:10]) if isinstance(value, str) else None
-    except ValueError:
-        return None
 
 
 def _named(subtasks: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
 from typing import Any
 
+from leadhand.domain.days import read_date
 from leadhand.domain.json_values import object_of, text_of, texts_of
 from leadhand.flows.offline.arguments import Offers
 from leadhand.flows.offline.asks import DIRECTIONS_TOOL, WEATHER_TOOL
-from leadhand.flows.offline.calls import Planned
+from leadhand.flows.offline.calls import Calls
 from leadhand.flows.offline.listening import understand
 from leadhand.flows.offline.rendering import result_words
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply
@@ -33,10 +33,9 @@ def answer(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         return Call(tool.name, given)
     text = next((said for name in _TEXTS if (said := text_of(facts.get(name)))), "")
     offers = Offers([tool.model_dump()], apart=(WEATHER_TOOL, DIRECTIONS_TOOL))
-    planned = Planned(understand(text, offers, _date(facts.get("today"))), offers)
-    planned.plan()
-    calls = list(planned.calls.values())
-    return Call(tool.name, calls[0]["args"]) if len(calls) == 1 and not planned.gaps else None
+    calls = Calls(understand(text, offers, read_date(facts.get("today"))), offers)
+    found = list(calls.found.values())
+    return Call(tool.name, found[0]["args"]) if len(found) == 1 and not calls.gaps else None
 
 
 def _fields(facts: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -45,10 +44,3 @@ def _fields(facts: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, An
     if not required or any(name not in facts for name in required):
         return None
     return {name: facts[name] for name in object_of(schema.get("properties")) if name in facts}
-
-
-def _date(value: object) -> date | None:
-    try:
-        return date.fromisoformat(value[:10]) if isinstance(value, str) else None
-    except ValueError:
-        return None
