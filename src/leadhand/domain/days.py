@@ -20,7 +20,10 @@ _NAMED = {name[:length].lower(): n for n, name in enumerate(WEEKDAYS) for length
 _NAMED |= {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
 _MONTH_NUMBERS = {name[:length].lower(): n for n, name in enumerate(MONTHS, 1) for length in (3, len(name))}
 _MONTH_NUMBERS["sept"] = 9
-NUMBERS = {word: n for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], start=1)}
+NUMBERS = {
+    word: n
+    for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], start=1)
+}
 _FIXED = {
     ("now",): "now",
     ("right", "now"): "now",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -105,36 +106,25 @@ class Offers:
                     # The words of a name are close together; a later mention is part of what is asked.
                     said[offer.name] = (offer, first, index if index <= last + 2 else last, count + 1)
             previous = stem
-        best, most = None, 0.5
-        for offer, first, last, count in said.values():
-            share = min(1.0, count / len(offer.topic))
-            if share > most or (share == most and best is None):
-                best, most = Match(offer, first, last), share
-        return best
-
-    def about(self, *topics: str) -> Offer | None:
-        """The first tool whose name speaks of one of ``topics``."""
-        return next((offer for offer in self.by_name.values() if offer.topic & set(topics)), None)
+        shares = [
+            (min(1.0, count / len(offer.topic)), Match(offer, at, last)) for offer, at, last, count in said.values()
+        ]
+        share, best = max(shares, key=lambda found: found[0], default=(0.0, None))
+        return best if share >= 0.5 else None
 
 
 def _offer(name: str, tool: Mapping[str, Any]) -> Offer:
-    spaced = "".join(
-        (" " if now.isupper() and before.islower() else "") + (now if now.isalnum() else " ")
-        for before, now in zip(" " + name, name, strict=False)
-    )
-    stems = [stem_of(part) for part in spaced.casefold().split()]
+    stems = [stem_of(part.casefold()) for part in re.findall(r"[^\W_A-Z]+|[A-Z]+[^\W_A-Z]*", name)] or [name]
     topic = frozenset(stem for stem in stems if stem not in _EMPTY) or frozenset(stems)
     described = tokenize(text_of(tool.get("description"))[:2_000])
     about = topic | {stem_of(token.low) for token in described if not token.mark}
-    return Offer(name, object_of(tool.get("parameters")), topic or frozenset({name}), about)
+    return Offer(name, object_of(tool.get("parameters")), topic, about)
 
 
 def stem_of(low: str) -> str:
     """A word without its plural: enough to find "hotels" for ``hotel_tool``."""
-    if len(low) > 4 and low.endswith("ies"):
-        return low[:-3] + "y"
-    if len(low) > 4 and low.endswith(("ses", "xes", "zes", "ches", "shes")):
-        return low[:-2]
+    if len(low) > 4 and low.endswith(("ies", "ses", "xes", "zes", "ches", "shes")):
+        return low[:-3] + "y" if low.endswith("ies") else low[:-2]
     return low[:-1] if len(low) > 3 and low.endswith("s") and not low.endswith(("ss", "us", "is")) else low
 
 
@@ -187,25 +177,17 @@ def fill(parameters: Mapping[str, Any], facts: Facts, defaults: Iterable[str] = 
 
 def role_of(name: str) -> str:
     """What a parameter is for, by its name: ``place``, ``day``, …; "" for anything else."""
-    low = name.casefold()
-    if low in _ROLE_OF:
-        return _ROLE_OF[low]
-    parts = low.replace("-", "_").split("_")
-    if parts[-1] == "name" and len(parts) > 1:
-        parts.pop()
-    return _ROLE_OF.get(parts[-1], "") if len(parts) > 1 else ""
+    low = name.casefold().replace("-", "_").removesuffix("_name")
+    return _ROLE_OF.get(low) or _ROLE_OF.get(low.rpartition("_")[2] if "_" in low else "", "")
 
 
 def takes(schema: object, kind: str) -> bool:
     """Whether a JSON schema allows values of the type ``kind``; one that names no type allows all."""
     described = object_of(schema)
-    kinds = described.get("type")
-    if isinstance(kinds, str):
-        return kinds == kind
-    if listed := list_of(kinds):
-        return kind in listed
-    options = list_of(described.get("anyOf") or described.get("oneOf"))
-    return any(takes(option, kind) for option in options) if options else True
+    kinds, options = described.get("type"), list_of(described.get("anyOf") or described.get("oneOf"))
+    if options and not kinds:
+        return any(takes(option, kind) for option in options)
+    return kind == kinds if isinstance(kinds, str) else kind in (list_of(kinds) or [kind])
 
 
 def _value(name: str, schema: Mapping[str, Any], facts: Facts, *, required: bool) -> Any:
@@ -230,14 +212,11 @@ def _value(name: str, schema: Mapping[str, Any], facts: Facts, *, required: bool
             return said if said and takes(schema, "string") else None
         case _:
             pass
-    if options:
-        said_of_it = (option for option in options if isinstance(option, str) and option.casefold() in facts.words)
-        return next(said_of_it, None)
-    if required and len(facts.numbers) == 1 and not takes(schema, "string"):
-        if takes(schema, "integer") and facts.numbers[0].isdigit():
-            return int(facts.numbers[0])
-        return float(facts.numbers[0]) if takes(schema, "number") else None
-    return None
+    if options or not required or len(facts.numbers) != 1 or takes(schema, "string"):
+        return next((option for option in options if str(option).casefold() in facts.words), None)
+    if takes(schema, "integer") and facts.numbers[0].isdigit():
+        return int(facts.numbers[0])
+    return float(facts.numbers[0]) if takes(schema, "number") else None
 
 
 def _options(schema: Mapping[str, Any]) -> list[Any]:

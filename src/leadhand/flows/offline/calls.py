@@ -199,7 +199,9 @@ class Calls:
             while whole and whole[0].casefold() in words.LEADS:
                 whole.pop(0)
             return [Item(" ".join(whole), {})]  # "Springfield, Illinois"
-        unclear = f"whether “{parts[0].text} and {last.text}” is one thing or two is not clear: put each into quotation marks"
+        unclear = (
+            f"whether “{parts[0].text} and {last.text}” is one thing or two is not clear: put each into quotation marks"
+        )
         return parts if len(parts) > 2 else unclear
 
     def _item(self, clause: Clause, first: int, names: list[str]) -> Item:

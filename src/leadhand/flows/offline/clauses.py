@@ -82,12 +82,10 @@ def _clauses_of_sentence(text: Text, begin: int, end: int, sentence: int, mark: 
     before, start = ".", begin
     skip = begin  # behind what a bound comma or "and" binds
     for index in range(begin, end + 1):
-        if index < end:
-            if index in text.bound:
-                skip = max(skip, text.bound[index])
-            if index in text.bound or index < skip or not _separates(text.tokens, index):
-                continue
-        separator = "." if index == end else _separator(text.tokens[index])
+        skip = max(skip, text.bound.get(index, 0))
+        separator = "." if index == end else _separator(text.tokens, index)
+        if index < end and (index in text.bound or index < skip or not separator):
+            continue
         if start < index:
             found.append(Clause(start, index, before, separator, sentence, mark, first=not found))
             before = separator
@@ -97,17 +95,14 @@ def _clauses_of_sentence(text: Text, begin: int, end: int, sentence: int, mark: 
     return found
 
 
-def _separates(tokens: list[Token], index: int) -> bool:
+def _separator(tokens: list[Token], index: int) -> str:
+    """What the token at ``index`` parts two clauses with: ",", ":", "and", "then"; "" if it does not."""
     token = tokens[index]
     if token.mark:
-        return token.text in _LIST_MARKS or (token.text == "." and index > 0 and tokens[index - 1].low == "vs")
-    return token.low in words.SEPARATORS and not token.quoted
-
-
-def _separator(token: Token) -> str:
-    if token.mark:
-        return {":": ":", "&": "and"}.get(token.text, ",")
-    return "then" if token.low == "then" else "and"
+        parts = token.text in _LIST_MARKS or (token.text == "." and index > 0 and tokens[index - 1].low == "vs")
+        return {":": ":", "&": "and"}.get(token.text, ",") if parts else ""
+    parts = token.low in words.SEPARATORS and not token.quoted
+    return ("then" if token.low == "then" else "and") if parts else ""
 
 
 def _step(text: Text, clause: Clause, index: int) -> int:

@@ -73,8 +73,9 @@ class _Listener:
         kind = self._kind(clause, match)
         usual, *topics = _TOPICS.get(kind, ("",))
         if usual and usual not in self.offers.by_name:
-            other = self.offers.about(*topics)
-            match = match or (Match(other, clause.start, clause.start, named=True) if other else None)
+            # Another tool may be named for it: "will it rain" asks the run's own forecast_tool.
+            others = (offer for offer in self.offers.by_name.values() if offer.topic & set(topics))
+            match = match or next((Match(offer, clause.start, clause.start, named=True) for offer in others), None)
             kind = "tool" if match is not None else kind
         if kind == "tool" and match is not None:
             self._tool(clause, match)

@@ -44,7 +44,9 @@ _COUNTRY_CODES = word_set(
 # Codes that are words when written small: "paris, or rome", "paris, in the morning".
 _WORDS = word_set("al de hi id in la ma me mi mo no nd on or ok oh pa pe us it be at es fi se")
 # Names that are cities as well: in a list they are one more place, at its end a qualifier.
-_CITIES = word_set("new_york washington quebec québec singapore luxembourg monaco panama guatemala kuwait djibouti mexico")
+_CITIES = word_set(
+    "new_york washington quebec québec singapore luxembourg monaco panama guatemala kuwait djibouti mexico"
+)
 
 
 class Region(NamedTuple):

@@ -38,7 +38,9 @@ _POSSESSIVE = ("'s", "’s", "'S", "’S")
 _SENTENCE_MARKS = frozenset(";?!.\n")
 
 # A dot after these ends no sentence.
-_ABBREVIATIONS = frozenset(re.split(" ", "st ste mt ft dr mr mrs ms prof ave blvd rd sq jr sr vs approx e.g i.e etc no u.s u.k d.c"))
+_ABBREVIATIONS = frozenset(
+    re.split(" ", "st ste mt ft dr mr mrs ms prof ave blvd rd sq jr sr vs approx e.g i.e etc no u.s u.k d.c")
+)
 
 
 def tokenize(text: str) -> list[Token]:

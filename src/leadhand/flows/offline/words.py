@@ -41,7 +41,9 @@ WEATHER_IF_ALONE = word_set(
     "wind winds degrees storm storms fog hail frost wet dry sun clouds wear umbrella raincoat sunscreen sunglasses coat "
     "jacket sweater scarf gloves boots"
 )
-WEATHER_DETAILS = word_set("there bring take pack carry expect expected outside outdoors current local conditions compare")
+WEATHER_DETAILS = word_set(
+    "there bring take pack carry expect expected outside outdoors current local conditions compare"
+)
 
 ROUTE = word_set("direction directions route routes distance distances navigate navigation")
 MOVEMENT = word_set(

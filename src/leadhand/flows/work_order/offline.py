@@ -17,7 +17,7 @@ from leadhand.flows.offline.rendering import result_words
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.tokens import tokenize
 
-from .offline_answers import accepted_points, compose, gap_of, write
+from .offline_answers import accepted_points, compose, write
 
 GIVE_UP = "give_up"
 # Failures that say nothing against the subtask itself: the same call may succeed later.
@@ -83,13 +83,9 @@ def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     given = object_of(subtask.get("args"))
     name = text_of(subtask.get("tool"))
     if not name:  # the one tool that its arguments fit
-        fitting = [
-            tool.name
-            for tool in request.tools
-            if tool.name != GIVE_UP
-            and given
-            and tool.required <= set(given) <= set(object_of(tool.parameters.get("properties")))
-        ]
+        known = {tool.name: object_of(tool.parameters.get("properties")).keys() for tool in request.tools}
+        tools = [tool for tool in request.tools if tool.name != GIVE_UP and given]
+        fitting = [tool.name for tool in tools if tool.required <= given.keys() <= known[tool.name]]
         if len(fitting) != 1:
             return _give_up("the built-in rule-based model only carries out subtasks that name a tool", request)
         name = fitting[0]
@@ -122,14 +118,13 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] 
     complete = all(verdict["verdict"] != "retry" for verdict in verdicts)
     judged: dict[str, Any] = {"verdicts": verdicts, "complete": complete, "missing": [], "cannot": []}
     if facts.get("compose") is True and complete:
-        accepted = [
-            subtask for subtask, verdict in zip(subtasks, verdicts, strict=True) if verdict["verdict"] == "accept"
-        ]
-        gaps = [gap_of(gap) for gap in objects_of(facts.get("gaps" if "gaps" in facts else "plan_cannot"))]
+        gaps, accepted = objects_of(facts.get("gaps" if "gaps" in facts else "plan_cannot")), list[dict[str, Any]]()
         for subtask, verdict in zip(subtasks, verdicts, strict=True):
-            if verdict["verdict"] != "accept":
+            if verdict["verdict"] == "accept":
+                accepted.append(subtask)
+            else:
                 error = object_of(subtask.get("error"))
-                gaps.append(gap_of({**error, "what": subtask.get("name"), "reason": verdict["reason"]}))
+                gaps.append({**error, "what": subtask.get("name"), "reason": verdict["reason"]})
         judged["answer"] = write(accepted_points(facts, accepted), gaps)
     return judged
 

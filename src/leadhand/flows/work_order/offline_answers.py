@@ -26,20 +26,11 @@ class Point(NamedTuple):
     sample: bool = False
 
 
-class Gap(NamedTuple):
-    """One part that was not answered, why, what a person can do about it, and the class of the failure, if any."""
-
-    what: str
-    reason: str
-    next_action: str = ""
-    class_: str = ""
-
-
 def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
     """The answer from ``facts`` (``results``, ``gaps``, ``sources``), or a ``part`` of a long one."""
     known = _source_numbers(facts)
     points = [_point(result, _numbers(result.get("sources")), known) for result in objects_of(facts.get("results"))]
-    gaps = [gap_of(gap) for gap in objects_of(facts.get("gaps"))]
+    gaps = objects_of(facts.get("gaps"))
     part = facts.get("part")
     if part == "section":
         return _list(points)
@@ -55,47 +46,31 @@ def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
     return f"{byline}\n\n{found}; they follow in the order of the request.\n\n{_not_answered(gaps)}"
 
 
-def gap_of(gap: Mapping[str, Any]) -> Gap:
-    """A gap as the facts describe it."""
-    return Gap(*(text_of(gap.get(name)) for name in ("what", "reason", "next_action", "class")))
-
-
 def accepted_points(facts: Mapping[str, Any], subtasks: list[dict[str, Any]]) -> list[Point]:
     """What a review's answer tells: the results accepted earlier, then those of ``subtasks``."""
     known = _source_numbers(facts)
     cited: dict[str, list[int]] = {}
+    results = [(text_of(result.get("subtask")), result) for result in objects_of(facts.get("accepted"))]
     for subtask in subtasks:
-        cited[text_of(subtask.get("subtask"))] = _numbers(object_of(subtask.get("result")).get("sources"))
+        key, result = text_of(subtask.get("subtask")), object_of(subtask.get("result"))
+        cited[key] = _numbers(result.get("sources"))
+        sample = True in (result.get("sample"), subtask.get("sample"))
+        results.append((key, {**result, "name": subtask.get("name"), "sample": sample}))
     for source in objects_of(facts.get("sources")):
         cited.setdefault(text_of(source.get("subtask")), []).extend(_numbers([source.get("n")]))
-    earlier = [
-        _point(result, cited.get(text_of(result.get("subtask")), []), known)
-        for result in objects_of(facts.get("accepted"))
-    ]
-    now = [
-        _point(
-            {**object_of(subtask.get("result")), "name": subtask.get("name")},
-            cited.get(text_of(subtask.get("subtask")), []),
-            known,
-        )._replace(sample=True in (object_of(subtask.get("result")).get("sample"), subtask.get("sample")))
-        for subtask in subtasks
-    ]
-    return [*earlier, *now]
+    return [_point(result, cited.get(key, []), known) for key, result in results]
 
 
-def write(points: list[Point], gaps: list[Gap]) -> str:
+def write(points: list[Point], gaps: list[dict[str, Any]]) -> str:
     """The whole text: the points in their order, then what was not answered, then who wrote it."""
     first = _text(points[0]) if len(points) == 1 else _list(points)
     blocks = [first or "Nothing of this request could be answered."]
     if gaps:
         blocks.append(_not_answered(gaps))
     # Another model or tool helps where none covers the request, not where one was there and failed.
-    beyond = (
-        gap.class_ in ("", FailureClass.UNAVAILABLE)
-        and gap.next_action.startswith(("", "register a tool")[bool(gap.next_action)])
-        for gap in gaps
-    )
-    if not points and all(beyond):
+    actions = [text_of(gap.get("next_action")) for gap in gaps]
+    beyond = all(gap.get("class", "") in ("", FailureClass.UNAVAILABLE) for gap in gaps)
+    if not points and beyond and all(not action or action.startswith("register a tool") for action in actions):
         blocks.append(
             "To answer more: choose a model with --model (for example a local Ollama, or a provider whose key is in "
             "the environment), or register a tool that covers it. Without one, Leadhand answers questions about "
@@ -138,12 +113,12 @@ def _counted(facts: Mapping[str, Any]) -> tuple[int, bool]:
     return sum(counts) if all(counts) else 0, any("sample data" in section.casefold() for section in sections)
 
 
-def _not_answered(gaps: list[Gap]) -> str:
+def _not_answered(gaps: list[dict[str, Any]]) -> str:
     parts: list[str] = []
     for gap in gaps:
-        what, reason = gap.what.strip().rstrip(".?!"), gap.reason.strip().rstrip(".")
-        text = f"{what or 'a part of the request'}: {reason}" if reason else gap.what.strip()
-        action = gap.next_action.strip().rstrip(".")
+        what, reason, action = (text_of(gap.get(name)).strip() for name in ("what", "reason", "next_action"))
+        reason, action = reason.rstrip("."), action.rstrip(".")
+        text = f"{what.rstrip('.?!') or 'a part of the request'}: {reason}" if reason else what
         text += f". What you can do: {action}" if action and action not in text else ""
         parts.append(text.rstrip(".") + ".")
     if len(parts) == 1:
