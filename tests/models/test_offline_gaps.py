@@ -55,6 +55,7 @@ def test_what_it_cannot_do_is_named_and_nothing_is_invented(request_text: str) -
         ("weather in Paris but not in Lyon", 1, "not in Lyon"),
         ("weather in Paris unless it is a Sunday", 0, "weather in Paris unless it is a Sunday"),
         ("hourly weather in Paris", 0, "hourly weather in Paris"),
+        ("5 day forecast for Rome", 0, "5 day forecast for Rome"),
         ("directions from Paris to Lyon tomorrow", 1, "tomorrow"),
         ("directions from Paris to Lyon without tolls", 1, "without tolls"),
         ("Directions from Paris to Lyon via Dijon", 1, "via Dijon"),
