@@ -14,16 +14,12 @@ MONTHS = (
 LONGEST_PHRASE = 7
 """Words of the longest phrase: "on the 3rd of December 2026"."""
 
-DAY_PARTS = frozenset(["morning", "afternoon", "evening", "night", "noon", "midday", "midnight", "lunchtime"])
-_LEADS = frozenset(["on", "for", "this", "at", "the", "during", "over", "next", "coming", "by"])
-_NAMED = {name[:length].lower(): n for n, name in enumerate(WEEKDAYS) for length in (3, len(name))}
-_NAMED |= {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
-_MONTH_NUMBERS = {name[:length].lower(): n for n, name in enumerate(MONTHS, 1) for length in (3, len(name))}
-_MONTH_NUMBERS["sept"] = 9
-NUMBERS = {
-    word: n
-    for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], start=1)
-}
+DAY_PARTS = frozenset(("morning", "afternoon", "evening", "night", "noon", "midday", "midnight", "lunchtime"))
+_LEADS = frozenset(("on", "for", "this", "at", "the", "during", "over", "next", "coming", "by"))
+_NAMED = {name[:length].lower(): n for n, name in enumerate(WEEKDAYS) for length in (3, 4, 5, len(name))}
+_MONTH_NUMBERS = {name[:length].lower(): n for n, name in enumerate(MONTHS, 1) for length in (3, 4, len(name))}
+_TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+NUMBERS = {word: n for n, word in enumerate(_TEN, start=1)}
 _FIXED = {
     ("now",): "now",
     ("right", "now"): "now",

@@ -221,8 +221,8 @@ def _value(name: str, schema: Mapping[str, Any], facts: Facts, *, required: bool
 
 def _options(schema: Mapping[str, Any]) -> list[Any]:
     """The values a schema allows, if it lists them; those of an optional one are inside its ``anyOf``."""
-    inner = [list_of(option.get("enum")) for option in objects_of(schema.get("anyOf"))]
-    return list_of(schema.get("enum")) or next(filter(None, inner), [])
+    listed = [list_of(option.get("enum")) for option in [schema, *objects_of(schema.get("anyOf"))]]
+    return next(filter(None, listed), listed[0])
 
 
 def _option(said: Any, names: tuple[str, ...], options: list[Any]) -> Any:

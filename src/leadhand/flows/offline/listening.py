@@ -124,10 +124,9 @@ class _Listener:
         for phrase, following in pairwise(places):
             if not phrase.link and following.link == "to" and following.start == phrase.stop:
                 # "Introduce Anna to Bob" may be a verb and a name; "New York to Boston" is a way.
-                pair = phrase.start == clause.start and clause.first and len(phrase.value.split()) > 1
-                named = "," in phrase.value or self.text.tokens[phrase.start].quoted
-                named = named or self._low(phrase.start) in words.NAME_STARTS
-                return begin if carried or movement or named or not pair else -1
+                pair = phrase.start == clause.start and clause.first and " " in phrase.value.partition(",")[0]
+                named = not pair or self._low(phrase.start) in words.NAME_STARTS
+                return begin if carried or movement or named else -1
         sure = {"from", "to"} <= links or (carried and links & {"from", "to"})
         sure = sure or ("how" in movement and len(movement) > 1 and bool(links & {"to"}))
         alone = "from" in links and len(places) == 1 and not said and self.last is None  # more of it follows a comma

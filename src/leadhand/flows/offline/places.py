@@ -9,11 +9,9 @@ from leadhand.domain.days import LONGEST_PHRASE, When, day_phrase
 
 from . import words
 from .regions import level_of, region_at
-from .tokens import Token, ends_sentence, tokenize
+from .tokens import Token, ends_sentence, low_at, tokenize
 
-_MOST_CHARACTERS = 150
-_LONGEST_NAME = 12
-_LONGEST_SMALL_NAME = 4
+_MOST_CHARACTERS, _LONGEST_NAME, _LONGEST_SMALL_NAME = 150, 12, 4
 _ENDS_LARGE_NAME = words.FUNCTION | words.WEATHER | words.SEPARATORS | words.WHERE | words.WAY
 
 # "and" belongs to the name behind these.
@@ -147,22 +145,18 @@ def _begins_place(text: Text, index: int, end: int, *, small: bool) -> bool:
     first = tokens[index]
     if first.quoted:
         return True
-    following = tokens[index + 1] if index + 1 < end else None
-    name_follows = following is not None and following.capital and following.low not in words.KNOWN
-    if first.low == "the":
-        return following is not None and following.low == "hague"
-    if first.text == "A" and (following is None or following.low in words.WAY):
-        return True  # "from A to B"
-    if first.capital and first.low in words.NAMES_AFTER_ALL and name_follows:
-        return True
-    if first.text[0].isdigit():
-        # A house number, if a name follows: "10 Downing Street", not "5 people".
-        return name_follows and text.day_at(index, end) is None
-    if first.low in words.KNOWN or (first.low in words.PLACE_NOUNS and not first.capital and not name_follows):
+    following = low_at(tokens, index + 1, end)
+    name_follows = bool(following) and tokens[index + 1].capital and following not in words.KNOWN
+    if first.low == "the" or (first.text == "A" and (not following or following in words.WAY)):
+        return following == "hague" or first.text == "A"  # "from A to B"
+    if text.day_at(index, end) is not None:
         return False
-    if not small and (not first.capital or first.low in text.topics):
-        return False
-    return text.day_at(index, end) is None
+    # A number or a noun begins a name only where a name follows: "10 Downing Street", not "5 people".
+    if first.text[0].isdigit() or (first.capital and first.low in words.NAMES_AFTER_ALL):
+        return name_follows
+    noun = first.low in words.PLACE_NOUNS and not first.capital and not name_follows
+    large = first.capital and first.low not in text.topics
+    return first.low not in words.KNOWN and not noun and (small or large)
 
 
 def _name_end(text: Text, index: int, end: int) -> int:
@@ -188,21 +182,17 @@ def _name_end(text: Text, index: int, end: int) -> int:
             break
         if tokens[at - 1].possessive and not (large and token.capital):
             break
-        if token.low in words.PARTICLES and large and at + 1 < end:
-            after = tokens[at + 2] if tokens[at + 1].low in words.PARTICLES and at + 2 < end else tokens[at + 1]
-            if after.capital and after.low not in words.KNOWN:
-                at += 1
-                continue
-        if large and (token.low in _ENDS_LARGE_NAME or not _continues_name(token)):
+        after = next((later for later in tokens[at + 1 : min(at + 3, end)] if later.low not in words.PARTICLES), token)
+        if large and token.low in words.PARTICLES and after.capital and after.low not in words.KNOWN:
+            at += 1  # "Rio de Janeiro"
+            continue
+        continues = token.capital or token.text[0].isdigit() or token.low in words.PLACE_NOUNS
+        if large and (token.low in _ENDS_LARGE_NAME or not continues):
             break
         if not large and (token.low in words.KNOWN or token.low in text.topics):
             break
         at += 1
     return min(at, end)
-
-
-def _continues_name(token: Token) -> bool:
-    return token.capital or token.text[0].isdigit() or token.low in words.PLACE_NOUNS
 
 
 def _tidy(written: str, last: Token) -> str:

@@ -11,7 +11,7 @@ _COUNTRIES = word_set(
     bangladesh barbados belarus belgium belize benin bhutan bolivia bosnia bosnia_and_herzegovina botswana brazil brunei
     bulgaria burkina_faso burundi cambodia cameroon canada cape_verde chad chile china colombia comoros congo costa_rica
     croatia cuba cyprus czechia czech_republic denmark djibouti dominica dominican_republic ecuador egypt el_salvador
-    eritrea estonia eswatini ethiopia fiji finland france gabon gambia germany deutschland ghana greece greenland grenada
+    eritrea estonia eswatini ethiopia fiji finland france gabon gambia germany ghana greece greenland grenada
     guatemala guinea guyana haiti honduras hong_kong hungary iceland india indonesia iran iraq ireland israel italy
     italia ivory_coast jamaica japan jordan kazakhstan kenya kosovo kuwait kyrgyzstan laos latvia lebanon lesotho
     liberia libya liechtenstein lithuania luxembourg macau madagascar malawi malaysia maldives mali malta mauritania

@@ -18,23 +18,23 @@ def render(raw: Any) -> str:
 
 
 def _render(raw: Any, depth: int) -> str:
-    if is_object(raw) or is_list(raw):
-        most = _MOST_FIELDS if is_object(raw) else _MOST_ENTRIES
-        if depth >= _DEEPEST:
-            return f"{len(raw)} {'fields' if is_object(raw) else 'entries'}"
-        items = [f"{key.replace('_', ' ')}: {_render(raw[key], depth + 1)}" for key in list(raw)[:most]] if is_object(raw) \
-            else [_render(value, depth + 1) for value in raw[:most]]  # fmt: skip
-        more = [f"and {len(raw) - most} more"] if len(raw) > most else []
-        return "; ".join([*items, *more]) or "no data"
-    match raw:
-        case None:
-            return "nothing"
-        case bool():
-            return "yes" if raw else "no"
-        case str():
-            return " ".join(raw[: _LONGEST * 2].split())
-        case _:
-            return f"{raw:g}" if isinstance(raw, float) else str(raw)
+    if is_object(raw):
+        shown = list(raw)[: _MOST_FIELDS if depth < _DEEPEST else 0]
+        return _cut([f"{key.replace('_', ' ')}: {_render(raw[key], depth + 1)}" for key in shown], len(raw), "fields")
+    if is_list(raw):
+        shown = raw[: _MOST_ENTRIES if depth < _DEEPEST else 0]
+        return _cut([_render(value, depth + 1) for value in shown], len(raw), "entries")
+    if isinstance(raw, str):
+        return " ".join(raw[: _LONGEST * 2].split())
+    if raw is None or isinstance(raw, bool):
+        return {None: "nothing", True: "yes", False: "no"}[raw]
+    return f"{raw:g}" if isinstance(raw, float) else str(raw)
+
+
+def _cut(shown: list[str], count: int, name: str) -> str:
+    if not shown:
+        return f"{count} {name}" if count else "no data"
+    return "; ".join([*shown, f"and {count - len(shown)} more"][: None if count > len(shown) else -1])
 
 
 def result_words(result: ToolMessage) -> str:

@@ -37,8 +37,8 @@ WEATHER = word_set(
 )
 # These ask for the weather only where no word of the clause means anything else.
 WEATHER_IF_ALONE = word_set(
-    "rain snow hot cold warm hotter colder warmer cooler wetter drier windier sunnier rainier chilly freezing cool mild "
-    "wind winds degrees storm storms fog hail frost wet dry sun clouds wear umbrella raincoat sunscreen sunglasses coat "
+    "rain snow hot cold warm hotter colder warmer cooler wetter drier windier sunnier rainier chilly freezing mild "
+    "wind winds degrees storm storms fog hail frost wet dry sun clouds wear umbrella raincoat sunscreen coat "
     "jacket sweater scarf gloves boots"
 )
 WEATHER_DETAILS = word_set(
@@ -96,9 +96,9 @@ NAME_STARTS = word_set(
     "new san los las saint st santa el la le les mount cape port fort buenos rio sao hong tel abu kuala ho addis den"
 )
 
-KNOWN = frozenset().union(
-    *(FUNCTION, WEATHER, WEATHER_IF_ALONE, WEATHER_DETAILS, ROUTE, MOVEMENT, MODES, OTHER_TRANSPORT, UNITS, NUMBERS),
-    *(DAY_PARTS, SEPARATORS, WHERE, WAY, (name.lower() for name in (*WEEKDAYS, *MONTHS))),
+KNOWN: frozenset[str] = FUNCTION.union(
+    *(WEATHER, WEATHER_IF_ALONE, WEATHER_DETAILS, ROUTE, MOVEMENT, OTHER_TRANSPORT, DAY_PARTS, SEPARATORS, WHERE, WAY),
+    *(list(MODES), list(UNITS), list(NUMBERS), [name.lower() for name in (*WEEKDAYS, *MONTHS)]),
     word_set("here both cities towns places today tonight tomorrow yesterday weekend week days"),
 )
 """No place begins with one of these, and a place written small ends before one."""

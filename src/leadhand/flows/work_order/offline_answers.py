@@ -106,10 +106,11 @@ def _indented(text: str) -> str:
 def _counted(facts: Mapping[str, Any]) -> tuple[int, bool]:
     """How many results the sections or their digests hold (0 if that is unknown), and whether any is sample data."""
     sections = [text_of(section) for section in list_of(facts.get("sections"))]
-    counts = [
-        int(digest[1]) if (digest := _DIGEST.match(section)) else 0 if section.endswith(" …") else len(_BULLET.findall(section))
-        for section in sections
-    ]  # fmt: skip
+    counts: list[int] = []
+    for section in sections:
+        digest = _DIGEST.match(section)
+        bullets = 0 if section.endswith(" …") else len(_BULLET.findall(section))
+        counts.append(int(digest[1]) if digest else bullets)
     return sum(counts) if all(counts) else 0, any("sample data" in section.casefold() for section in sections)
 
 

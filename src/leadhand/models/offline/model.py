@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from leadhand.domain.conversation import (
@@ -83,41 +84,24 @@ def role_of(request: ModelRequest, facts: dict[str, Any]) -> str:
 def read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
     """The facts of a request (the first user message, as JSON or as a text named ``request``), and the rest of it."""
     users = [message.text for message in request.messages if isinstance(message, UserMessage)]
-    facts: dict[str, Any] = {}
-    first = 0
-    for first, text in enumerate(users):
-        try:
-            facts = object_of(json.loads(text))
-        except (ValueError, RecursionError):
-            continue
-        if facts:
-            break
-    if not facts:
-        first, facts = 0, {"request": users[0]} if users else {}
-    results: list[ToolMessage] = []
-    for message in reversed(request.messages):
-        if isinstance(message, ToolMessage):
-            results.insert(0, message)
-        elif results:
-            break
+    facts: dict[str, Any] = {"request": users[0]} if users else {}
+    with suppress(ValueError, RecursionError):  # it may be plain text
+        facts = object_of(json.loads("".join(users[:1]))) or facts
+    turns = [at for at, message in enumerate(request.messages) if getattr(message, "tool_calls", ())]
+    latest = request.messages[turns[-1] :] if turns else ()
     return facts, OfflineRequest(
         role=role_of(request, facts),
         tools=request.tools,
         schema=request.output.schema_ if request.output is not None else None,
-        results=tuple(results),
-        objections="\n".join(users[first + 1 :]),
+        results=tuple(message for message in latest if isinstance(message, ToolMessage)),
+        objections="\n".join(users[1:]),
     )
 
 
 def _no_rule(role: str) -> Failure:
-    return Failure.model_validate(
-        {
-            "message": f"the built-in rule-based model has no rule for the role {role!r}",
-            "type": "no_rules",
-            "class": "unavailable",
-            "next_action": "choose a model with --model",
-        }
-    )
+    message = f"the built-in rule-based model has no rule for the role {role!r}"
+    failure = {"message": message, "type": "no_rules", "class": "unavailable"}
+    return Failure.model_validate({**failure, "next_action": "choose a model with --model"})
 
 
 def _reply(message: AssistantMessage, *, value: Any = None, finish_reason: str = "stop") -> ModelReply:
