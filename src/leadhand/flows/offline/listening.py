@@ -45,10 +45,9 @@ def _days(clause: Clause) -> list[When]:
 class _Listener:
     """Holds what was said so far.
 
-    ``places`` and ``days`` are what "there" and an ask without a place refer to; ``located`` is where
-    the person said to be. ``lead`` are days said before an ask, with their sentence. ``loose`` are clauses that name
-    places or days before anything was asked: a gap if no ask refers to them. ``last`` is the ask that further places
-    belong to, ``greeted`` the latest sentence with a greeting, ``mark`` what ended the sentence before.
+    ``places`` and ``days`` are what "there" refers to, ``located`` is where the person said to be, ``lead`` are days
+    said before an ask in a sentence. ``loose`` clauses name places before anything was asked: gaps if no ask uses them.
+    ``last`` is the ask that further places belong to, ``mark`` what ended the sentence before.
     """
 
     def __init__(self, text: Text, offers: Offers) -> None:
@@ -170,7 +169,8 @@ class _Listener:
         last = max([phrase.start for phrase in clause.phrases if phrase.start not in unknown], default=-1)
         topic = [index for index in clause.rest if self._low(index) in (_WEATHER_WORDS | _ROUTE_WORDS)]
         last = max([last, *(topic[-1:] if last < 0 else topic[:1])])
-        if any(index < last for index in unknown) or (unknown and not clause.phrases):
+        condition = any(self._low(index) in words.CONDITIONS for index in unknown)
+        if condition or any(index < last for index in unknown) or (unknown and not clause.phrases):
             return self._other(clause, self._not_understood(unknown))
         ask = self.last
         if ask is not None and ask.kind == kind == "weather" and ask.sentence == clause.sentence:
@@ -218,6 +218,7 @@ class _Listener:
     def _tool(self, clause: Clause, match: Match) -> None:
         unknown = self._unknown(clause, words.ROUTE | words.WEATHER if match.named else (), match.offer)
         before = [index for index in unknown if index < match.at and not self._low(index).isdigit()]
+        before += [index for index in clause.rest if index > match.at and self._low(index) in words.CONDITIONS]
         strays = [phrase.start for phrase in clause.of("place") if phrase.stop <= match.at and not phrase.link]
         if before or (strays and clause.of("place")[-1].start > match.at):
             self._other(clause, self._not_understood([*before, *strays]))

@@ -15,7 +15,7 @@ FUNCTION = word_set(
     """a an the my your his her its our their this that these those some any each all i me you he she it we they them us
     who whom whose which what when where why how is are was were be been being am do does did have has had having will
     would shall should can could may might must let lets let's i'm i'd i'll i've we're we'd we'll we've it's that's
-    what's there's where's how's who's and or but nor plus also so if then as with about from to via by of in at on for
+    what's there's where's how's who's and or but nor plus also so then as with about from to via by of in at on for
     into onto near around across within inside than one ones more
     please thanks thank hi hello hey dear ok okay well too just kindly now well ahead
     tell give show find check look looking get gets getting fetch list know see say want wants need needs like help
@@ -42,7 +42,7 @@ WEATHER_IF_ALONE = word_set(
     "jacket sweater scarf gloves boots"
 )
 WEATHER_DETAILS = word_set(
-    "there bring take pack carry expect expected outside outdoors current local conditions compare"
+    "there if whether bring take pack carry expect expected outside outdoors current local conditions compare"
 )
 
 ROUTE = word_set("direction directions route routes distance distances navigate navigation")
@@ -78,6 +78,8 @@ BESIDE_THERE = word_set("is are was were will be if any")
 SEPARATORS = word_set("and then also plus or but nor vs versus")
 WHERE = word_set("in at for of near around over across within inside outside into")
 WAY = word_set("from to toward towards via through between")
+# With one of these, half of a clause may mean the opposite of the whole: "pay 30 to Bob if he agrees".
+CONDITIONS = word_set("if unless whether not no never until except without only when either")
 # Words between a tool's name and what it is asked about.
 LEADS = word_set("for of about on in at with from to by within inside named called")
 
@@ -89,8 +91,8 @@ PLACE_NOUNS = word_set(
 PARTICLES = word_set(
     "of de la le les du des del della di da do dos das am an der den dem und upon on sur sous y el al en aux the"
 )
-# Words that begin a name after all where another large word follows: Times Square, Long Beach.
-NAMES_AFTER_ALL = word_set("times long good best hotel first one two three seven ten")
+# Words that begin a name after all where another large word follows: Long Beach.
+NAMES_AFTER_ALL = word_set("long good best one two three seven ten")
 # Two-word names begin with these; other pairs before a bare "to" may be a verb and a name ("Introduce Anna to Bob").
 NAME_STARTS = word_set(
     "new san los las saint st santa el la le les mount cape port fort buenos rio sao hong tel abu kuala ho addis den"
