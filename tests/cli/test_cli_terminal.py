@@ -14,7 +14,6 @@ from rich.console import Console
 
 from leadhand.cli.lanes import MOST_LANES, Lanes
 from leadhand.domain.assignment import Assignment
-from leadhand.flows.work_order.roles import RoleName
 from leadhand.domain.events import (
     AnyEvent,
     AssignmentIssued,
@@ -29,6 +28,7 @@ from leadhand.domain.events import (
 from leadhand.domain.limits import Usage
 from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.flows.work_order.roles import RoleName
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

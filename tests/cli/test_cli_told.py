@@ -16,7 +16,6 @@ from leadhand.cli.collecting import THRESHOLDS
 from leadhand.cli.lines import Lines
 from leadhand.cli.progress import Progress
 from leadhand.domain.assignment import Assignment
-from leadhand.flows.work_order.roles import RoleName
 from leadhand.domain.events import (
     AnyEvent,
     AssignmentIssued,
@@ -32,6 +31,7 @@ from leadhand.domain.events import (
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.flows.work_order.roles import RoleName
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TOOLS = '''

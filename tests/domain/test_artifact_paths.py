@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from leadhand.domain.artifact import MAX_DEPTH, LONGEST_NAME, LONGEST_PATH, confined, digest_of, is_digest
+from leadhand.domain.artifact import LONGEST_NAME, LONGEST_PATH, MAX_DEPTH, confined, digest_of, is_digest
 from leadhand.domain.errors import UsageError
 
 # Pieces that paths are attacked with, mixed with letters.

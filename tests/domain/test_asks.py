@@ -177,7 +177,10 @@ def test_an_artifact_keeps_its_versions_with_who_wrote_them():
     decided(history, "a", FILE.evolve(digest="sha256:11ff", size=13), turn=2)
 
     versions = history.state.artifacts["notes/day-1.md"]
-    assert [(each.digest, each.size, each.by) for each in versions] == [("sha256:00ff", 12, "a"), ("sha256:11ff", 13, "a")]
+    assert [(each.digest, each.size, each.by) for each in versions] == [
+        ("sha256:00ff", 12, "a"),
+        ("sha256:11ff", 13, "a"),
+    ]
     assert {each.media_type for each in versions} == {"text/markdown"}
 
 

@@ -17,7 +17,13 @@ import pytest
 from domain.histories import History
 from domain.invariants import check_log
 from leadhand.domain.events import EVENT_TYPES, AnyEvent, Entry, upcast
-from leadhand.domain.events.decisions import AssignmentIssued, AttemptSettled, ResultsJudged, RunStarted, WorkOrderIssued
+from leadhand.domain.events.decisions import (
+    AssignmentIssued,
+    AttemptSettled,
+    ResultsJudged,
+    RunStarted,
+    WorkOrderIssued,
+)
 from leadhand.domain.events.upcasters import RENAMED
 from leadhand.domain.evolve import fold, replay, start
 from leadhand.domain.rights import tools_of
@@ -50,7 +56,10 @@ def read(type_: str, body: dict[str, Any], version: int = 1) -> AnyEvent:
         ("child_answered", {"by": "", "call_id": "a/t1/c0", "ok": True, "content": "seen"}),
         (
             "attempt_held",
-            {"attempt": "a/a1", "open_calls": [{"call_id": "a/t1/c0/effect", "kind": "effect", "tool": "send", "args": {}}]},
+            {
+                "attempt": "a/a1",
+                "open_calls": [{"call_id": "a/t1/c0/effect", "kind": "effect", "tool": "send", "args": {}}],
+            },
         ),
     ],
 )
@@ -131,7 +140,9 @@ def test_a_fork_of_0_1_knows_where_it_began_and_keeps_its_other_options():
     ids=lambda given: given.get("assignment_id") if isinstance(given, dict) else None,
 )
 def test_what_an_assignment_of_0_1_was_about_is_its_input(old: dict[str, Any], expected: dict[str, Any]):
-    issued = read("assignment_issued", {"assignment": {"covers": [], "parent": None, "tools": None, "options": {}, **old}})
+    issued = read(
+        "assignment_issued", {"assignment": {"covers": [], "parent": None, "tools": None, "options": {}, **old}}
+    )
     assert isinstance(issued, AssignmentIssued)
 
     assert (issued.assignment.assignment_id, issued.assignment.role) == (old["assignment_id"], old["role"])
@@ -156,7 +167,10 @@ def test_only_the_subtasks_of_0_1_count(attempt: str, counts: bool):
 
 
 def test_what_is_written_today_is_read_as_it_is():
-    assert upcast("attempt_settled", 2, {"attempt": "to-1/a1", "counts": True}) == {"attempt": "to-1/a1", "counts": True}
+    assert upcast("attempt_settled", 2, {"attempt": "to-1/a1", "counts": True}) == {
+        "attempt": "to-1/a1",
+        "counts": True,
+    }
 
 
 # --- logs ------------------------------------------------------------------------------------------------------------
@@ -229,7 +243,9 @@ def test_a_log_of_0_1_is_sound_at_every_entry_and_comes_to_what_0_1_made_of_it(r
         ]
         for key, each in subtasks.items()
     } == end["subtasks"]
-    assert {key for key, each in state.assignments.items() if not each.order or each.attempts} == set(end["assignments"])
+    assert {key for key, each in state.assignments.items() if not each.order or each.attempts} == set(
+        end["assignments"]
+    )
 
 
 @by_run

@@ -526,7 +526,9 @@ def test_a_flow_that_returns_what_it_should_not_ends_its_run_with_the_cause(meth
         run.says(key, "text")
 
     assert run.finished.status in (RunStatus.FAILED, RunStatus.PARTIAL)
-    said = " ".join([run.finished.failure.message if run.finished.failure else "", *(g.reason for g in run.finished.gaps)])
+    said = " ".join(
+        [run.finished.failure.message if run.finished.failure else "", *(g.reason for g in run.finished.gaps)]
+    )
     assert f"Odd.{method}" in said
 
 

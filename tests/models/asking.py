@@ -10,7 +10,8 @@ from leadhand.domain.conversation import Message, ModelRequest, OutputSpec, Syst
 from leadhand.domain.review import Review
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.work_order import Plan
-from leadhand.models.offline.planning import plan
+from leadhand.flows.offline.rule import OfflineRequest
+from leadhand.flows.work_order import offline
 
 TODAY = "2026-11-21"  # a Saturday
 TEXT = {"type": "string"}
@@ -86,6 +87,13 @@ def planning(request: str, tools: Iterable[Mapping[str, Any]] = SHIPPED, **field
 
 
 Tools = Iterable[Mapping[str, Any]]
+
+
+def plan(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan that the offline rule of the work-order flow makes."""
+    made = offline.plan(facts, OfflineRequest("plan"))
+    assert made is not None
+    return made
 
 
 def planned(request: str, tools: Tools = SHIPPED) -> Plan:

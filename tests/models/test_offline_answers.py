@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from leadhand.domain.conversation import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.limits import Usage
-from leadhand.domain.review import VerdictKind, Review
+from leadhand.domain.review import Review
+from leadhand.flows.offline.rendering import render
 from leadhand.models.offline import OfflineModels
-from leadhand.models.offline.rendering import render
 from leadhand.ports import ModelError
 
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM)."
@@ -49,7 +49,7 @@ async def reviewed(*subtasks: dict[str, Any], **brief: Any) -> Review:
     return Review.model_validate(reply.value)
 
 
-def decisions(review: Review) -> list[Decision]:
+def decisions(review: Review) -> list[VerdictKind]:
     return [verdict.verdict for verdict in review.verdicts]
 
 
@@ -244,14 +244,15 @@ async def test_goes_by_the_schema_and_the_brief_never_by_the_words_of_a_prompt()
     brief = {"request": "weather in Paris", "tools": list(SHIPPED), "task": "compose", "results": []}
     assert "subtasks" in (await models.ask(asking(brief, output="plan"))).value
     assert BYLINE in (await models.ask(asking(brief))).message.text
-    chat = await models.ask(asking("Please plan and review everything."))
-    assert "cannot hold a conversation" in chat.message.text
+    with pytest.raises(ModelError, match="no rule for the role ''"):
+        await models.ask(asking("Please plan and review everything."))
 
 
 async def test_a_structured_answer_it_has_no_rules_for_is_unavailable() -> None:
-    with pytest.raises(ModelError, match="no rules") as caught:
+    with pytest.raises(ModelError, match="no rule for the role 'poem'") as caught:
         await OfflineModels().ask(asking({"request": "q"}, output="poem"))
     assert caught.value.failure.class_ is FailureClass.UNAVAILABLE
+    assert caught.value.failure.next_action == "choose a model with --model"
 
 
 async def test_asked_twice_it_answers_the_same() -> None:

@@ -14,6 +14,7 @@ from asking import (
     args_of,
     offer,
     places,
+    plan,
     planned,
     schema,
 )
@@ -22,8 +23,7 @@ from hypothesis import strategies as st
 
 from leadhand.domain.ids import order_id
 from leadhand.domain.work_order import Plan, faults, issue
-from leadhand.models.offline.planning import plan
-from leadhand.models.offline.vocabulary import word_set
+from leadhand.flows.offline.words import word_set
 
 _TOOLS = [*SHIPPED, HOTELS, offer("lookup", "key"), offer("dice", "n", n={"type": "integer"}), offer("odd", "a", "b")]
 _VOCABULARY = word_set(

@@ -46,6 +46,42 @@ def test_what_it_cannot_do_is_named_and_nothing_is_invented(request_text: str) -
     assert made.cannot[0].reason
 
 
+@pytest.mark.parametrize(
+    ("request_text", "subtasks", "left"),
+    [
+        ("What's the weather in Paris, my favourite city?", 1, "my favourite city"),
+        ("What's the weather in Paris tomorrow for my wedding?", 1, "wedding"),
+        ("weather in Paris, which hotels are cheap", 1, "which hotels are cheap"),
+        ("weather in Paris but not in Lyon", 1, "not in Lyon"),
+        ("weather in Paris unless it is a Sunday", 0, "weather in Paris unless it is a Sunday"),
+        ("hourly weather in Paris", 0, "hourly weather in Paris"),
+        ("5 day forecast for Rome", 0, "5 day forecast for Rome"),
+        ("directions from Paris to Lyon tomorrow", 1, "tomorrow"),
+        ("directions from Paris to Lyon without tolls", 0, "directions from Paris to Lyon without tolls"),
+        ("Directions from Paris to Lyon via Dijon", 1, "via Dijon"),
+        ("Directions from Paris to Lyon and the weather in both cities", 1, "the weather in both cities"),
+        ("Paris. What's the weather in Rome?", 1, "Paris"),
+        ("I'm a pilot in Paris. What's the weather?", 1, "I'm a pilot in Paris"),
+        ("weather in Rome and in Oslo, and then sing me a song", 2, "sing me a song"),
+    ],
+)
+def test_no_word_is_dropped_silently(request_text: str, subtasks: int, left: str) -> None:
+    made = planned(request_text)
+    assert len(made.subtasks) == subtasks
+    assert [part.what for part in made.cannot] == [left]
+
+
+@pytest.mark.parametrize(
+    "request_text", ["Pay 30 to Bob if he agrees", "Do not pay 30 to Bob", "Pay 30 to Bob only when it rains"]
+)
+def test_half_of_a_condition_is_not_carried_out(request_text: str) -> None:
+    pay = offer("pay_tool", "amount", "to", description="Pay an amount of money.", amount={"type": "number"})
+    assert args_of("Pay 30 to Bob", [pay]) == [{"amount": 30.0, "to": "Bob"}]
+    made = planned(request_text, [WEATHER, pay])
+    assert made.subtasks == ()
+    assert len(made.cannot) == 1
+
+
 def test_a_means_of_transport_that_the_tool_does_not_know_is_a_gap() -> None:
     made = planned("How do I get from Paris to Rome by train?")
     assert made.subtasks == ()
@@ -89,7 +125,11 @@ def test_the_example_of_the_first_design_becomes_its_two_subtasks() -> None:
             offer("flight_tool", "origin", "destination", description="Books flights"),
             [{"origin": "Paris", "destination": "Rome"}],
         ),
-        ("roll 3 dice", offer("dice_tool", "count", count={"type": "integer"}), [{"count": 3}]),
+        (
+            "roll 3 dice",
+            offer("dice_tool", "count", description="Rolls dice.", count={"type": "integer"}),
+            [{"count": 3}],
+        ),
         ("events in Berlin on Friday", offer("event_tool", "city", "date"), [{"city": "Berlin", "date": "friday"}]),
         ("weather in Paris", offer("my_weather", "city"), [{"city": "Paris"}]),
         (
@@ -170,6 +210,7 @@ def test_what_a_tool_has_no_parameter_for_is_named() -> None:
         ("events in Berlin", offer("event_tool", "city", "date")),  # when?
         ("send an email to Bob", offer("send_email", "to", "body", description="Sends an email")),  # saying what?
         ("translate it", offer("translate", "text", "target_language")),
+        ("paint 3 dice", offer("dice_tool", "count", description="Rolls dice.", count={"type": "integer"})),
     ],
 )
 def test_a_tool_whose_arguments_the_request_does_not_say_is_a_gap(request_text: str, tool: dict[str, Any]) -> None:

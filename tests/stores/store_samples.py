@@ -12,14 +12,16 @@ from datetime import UTC, datetime, timedelta
 
 from leadhand.domain import events
 from leadhand.domain.approval import Approval
+from leadhand.domain.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
 from leadhand.domain.assignment import Assignment, OpenCall
 from leadhand.domain.conversation import AssistantMessage, Opaque, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.limits import Amount, Limits, Usage
-from leadhand.domain.review import VerdictKind, Review, Verdict
-from leadhand.domain.run import CitedSource, Gap, ModelChoice, RunDefinition, RunStatus
+from leadhand.domain.limits import Allowance, Amount, Ceiling, Limits, Usage
+from leadhand.domain.review import Review, Verdict, VerdictKind
+from leadhand.domain.role import Role
+from leadhand.domain.run import CitedSource, ForkPoint, Gap, ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.tool import ApprovalPolicy, Effect, Source, ToolSpec
-from leadhand.domain.work_order import Check, Unsupported, ProposedSubtask, Subtask, WorkOrder
+from leadhand.domain.work_order import Check, ProposedSubtask, Subtask, Unsupported, WorkOrder
 from leadhand.domain.work_result import ResultData, WorkResult
 
 AT = datetime(2026, 11, 21, 10, 0, 0, 123_456, tzinfo=UTC)
@@ -42,6 +44,19 @@ TOOL = ToolSpec(
     approval=ApprovalPolicy.AUTO,
     import_path="leadhand.tools.weather:weather",
     fingerprint="sha256:00ff",
+)
+ROLE = Role(
+    name="work",
+    instructions="Be brief.",
+    model="offline",
+    output={"type": "object"},
+    tools=("weather_tool",),
+    loop="turns",
+    counts=True,
+    max_turns=4,
+    max_requests=5,
+    max_tokens=6_000,
+    budget=0.25,
 )
 DEFINITION = RunDefinition(
     request="Travel advice for Paris: “Grüße”, 世界 🎈",
@@ -70,7 +85,8 @@ DEFINITION = RunDefinition(
     options={"max_revisions": 2},
     by="Ann",
     submission="0" * 64,
-    instructions={"work": "Be brief."},
+    roles=(ROLE,),
+    forked_from=ForkPoint(run_id="run-0", seq=7),
 )
 SOURCE = Source(title="Open-Meteo", url="https://open-meteo.com/")
 ORDER = WorkOrder(
@@ -89,6 +105,22 @@ ORDER = WorkOrder(
         ),
     ),
     repairs="wo-001",
+)
+CEILING = Ceiling(requests=3, tokens=4_000, nanousd=5)
+ASKS = (
+    Delegate(
+        title="Find hotels",
+        role="work",
+        input={"n": 3},
+        tools=("weather_tool",),
+        model="offline",
+        instructions="Be quick.",
+        max_requests=2,
+        budget=0.5,
+    ),
+    DefineWorker(name="poet", instructions="Write verse.", description="writes verse", model="offline", tools=()),
+    WriteArtifact(path="notes/day-1.md", media_type="text/plain", digest=f"sha256:{'0' * 64}", size=12),
+    SetTodos(todos=(Todo(id="1", content="look around", status="in_progress", priority="high"),)),
 )
 PROPOSED = ProposedSubtask(name="find_hotels", tool="hotel_tool", args={"n": 3}, needs=(0, "wo-001.0"))
 MESSAGE = AssistantMessage(
@@ -110,16 +142,23 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         assignment=Assignment(
             assignment_id="review-wo-001.0",
             role="review",
-            covers=("wo-001.0",),
+            title="Review the weather",
+            input={"covers": ["wo-001.0"], "whole": True},
+            needs=("wo-001.0",),
             parent="lead/a1",
             tools=("weather_tool",),
-            options={"shard": 0},
+            ceiling=CEILING,
+            model="offline",
+            instructions="Be strict.",
+            subtask=ORDER.subtasks[0],
+            counts=True,
+            answers=True,
         )
     ),
     events.AttemptScheduled(
         attempt="wo-001.0/a2", continues=ATTEMPT, not_before=AT + timedelta(seconds=2), feedback="lat is missing"
     ),
-    events.AttemptSettled(attempt=ATTEMPT, ok=False, final=True, failure=FAILURE),
+    events.AttemptSettled(attempt=ATTEMPT, ok=False, final=True, counts=True, failure=FAILURE),
     events.AttemptLost(attempt=ATTEMPT, failure=FAILURE),
     events.SubtaskBlocked(subtask="wo-001.1", cause="wo-001.0"),
     events.ResultsJudged(
@@ -160,6 +199,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
                 {
                     "work_order_id": "wo-001",
                     "subtask_index": 1,
+                    "assignment": "wo-001.1",
                     "name": "find_hotels",
                     "class": FailureClass.UNAVAILABLE,
                     "reason": "no key",
@@ -176,6 +216,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         model="offline",
         reserved=Amount(requests=1, tokens=2_500, nanousd=10),
         final=True,
+        within=(Allowance(scope="wo-001.0", ceiling=CEILING),),
     ),
     events.ModelCallReturned(
         attempt=ATTEMPT,
@@ -201,6 +242,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         raw={"$blob": "sha256:00ff", "bytes": 5_000},
         sources=(SOURCE,),
         sample=True,
+        asks=ASKS,
         failure=FAILURE,
         duration_ms=95,
     ),
@@ -229,7 +271,13 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.RetryRequested(by="me", subtasks=("wo-001.0",), args={"n": 2}),
     events.SkipRequested(by="me", subtask="wo-001.0", reason="too dear"),
     events.ResultSupplied(by="me", subtask="wo-001.0", summary="it is two", raw={"n": 2}),
-    events.CallAnswered(by="me", call_id="wo-001.0/t0/c1", ok=True, content="done"),
+    events.CallAnswered(call_id="wo-001.0/t0/c1", ok=True, content="done"),
+    events.WorkerDefined(attempt=ATTEMPT, role=ROLE.evolve(name="poet"), description="writes verse"),
+    events.ArtifactWritten(
+        attempt=ATTEMPT, path="notes/day-1.md", digest=f"sha256:{'0' * 64}", size=12, media_type="text/plain"
+    ),
+    events.TodosSet(attempt=ATTEMPT, todos=ASKS[3].todos),
+    events.NoteEmitted(attempt=ATTEMPT, message="looking around"),
 )
 
 

@@ -24,6 +24,7 @@ from store_samples import SAMPLES, golden
 from leadhand.domain import events
 from leadhand.domain.errors import StoreError
 from leadhand.domain.events import EVENT_TYPES, AnyEvent
+from leadhand.domain.events.upcasters import RENAMED
 from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.domain.work_result import WorkResult
 from leadhand.stores.codec import encode, microseconds, moment, read_entries
@@ -61,7 +62,7 @@ def test_the_log_of_every_release_can_be_read(connection: SqliteConnection, path
     stored(connection, rows)
     entries = read_entries(connection, DIALECT, "old")
     assert [(entry.seq, entry.epoch, entry.event.type) for entry in entries] == [
-        (row["seq"], row["epoch"], row["type"]) for row in rows
+        (row["seq"], row["epoch"], RENAMED.get(row["type"], row["type"])) for row in rows
     ]
     assert [microseconds(entry.at) for entry in entries] == [row["at"] for row in rows]
     assert [entry.event.subject for entry in entries] == [row["subject"] for row in rows]
@@ -228,6 +229,9 @@ def values_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> st.SearchStrat
         return st.lists(values_of(arguments[0]), min_size=least, max_size=3).map(tuple)
     if origin is dict:
         return st.dictionaries(values_of(arguments[0]), values_of(arguments[1]), max_size=3)
+    pattern = next((found for each in metadata if (found := getattr(each, "pattern", None))), None)
+    if annotation is str and pattern is not None:
+        return st.from_regex(pattern.removesuffix("$") + r"\Z", alphabet=st.characters(codec="ascii"))
     if annotation in (str, int, float):
         return bounded(SCALARS[annotation], metadata)
     if annotation in SCALARS:

@@ -253,7 +253,7 @@ async def test_a_forecast_covers_one_to_sixteen_days(web: Any, context: ToolCont
 
 
 async def test_a_day_nobody_can_read_costs_no_request(web: Any, context: ToolContext) -> None:
-    with pytest.raises(ToolError, match="no day we can read"):
+    with pytest.raises(ToolError, match="cannot read the day"):
         await weather_tool("Paris", day="someday", context=context)
     assert web.asked == []
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.flows.flow import Flow
+from leadhand.flows.offline.rule import Rules
 from leadhand.flows.work_order.flow import WorkOrderFlow
 
 GROUP = "leadhand.flows"
@@ -86,6 +87,10 @@ class FlowRegistry:
         """The options of a run, checked and complete, as JSON. Raises UsageError for unknown or wrong ones."""
         return self.get(name).checked_options(given).model_dump(mode="json")
 
+    def offline_rules(self) -> list[Rules]:
+        """What the flows tell the built-in rule-based model to answer for their roles."""
+        return [flow.offline for versions in self._flows.values() for flow in versions.values() if flow.offline]
+
     def schema(self, name: str) -> dict[str, Any]:
         """The JSON schema of a flow's options."""
         return self.get(name).Options.model_json_schema()
@@ -126,7 +131,8 @@ def _module(where: str) -> ModuleType:
         if not path.is_file():
             raise UsageError(f"there is no file {where}", "Name a Python file that defines flows.")
         spec = importlib.util.spec_from_file_location(f"leadhand_flows_{path.stem}", path)
-        assert spec is not None and spec.loader is not None
+        assert spec is not None
+        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module  # pydantic looks there for the types that a flow's options name
         spec.loader.exec_module(module)

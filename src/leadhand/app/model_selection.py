@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.limits import usd
 from leadhand.domain.run import ModelChoice
+from leadhand.flows.offline.rule import Rules
 from leadhand.models.offline import OfflineModels
 from leadhand.ports import Models
 
@@ -38,10 +39,12 @@ class Choice:
 class NamedModels:
     """Every model by its name; the router and its providers are imported only for a name other than ``offline``."""
 
-    def __init__(self, settings: Settings, adapters: Mapping[str, Models] | None = None) -> None:
+    def __init__(
+        self, settings: Settings, adapters: Mapping[str, Models] | None = None, rules: Iterable[Rules] = ()
+    ) -> None:
         self._settings = settings
         self._adapters = dict(adapters or {})
-        self._offline = OfflineModels()
+        self._offline = OfflineModels(rules)
         self._router: ModelRouter | None = None
 
     def _port(self, model: str) -> Models:
@@ -98,7 +101,7 @@ class NamedModels:
 
 
 async def choose_models(
-    settings: Settings, given: Models | Mapping[str, Models] | None = None
+    settings: Settings, given: Models | Mapping[str, Models] | None = None, rules: Iterable[Rules] = ()
 ) -> tuple[Models, Choice]:
     """The models port for these settings, and the names to pin. ``given`` is a port of the user's own, or adapters by
     name beside the built-in ones.
@@ -118,7 +121,7 @@ async def choose_models(
     else:
         name, why = settings.model, "asked for"
     choice = Choice(models=_pinned(settings, name), why=why)
-    models = NamedModels(settings, given)
+    models = NamedModels(settings, given, rules)
     for name in _names(choice.models):
         models.check(name)
     unpriced = _unpriced(models, choice.models)

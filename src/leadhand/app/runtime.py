@@ -393,7 +393,8 @@ async def open_runtime(
     Raises ConfigurationError for a home, database or model that cannot be used.
     """
     make_home(settings.home)
-    chosen, choice = await choose_models(settings, models)
+    flows = flows or FlowRegistry()
+    chosen, choice = await choose_models(settings, models, flows.offline_rules())
     return Runtime(
         settings,
         store=store if store is not None else await open_store(settings.database),

@@ -9,15 +9,18 @@ from leadhand.domain.role import Role
 from leadhand.domain.run import Gap
 
 from .flow import Flow, Result
+from .offline.rule import Call, OfflineRequest
 from .run_view import AssignmentView, RunView
 
 __all__ = [
     "Assign",
     "AssignmentView",
+    "Call",
     "Finish",
     "Flow",
     "Gap",
     "Judge",
+    "OfflineRequest",
     "Outcome",
     "Result",
     "Review",

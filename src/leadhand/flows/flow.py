@@ -15,6 +15,7 @@ from leadhand.domain.run import Gap, RunDefinition
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.value import Json
 
+from .offline.rule import Rules
 from .run_view import AssignmentView, RunView
 
 
@@ -37,6 +38,8 @@ class Flow:
     name: ClassVar[str] = ""
     version: ClassVar[int] = 1
     description: ClassVar[str] = ""
+    offline: ClassVar[Rules] = {}
+    """What the built-in rule-based model answers for the roles of this flow; see :mod:`leadhand.flows.offline.rule`."""
 
     class Options(BaseModel):
         """What a run of this flow may be told besides its request. Unknown options are refused."""

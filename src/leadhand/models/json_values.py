@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, TypeGuard, cast
+from typing import Any
 
 from pydantic_core import from_json
+
+from leadhand.domain.json_values import is_list, is_object, list_of, object_of, objects_of, text_of, texts_of
+
+__all__ = ["decode_json", "is_list", "is_object", "list_of", "object_of", "objects_of", "text_of", "texts_of"]
 
 _DEEPEST = 100  # levels; a log entry that nests far deeper cannot be written
 
@@ -47,40 +50,3 @@ def _mended(value: object, depth: int) -> Any:
     if is_object(value):
         return {_mended(key, depth): _mended(item, depth + 1) for key, item in value.items()}
     return value
-
-
-def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether this is a JSON object."""
-    return isinstance(value, dict)
-
-
-def is_list(value: object) -> TypeGuard[list[Any]]:
-    """Whether this is a JSON list."""
-    return isinstance(value, list)
-
-
-def object_of(value: object) -> dict[str, Any]:
-    """A JSON object; {} for anything else."""
-    if is_object(value):
-        return value
-    return dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else {}
-
-
-def list_of(value: object) -> list[Any]:
-    """A JSON list; [] for anything else."""
-    return value if is_list(value) else []
-
-
-def objects_of(value: object) -> list[dict[str, Any]]:
-    """The objects in a JSON list; [] if it is none."""
-    return [item for item in list_of(value) if is_object(item)]
-
-
-def text_of(value: object) -> str:
-    """A text; "" for anything else."""
-    return value if isinstance(value, str) else ""
-
-
-def texts_of(value: object) -> list[str]:
-    """The texts in a JSON list; [] if it is none."""
-    return [item for item in list_of(value) if isinstance(item, str)]

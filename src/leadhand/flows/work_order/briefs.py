@@ -143,20 +143,19 @@ def compose(state: RunState) -> dict[str, Any]:
     """The request, every result that may stand in the answer, and every gap."""
     sources = answer_sources(state)
     numbers = source_numbers(sources)
-    facts = {
+    return {
         "task": "compose",
         **common(state),
         "results": [result(subtask, numbers) for subtask in answerable_results(state)],
         "gaps": [_gap_facts(gap) for gap in all_gaps(state)],
         "sources": [{"n": n, "title": s.title, "url": s.url} for n, s in enumerate(sources, start=1)],
     }
-    return facts
 
 
 def section(state: RunState, assignment: Assignment) -> dict[str, Any]:
     """The results that one section of a long answer covers."""
     numbers = section_numbers(state, assignment)
-    facts = {
+    return {
         "task": "compose",
         **common(state, CONTEXT),
         "part": "section",
@@ -164,7 +163,6 @@ def section(state: RunState, assignment: Assignment) -> dict[str, Any]:
         "gaps": [],
         "sources": [{"n": n, "title": title, "url": url} for (title, url), n in numbers.items()],
     }
-    return facts
 
 
 def compose_over(state: RunState, texts: list[str], *, digest: bool) -> dict[str, Any]:

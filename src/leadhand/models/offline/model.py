@@ -1,23 +1,31 @@
-"""The Models port, answered by rules: planning, reviewing, composing, working, told apart by what a request wants."""
+"""The Models port, answered by rules: each flow's own for its roles, and the generic grammar for roles without one."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
-from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, ToolCall
+from leadhand.domain.conversation import (
+    AssistantMessage,
+    ModelProfile,
+    ModelReply,
+    ModelRequest,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
 from leadhand.domain.errors import Failure
+from leadhand.domain.json_values import object_of
 from leadhand.domain.limits import Usage
+from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
+from leadhand.flows.work_order.offline import RULES
 from leadhand.ports import ModelError
 
-from .briefs import Turn, read_turn
-from .composing import BYLINE, compose
-from .planning import plan
-from .reviewing import review
-from .working import Wish, work
+from .generic import answer
 
 NAME = "offline"
 WINDOW = 1_000_000
@@ -28,69 +36,74 @@ _WORD = re.compile(r"\s*\S+\s*")
 class OfflineModels:
     """The built-in model ``offline``: rule-based, deterministic, free, and it says so in every answer.
 
-    It understands English questions about weather and directions, and tools that a request speaks of by name. It goes
-    by the schema that is asked for and by the brief, never by the words of the instructions. It counts one request and
-    no tokens, for it uses none.
+    ``rules`` are the offline rules of the flows that may run, tried after those of the work-order flow. A request is
+    answered by the rule for its role, else by the generic grammar, which fills the arguments of a role's only tool or
+    the fields of its schema from what the facts say. Everything else fails with a reason. One request is counted and
+    no tokens, for none are used.
     """
 
+    def __init__(self, rules: Iterable[Rules] = ()) -> None:
+        self._rules: tuple[Rules, ...] = (RULES, *rules)
+
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        """Answers at once. Text goes to ``on_text`` word by word. Raises :class:`ModelError` (``unavailable``) for a
-        structured answer it has no rules for."""
-        turn = read_turn(request)
-        if request.output is not None:
-            value = self._structured(request.output.name, turn)
-            return _reply(AssistantMessage(text=json.dumps(value, ensure_ascii=False)), value=value)
-        answer = self._free(request, turn)
-        if isinstance(answer, Wish):
-            call = ToolCall(
-                id=f"call_{turn.calls}",
-                name=answer.tool,
-                arguments=answer.args,
-                raw=json.dumps(answer.args, ensure_ascii=False),
-            )
+        """Answer at once; ``on_text`` gets text word by word. Raises :class:`ModelError` (``unavailable``) for a role
+        without a rule."""
+        facts, seen = read(request)
+        found = (rules[seen.role](facts, seen) for rules in self._rules if seen.role in rules)
+        said: Reply | None = next((reply for reply in found if reply is not None), None)
+        if said is None:
+            said = answer(facts, seen)
+        if said is None:
+            raise ModelError(_no_rule(seen.role))
+        if isinstance(said, Call):
+            written = json.dumps(said.args, ensure_ascii=False)
+            calls = sum(isinstance(message, ToolMessage) for message in request.messages)
+            call = ToolCall(id=f"call_{calls}", name=said.tool, arguments=said.args, raw=written)
             return _reply(AssistantMessage(tool_calls=(call,)), finish_reason="tool_calls")
+        if isinstance(said, dict):
+            return _reply(AssistantMessage(text=json.dumps(said, ensure_ascii=False)), value=said)
         if on_text is not None:
-            for word in _WORD.findall(answer):
+            for word in _WORD.findall(said):
                 on_text(word)
-                await asyncio.sleep(0)  # whoever watches sees it grow, and nobody waits for a long answer
-        return _reply(AssistantMessage(text=answer))
+                await asyncio.sleep(0)  # a reader sees the text grow, and no answer takes long
+        return _reply(AssistantMessage(text=said))
 
     def profile(self, model: str) -> ModelProfile:
-        """Free, with a window no conversation fills."""
+        """Free, with a window that no conversation fills."""
         return ModelProfile(name=model, window=WINDOW, input_nanousd=0, output_nanousd=0, free=True)
 
     async def aclose(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: nothing is open."""
 
-    def _structured(self, name: str, turn: Turn) -> dict[str, Any]:
-        brief = turn.brief or {}
-        if name == "plan":
-            return plan(brief, turn.refused)
-        if name == "review":
-            return review(brief)
-        raise ModelError(
-            Failure.model_validate(
-                {
-                    "message": f"the built-in offline model has no rules for a structured answer named {name!r}",
-                    "type": "no_rules",
-                    "class": "unavailable",
-                    "next_action": "choose a model with --model",
-                }
-            )
-        )
 
-    def _free(self, request: ModelRequest, turn: Turn) -> str | Wish:
-        match (turn.brief or {}).get("task"):
-            case "compose":
-                return compose(turn.brief or {})
-            case "work":
-                return work(turn.brief or {}, turn.results, request.tools)
-            case _:
-                return (
-                    "This is Leadhand's built-in rule-based model. It cannot hold a conversation: it plans, reviews "
-                    "and answers requests about weather and directions. Choose a model with --model for anything else."
-                    f"\n\n{BYLINE}"
-                )
+def role_of(request: ModelRequest, facts: dict[str, Any]) -> str:
+    """The name of the role that asks; of requests that do not say it, by what they ask for."""
+    if request.role:
+        return request.role
+    return request.output.name if request.output is not None else str(facts.get("task", ""))
+
+
+def read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
+    """The facts of a request (the first user message, as JSON or as a text named ``request``), and the rest of it."""
+    users = [message.text for message in request.messages if isinstance(message, UserMessage)]
+    facts: dict[str, Any] = {"request": users[0]} if users else {}
+    with suppress(ValueError, RecursionError):  # it may be plain text
+        facts = object_of(json.loads("".join(users[:1]))) or facts
+    turns = [at for at, message in enumerate(request.messages) if getattr(message, "tool_calls", ())]
+    latest = request.messages[turns[-1] :] if turns else ()
+    return facts, OfflineRequest(
+        role=role_of(request, facts),
+        tools=request.tools,
+        schema=request.output.schema_ if request.output is not None else None,
+        results=tuple(message for message in latest if isinstance(message, ToolMessage)),
+        objections="\n".join(users[1:]),
+    )
+
+
+def _no_rule(role: str) -> Failure:
+    message = f"the built-in rule-based model has no rule for the role {role!r}"
+    failure = {"message": message, "type": "no_rules", "class": "unavailable"}
+    return Failure.model_validate({**failure, "next_action": "choose a model with --model"})
 
 
 def _reply(message: AssistantMessage, *, value: Any = None, finish_reason: str = "stop") -> ModelReply:

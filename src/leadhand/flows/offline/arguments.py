@@ -1,0 +1,233 @@
+"""Which tool a clause speaks of, and its arguments from what the request says, by their names and types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from leadhand.domain.json_values import list_of, object_of, objects_of, text_of, texts_of
+
+from . import words
+from .clauses import Clause
+from .places import Text
+from .tokens import tokenize
+
+_ROLES = {
+    "place": "location city place town where address area region near locality",
+    "places": "locations cities places towns",
+    "day": "day date when",
+    "days": "days num_days number_of_days day_count forecast_days",
+    "units": "units unit unit_system",
+    "mode": "mode travel_mode transport transport_mode profile",
+    "origin": "origin from start source from_location from_city from_place departure start_location",
+    "destination": "destination to end target to_location to_city to_place arrival end_location",
+}
+_ROLE_OF = {name: role for role, names in _ROLES.items() for name in names.split()}
+
+# They say that something is a tool, not what it is about.
+_EMPTY = words.word_set("tool tools get find check fetch list query show read data info api service call run make do")
+
+
+class Offer(NamedTuple):
+    """A tool on offer. ``topic`` are the word stems of its name; ``about`` those of name and description."""
+
+    name: str
+    parameters: Mapping[str, Any]
+    topic: frozenset[str]
+    about: frozenset[str]
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """The parameters that the schema describes."""
+        return object_of(self.parameters.get("properties"))
+
+    @property
+    def roles(self) -> set[str]:
+        """What its parameters are for."""
+        return {role_of(name) for name in self.properties}
+
+    @property
+    def takes_all_places(self) -> bool:
+        """Whether one call takes a list of places, and none takes a single one."""
+        return "places" in self.roles and "place" not in self.roles
+
+    def texts(self) -> list[str]:
+        """The required parameters that take free text."""
+        required = texts_of(self.parameters.get("required"))
+        return [name for name in required if not role_of(name) and takes(self.properties.get(name), "string")]
+
+
+class Match(NamedTuple):
+    """A tool that a clause speaks of, and the first and the last token that say so."""
+
+    offer: Offer
+    at: int
+    last: int
+    named: bool = False
+
+
+class Offers:
+    """The tools of a run, ready to be looked up by the words of a request."""
+
+    def __init__(self, tools: Iterable[Mapping[str, Any]], apart: Sequence[str] = ()) -> None:
+        """``apart`` are names of tools that are found by their full name only."""
+        self.by_name: dict[str, Offer] = {}
+        for tool in tools:
+            if name := text_of(tool.get("name")):
+                self.by_name.setdefault(name, _offer(name, tool))
+        self._by_folded_name = {name.casefold(): offer for name, offer in self.by_name.items()}
+        self._by_stem: dict[str, list[Offer]] = {}
+        for offer in self.by_name.values():
+            for stem in offer.topic if offer.name not in apart else ():
+                self._by_stem.setdefault(stem, []).append(offer)
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """The words that tools are named for, in singular and plural."""
+        return frozenset(form for stem in self._by_stem for form in (stem, f"{stem}s", f"{stem}es"))
+
+    def match(self, text: Text, clause: Clause) -> Match | None:
+        """The tool that the clause speaks of: by its name, or by at least half of the words of its name."""
+        said: dict[str, tuple[Offer, int, int, int]] = {}
+        previous = ""
+        for index in range(clause.start, clause.stop):
+            token = text.tokens[index]
+            if token.mark or token.quoted:
+                previous = ""
+                continue
+            named = self._by_folded_name.get(token.low)
+            if named is not None and stem_of(token.low) not in named.topic:
+                return Match(named, index, index, named=True)
+            stem = stem_of(token.low)
+            for key in {stem, previous + stem}:
+                for offer in self._by_stem.get(key, ()):
+                    _, first, last, count = said.get(offer.name, (offer, index, index, 0))
+                    # The words of a name are close together; a later mention is part of what is asked.
+                    said[offer.name] = (offer, first, index if index <= last + 2 else last, count + 1)
+            previous = stem
+        shares = [
+            (min(1.0, count / len(offer.topic)), Match(offer, at, last)) for offer, at, last, count in said.values()
+        ]
+        share, best = max(shares, key=lambda found: found[0], default=(0.0, None))
+        return best if share >= 0.5 else None
+
+
+def _offer(name: str, tool: Mapping[str, Any]) -> Offer:
+    stems = [stem_of(part.casefold()) for part in re.findall(r"[^\W_A-Z]+|[A-Z]+[^\W_A-Z]*", name)] or [name]
+    topic = frozenset(stem for stem in stems if stem not in _EMPTY) or frozenset(stems)
+    described = tokenize(text_of(tool.get("description"))[:2_000])
+    about = topic | {stem_of(token.low) for token in described if not token.mark}
+    return Offer(name, object_of(tool.get("parameters")), topic, about)
+
+
+def stem_of(low: str) -> str:
+    """A word without its plural: enough to find "hotels" for ``hotel_tool``."""
+    if len(low) > 4 and low.endswith(("ies", "ses", "xes", "zes", "ches", "shes")):
+        return low[:-3] + "y" if low.endswith("ies") else low[:-2]
+    return low[:-1] if len(low) > 3 and low.endswith("s") and not low.endswith(("ss", "us", "is")) else low
+
+
+class Facts(NamedTuple):
+    """What the request says for one call.
+
+    ``named`` are values by parameter; ``words`` the words of the clause; ``numbers`` its numbers; ``text`` what fills
+    the one required parameter that takes free text. ``mode`` and ``day`` may be defaults.
+    """
+
+    place: str = ""
+    places: tuple[str, ...] = ()
+    day: str = ""
+    days: int = 1
+    units: str = ""
+    mode: str = ""
+    origin: str = ""
+    destination: str = ""
+    text: str = ""
+    named: Mapping[str, Any] = {}
+    words: frozenset[str] = frozenset()
+    numbers: tuple[str, ...] = ()
+
+
+def fill(parameters: Mapping[str, Any], facts: Facts, defaults: Iterable[str] = ()) -> tuple[dict[str, Any], list[str]]:
+    """Return the arguments for a tool with this JSON schema, and the required parameters that cannot be filled.
+
+    A schema without ``properties`` takes anything: it is given ``defaults``. Optional parameters are filled when the
+    request speaks of them.
+    """
+    required = texts_of(parameters.get("required"))
+    properties: dict[str, Any] = object_of(parameters.get("properties"))
+    if "properties" not in parameters:
+        properties = dict.fromkeys([*defaults, *required])
+    args: dict[str, Any] = {}
+    missing: list[str] = []
+    texts = [name for name in required if not role_of(name) and takes(properties.get(name), "string")]
+    lone = [name for name in texts if name not in facts.named]
+    for name in dict.fromkeys([*properties, *required]):
+        schema = object_of(properties.get(name))
+        value = _value(name, schema, facts, required=name in required)
+        if value is None and lone == [name] and not _options(schema):
+            value = facts.text or None
+        if value is not None:
+            args[name] = value
+        elif name in required and "default" not in schema:
+            missing.append(name)
+    return args, missing
+
+
+def role_of(name: str) -> str:
+    """What a parameter is for, by its name: ``place``, ``day``, …; "" for anything else."""
+    low = name.casefold().replace("-", "_").removesuffix("_name")
+    return _ROLE_OF.get(low) or _ROLE_OF.get(low.rpartition("_")[2] if "_" in low else "", "")
+
+
+def takes(schema: object, kind: str) -> bool:
+    """Whether a JSON schema allows values of the type ``kind``; one that names no type allows all."""
+    described = object_of(schema)
+    kinds, options = described.get("type"), list_of(described.get("anyOf") or described.get("oneOf"))
+    if options and not kinds:
+        return any(takes(option, kind) for option in options)
+    return kind == kinds if isinstance(kinds, str) else kind in (list_of(kinds) or [kind])
+
+
+def _value(name: str, schema: Mapping[str, Any], facts: Facts, *, required: bool) -> Any:
+    role, options = role_of(name), _options(schema)
+    if name in facts.named:
+        return _option(facts.named[name], (str(facts.named[name]).casefold(),), options)
+    match role:
+        case "units":
+            return _option(facts.units, words.UNIT_NAMES.get(facts.units, ()), options)
+        case "mode":
+            return _option(facts.mode, words.MODE_NAMES.get(facts.mode, ()), options)
+        case "days" if takes(schema, "integer"):
+            return facts.days if facts.days > 1 or required else None
+        case "places":
+            return list(facts.places) if facts.places and takes(schema, "array") else None
+        case "place" | "day" | "origin" | "destination":
+            said = str(getattr(facts, role))
+            if not said and role == "destination" and required and not facts.origin:
+                said = facts.place
+            if said and options:
+                return _option(said, (said.casefold(), "today" if said == "now" else ""), options)
+            return said if said and takes(schema, "string") else None
+        case _:
+            pass
+    if options or not required or len(facts.numbers) != 1 or takes(schema, "string"):
+        return next((option for option in options if str(option).casefold() in facts.words), None)
+    if takes(schema, "integer") and facts.numbers[0].isdigit():
+        return int(facts.numbers[0])
+    return float(facts.numbers[0]) if takes(schema, "number") else None
+
+
+def _options(schema: Mapping[str, Any]) -> list[Any]:
+    """The values a schema allows, if it lists them; those of an optional one are inside its ``anyOf``."""
+    listed = [list_of(option.get("enum")) for option in [schema, *objects_of(schema.get("anyOf"))]]
+    return next(filter(None, listed), listed[0])
+
+
+def _option(said: Any, names: tuple[str, ...], options: list[Any]) -> Any:
+    """What was said, under the name by which the schema knows it."""
+    if not said or not options:
+        return said or None
+    folded = {option.casefold(): option for option in options if isinstance(option, str)}
+    return next((folded[name] for name in names if name in folded), None)

@@ -1,0 +1,49 @@
+"""The hook by which a flow tells the built-in rule-based model what to answer for its roles.
+
+A flow brings its rules in an optional attribute ``offline``: a mapping from the name of a role to a function. With
+``--offline``, a request of that role is answered by the function; no model is asked::
+
+    def translate(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+        return f"{facts['text']} (not translated: this is the offline model)"
+
+    class Translate(Flow):
+        offline = {"translator": translate}
+
+A rule is pure: the same facts and request give the same reply, without a clock, files or the network. It returns text,
+a :class:`Call` of one of the tools it was offered, or, where a structured answer is wanted, a value that fits the
+schema. It returns None for a request that is not its own, and the model says that it has no rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from leadhand.domain.conversation import ToolMessage
+from leadhand.domain.tool import ToolSpec
+
+
+class Call(NamedTuple):
+    """A tool to call, and its arguments."""
+
+    tool: str
+    args: dict[str, Any]
+
+
+class OfflineRequest(NamedTuple):
+    """What a rule knows besides its facts.
+
+    ``schema`` is the JSON schema of the structured answer wanted, None for text and tool calls. ``results`` are the
+    latest tool results of the conversation, ``objections`` what was said against earlier answers.
+    """
+
+    role: str
+    tools: tuple[ToolSpec, ...] = ()
+    schema: Mapping[str, Any] | None = None
+    results: tuple[ToolMessage, ...] = ()
+    objections: str = ""
+
+
+Reply: TypeAlias = str | dict[str, Any] | Call
+OfflineRule: TypeAlias = Callable[[Mapping[str, Any], OfflineRequest], Reply | None]
+Rules: TypeAlias = Mapping[str, OfflineRule]

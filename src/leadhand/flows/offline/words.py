@@ -1,0 +1,109 @@
+"""The words that the grammar knows, by what they mean. A content word that is not here and not in a tool is a gap."""
+
+from __future__ import annotations
+
+from leadhand.domain.days import DAY_PARTS, MONTHS, NUMBERS, WEEKDAYS
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, which is how long lists of them read best."""
+    return frozenset(text.split())
+
+
+# Words that carry no request of their own. Negations are not among them: "not in Paris" has to be noticed.
+FUNCTION = word_set(
+    """a an the my your his her its our their this that these those some any each all i me you he she it we they them us
+    who whom whose which what when where why how is are was were be been being am do does did have has had having will
+    would shall should can could may might must let lets let's i'm i'd i'll i've we're we'd we'll we've it's that's
+    what's there's where's how's who's and or but nor plus also so then as with about from to via by of in at on for
+    into onto near around across within inside than one ones more
+    please thanks thank hi hello hey dear ok okay well too just kindly now well ahead
+    tell give show find check look looking get gets getting fetch list know see say want wants need needs like help
+    provide display return search again out up good following respectively ditto going use using
+    question questions asking wondering"""
+)
+GREETINGS = word_set(
+    "hi hello hey dear thanks thank cheers good morning afternoon evening day night bye goodbye yes sure great regards "
+    "best kind sincerely very much many welcome greetings folks everyone team sir madam right alright"
+)
+SALUTATIONS = word_set("hi hello hey dear thanks thank regards cheers")
+# What a heading ("Travel advice for Paris: …") may say besides places and days.
+HEADING = word_set("travel trip travelling holiday vacation visit advice plan plans tips information info request")
+STATEMENTS = word_set("i'm we're i'll we'll i've we've")
+
+WEATHER = word_set(
+    "weather forecast forecasts temperature temperatures rainy raining rains snowy snowing snows sunny sunshine cloudy "
+    "overcast windy humid humidity drizzle drizzling thunderstorm thunderstorms stormy foggy sleet"
+)
+# These ask for the weather only where no word of the clause means anything else.
+WEATHER_IF_ALONE = word_set(
+    "rain snow hot cold warm hotter colder warmer cooler wetter drier windier sunnier rainier chilly freezing mild "
+    "wind winds degrees storm storms fog hail frost wet dry sun clouds wear umbrella raincoat sunscreen coat "
+    "jacket sweater scarf gloves boots"
+)
+WEATHER_DETAILS = word_set(
+    "there if whether bring take pack carry expect expected outside outdoors current local conditions compare"
+)
+
+ROUTE = word_set("direction directions route routes distance distances navigate navigation")
+MOVEMENT = word_set(
+    "how get getting go going travel travelling traveling trip journey way commute reach take long far come coming "
+    "leaving head heading bring ride move"
+)
+ROUTE_DETAILS = word_set("fast fastest quick quickest quickly best shortest on onwards") | NUMBERS.keys()
+
+MODES = {
+    **dict.fromkeys(("drive", "driving", "car", "drives"), "drive"),
+    **dict.fromkeys(("walk", "walking", "foot", "walks", "hike", "hiking"), "walk"),
+    **dict.fromkeys(("bike", "bicycle", "cycle", "cycling", "biking", "bicycling", "bikes"), "bicycle"),
+}
+# What each mode may be called in a tool's schema.
+MODE_NAMES = {
+    "drive": ("drive", "driving", "car", "auto"),
+    "walk": ("walk", "walking", "foot", "pedestrian"),
+    "bicycle": ("bicycle", "bike", "cycle", "cycling", "bicycling"),
+    "transit": ("transit", "public_transport", "train", "bus"),
+}
+OTHER_TRANSPORT = word_set(
+    "train trains bus buses tram trams metro subway tube underground plane planes fly flying flight flights ferry "
+    "ferries boat ship taxi cab uber transit rail motorcycle motorbike scooter coach airplane"
+)
+UNITS = {
+    **dict.fromkeys(("fahrenheit", "imperial"), "imperial"),
+    **dict.fromkeys(("celsius", "centigrade", "metric"), "metric"),
+}
+UNIT_NAMES = {"imperial": ("imperial", "fahrenheit", "f", "us"), "metric": ("metric", "celsius", "c", "si")}
+
+BESIDE_THERE = word_set("is are was were will be if any")
+SEPARATORS = word_set("and then also plus or but nor vs versus")
+WHERE = word_set("in at for of near around over across within inside outside into")
+WAY = word_set("from to toward towards via through between")
+# With one of these, half of a clause may mean the opposite of the whole: "pay 30 to Bob if he agrees".
+CONDITIONS = word_set("if unless whether not no never until except without only when either")
+# Words between a tool's name and what it is asked about.
+LEADS = word_set("for of about on in at with from to by within inside named called")
+
+PLACE_NOUNS = word_set(
+    "airport station park beach city centre center downtown street square bridge museum university hospital tower "
+    "castle island lake mountain harbour harbor port village town old hotel restaurant cathedral palace market campus "
+    "terminal county region valley river bay hill hills zoo stadium central avenue road"
+)
+PARTICLES = word_set(
+    "of de la le les du des del della di da do dos das am an der den dem und upon on sur sous y el al en aux the"
+)
+# Words that begin a name after all where another large word follows: Long Beach.
+NAMES_AFTER_ALL = word_set("long good best one two three seven ten")
+# Two-word names begin with these; other pairs before a bare "to" may be a verb and a name ("Introduce Anna to Bob").
+NAME_STARTS = word_set(
+    "new san los las saint st santa el la le les mount cape port fort buenos rio sao hong tel abu kuala ho addis den"
+)
+
+KNOWN: frozenset[str] = FUNCTION.union(
+    *(WEATHER, WEATHER_IF_ALONE, WEATHER_DETAILS, ROUTE, MOVEMENT, OTHER_TRANSPORT, DAY_PARTS, SEPARATORS, WHERE, WAY),
+    *(list(MODES), list(UNITS), list(NUMBERS), [name.lower() for name in (*WEEKDAYS, *MONTHS)]),
+    word_set("here both cities towns places today tonight tomorrow yesterday weekend week days"),
+)
+"""No place begins with one of these, and a place written small ends before one."""
+
+# Verbs that name a subtask well: "find_hotels".
+VERBS = word_set("find search look check list get show compare fetch")
