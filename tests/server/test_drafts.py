@@ -81,7 +81,7 @@ def test_of_secrets_that_overlap_nothing_is_left() -> None:
         shown = text.write(piece)
         assert not [telling for telling in TELLING if telling in shown], shown
 
-    assert text.write("end ") == f"{BLOT} end "
+    assert text.write("end ") == f"{REDACTED} end "
 
 
 def test_who_comes_late_gets_the_text_so_far_in_one_piece() -> None:
