@@ -1,39 +1,38 @@
-// Every route of the service as a typed function; what fails throws a Problem.
+// The routes of the service as typed functions; a failure throws a Problem.
 
 import { heard } from "./clock.ts";
 import { reachable } from "./connection.ts";
+import type { Json, JsonObject } from "./json.ts";
 import type {
-  Agent,
-  Answer,
-  Card,
-  Entry,
-  EventPage,
-  Json,
-  JsonObject,
-  NewRun,
+  AgentDocument,
+  AnswerBody,
+  ApprovalCard,
+  EventDocument,
+  EventsPage,
   RunDocument,
-  RunPage,
-  Session,
+  RunsPage,
+  SessionDocument,
+  Submission,
   SystemDocument,
-  Tool,
-  WorkResult,
-} from "./documents.ts";
+  ToolDocument,
+  ToolTrial,
+} from "./wire.ts";
 import { Problem, problemOf } from "./problem.ts";
+import type { View } from "./run/view.ts";
 import { session } from "./session.ts";
 
-export type * from "./documents.ts";
 export { follow } from "./follow.ts";
 export type { Following, Handlers } from "./follow.ts";
 export type { LinkState } from "./connection.ts";
 export { asProblem, Problem } from "./problem.ts";
 
-/** What may be given with any call: a signal that gives it up. */
+/** Options of any call: a signal that aborts it. */
 export interface Giving {
   readonly signal?: AbortSignal;
 }
 
-export const getSession = (giving?: Giving) => get<Session>("/api/session", giving);
-export const logIn = (key: string) => send<Session>("POST", "/api/session", { key });
+export const getSession = (giving?: Giving) => get<SessionDocument>("/api/session", giving);
+export const logIn = (key: string) => send<SessionDocument>("POST", "/api/session", { key });
 export const logOut = () => send<void>("DELETE", "/api/session");
 
 export interface RunFilter {
@@ -46,22 +45,26 @@ export interface RunFilter {
   readonly cursor?: string;
 }
 
-/** Starts a run. The same `key` twice makes one run, whatever happened to the first answer. */
-export const startRun = (run: NewRun, key: string) =>
+/** Start a run. The same `key` twice starts one run, even if the first answer was lost. */
+export const startRun = (run: Submission, key: string) =>
   send<RunDocument>("POST", "/api/runs", run, { "Idempotency-Key": key });
 export const getRuns = (filter: RunFilter = {}, giving?: Giving) =>
-  get<RunPage>(`/api/runs${queryOf({ ...filter })}`, giving);
+  get<RunsPage>(`/api/runs${queryOf({ ...filter })}`, giving);
 export const getRun = (runId: string, giving?: Giving) =>
   get<RunDocument>(`/api/runs/${encodeURIComponent(runId)}`, giving);
+/** What the run screen shows, as of now. */
+export const getView = (runId: string, giving?: Giving) =>
+  get<View>(`/api/runs/${encodeURIComponent(runId)}/view`, giving);
 export const getEvents = (
   runId: string,
   page: { after?: number; limit?: number; brief?: boolean } = {},
   giving?: Giving,
-) => get<EventPage>(`/api/runs/${encodeURIComponent(runId)}/events${queryOf({ ...page })}`, giving);
+) =>
+  get<EventsPage>(`/api/runs/${encodeURIComponent(runId)}/events${queryOf({ ...page })}`, giving);
 /** One entry of the log, whole. */
 export const getEvent = (runId: string, seq: number, giving?: Giving) =>
-  get<Entry>(`/api/runs/${encodeURIComponent(runId)}/events/${seq}`, giving);
-/** What stands in an event as a reference by digest. */
+  get<EventDocument>(`/api/runs/${encodeURIComponent(runId)}/events/${seq}`, giving);
+/** A payload that an event references by digest. */
 export const getPayload = (digest: string, giving?: Giving) =>
   get<Json>(`/api/payloads/${encodeURIComponent(digest)}`, giving);
 export const getArtifacts = (runId: string, giving?: Giving) =>
@@ -70,69 +73,70 @@ export const getArtifacts = (runId: string, giving?: Giving) =>
     giving,
   );
 
-/** Where a run is to be had as a file. */
+/** Return the path of a run as a file. */
 export const exportPath = (runId: string, format: "jsonl" | "html") =>
   `/api/runs/${encodeURIComponent(runId)}/export?format=${format}`;
 
-const steer = (verb: string) => (runId: string, wish: object) =>
-  send<RunDocument>("POST", `/api/runs/${encodeURIComponent(runId)}/${verb}`, wish);
+const steer = (verb: string) => (runId: string, body: object) =>
+  send<RunDocument>("POST", `/api/runs/${encodeURIComponent(runId)}/${verb}`, body);
 
 export const cancelRun = (runId: string) => steer("cancel")(runId, {});
 export const pauseRun = (runId: string, reason?: string) =>
   steer("pause")(runId, reason ? { reason } : {});
 export const resumeRun = (runId: string) => steer("resume")(runId, {});
-/** Retries what failed, or only some of it. 409 "unconfirmed": something may be done twice. */
+/** Retry what failed, or only some of it. 409 "unconfirmed": something might happen twice. */
 export const retryRun = (
   runId: string,
-  wish: { subtasks?: readonly string[]; args?: JsonObject; confirmed?: boolean } = {},
-) => steer("retry")(runId, wish);
-export const skipSubtask = (runId: string, wish: { subtask: string; reason?: string }) =>
-  steer("skip")(runId, wish);
+  body: { subtasks?: readonly string[]; args?: JsonObject; confirmed?: boolean } = {},
+) => steer("retry")(runId, body);
+export const skipSubtask = (runId: string, body: { subtask: string; reason?: string }) =>
+  steer("skip")(runId, body);
 export const supplyResult = (
   runId: string,
-  wish: { subtask: string; summary: string; raw?: Json },
-) => steer("supply")(runId, wish);
-/** A new run that shares this one's log up to `at`; its document. */
-export const forkRun = (runId: string, wish: { at: number; confirmed?: boolean }) =>
-  steer("fork")(runId, wish);
+  body: { subtask: string; summary: string; raw?: Json },
+) => steer("supply")(runId, body);
+/** Start a new run that shares the log up to `at`; return its document. */
+export const forkRun = (runId: string, body: { at: number; confirmed?: boolean }) =>
+  steer("fork")(runId, body);
 
 export const getApprovals = (runId?: string, giving?: Giving) =>
-  get<{ readonly approvals: readonly Card[] }>(
+  get<{ readonly approvals: readonly ApprovalCard[] }>(
     `/api/approvals${queryOf({ run_id: runId })}`,
     giving,
   );
-/** An open question; 404 once it is answered. */
-export const getApproval = (id: string) => get<Card>(`/api/approvals/${encodeURIComponent(id)}`);
-export const answerApproval = (id: string, answer: Answer) =>
-  send<Card & { readonly status: string }>(
+/** An open approval; 404 once it is answered. */
+export const getApproval = (id: string) =>
+  get<ApprovalCard>(`/api/approvals/${encodeURIComponent(id)}`);
+export const answerApproval = (id: string, answer: AnswerBody) =>
+  send<ApprovalCard & { readonly status: string }>(
     "POST",
     `/api/approvals/${encodeURIComponent(id)}`,
     answer,
   );
 
 export const getTools = (giving?: Giving) =>
-  get<{ readonly tools: readonly Tool[] }>("/api/tools", giving);
+  get<{ readonly tools: readonly ToolDocument[] }>("/api/tools", giving);
 export const getTool = (name: string, giving?: Giving) =>
-  get<Tool>(`/api/tools/${encodeURIComponent(name)}`, giving);
+  get<ToolDocument>(`/api/tools/${encodeURIComponent(name)}`, giving);
 export const callTool = (
   name: string,
   call: { args: JsonObject; offline?: boolean; confirmed?: boolean },
-) => send<WorkResult>("POST", `/api/tools/${encodeURIComponent(name)}/call`, call);
+) => send<ToolTrial>("POST", `/api/tools/${encodeURIComponent(name)}/call`, call);
 export const getAgents = (giving?: Giving) =>
-  get<{ readonly agents: readonly Agent[] }>("/api/agents", giving);
+  get<{ readonly agents: readonly AgentDocument[] }>("/api/agents", giving);
 export const getWorkers = (giving?: Giving) =>
   get<{ readonly workers: readonly JsonObject[] }>("/api/workers", giving);
-/** Sets a role for the runs that are started from now on; null: as it ships. */
+/** Change a role for new runs; null: the default. */
 export const setAgent = (
   name: string,
-  wish: { model: string | null; instructions: string | null },
-) => send<Agent>("PUT", `/api/agents/${encodeURIComponent(name)}`, wish);
-/** Has a role as it ships again. */
+  body: { model: string | null; instructions: string | null },
+) => send<AgentDocument>("PUT", `/api/agents/${encodeURIComponent(name)}`, body);
+/** Reset a role to its defaults. */
 export const unsetAgent = (name: string) =>
   send<void>("DELETE", `/api/agents/${encodeURIComponent(name)}`);
 export const getSystem = (giving?: Giving) => get<SystemDocument>("/api/system", giving);
 
-/** A query string with what is set of some values; "" for none. */
+/** Return a query string of the values that are set; "" without any. */
 export function queryOf(values: Record<string, string | number | boolean | undefined>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
@@ -169,13 +173,13 @@ async function call<T>(path: string, init: RequestInit): Promise<T> {
       credentials: "same-origin",
     });
   } catch (error) {
-    if (init.signal?.aborted) throw error; // given up by us: says nothing about the service
+    if (init.signal?.aborted) throw error; // aborted here: says nothing about the service
     reachable.value = false;
     throw new Problem({
       status: 0,
       code: "unreachable",
       title: "The service does not answer",
-      how: "Nothing you wrote is lost: try again when the header says that it is back.",
+      how: "Your input is kept. Try again when the header shows Connected.",
     });
   }
   reachable.value = true;

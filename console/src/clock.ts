@@ -1,5 +1,4 @@
-// The present time as a signal that ticks once a second while the tab is visible: ages and bars that grow read it.
-// It is the server's time, which all that is shown was dated by.
+// The time of the server as a signal that ticks once a second while the tab is visible. Ages and growing bars read it.
 
 import { signal } from "@preact/signals";
 import { type Ahead, aheadBy, correction, narrowed } from "./server_time.ts";
@@ -8,12 +7,12 @@ let ahead: Ahead | null = null;
 
 export const now = signal(Date.now());
 
-/** Learns from an answer of the service what time it is there; when it was asked and when it answered by `Date.now()`. */
+/** Learn the time of the server from the date of an answer, and from when it was requested and arrived here. */
 export function heard(date: string | null, sent: number, arrived: number): void {
-  const told = aheadBy(date, sent, arrived);
-  if (told === null) return;
+  const bounds = aheadBy(date, sent, arrived);
+  if (bounds === null) return;
   const before = correction(ahead);
-  ahead = narrowed(ahead, told);
+  ahead = narrowed(ahead, bounds);
   if (correction(ahead) !== before) tick();
 }
 

@@ -1,4 +1,4 @@
-// Whether the service answers, and whether the open run's events are coming in: what the header's chip shows.
+// The state of the connection: whether the service answers, and whether the open run's events arrive.
 
 import { signal } from "@preact/signals";
 

@@ -1,18 +1,35 @@
-// Follows one run: its events in order without gap or repeat, live text, and the state of the link.
+// Follow one run: its changes in order without gap or repeat, live text, and the state of the connection.
 
 import { type LinkState, reachable } from "./connection.ts";
-import type { Delta, Entry, StreamEnd } from "./documents.ts";
+import type { RunStatus } from "./wire.ts";
+import type { Change, View } from "./run/view.ts";
+
+/** Live text of an attempt, to be put at `offset` of its text so far; "" at 0 starts again. */
+export interface Delta {
+  readonly attempt: string;
+  readonly offset: number;
+  readonly text: string;
+}
+
+export interface StreamEnd {
+  readonly status: RunStatus;
+  readonly last_seq: number;
+}
 
 export interface Handlers {
-  /** Each entry once, in the order of `seq`. */
-  event(entry: Entry): void;
+  /** A view that replaces everything before it: too much happened for single changes. */
+  snapshot(view: View): void;
+  /** Each change once, in the order of `seq`. */
+  change(change: Change): void;
   delta(delta: Delta): void;
-  /** The run is over and all was sent; nothing comes after it. */
+  /** The run is over and everything was sent; nothing comes after it. */
   end(end: StreamEnd): void;
   link(state: LinkState): void;
 }
 
 export interface Following {
+  /** While the tab is hidden: connect until event `seq` has come. */
+  catchUp(seq: number): void;
   /** Ends it; no handler is called again. */
   close(): void;
 }
@@ -21,38 +38,39 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8_000;
 
 /**
- * Opens the run's event stream after entry `after` and keeps it open: while the tab is hidden it is closed (browsers
- * allow six connections to a host), and it is opened again, after the last entry that came, when the tab is shown or
- * when the connection broke.
+ * Open the run's stream of changes after event `after` and keep it open. While the tab is hidden the stream is closed
+ * (browsers allow six connections to a host); it is opened again, after the last event that came, when the tab is shown
+ * or when the connection broke.
  */
-export function follow(
-  runId: string,
-  after: number,
-  { brief = false }: { brief?: boolean },
-  handlers: Handlers,
-): Following {
+export function follow(runId: string, after: number, handlers: Handlers): Following {
   let last = after;
   let source: EventSource | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let wait = FIRST_WAIT_MS;
   let over = false;
+  let until = 0; // what a hidden tab waits for
 
   function open(): void {
     shut();
-    const query = new URLSearchParams({ after: String(last) });
-    if (brief) query.set("brief", "true");
-    const opened = new EventSource(`/api/runs/${encodeURIComponent(runId)}/events?${query}`);
+    const opened = new EventSource(`/api/runs/${encodeURIComponent(runId)}/view?after=${last}`);
     source = opened;
     opened.onopen = () => {
       wait = FIRST_WAIT_MS;
       reachable.value = true;
-      handlers.link("live");
+      if (!document.hidden) handlers.link("live");
     };
+    opened.addEventListener("snapshot", (message: MessageEvent<string>) => {
+      const view = JSON.parse(message.data) as View;
+      last = view.last_seq;
+      handlers.snapshot(view);
+      shutIfCaughtUp();
+    });
     opened.onmessage = (message: MessageEvent<string>) => {
-      const entry = JSON.parse(message.data) as Entry;
-      if (entry.seq <= last) return;
-      last = entry.seq;
-      handlers.event(entry);
+      const change = JSON.parse(message.data) as Change;
+      if (change.seq <= last) return;
+      last = change.seq;
+      handlers.change(change);
+      shutIfCaughtUp();
     };
     opened.addEventListener("delta", (message: MessageEvent<string>) => {
       handlers.delta(JSON.parse(message.data) as Delta);
@@ -66,6 +84,7 @@ export function follow(
     opened.onerror = () => {
       if (source !== opened) return;
       shut();
+      if (document.hidden) return;
       handlers.link("reconnecting");
       // Twice in a row: the service may be gone, or the session. What watches over both asks.
       if (wait > FIRST_WAIT_MS) reachable.value = false;
@@ -80,11 +99,21 @@ export function follow(
     source = null;
   }
 
+  function shutIfCaughtUp(): void {
+    if (document.hidden && last >= until) shut();
+  }
+
+  function catchUp(seq: number): void {
+    if (over || !document.hidden || source !== null || seq <= last) return;
+    until = seq;
+    open();
+  }
+
   function turn(): void {
     if (document.hidden) {
       shut();
       handlers.link("paused");
-    } else if (source === null) {
+    } else if (source === null || last < until) {
       handlers.link("reconnecting");
       open();
     }
@@ -101,5 +130,5 @@ export function follow(
   document.addEventListener("visibilitychange", turn);
   addEventListener("online", turn);
   turn();
-  return { close };
+  return { catchUp, close };
 }

@@ -1,4 +1,4 @@
-// Following a run: no gap, no repeat, no connection while nobody looks, and none left behind.
+// Test following a run: no gap, no repeat, no connection while the tab is hidden, and none left behind.
 
 import assert from "node:assert/strict";
 import { reachable } from "./connection.ts";
@@ -41,12 +41,13 @@ function followed(after = 0) {
     clearTimeout: () => timers.splice(0),
   });
   const handlers: Handlers = {
-    event: (entry) => told.push(`event ${entry.seq}`),
+    snapshot: (view) => told.push(`snapshot ${view.last_seq}`),
+    change: (change) => told.push(`change ${change.seq}`),
     delta: (delta) => told.push(`delta ${delta.text}`),
     end: (end) => told.push(`end ${end.status}`),
     link: (state) => told.push(state),
   };
-  const following = follow("run_1", after, { brief: true }, handlers);
+  const following = follow("run_1", after, handlers);
   return {
     told,
     timers,
@@ -64,15 +65,15 @@ function followed(after = 0) {
   };
 }
 
-Deno.test("entries come once each, in order, from after the one asked for", () => {
+Deno.test("changes come once each, in order, after the given event", () => {
   const run = followed(3);
-  assert.equal(run.current().url, "/api/runs/run_1/events?after=3&brief=true");
+  assert.equal(run.current().url, "/api/runs/run_1/view?after=3");
   run.current().onopen?.();
   for (const seq of [3, 4, 5, 5, 4, 6]) run.current().sends({ seq });
-  assert.deepEqual(run.told.filter((word) => word.startsWith("event")), [
-    "event 4",
-    "event 5",
-    "event 6",
+  assert.deepEqual(run.told.filter((word) => word.startsWith("change")), [
+    "change 4",
+    "change 5",
+    "change 6",
   ]);
   run.done();
 });
@@ -89,7 +90,7 @@ Deno.test("a connection that broke is made again after the last entry, each time
     const timer = run.timers.at(-1)!;
     waits.push(timer.ms);
     timer.does();
-    assert.match(run.current().url, /after=1&/);
+    assert.match(run.current().url, /after=1$/);
     run.current().onerror?.();
   }
   assert.equal(reachable.value, false);
@@ -113,7 +114,7 @@ Deno.test("while the tab is hidden there is no connection; shown again, it goes 
   assert.equal(run.sources.length, 1);
   run.turn(false);
   assert.equal(run.sources.length, 2);
-  assert.match(run.current().url, /after=1&/);
+  assert.match(run.current().url, /after=1$/);
   run.turn(false);
   assert.equal(run.sources.length, 2);
   run.done();
@@ -125,6 +126,41 @@ Deno.test("a tab that is hidden while a connection is due makes none", () => {
   run.turn(true);
   assert.equal(run.timers.length, 0);
   assert.equal(run.sources.length, 1);
+  run.done();
+});
+
+Deno.test("a snapshot moves the place in the log", () => {
+  const run = followed();
+  run.current().sends({ last_seq: 900 }, "snapshot");
+  for (const seq of [899, 900, 901]) run.current().sends({ seq });
+  assert.deepEqual(run.told, ["reconnecting", "snapshot 900", "change 901"]);
+  run.current().onerror?.();
+  run.timers.at(-1)!.does();
+  assert.match(run.current().url, /after=901$/);
+  run.done();
+});
+
+Deno.test("a hidden tab connects for what is new and no longer", () => {
+  const run = followed(5);
+  run.turn(true);
+  run.following.catchUp(5);
+  assert.equal(run.sources.length, 1, "nothing new");
+  run.following.catchUp(7);
+  assert.equal(run.sources.length, 2);
+  run.current().onopen?.();
+  run.current().sends({ seq: 6 });
+  assert.ok(!run.current().closed);
+  run.current().sends({ seq: 7 });
+  assert.ok(run.current().closed);
+  assert.equal(run.told.at(-1), "change 7");
+  assert.ok(!run.told.includes("live"), "it stays paused");
+  run.following.catchUp(9);
+  run.current().onerror?.();
+  assert.equal(run.timers.length, 0, "no retry while hidden");
+  run.turn(false);
+  assert.equal(run.sources.length, 4);
+  run.following.catchUp(12);
+  assert.equal(run.sources.length, 4, "a visible tab is connected anyway");
   run.done();
 });
 

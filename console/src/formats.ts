@@ -1,4 +1,4 @@
-// How times, money and counts are put into words, as on the command line.
+// Times, money and counts in words, as on the command line.
 
 /** A duration: `0.9 s`, `42 s`, `3 min 20 s`, `2 h 5 min`. */
 export function duration(seconds: number): string {
@@ -89,4 +89,9 @@ export function exactJson(value: unknown): string {
       { length: letter.length },
       (_, at) => `\\u${letter.charCodeAt(at).toString(16).padStart(4, "0")}`,
     ).join(""));
+}
+
+/** Return a text with its first letter in upper case. */
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,4 +1,4 @@
-// The keyboard: which keys do what on the screen that is shown, and the help that lists them.
+// Keyboard shortcuts: what the keys of the current screen do, for use and for the help.
 
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
@@ -19,12 +19,12 @@ interface Layer {
 
 const layers = signal<readonly Layer[]>([]);
 
-/** What is offered now, for the help: the newest screen's keys first. */
+/** Return the current shortcuts: those of the newest screen first. */
 export function offered(): readonly { readonly title: string; readonly keys: Keys }[] {
   return [...layers.value].reverse();
 }
 
-/** Offers keys while the component is there. `title` heads them in the help ("Runs", "Run", "Everywhere"). */
+/** Offer shortcuts while the component exists. `title` is their heading in the help ("Runs", "Run", "Everywhere"). */
 export function useKeys(title: string, keys: Keys): void {
   const layer = useRef<Layer>({ title, keys });
   layer.current.keys = keys; // the newest closures, without a new layer at every render
@@ -45,14 +45,14 @@ interface Begun {
   readonly at: number;
 }
 
-/** Listens once for the whole page. */
+/** Listen for keys, once for the whole page. */
 export function startKeys(): void {
   let begun: Begun | null = null;
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.isComposing || document.querySelector("dialog[open]")) return;
     if (isField(event.target) && event.key !== "Escape") return;
-    if (event.key === "Enter" && isControl(event.target)) return; // it does its own work
+    if (event.key === "Enter" && isControl(event.target)) return; // the control handles Enter itself
     const keys = offered().map((layer) => layer.keys);
     const at = performance.now();
     const name = keyName(event.key, begun, at);
@@ -62,19 +62,19 @@ export function startKeys(): void {
   });
 }
 
-/** The name of a key, or of the chord that it ends. */
+/** Return the name of a key, or of the chord that it ends. */
 export function keyName(key: string, begun: Begun | null, now: number): string {
   return begun && now - begun.at < CHORD_MS ? `${begun.key} ${key}` : key;
 }
 
-/** Does what the first of some offers has for a key; false if none has. */
+/** Perform what the first offer with this key does; return false if there is none. */
 export function taken(offers: readonly Keys[], name: string, event: KeyboardEvent): boolean {
   const found = offers.find((keys) => keys[name])?.[name];
   found?.act(event);
   return found !== undefined;
 }
 
-/** Whether a key is the first of a chord. */
+/** Return whether a key is the first of a chord. */
 export function startsChord(offers: readonly Keys[], key: string): boolean {
   return offers.some((keys) => Object.keys(keys).some((name) => name.startsWith(`${key} `)));
 }

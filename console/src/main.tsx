@@ -1,4 +1,4 @@
-// The console's first line: starts what the whole page shares, and draws the shell.
+// The entry point: start what the whole page shares, and draw the shell.
 
 import { render } from "preact";
 import { startClock } from "./clock.ts";

@@ -1,107 +1,122 @@
-// What models write, as Preact nodes: Markdown without any way to HTML, scripts or pictures from elsewhere.
+// Render Markdown that models and tools wrote as Preact elements, without HTML, scripts or pictures.
 
-import type { ComponentChildren, JSX } from "preact";
-import { type Align, type Block, blocksOf } from "./markdown/blocks.ts";
-import { type Inline } from "./markdown/inlines.ts";
+import MarkdownIt from "markdown-it";
+import { type ComponentChildren, createElement } from "preact";
+import { isSafe, OuterLink } from "./ui/outer_link.tsx";
 
 export interface MarkdownProps {
   readonly text: string;
-  /** The level that a heading "#" gets here; deeper ones follow. */
+  /** The heading level of a "#" heading; deeper headings follow. */
   readonly top?: 2 | 3 | 4;
 }
 
+const parser = new MarkdownIt({ html: false, linkify: true, maxNesting: 40 });
+parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
+parser.validateLink = isSafe;
+parser.normalizeLinkText = (address) => address; // show the address as it was written
+
+type Token = ReturnType<typeof parser.parse>[number];
+
 export function Markdown({ text, top = 3 }: MarkdownProps) {
-  return <div class="prose">{blocksOf(text).map((block, at) => drawn(block, at, top))}</div>;
+  return <div class="prose">{render(parser.parse(text, {}), top)}</div>;
 }
 
-function drawn(block: Block, key: number, top: number): JSX.Element {
-  switch (block.kind) {
-    case "paragraph":
-      return <p key={key}>{line(block.parts)}</p>;
-    case "heading": {
-      const Heading = `h${Math.min(6, top - 1 + block.level)}` as "h3";
-      return <Heading key={key}>{line(block.parts)}</Heading>;
+/** An element whose closing token has not been read yet. */
+interface Open {
+  readonly token: Token | null;
+  readonly children: ComponentChildren[];
+}
+
+/** Turn a flat list of tokens into elements. */
+function render(tokens: readonly Token[], top: number): ComponentChildren[] {
+  const stack: Open[] = [{ token: null, children: [] }];
+  let inLink = false;
+  for (const token of tokens) {
+    if (token.type === "link_open") inLink = true;
+    if (token.type === "link_close") inLink = false;
+    if (token.nesting > 0) {
+      stack.push({ token, children: [] });
+      continue;
     }
-    case "code":
-      return <pre key={key} tabIndex={0}><code>{block.text}</code></pre>;
-    case "quote":
-      return (
-        <blockquote key={key}>{block.blocks.map((inner, at) => drawn(inner, at, top))}</blockquote>
-      );
-    case "list": {
-      const items = block.items.map((item, at) => <li key={at}>{inItem(item, top)}</li>);
-      return block.ordered
-        ? <ol key={key} start={block.start}>{items}</ol>
-        : <ul key={key}>{items}</ul>;
+    const closed = token.nesting < 0 && stack.length > 1 ? stack.pop()! : null;
+    const { children } = stack.at(-1)!;
+    children.push(
+      closed?.token
+        ? container(closed.token, closed.children, children.length, top)
+        : leaf(token, children.length, top, inLink),
+    );
+  }
+  return stack[0]!.children;
+}
+
+function container(
+  token: Token,
+  children: ComponentChildren[],
+  key: number,
+  top: number,
+): ComponentChildren {
+  switch (token.type) {
+    case "paragraph_open":
+      return token.hidden ? children : <p key={key}>{children}</p>;
+    case "heading_open": {
+      const level = Math.min(6, top - 1 + Number(token.tag.slice(1)));
+      return createElement(`h${level}`, { key }, children);
     }
-    case "table":
+    case "ordered_list_open":
+      return <ol key={key} start={Number(token.attrGet("start") ?? 1)}>{children}</ol>;
+    case "table_open":
       return (
         <div key={key} class="prose-table" tabIndex={0} role="group" aria-label="Table">
-          <table>
-            <thead>
-              <tr>
-                {block.head.map((cell, at) => (
-                  <th key={at} scope="col" style={aligned(block.align[at])}>{line(cell)}</th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {block.rows.map((row, at) => (
-                <tr key={at}>
-                  {row.map((cell, column) => (
-                    <td key={column} style={aligned(block.align[column])}>{line(cell)}</td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <table>{children}</table>
         </div>
       );
-    case "rule":
-      return <hr key={key} />;
+    case "th_open":
+      return <th key={key} scope="col" style={alignment(token)}>{children}</th>;
+    case "td_open":
+      return <td key={key} style={alignment(token)}>{children}</td>;
+    case "link_open":
+      return <OuterLink key={key} href={String(token.attrGet("href"))}>{children}</OuterLink>;
+    case "blockquote_open":
+    case "bullet_list_open":
+    case "list_item_open":
+    case "thead_open":
+    case "tbody_open":
+    case "tr_open":
+    case "strong_open":
+    case "em_open":
+    case "s_open":
+      return createElement(token.tag, { key }, children);
+    default:
+      return children;
   }
 }
 
-/** A paragraph that leads an item stands without its own margins. */
-function inItem(item: readonly Block[], top: number): ComponentChildren {
-  return item.map((block, at) =>
-    at === 0 && block.kind === "paragraph"
-      ? <span key={at}>{line(block.parts)}</span>
-      : drawn(block, at, top)
-  );
-}
-
-function line(parts: readonly Inline[]): ComponentChildren {
-  return parts.map((part, key) => {
-    switch (part.kind) {
-      case "text":
-        return part.text;
-      case "code":
-        return <code key={key}>{part.text}</code>;
-      case "strong":
-        return <strong key={key}>{line(part.parts)}</strong>;
-      case "emphasis":
-        return <em key={key}>{line(part.parts)}</em>;
-      case "strike":
-        return <s key={key}>{line(part.parts)}</s>;
-      case "break":
-        return <br key={key} />;
-      case "link":
-        return (
-          <a
-            key={key}
-            href={part.href}
-            title={part.href}
-            target="_blank"
-            rel="noopener noreferrer nofollow"
-          >
-            {line(part.parts)}
-          </a>
-        );
+function leaf(token: Token, key: number, top: number, inLink: boolean): ComponentChildren {
+  switch (token.type) {
+    case "inline":
+      return render(token.children ?? [], top);
+    case "fence":
+    case "code_block":
+      return <pre key={key} tabIndex={0}><code>{token.content.replace(/\n$/, "")}</code></pre>;
+    case "code_inline":
+      return <code key={key}>{token.content}</code>;
+    case "softbreak":
+      return "\n";
+    case "hardbreak":
+      return <br key={key} />;
+    case "hr":
+      return <hr key={key} />;
+    case "image": {
+      const words = `image: ${token.content}`;
+      if (inLink) return words;
+      return <OuterLink key={key} href={String(token.attrGet("src"))}>{words}</OuterLink>;
     }
-  });
+    default:
+      return token.content;
+  }
 }
 
-function aligned(align: Align | undefined): { textAlign: "left" | "center" | "right" } | undefined {
-  return align ? { textAlign: align } : undefined;
+function alignment(token: Token): { textAlign: "left" | "center" | "right" } | undefined {
+  const found = /text-align:(left|center|right)/.exec(String(token.attrGet("style") ?? ""))?.[1];
+  return found ? { textAlign: found as "left" | "center" | "right" } : undefined;
 }

@@ -1,27 +1,27 @@
-// What went wrong with a call to the service: problem details (RFC 9457), said as what and how.
+// What went wrong with a call to the service: problem details (RFC 9457).
 
-import type { JsonObject } from "./documents.ts";
+import type { JsonObject } from "./json.ts";
 
 export interface WrongField {
   readonly where: string;
   readonly what: string;
 }
 
-/** A refusal of the service, or that it could not be reached (`code` is then "unreachable"). */
+/** An error of the service, or that it could not be reached (`code` is then "unreachable"). */
 export class Problem extends Error {
   override readonly name = "Problem";
-  /** 0 where no answer came. */
+  /** 0 without an answer. */
   readonly status: number;
   readonly code: string;
   readonly title: string;
-  /** How to mend it; "" where nobody knows. */
+  /** How to fix it; "" if unknown. */
   readonly how: string;
   readonly errors: readonly WrongField[];
   /** The whole document, for the fields that only some problems have. */
   readonly document: JsonObject;
 
   constructor(
-    told: {
+    given: {
       status: number;
       code: string;
       title: string;
@@ -31,13 +31,13 @@ export class Problem extends Error {
       document?: JsonObject;
     },
   ) {
-    super(told.detail || told.title);
-    this.status = told.status;
-    this.code = told.code;
-    this.title = told.title;
-    this.how = told.how ?? "";
-    this.errors = told.errors ?? [];
-    this.document = told.document ?? {};
+    super(given.detail || given.title);
+    this.status = given.status;
+    this.code = given.code;
+    this.title = given.title;
+    this.how = given.how ?? "";
+    this.errors = given.errors ?? [];
+    this.document = given.document ?? {};
   }
 
   /** What is wrong, in one sentence. */
@@ -46,7 +46,7 @@ export class Problem extends Error {
   }
 }
 
-/** The problem that an error is, whatever was thrown. */
+/** Return anything that was thrown as a Problem. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const detail = error instanceof Error ? error.message : String(error);
@@ -55,11 +55,11 @@ export function asProblem(error: unknown): Problem {
     code: "console",
     title: "The console failed",
     detail,
-    how: "Reload the page; if it happens again, please report it.",
+    how: "Reload the page. If it happens again, report it.",
   });
 }
 
-/** The problem that a response which is no success tells of. */
+/** Return the problem that a failed response describes. */
 export async function problemOf(response: Response): Promise<Problem> {
   const document = await bodyOf(response);
   const text = (name: string) => typeof document[name] === "string" ? document[name] : "";
@@ -84,6 +84,6 @@ async function bodyOf(response: Response): Promise<JsonObject> {
       ? value as JsonObject
       : {};
   } catch {
-    return {}; // a proxy's page, say: the status alone has to do
+    return {}; // not JSON, such as a proxy's page: the status has to be enough
   }
 }

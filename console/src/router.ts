@@ -1,4 +1,4 @@
-// Where we are: the URL is the state. A history router with a signal for the place and links that need no component.
+// The place in the console: the URL is the state. A history router with a signal; plain links work.
 
 import { computed, signal } from "@preact/signals";
 
@@ -18,7 +18,7 @@ function read(): Place {
     : { path: location.pathname, query: new URLSearchParams(location.search) };
 }
 
-/** Goes to a path (with a query, if it has one); `replace` leaves no way back to the present one. */
+/** Go to a path with its query; `replace` replaces the current entry of the history. */
 export function go(to: string, { replace = false } = {}): void {
   const url = new URL(to, location.href);
   if (url.href === location.href) return;
@@ -28,7 +28,7 @@ export function go(to: string, { replace = false } = {}): void {
   if (turned) scrollTo(0, 0);
 }
 
-/** A path with some of its query changed: null and "" take a name out. */
+/** Return a path with some of its query changed: null and "" remove a name. */
 export function queryChanged(
   { path, query }: Place,
   changes: { readonly [name: string]: string | number | null },
@@ -42,12 +42,12 @@ export function queryChanged(
   return written ? `${path}?${written}` : path;
 }
 
-/** Where we are, with some of the query changed: for links. */
+/** Return the current place with some of the query changed: for links. */
 export function withQuery(changes: Record<string, string | number | null>): string {
   return queryChanged(here.value, changes);
 }
 
-/** Changes some of the query where we are. */
+/** Change some of the query of the current place. */
 export function setQuery(
   changes: Record<string, string | number | null>,
   { replace = true } = {},
@@ -55,7 +55,7 @@ export function setQuery(
   go(withQuery(changes), { replace });
 }
 
-/** The decoded parts of a path: `/runs/run_1` is `["runs", "run_1"]`. */
+/** Return the decoded parts of a path: `/runs/run_1` is `["runs", "run_1"]`. */
 export function partsOf(path: string): readonly string[] {
   return path.split("/").filter(Boolean).map((part) => {
     try {
@@ -66,7 +66,7 @@ export function partsOf(path: string): readonly string[] {
   });
 }
 
-/** Makes plain links of this page move without loading it anew, and the browser's back and forward work. */
+/** Make plain links, back and forward change the screen without loading the page again. */
 export function startRouter(): void {
   addEventListener("popstate", () => {
     here.value = read();
@@ -86,7 +86,7 @@ export function startRouter(): void {
 
 const SCREENS = new Set(["runs", "approvals", "tools", "system"]);
 
-/** Whether a path is one of ours to draw, not a page of the service's. */
+/** Return whether a path is a screen of the console, not a page of the service. */
 export function isScreen(path: string): boolean {
   const [first] = partsOf(path);
   return first === undefined || SCREENS.has(first);

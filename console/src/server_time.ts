@@ -1,17 +1,17 @@
-// The server's clock, as far as its answers tell of it: what lies between it and the clock of this machine.
+// The difference between the clock of the server and the clock of this machine, from the dates of answers.
 
-/** Bounds, in milliseconds, of what has to be added to this machine's clock for that of the server. */
+/** Bounds, in milliseconds, of what to add to this machine's clock to get the clock of the server. */
 export interface Ahead {
   readonly least: number;
   readonly most: number;
 }
 
-/** A `Date` header is told in whole seconds, and servers write it anew only about once a second: it may be so old. */
+/** A `Date` header has whole seconds, and servers update it about once a second: it may be this old. */
 const OLDEST_DATE_MS = 2_500;
 
 /**
- * What one answer tells: it was dated between its request and its arrival, both by this machine's clock in
- * milliseconds. Null for an answer without a date.
+ * Return the bounds that one answer gives: it was dated between its request and its arrival, both by this machine's
+ * clock in milliseconds. Null for an answer without a date.
  */
 export function aheadBy(date: string | null, sent: number, arrived: number): Ahead | null {
   const dated = Date.parse(date ?? "");
@@ -19,15 +19,15 @@ export function aheadBy(date: string | null, sent: number, arrived: number): Ahe
   return { least: dated - arrived, most: dated + OLDEST_DATE_MS - sent };
 }
 
-/** What is known once another answer has come. Two that cannot both be true: a clock was put right, and the newer holds. */
-export function narrowed(known: Ahead | null, told: Ahead): Ahead {
-  if (known === null) return told;
-  const least = Math.max(known.least, told.least);
-  const most = Math.min(known.most, told.most);
-  return least <= most ? { least, most } : told;
+/** Return the bounds after another answer. If two contradict each other, a clock was corrected, and the newer counts. */
+export function narrowed(known: Ahead | null, newest: Ahead): Ahead {
+  if (known === null) return newest;
+  const least = Math.max(known.least, newest.least);
+  const most = Math.min(known.most, newest.most);
+  return least <= most ? { least, most } : newest;
 }
 
-/** What to add to this machine's clock: nothing while it may be right, else what lies in the middle. */
+/** Return what to add to this machine's clock: nothing while it may be right, else the middle of the bounds. */
 export function correction(known: Ahead | null): number {
   if (known === null || (known.least <= 0 && known.most >= 0)) return 0;
   return (known.least + known.most) / 2;

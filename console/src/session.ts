@@ -1,11 +1,11 @@
-// Who is here: null until the service has said so.
+// The session: null until the service has answered.
 
 import { signal } from "@preact/signals";
-import type { Scope, Session } from "./documents.ts";
+import type { Scope, SessionDocument } from "./wire.ts";
 
-export const session = signal<Session | null>(null);
+export const session = signal<SessionDocument | null>(null);
 
-/** Whether what needs this scope may be offered; where nothing is known yet, it is. */
+/** Return whether to offer what needs this scope; true until the session is known. */
 export function may(scope: Scope): boolean {
   const { value } = session;
   return value === null || value.scopes.includes(scope);

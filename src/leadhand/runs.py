@@ -191,7 +191,7 @@ class Run(Answering):
         store = self._runtime.store
         entries = await store.read(self.run_id)
         state = self._state if self._state.seq == entries[-1].seq else await self._runtime.load(self.run_id)
-        return run_document(state, entries, owner=(await store.run(self.run_id)).owner)
+        return run_document(state, entries, owner=(await store.run(self.run_id)).owner).as_json()
 
     async def approvals(self) -> list[OpenApproval]:
         """The open questions of this run, newest first."""

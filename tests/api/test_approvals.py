@@ -126,10 +126,10 @@ async def test_an_answer_is_bound_to_what_was_shown(lead_of: Any, home: Path, ba
             await run.settle_effect(asked, happened=True)
 
         await run.approve(asked.approval.approval_id)
-        with pytest.raises(UsageError, match=f"{asked.id} was answered with yes already, by {user()}"):
+        with pytest.raises(UsageError, match=f"approval {asked.id} was already approved by {user()}"):
             await run.deny(asked)
         await (await lead.resume(run.run_id)).wait()
-        with pytest.raises(UsageError, match="is over, and asks nothing any more"):
+        with pytest.raises(UsageError, match="is over and has no open approvals"):
             await run.approve(asked)
 
     assert bank.paid == [("Ann", 1)]
@@ -166,7 +166,7 @@ async def test_what_became_of_a_call_is_settled(lead_of: Any, home: Path, bank: 
         run_id = await asking(lead)
         (asked,) = await lead.approvals()
         assert asked.approval.kind == "effect"
-        with pytest.raises(UsageError, match="had begun, and nobody saw its end"):
+        with pytest.raises(UsageError, match="was interrupted, so the question is whether it happened"):
             await lead.approve(asked)
         if happened:
             await lead.settle_effect(asked, happened=True, summary="it arrived", raw={"big": "x" * 9_000})

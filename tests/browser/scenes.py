@@ -77,7 +77,7 @@ async def runs_full(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
         await served.asked(await served.started("pay Ann, measure Paris"))
         long = "measure " + ", measure ".join(f"Town-number-{n}-of-a-very-long-list" for n in range(12))
         await served.over(await served.started(long))
-        yield Scene(served, "/runs", _shows("measure Brest", "measure Town-number-0", "waiting for you"))
+        yield Scene(served, "/runs", _shows("measure Brest", "measure Town-number-0", "needs approval"))
 
 
 @asynccontextmanager
@@ -87,7 +87,7 @@ async def run_live(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
         async def ready(page: Page) -> None:
             workers = page.get_by_role("listbox", name="Workers").get_by_role("option")
             await expect(workers).to_have_count(len(TOWNS) + 1 + len(SOUTH) + 2)  # some are there twice
-            await expect(page.get_by_role("heading", name="A question for you")).to_be_visible()
+            await expect(page.get_by_role("heading", name="Approval needed")).to_be_visible()
             earlier = page.get_by_text("Answer 1")
             await expect(earlier).to_be_visible()
             if not await page.get_by_text("Paris is the loudest").is_visible():
@@ -123,7 +123,7 @@ async def run_asking(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
         run_id = await served.started("pay Ann, wire Bob, measure Paris, measure Oslo")
         await served.asked(run_id, 2)
         await served.until(run_id, "waiting")
-        yield Scene(served, f"/runs/{run_id}", _shows("2 questions for you", "nobody saw its end"))
+        yield Scene(served, f"/runs/{run_id}", _shows("2 approvals needed", "its outcome is unknown"))
 
 
 @asynccontextmanager
@@ -142,7 +142,7 @@ async def run_answered(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
     async with Served(home, models=survey.models, tools=survey.tools, approve="auto") as served:
         run_id = await served.started(REQUEST)
         await served.over(run_id)
-        yield Scene(served, f"/runs/{run_id}", _shows("Sources", "Not answered"))
+        yield Scene(served, f"/runs/{run_id}", _shows("Sources", "Gaps"))
 
 
 @asynccontextmanager
@@ -153,7 +153,7 @@ async def run_repaired(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
         office.broken.clear()
         await served.post(f"/api/runs/{run_id}/retry", {})
         await served.until(run_id, "succeeded")
-        yield Scene(served, f"/runs/{run_id}?tab=order", _shows("It repairs wo-001"))
+        yield Scene(served, f"/runs/{run_id}?tab=order", _shows("Repairs wo-001"))
 
 
 @asynccontextmanager
@@ -185,20 +185,20 @@ async def approvals(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 @asynccontextmanager
 async def approvals_empty(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
-        yield Scene(served, "/approvals", _shows("Nothing waits for you."))
+        yield Scene(served, "/approvals", _shows("No open approvals."))
 
 
 @asynccontextmanager
 async def tools(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
         await served.over(await served.started("measure Oslo"))
-        yield Scene(served, "/tools", _shows("Measure the noise at a place.", "failed last"))
+        yield Scene(served, "/tools", _shows("Measure the noise at a place.", "Last call failed"))
 
 
 @asynccontextmanager
 async def tool(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
     async with _office(home, tools=None) as (served, _):
-        yield Scene(served, "/tools/directions_tool", _shows("Try it"))
+        yield Scene(served, "/tools/directions_tool", _shows("Run tool"))
 
 
 @asynccontextmanager
@@ -233,13 +233,13 @@ async def login(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 @asynccontextmanager
 async def no_such_run(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
-        yield Scene(served, "/runs/run_nowhere", _shows("There is no such run"))
+        yield Scene(served, "/runs/run_nowhere", _shows("Run not found"))
 
 
 @asynccontextmanager
 async def no_such_page(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
-        yield Scene(served, "/nowhere/at/all", _shows("No such page"))
+        yield Scene(served, "/nowhere/at/all", _shows("Page not found"))
 
 
 SCENES: dict[str, Play] = {

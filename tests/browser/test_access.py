@@ -72,13 +72,13 @@ async def test_a_key_that_is_revoked_leads_back_to_the_door(guarded: Served, vis
     visitor.watch.allow(REFUSED)
     page = await visitor.open("/runs")
     await log_in(page, secret)
-    await page.get_by_label("What should be done?").fill("measure Paris")
+    await page.get_by_label("Request").fill("measure Paris")
     await key_store(guarded.runtime.store).revoke_key(key.key_id)
     await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
 
     _, other = await key_of(guarded)
     await log_in(page, other)
-    await expect(page.get_by_label("What should be done?")).to_have_value("measure Paris")
+    await expect(page.get_by_label("Request")).to_have_value("measure Paris")
 
 
 async def test_a_run_that_is_watched_ends_with_its_key(
@@ -90,9 +90,9 @@ async def test_a_run_that_is_watched_ends_with_its_key(
     visitor.watch.allow(REFUSED)
     page = await visitor.open("/runs")
     await log_in(page, secret)
-    await page.get_by_label("What should be done?").fill("measure Paris, measure Rome")
+    await page.get_by_label("Request").fill("measure Paris, measure Rome")
     await page.get_by_role("button", name="Start").click()
-    await expect(page.get_by_text("1 of 2 done")).to_be_visible()
+    await expect(page.locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
     await key_store(guarded.runtime.store).revoke_key(key.key_id)
     await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
 
@@ -104,7 +104,7 @@ async def test_what_a_key_may_not_do_is_not_offered(guarded: Served, visit: Visi
     owner.watch.allow(REFUSED)
     page = await owner.open("/runs")
     await log_in(page, all_scopes)
-    await page.get_by_label("What should be done?").fill("pay Ann")
+    await page.get_by_label("Request").fill("pay Ann")
     await page.get_by_role("button", name="Start").click()
     await expect(page.get_by_role("button", name="Approve pay", exact=True)).to_be_visible()
 
@@ -112,10 +112,10 @@ async def test_what_a_key_may_not_do_is_not_offered(guarded: Served, visit: Visi
     guest.watch.allow(REFUSED)
     watched = await guest.open(page.url.removeprefix(guarded.url))
     await log_in(watched, reader)
-    await expect(watched.get_by_role("heading", name="May pay be called?")).to_be_visible()
-    await expect(watched.get_by_text("Your key may not answer questions.")).to_be_visible()
+    await expect(watched.get_by_role("heading", name="Call pay?")).to_be_visible()
+    await expect(watched.get_by_text("Your key does not allow approvals.")).to_be_visible()
     await expect(watched.get_by_role("button", name="Approve pay", exact=True)).to_have_count(0)
     await expect(watched.get_by_role("button", name="Cancel…")).to_have_count(0)
     await watched.get_by_role("link", name="Runs", exact=True).click()
     await expect(watched.get_by_role("link", name="pay Ann")).to_be_visible()
-    await expect(watched.get_by_label("What should be done?")).to_have_count(0)
+    await expect(watched.get_by_label("Request")).to_have_count(0)

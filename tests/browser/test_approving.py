@@ -20,15 +20,15 @@ async def asked(served: Served, request: str = "pay Ann") -> str:
 
 async def answered(page: Page) -> None:
     await expect(page.get_by_role("article", name="Answer")).to_be_visible()
-    await expect(page.get_by_role("heading", name="A question for you")).to_have_count(0)
+    await expect(page.get_by_role("heading", name="Approval needed")).to_have_count(0)
 
 
 async def test_a_call_is_approved_on_the_page_of_its_run(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("pay Ann, measure Paris")
     page = await ann.open(f"/runs/{run_id}")
-    await expect(page.get_by_role("heading", name="A question for you")).to_be_visible()
-    card = page.get_by_role("article", name="May pay be called?")
-    await expect(card).to_contain_text("once: it does something that cannot be taken back")
+    await expect(page.get_by_role("heading", name="Approval needed")).to_be_visible()
+    card = page.get_by_role("article", name="Call pay?")
+    await expect(card).to_contain_text("once: irreversible")
     assert office.calls["Ann 1"] == 0
 
     await card.get_by_role("button", name="Approve pay", exact=True).click()
@@ -42,15 +42,15 @@ async def test_a_call_is_made_with_the_arguments_that_a_person_changed(
     served: Served, ann: Visitor, office: Office
 ) -> None:
     page = await ann.open(f"/runs/{await asked(served)}")
-    await page.get_by_role("button", name="Edit the arguments of pay").click()
-    field = page.get_by_label("Call it with these arguments instead")
+    await page.get_by_role("button", name="Edit arguments of pay").click()
+    field = page.get_by_label("Arguments")
     assert json.loads(await field.input_value()) == {"to": "Ann"}
     await field.fill('["Ann"]')
-    await page.get_by_role("button", name="Approve with these").click()
-    await expect(page.get_by_text("Arguments are an object")).to_be_visible()
+    await page.get_by_role("button", name="Approve changes").click()
+    await expect(page.get_by_text("Write a JSON object")).to_be_visible()
 
     await field.fill('{"to": "Ann", "amount": 2.5}')
-    await page.get_by_role("button", name="Approve with these").click()
+    await page.get_by_role("button", name="Approve changes").click()
     await answered(page)
     assert office.calls == {"Ann 2.5": 1}
 
@@ -60,17 +60,17 @@ async def test_arguments_that_do_not_fit_the_tool_are_refused_beside_the_button_
 ) -> None:
     page = await ann.open(f"/runs/{await asked(served)}")
     ann.watch.allow(r"\b4(09|22)\b")
-    await page.get_by_role("button", name="Edit the arguments of pay").click()
-    field = page.get_by_label("Call it with these arguments instead")
+    await page.get_by_role("button", name="Edit arguments of pay").click()
+    field = page.get_by_label("Arguments")
     await field.fill('{"to": 7}')
-    await page.get_by_role("button", name="Approve with these").click()
+    await page.get_by_role("button", name="Approve changes").click()
 
-    card = page.get_by_role("article", name="May pay be called?")
+    card = page.get_by_role("article", name="Call pay?")
     await expect(card.get_by_role("alert")).to_contain_text("to")
     await expect(field).to_have_value('{"to": 7}')
     assert not office.calls
     await field.fill('{"to": "Bob"}')
-    await page.get_by_role("button", name="Approve with these").click()
+    await page.get_by_role("button", name="Approve changes").click()
     await answered(page)
     assert office.calls == {"Bob 1": 1}
 
@@ -79,7 +79,7 @@ async def test_a_denied_call_is_not_made_and_its_reason_is_told(served: Served, 
     run_id = await asked(served, "pay Ann, measure Paris")
     page = await ann.open(f"/runs/{run_id}")
     await page.get_by_role("button", name="Deny pay").click()
-    await page.get_by_label("Why should pay not be called?").fill("we owe Ann nothing")
+    await page.get_by_label("Reason (optional)").fill("we owe Ann nothing")
     await page.get_by_role("button", name="Deny", exact=True).click()
 
     await answered(page)
@@ -91,7 +91,7 @@ async def test_the_inbox_answers_questions_of_all_runs(served: Served, ann: Visi
     for who in ("Ann", "Bob"):
         await asked(served, f"pay {who}")
     page = await ann.open("/approvals")
-    cards = page.get_by_role("article", name="May pay be called?")
+    cards = page.get_by_role("article", name="Call pay?")
     await expect(cards).to_have_count(2)
     await expect(page).to_have_title("(2) Approvals · Leadhand")
     await expect(page.get_by_role("link", name="Approvals")).to_contain_text("2")
@@ -102,7 +102,7 @@ async def test_the_inbox_answers_questions_of_all_runs(served: Served, ann: Visi
     await expect(bob).to_have_count(0)
     await cards.get_by_role("button", name="Deny pay").click()
     await page.get_by_role("button", name="Deny", exact=True).click()
-    await expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
+    await expect(page.get_by_text("No open approvals.")).to_be_visible()
     await served.seen(lambda: served.get("/api/runs", status="waiting"), lambda found: not found["runs"])
     assert office.calls == {"Bob 1": 1}
 
@@ -111,8 +111,8 @@ async def test_a_yes_may_hold_for_every_later_call_of_the_run(served: Served, an
     run_id = await served.started("pay Ann, pay Bob")
     await served.asked(run_id, 2)
     page = await ann.open(f"/runs/{run_id}")
-    await expect(page.get_by_role("heading", name="2 questions for you")).to_be_visible()
-    await page.get_by_role("button", name="Always approve pay in this run").first.click()
+    await expect(page.get_by_role("heading", name="2 approvals needed")).to_be_visible()
+    await page.get_by_role("button", name="Always approve pay").first.click()
     await answered(page)
     assert office.calls == {"Ann 1": 1, "Bob 1": 1}
 
@@ -121,10 +121,10 @@ async def test_what_became_of_a_call_is_settled_by_a_person(served: Served, ann:
     run_id = await asked(served, "wire Ann")
     page = await ann.open(f"/runs/{run_id}")
     card = page.get_by_role("article", name="Did wire happen?")
-    await expect(card).to_contain_text("nobody saw its end")
-    await card.get_by_role("button", name="wire happened").click()
-    await card.get_by_label("What did it come to?").fill("the bank has it")
-    await card.get_by_role("button", name="It happened", exact=True).click()
+    await expect(card).to_contain_text("its outcome is unknown")
+    await card.get_by_role("button", name="Happened: wire").click()
+    await card.get_by_label("Result (optional)").fill("the bank has it")
+    await card.get_by_role("button", name="Confirm", exact=True).click()
 
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("the bank has it")
     assert office.calls == {"wire Ann": 1}
@@ -146,10 +146,10 @@ async def test_a_question_that_somebody_else_answered_says_so_beside_the_button(
     await served.post(f"/api/approvals/{card['id']}", {"decision": "deny"})
     ann.watch.allow(r"\b409\b", rf"\b404\b.*{card['id']}")
     await approve.click()
-    await expect(page.get_by_role("article").get_by_role("alert")).to_contain_text("no open question has the id")
+    await expect(page.get_by_role("article").get_by_role("alert")).to_contain_text("no open approval has the id")
     await page.unroute("**/api/approvals")
-    await page.get_by_role("button", name="Take it off the list").click()
-    await expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
+    await page.get_by_role("button", name="Remove from list").click()
+    await expect(page.get_by_text("No open approvals.")).to_be_visible()
     assert not office.calls
 
 
@@ -159,14 +159,14 @@ async def test_a_whole_approval_without_a_mouse(served: Served, ann: Visitor, of
     page = await ann.open("/runs")
     await expect(page.get_by_role("link", name="pay Ann")).to_be_visible()
     await page.keyboard.press("?")
-    await expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Go to the approvals")
+    await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Go to approvals")
     await page.keyboard.press("Escape")
     await expect(page.get_by_role("dialog")).to_have_count(0)
 
     await page.keyboard.press("g")
     await page.keyboard.press("a")
     await expect(page.get_by_role("heading", name="Approvals", level=1)).to_be_visible()
-    cards = page.get_by_role("article", name="May pay be called?")
+    cards = page.get_by_role("article", name="Call pay?")
     await expect(cards).to_have_count(2)
     await page.keyboard.press("a")  # no card has the focus: nothing is approved from afar
     await page.keyboard.press("j")
@@ -181,6 +181,6 @@ async def test_a_whole_approval_without_a_mouse(served: Served, ann: Visitor, of
     await page.keyboard.press("d")
     await page.keyboard.type("too dear")
     await page.keyboard.press("Enter")
-    await expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
+    await expect(page.get_by_text("No open approvals.")).to_be_visible()
     await served.seen(lambda: served.get("/api/runs", status="waiting"), lambda found: not found["runs"])
     assert office.calls == {f"{first} 1": 1}

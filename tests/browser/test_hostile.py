@@ -98,7 +98,7 @@ async def test_a_hostile_answer_is_text(serve: OpenServer, visit: Visit, liars: 
         await expect(page.get_by_role("grid", name="Events").get_by_role("row").first).to_be_visible()
         await harmless(page)
     await page.goto(f"{served.url}/tools/measure")
-    await expect(page.get_by_role("heading", name="Try it")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Run tool", exact=True)).to_be_visible()
     await harmless(page)
 
 

@@ -28,13 +28,13 @@ def author() -> Author:
 async def test_an_answer_is_a_draft_until_it_is_committed(serve: OpenServer, visit: Visit, author: Author) -> None:
     served = await serve(models=author)
     page = await (await visit(served.url)).open("/runs")
-    await page.get_by_label("What should be done?").fill("How loud is it?")
+    await page.get_by_label("Request").fill("How loud is it?")
     await page.get_by_role("button", name="Start").click()
     await author.writing.wait()
     draft = page.get_by_role("region", name="Draft of the answer")
     author.write("## Noise\n\n", "Paris is ", "**quite** ", "loud ")
 
-    await expect(draft).to_contain_text("not the answer until it is committed")
+    await expect(draft).to_contain_text("the answer is being written")
     await expect(draft.get_by_role("heading", name="Noise")).to_be_visible()
     await expect(draft.locator("strong")).to_have_text("quite")
     await expect(draft).to_contain_text("Paris is quite loud")
@@ -91,7 +91,7 @@ async def test_seven_tabs_are_live_on_one_server_and_none_blocks_the_others(
             await tabs[-1].evaluate(HIDE, True)
         tabs.append(await ann.open(f"/runs/{run_id}"))
         await expect(tabs[-1].locator(".header")).to_contain_text("Live")
-        await expect(tabs[-1].get_by_text("1 of 2 done")).to_be_visible()
+        await expect(tabs[-1].locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
 
     await served.seen(lambda: served.get("/api/system"), lambda system: system["streams"] == 1)
     first = tabs[0]
@@ -133,7 +133,7 @@ async def test_an_answer_that_was_committed_is_no_draft_when_the_run_goes_on(
     await expect(page.get_by_role("article", name="Answer")).to_be_visible()
 
     await served.post(f"/api/runs/{run_id}/retry", {"subtasks": ["wo-001.1"], "args": {"place": "Rome"}})
-    await expect(page.get_by_text("1 running")).to_be_visible()
+    await expect(page.locator(".figures").get_by_text("1 running")).to_be_visible()
     await expect(page.get_by_role("heading", name="Earlier answers")).to_be_visible()
     await expect(draft).to_have_count(0)
     await page.get_by_text("Answer 1").click()

@@ -21,7 +21,7 @@ async def test_every_choice_on_the_run_screen_is_in_its_address(served: Served, 
     await expect(log).to_have_attribute("aria-rowcount", "3")
     await log.get_by_role("row").first.click()
     chosen = page.get_by_role("tabpanel").get_by_role("heading", name="Event ")
-    await expect(chosen).to_contain_text("tool failed")
+    await expect(chosen).to_contain_text("Tool failed")
     words = await chosen.inner_text()
     place = page.url
 
@@ -34,7 +34,7 @@ async def test_every_choice_on_the_run_screen_is_in_its_address(served: Served, 
     await other.get_by_role("tab", name="Order").click()
     await other.reload()
     await expect(other.get_by_role("tab", name="Order")).to_have_attribute("aria-selected", "true")
-    await expect(other.get_by_role("tabpanel")).to_contain_text("The review calls it not complete")
+    await expect(other.get_by_role("tabpanel")).to_contain_text("Review: incomplete")
 
 
 async def test_runs_are_found_by_status_text_and_time_and_the_address_says_so(
@@ -63,7 +63,7 @@ async def test_runs_are_found_by_status_text_and_time_and_the_address_says_so(
     await page.get_by_role("searchbox").fill("no such thing")
     await page.get_by_role("button", name="Show all runs").click()
     await expect(rows).to_have_count(5)
-    await page.get_by_label("waiting for you").check()
+    await page.get_by_label("needs approval").check()
     await expect(rows).to_have_count(2)
     await expect(page.get_by_role("link", name="pay Ann")).to_be_visible()
 
@@ -88,7 +88,7 @@ async def test_keys_go_everywhere(serve: OpenServer, visit: Visit, office: Offic
     await expect(page).to_have_url(f"{served.url}/runs/{running}")
 
     # On the run: the filter, the log's rows, the tabs, and parking it.
-    await expect(page.get_by_text("1 of 2 done")).to_be_visible()
+    await expect(page.locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
     await page.keyboard.press("/")
     await page.keyboard.type("nice")
     await expect(page.get_by_role("searchbox", name="Filter events by text")).to_have_value("nice")
@@ -102,12 +102,12 @@ async def test_keys_go_everywhere(serve: OpenServer, visit: Visit, office: Offic
     await page.keyboard.press("]")
     await expect(page.get_by_role("tab", name="Order")).to_have_attribute("aria-selected", "true")
     await page.keyboard.press(".")
-    await expect(page.locator(".run-state")).to_contain_text("paused")
+    await expect(page.locator(".run-state")).to_contain_text("Paused")
     office.gate.set()
     await page.keyboard.press(".")
-    await expect(page.locator(".run-state")).to_contain_text("succeeded")
+    await expect(page.locator(".run-state")).to_contain_text("Succeeded")
     await page.keyboard.press("?")
-    dialog = page.get_by_role("dialog", name="Keys")
+    dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
     await expect(dialog).to_contain_text("Pause or resume the run")
     await page.keyboard.press("Escape")
     await expect(dialog).to_have_count(0)
@@ -117,17 +117,17 @@ async def test_the_first_stop_of_the_tab_key_leads_past_the_header(ann: Visitor)
     page = await ann.open("/runs")
     await expect(page.get_by_text("No runs yet")).to_be_visible()
     await page.keyboard.press("Tab")
-    await expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    await expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     await page.keyboard.press("Enter")
     await page.keyboard.press("Tab")
-    await expect(page.get_by_label("What should be done?")).to_be_focused()
+    await expect(page.get_by_label("Request")).to_be_focused()
 
 
 async def test_who_wants_no_motion_sees_none(served: Served, visit: Visit, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Rome")
     moving = "document.getAnimations().filter(each => each.effect.getComputedTiming().duration > 1).length"
     calm = await (await visit(served.url, reduced_motion="reduce")).open(f"/runs/{run_id}")
-    await expect(calm.get_by_text("1 running")).to_be_visible()
+    await expect(calm.locator(".figures").get_by_text("1 running")).to_be_visible()
     assert await calm.evaluate(moving) == 0
     office.gate.set()
     last = (await served.over(run_id))["last_seq"]

@@ -10,7 +10,7 @@ from browser.serving import Served
 
 async def test_a_run_is_started_from_the_composer_and_watched_to_its_answer(served: Served, ann: Visitor) -> None:
     page = await ann.open("/")
-    await page.get_by_label("What should be done?").fill("measure Paris, measure Lyon")
+    await page.get_by_label("Request").fill("measure Paris, measure Lyon")
     await page.get_by_role("button", name="Start").click()
 
     await expect(page.get_by_role("heading", name="measure Paris, measure Lyon")).to_be_visible()
@@ -24,14 +24,14 @@ async def test_what_is_wrong_with_a_request_stands_beside_its_button_and_nothing
     page = await ann.open("/runs")
     ann.watch.allow(r"\b4(00|09|22)\b")
     form = page.get_by_role("form", name="New run")
-    await page.get_by_label("What should be done?").fill("measure Paris")
+    await page.get_by_label("Request").fill("measure Paris")
     await page.get_by_role("textbox", name="Model").fill("no such model")
     await page.get_by_text("Limits").click()
-    await page.get_by_label("Workers at once").fill("20000")
+    await page.get_by_label("Max. parallel workers").fill("20000")
     await page.get_by_role("button", name="Start").click()
     await expect(form.get_by_role("alert")).to_contain_text("max_workers")
-    await expect(page.get_by_label("Workers at once")).to_have_attribute("aria-invalid", "true")
-    await page.get_by_label("Workers at once").fill("2")
+    await expect(page.get_by_label("Max. parallel workers")).to_have_attribute("aria-invalid", "true")
+    await page.get_by_label("Max. parallel workers").fill("2")
     await page.get_by_role("textbox", name="Model").fill("")
     await page.keyboard.press("Control+Enter")
 
@@ -43,6 +43,6 @@ async def test_what_is_wrong_with_a_request_stands_beside_its_button_and_nothing
 async def test_an_example_is_taken_with_one_click(served: Served, ann: Visitor) -> None:
     page = await ann.open("/")
     await page.get_by_role("button", name="Compare the weather in Lisbon").click()
-    request = page.get_by_label("What should be done?")
+    request = page.get_by_label("Request")
     await expect(request).to_be_focused()
     await expect(request).to_have_value("Compare the weather in Lisbon, Porto and Faro this weekend")

@@ -48,7 +48,7 @@ async def test_dialogs_and_forms_are_for_everybody_and_give_the_focus_back(serve
     await served.asked(run_id)
     await served.until(run_id, "waiting")
     page = await ann.open(f"/runs/{run_id}?worker=wo-001.1")
-    for name in ("Cancel…", "Fork…", "Retry failed (1)", "Supply result…", "Skip…", "With other arguments…"):
+    for name in ("Cancel…", "Fork…", "Retry failed (1)", "Supply result…", "Skip…", "Change arguments…"):
         button = page.get_by_role("button", name=name)
         await button.click()
         await expect(page.get_by_role("dialog")).to_be_visible()
@@ -57,13 +57,13 @@ async def test_dialogs_and_forms_are_for_everybody_and_give_the_focus_back(serve
         await expect(page.get_by_role("dialog")).to_have_count(0)
         await expect(button).to_be_focused()
     await page.keyboard.press("?")
-    await expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     await check_accessible(page)
     await picture(page, "help-light", whole=False)
     await page.keyboard.press("Escape")
 
-    card = page.get_by_role("article", name="May pay be called?")
-    for name, field in (("Edit the arguments of pay", "Call it with"), ("Deny pay", "Why should pay")):
+    card = page.get_by_role("article", name="Call pay?")
+    for name, field in (("Edit arguments of pay", "Arguments"), ("Deny pay", "Reason")):
         await page.get_by_role("button", name=name).click()
         await expect(card.get_by_label(field)).to_be_focused()
         await check_accessible(page)

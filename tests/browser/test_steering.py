@@ -22,18 +22,18 @@ async def test_a_cancelled_run_keeps_what_was_finished_and_says_so_before(
 ) -> None:
     run_id = await served.started("measure Paris, measure Rome")
     page = await shown(ann, run_id)
-    await expect(page.get_by_text("1 of 2 done")).to_be_visible()
+    await expect(page.locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
     await page.get_by_role("button", name="Cancel…").click()
 
     dialog = page.get_by_role("dialog", name="Cancel this run?")
-    await expect(dialog).to_contain_text("All that was finished is kept: 1 of 2 subtasks")
-    await dialog.get_by_role("button", name="Do nothing").click()
+    await expect(dialog).to_contain_text("Finished work is kept: 1 of 2 subtasks")
+    await dialog.get_by_role("button", name="Close").click()
     await expect(dialog).to_have_count(0)
     assert (await served.get(f"/api/runs/{run_id}"))["status"] == "running"
 
     await page.get_by_role("button", name="Cancel…").click()
-    await dialog.get_by_role("button", name="Cancel the run").click()
-    await expect(page.locator(".run-state")).to_contain_text("cancelled")
+    await dialog.get_by_role("button", name="Cancel run").click()
+    await expect(page.locator(".run-state")).to_contain_text("Cancelled")
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("Paris: 40 dB")
     await expect(page.get_by_role("button", name="Cancel…")).to_be_disabled()
     assert (await served.over(run_id))["status"] == "cancelled"
@@ -44,9 +44,9 @@ async def test_a_cancelled_run_keeps_what_was_finished_and_says_so_before(
 async def test_a_run_is_paused_and_goes_on_where_it_was(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Rome")
     page = await shown(ann, run_id)
-    await expect(page.get_by_text("1 of 2 done")).to_be_visible()
+    await expect(page.locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
     await page.get_by_role("button", name="Pause").click()
-    await expect(page.locator(".run-state")).to_contain_text("paused")
+    await expect(page.locator(".run-state")).to_contain_text("Paused")
     office.gate.set()
 
     await page.get_by_role("button", name="Resume").click()
@@ -57,21 +57,21 @@ async def test_a_run_is_paused_and_goes_on_where_it_was(served: Served, ann: Vis
 async def test_only_what_failed_is_done_again(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Oslo")
     page = await shown(ann, run_id)
-    await expect(page.locator(".run-state")).to_contain_text("partial")
+    await expect(page.locator(".run-state")).to_contain_text("Partial")
     answer = page.get_by_role("article", name="Answer")
     await expect(answer).to_contain_text("the microphone is broken")
     await expect(answer.get_by_role("link", name="Oslo")).to_have_attribute("href", re.compile(r"worker=wo-001\.1"))
     office.broken.clear()
 
     await page.get_by_role("button", name="Retry failed (1)").click()
-    dialog = page.get_by_role("dialog", name="Do the failed subtask again?")
-    await expect(dialog).to_contain_text("Every finished result and every event is kept")
+    dialog = page.get_by_role("dialog", name="Retry the failed subtask?")
+    await expect(dialog).to_contain_text("All results and events are kept")
     await dialog.get_by_role("button", name="Retry").click()
-    await expect(page.locator(".run-state")).to_contain_text("succeeded")
+    await expect(page.locator(".run-state")).to_contain_text("Succeeded")
     await expect(answer).to_contain_text("Oslo: 40 dB")
     assert office.calls == {"Paris": 1, "Oslo": 2}
     await page.get_by_role("tab", name="Orders (2)").click()
-    await expect(page.get_by_role("tabpanel")).to_contain_text("It repairs wo-001")
+    await expect(page.get_by_role("tabpanel")).to_contain_text("Repairs wo-001")
 
 
 async def test_a_run_forks_at_the_event_that_is_chosen(served: Served, ann: Visitor, office: Office) -> None:
@@ -82,7 +82,7 @@ async def test_a_run_forks_at_the_event_that_is_chosen(served: Served, ann: Visi
     await page.get_by_role("button", name="Fork…").click()
 
     dialog = page.get_by_role("dialog", name="Fork this run")
-    await expect(dialog.get_by_label("The last event to take over")).to_have_value(str(planned))
+    await expect(dialog.get_by_label("Last event to copy")).to_have_value(str(planned))
     await dialog.get_by_role("button", name="Fork").click()
     await expect(page.locator(".run-state")).to_contain_text(f"forked from {run_id}")
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("Paris: 40 dB")
@@ -99,10 +99,10 @@ async def test_a_fork_that_may_pay_twice_is_asked_about_twice(served: Served, an
     dialog = page.get_by_role("dialog", name="Fork this run")
     await dialog.get_by_role("button", name="Fork", exact=True).click()
 
-    await expect(dialog.get_by_role("alert")).to_contain_text("cannot be taken back")
+    await expect(dialog.get_by_role("alert")).to_contain_text("irreversible calls")
     await expect(dialog.get_by_role("alert")).to_contain_text("pay · Ann (event ")
     assert office.calls["Ann 1"] == 1
-    await dialog.get_by_role("button", name="Fork all the same").click()
+    await dialog.get_by_role("button", name="Fork anyway").click()
     await expect(page.locator(".run-state")).to_contain_text(f"forked from {run_id}")
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("paid 1 to Ann")
     assert office.calls["Ann 1"] == 2
@@ -111,15 +111,17 @@ async def test_a_fork_that_may_pay_twice_is_asked_about_twice(served: Served, an
 async def test_a_result_is_supplied_for_what_failed(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Oslo, measure Rome")
     page = await shown(ann, run_id)
-    await page.get_by_role("option", name="Oslo").and_(page.get_by_role("option", name="failed")).click()
+    await page.get_by_role("option", name="Oslo").and_(page.get_by_role("option", name="Failed")).click()
     await expect(page.get_by_role("tab", name="Inspector")).to_have_attribute("aria-selected", "true")
     await page.get_by_role("button", name="Supply result…").click()
-    dialog = page.get_by_role("dialog", name="Give the result of")
-    await dialog.get_by_label("The result in words").fill("Oslo: 35 dB, by ear")
-    await dialog.get_by_label("Data, as JSON").fill('{"dB": 35}')
-    await dialog.get_by_role("button", name="Supply this result").click()
+    dialog = page.get_by_role("dialog", name="Supply the result of")
+    await dialog.get_by_label("Summary").fill("Oslo: 35 dB, by ear")
+    await dialog.get_by_label("Data (JSON").fill('{"dB": 35}')
+    await dialog.get_by_role("button", name="Supply result").click()
     await expect(dialog).to_have_count(0)
-    await expect(page.get_by_role("option", name="Oslo").and_(page.get_by_role("option", name="done"))).to_be_visible()
+    await expect(
+        page.get_by_role("option", name="Oslo").and_(page.get_by_role("option", name="Completed"))
+    ).to_be_visible()
     office.gate.set()
 
     await page.get_by_role("tab", name="Answer").click()
@@ -131,11 +133,11 @@ async def test_a_result_is_supplied_for_what_failed(served: Served, ann: Visitor
 async def test_a_subtask_is_left_out_for_a_reason(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Oslo, measure Rome")
     page = await shown(ann, run_id)
-    await page.get_by_role("option", name="Oslo").and_(page.get_by_role("option", name="failed")).click()
+    await page.get_by_role("option", name="Oslo").and_(page.get_by_role("option", name="Failed")).click()
     await page.get_by_role("button", name="Skip…").click()
-    dialog = page.get_by_role("dialog", name="Leave")
-    await dialog.get_by_label("Why (others will read it)").fill("nobody lives there")
-    await dialog.get_by_role("button", name="Leave it out").click()
+    dialog = page.get_by_role("dialog", name="Skip")
+    await dialog.get_by_label("Reason (shown in the answer)").fill("nobody lives there")
+    await dialog.get_by_role("button", name="Skip", exact=True).click()
     await expect(dialog).to_have_count(0)
     office.gate.set()
 
@@ -150,11 +152,11 @@ async def test_what_is_under_way_or_accepted_says_why_it_cannot_be_touched(
     page = await shown(ann, run_id, "?worker=wo-001.1")
     skip = page.get_by_role("button", name="Skip…")
     await expect(skip).to_be_disabled()
-    await expect(skip).to_have_attribute("title", "It is under way: pause the run first, or wait")
+    await expect(skip).to_have_attribute("title", "In progress. Pause the run first, or wait")
     office.gate.set()
-    await expect(page.locator(".run-state")).to_contain_text("succeeded")
+    await expect(page.locator(".run-state")).to_contain_text("Succeeded")
     await expect(page.get_by_role("button", name="Retry…")).to_have_attribute(
-        "title", "It was accepted: fork the run to do it in another way"
+        "title", "The result was accepted. Fork the run to repeat it"
     )
 
 
@@ -162,15 +164,15 @@ async def test_a_subtask_is_done_again_with_other_arguments(served: Served, ann:
     run_id = await served.started("measure Paris, measure Oslo")
     await served.over(run_id)
     page = await shown(ann, run_id, "?worker=wo-001.1")
-    await page.get_by_role("button", name="With other arguments…").click()
-    dialog = page.get_by_role("dialog", name="again with other arguments")
-    field = dialog.get_by_label("All arguments, as JSON")
+    await page.get_by_role("button", name="Change arguments…").click()
+    dialog = page.get_by_role("dialog", name="with other arguments")
+    field = dialog.get_by_label("Arguments (JSON)")
     await field.fill("{place: Bergen}")
-    await dialog.get_by_role("button", name="Retry with these").click()
-    await expect(dialog.get_by_text("This is no JSON").first).to_be_visible()
+    await dialog.get_by_role("button", name="Retry", exact=True).click()
+    await expect(dialog.get_by_text("Not valid JSON").first).to_be_visible()
     await field.fill('{"place": "Bergen"}')
-    await dialog.get_by_role("button", name="Retry with these").click()
+    await dialog.get_by_role("button", name="Retry", exact=True).click()
 
-    await expect(page.locator(".run-state")).to_contain_text("succeeded")
+    await expect(page.locator(".run-state")).to_contain_text("Succeeded")
     await page.get_by_role("tab", name="Answer").click()
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("Bergen: 40 dB")

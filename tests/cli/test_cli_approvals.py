@@ -97,7 +97,8 @@ def test_what_may_be_several_questions_is_answered_with_their_ids(leadhand: Any)
     result = leadhand("approvals", "approve", "run_:wo-001.0")
 
     assert result.code == 2
-    told = f"leadhand: run_:wo-001.0 may be {second['id']}, {first['id']}\n  Give more of the id.\n"
+    ids = f"{second['id']}, {first['id']}"
+    told = f"leadhand: run_:wo-001.0 matches several approvals: {ids}\n  Give more characters of the id.\n"
     assert result.err == told
     assert leadhand("approvals", "approve", f"{first['run_id']}:wo-001.0/t0/c0").code == 0
     assert leadhand("approvals", "approve", second["run_id"]).code == 0
@@ -120,7 +121,7 @@ def test_a_yes_to_other_arguments_is_checked_and_made_with_those(leadhand: Any) 
     for args, fault in (
         ('{"amount": "much", "to": "Bob"}', 'amount: "much" is not of type "number"'),
         ('{"amount": 3}', '"to" is a required property'),
-        ("[3]", "the arguments are no JSON object"),
+        ("[3]", "the arguments are not a JSON object"),
         ('{"amount": NaN, "to": "Bob"}', "the arguments cannot be written as JSON"),
         ('{"amount": 3, "to": "\\ud800"}', "the arguments cannot be kept: there is more than text in UTF-8"),
     ):
@@ -143,7 +144,7 @@ def test_a_question_is_answered_once(leadhand: Any) -> None:
     for command in ("approve", "deny"):
         late = leadhand("approvals", command, asked["id"])
         assert late.code == 2
-        assert late.err.startswith(f"leadhand: no open question has the id {asked['id']}\n  It was answered")
+        assert late.err.startswith(f"leadhand: no open approval has the id {asked['id']}\n  It was answered")
 
 
 def test_one_yes_may_hold_for_the_whole_run(leadhand: Any) -> None:

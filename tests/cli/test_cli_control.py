@@ -245,13 +245,13 @@ def test_a_run_whose_process_died_is_taken_up_by_who_wants_something_of_it(leadh
 
 def test_a_tool_that_is_missing_is_said_before_anything_is_on_record(leadhand: Any, power: Power) -> None:
     run_id = failed_in_part(leadhand, power)
-    before = leadhand.listing()["head_seq"]
+    before = leadhand.listing()["last_seq"]
 
     for command in (["retry"], ["fork", "--at", "3"]):
         result = leadhand.process("runs", command[0], run_id, *command[1:])
         assert (result.code, result.out) == (6, "")
         assert "the run needs the tool measure_tool" in result.err
-    assert [(run["run_id"], run["head_seq"]) for run in leadhand("runs", "list", "--json").json] == [(run_id, before)]
+    assert [(run["run_id"], run["last_seq"]) for run in leadhand("runs", "list", "--json").json] == [(run_id, before)]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_arguments_are_edited_checked_and_shown_before_the_yes(leadhand: Any, te
     for typed, told in (
         ('{"amount": 20', "that is no JSON"),
         ('{"amount": 20}', '"to" is a required property'),
-        ("[20]", "the arguments are no JSON object"),
+        ("[20]", "the arguments are not a JSON object"),
     ):
         child.expect(MENU)
         child.sendline("edit")
@@ -69,7 +69,7 @@ def test_an_answer_from_elsewhere_comes_first(leadhand: Any, terminal: Terminal)
     child.sendline("yes")
 
     written = rest_of(child)
-    assert f"{asked['id']} was answered with no already, by " in written
+    assert f"approval {asked['id']} was already denied by " in written
     assert "a person denied it: not today" in written
     assert not leadhand.calls
 

@@ -182,6 +182,19 @@ def test_a_question_answered_on_the_command_line_lets_the_servers_run_go_on(lead
     assert leadhand.calls == {"paid Ann": 1}
 
 
+def test_the_command_line_prints_the_documents_that_the_routes_return(leadhand: Any, serve: Serve) -> None:
+    server = serve()
+    run_id = server.ask("/api/runs", {"request": "Pay 20 to Ann"})["run_id"]
+    leadhand.wait(lambda: server.run(run_id)["status"] == "waiting", "the question")
+    leadhand.wait(lambda: server.ask("/api/runs")["runs"][0]["owner"] is None, "the run to rest")
+
+    (line,) = server.ask("/api/runs")["runs"]
+    (card,) = server.ask("/api/approvals")["approvals"]
+    assert leadhand("runs", "list", "--json").json == [line]
+    assert leadhand("approvals", "list", "--json").json == [card]
+    assert leadhand("runs", "show", run_id, "--json").json == server.run(run_id)
+
+
 def test_a_question_that_expires_while_no_server_is_there_is_a_no(leadhand: Any, serve: Serve) -> None:
     server = serve("--approval-timeout", "1")
     run_id = server.ask("/api/runs", {"request": "Pay 20 to Ann"})["run_id"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from leadhand.domain.artifact import DEEPEST, LONGEST_NAME, LONGEST_PATH, confined, digest_of, is_digest
+from leadhand.domain.artifact import MAX_DEPTH, LONGEST_NAME, LONGEST_PATH, confined, digest_of, is_digest
 from leadhand.domain.errors import UsageError
 
 # Pieces that paths are attacked with, mixed with letters.
@@ -114,7 +114,7 @@ def test_usual_names_are_accepted(path: str, found: str) -> None:
         ("x" * (LONGEST_NAME + 1), "longer than 200 bytes"),
         ("é" * (LONGEST_NAME // 2 + 1), "longer than 200 bytes"),
         ("/".join(["x" * 190] * 3), "longer than 500 bytes"),
-        ("/".join("x" * (DEEPEST + 1)), "deeper than 16"),
+        ("/".join("x" * (MAX_DEPTH + 1)), "deeper than 16"),
     ],
 )
 def test_a_path_that_leaves_its_folder_anywhere_is_refused(path: str, problem: str) -> None:

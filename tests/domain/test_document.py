@@ -28,8 +28,7 @@ KEYS = {
 
 def document(history: History) -> dict[str, Any]:
     """The document of a history, as JSON has it."""
-    made = run_document(history.state, history.log, owner="host-1")
-    return json.loads(json.dumps(made))
+    return json.loads(run_document(history.state, history.log, owner="host-1").model_dump_json())
 
 
 @_SETTINGS

@@ -14,6 +14,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, Self
 
+import jsonschema_rs
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
@@ -31,7 +32,9 @@ from server.doors import PATIENCE_S, Door, Served
 from server.teams import Office
 
 from leadhand.domain.conversation import ModelRequest
+from leadhand.domain.events import EVENT_TYPES
 from leadhand.server.app import routed
+from leadhand.server.examples import EXAMPLES
 from leadhand.server.serving import Server
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans, subtask
 
@@ -74,9 +77,54 @@ def test_every_route_is_described(method: str, path: str, operation: dict[str, A
 
 def test_every_body_and_most_documents_have_an_example() -> None:
     shapes = DOCUMENT["components"]["schemas"]
-    named = ("Submission", "RunDocument", "RunLine", "EventDocument", "ApprovalCard", "ToolDocument", "ToolResult")
+    named = ("Submission", "RunDocument", "RunLine", "EventDocument", "ApprovalCard", "ToolDocument", "ToolTrial")
     for name in (*named, "SessionDocument", "SystemDocument", "ProblemDetails"):
         assert shapes[name]["examples"], name
+
+
+def test_every_example_fits_its_shape() -> None:
+    for name, example in EXAMPLES.items():
+        shape = {"$ref": f"#/components/schemas/{name}", "components": DOCUMENT["components"]}
+        faults = [fault.message for fault in jsonschema_rs.validator_for(shape).iter_errors(example)]
+        assert faults == [], name
+
+
+def test_every_type_of_event_is_described_with_its_place_in_the_log() -> None:
+    shapes = DOCUMENT["components"]["schemas"]
+    described = shapes["EventDocument"]["discriminator"]["mapping"]
+
+    assert set(described) == set(EVENT_TYPES)
+    for type_, reference in described.items():
+        shape = shapes[reference.rpartition("/")[2]]
+        assert shape["properties"]["type"]["const"] == type_
+        assert set(shape["required"]) == set(shape["properties"]), "an event is sent with all its fields"
+        assert {"seq", "at", "epoch", *EVENT_TYPES[type_].model_fields} == set(shape["properties"])
+    for path in ("/api/runs/{run_id}/events", "/api/runs/{run_id}/events/{seq}"):
+        answered = DOCUMENT["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+        assert answered["$ref"].endswith(("/EventsPage", "/EventDocument"))
+
+
+@pytest.mark.parametrize("name", ["RunDocument", "RunLine", "ApprovalCard", "ToolDocument", "SystemDocument"])
+def test_no_document_holds_objects_of_unknown_shape(name: str) -> None:
+    """Arguments, results and JSON schemas alone may hold anything: they belong to tools."""
+    free = {"args", "content", "raw", "parameters", "equals"}
+    assert [path for path in _open_objects(name, name) if path.rpartition(".")[2] not in free] == []
+
+
+def _open_objects(name: str, path: str) -> Iterator[str]:
+    """The paths of fields that may hold anything, in a shape and those that it refers to."""
+    for field, shape in DOCUMENT["components"]["schemas"][name].get("properties", {}).items():
+        here = f"{path}.{field}"
+        pending = [shape]
+        while pending:
+            each = pending.pop()
+            if "$ref" in each:
+                yield from _open_objects(each["$ref"].rpartition("/")[2], here)
+            elif each.get("additionalProperties") is True or not each.keys() - {"title", "description", "default"}:
+                yield here
+            else:
+                below = [each.get("items"), each.get("additionalProperties"), *each.get("anyOf", ())]
+                pending += [one for one in below if isinstance(one, dict)]
 
 
 # --- whatever is sent -------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from server.conftest import OpenDoor
 from server.doors import Door
 
 from leadhand import ToolReturn, tool
+from leadhand.runs import Run
 
 LONG = "é" * 5_000
 
@@ -29,7 +29,8 @@ async def test_the_document_is_that_of_the_command_line_and_python(api: Door) ->
 
     entries = await api.runtime.store.read(run_id)
     expected = run_document(await api.runtime.load(run_id), entries, owner=None)
-    assert document == json.loads(json.dumps(expected))
+    assert document == json.loads(json.dumps(expected.as_json()))
+    assert document == await Run(api.runtime, await api.runtime.load(run_id), drive=False).document()
     assert document["gaps"][0]["name"] == "measure_1"
     assert document["last_seq"] == len(entries)
 
@@ -138,7 +139,7 @@ async def test_a_large_payload_is_had_by_its_digest(open_door: OpenDoor) -> None
     assert (await api.get("/api/payloads/sha256:xyz")).status_code == 422
 
 
-@pytest.mark.parametrize("path", ["", "/events", "/events/1", "/artifacts"])
+@pytest.mark.parametrize("path", ["", "/events", "/events/1"])
 @pytest.mark.parametrize("run_id", ["run_nobody", "%F0%9F%99%82", "a%00b"])
 async def test_a_run_that_is_not_there_is_a_problem(api: Door, run_id: str, path: str) -> None:
     missing = await api.get(f"/api/runs/{run_id}{path}")
@@ -160,9 +161,3 @@ async def test_an_event_number_that_is_none_is_refused(api: Door, seq: str) -> N
     run_id = await api.started("measure Paris")
 
     assert (await api.get(f"/api/runs/{run_id}/events/{seq}")).status_code == 422
-
-
-async def test_there_are_no_artifacts_yet(api: Door, home: Path) -> None:
-    run_id = await api.started("measure Paris")
-
-    assert (await api.get(f"/api/runs/{run_id}/artifacts")).json() == {"artifacts": []}

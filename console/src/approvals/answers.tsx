@@ -1,32 +1,32 @@
-// The answers that take a few words: other arguments, a reason for a no, what a call that happened came to.
+// The answers that need input: other arguments, a reason to deny, the result of a call that happened.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Json, JsonObject } from "../documents.ts";
+import type { Json, JsonObject } from "../json.ts";
 import { exactJson } from "../formats.ts";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/field.tsx";
 
-interface Asking<Told> {
+interface Asking<Given> {
   readonly busy: boolean;
-  readonly onSend: (told: Told) => void;
+  readonly onSend: (given: Given) => void;
   readonly onBack: () => void;
 }
 
-/** An object from what was typed, or what is wrong with it. */
+/** Return the object that was typed, or what is wrong with the text. */
 export function objectFrom(written: string): { readonly value: JsonObject } | { wrong: string } {
   let value: Json;
   try {
     value = JSON.parse(written) as Json;
   } catch (error) {
-    return { wrong: `This is no JSON: ${(error as Error).message}` };
+    return { wrong: `Not valid JSON: ${(error as Error).message}` };
   }
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? { value }
-    : { wrong: "Arguments are an object: names and values between { and }." };
+    : { wrong: "Write a JSON object: { … }" };
 }
 
-/** All arguments as JSON, to be changed; what was typed stays when the service refuses it. */
-export function Editing({ args, busy, onSend, onBack }: Asking<JsonObject> & { args: JsonObject }) {
+/** A form to change all arguments as JSON; the text stays when the service refuses it. */
+export function Editing({ args, busy, onSend, onBack }: Asking<JsonObject> & { args: object }) {
   const [written, setWritten] = useState(() => exactJson(args));
   const [wrong, setWrong] = useState<string | null>(null);
   const field = useFocused<HTMLTextAreaElement>();
@@ -46,7 +46,7 @@ export function Editing({ args, busy, onSend, onBack }: Asking<JsonObject> & { a
         }
       }}
     >
-      <Field label="Call it with these arguments instead" hint="JSON, all of them" wrong={wrong}>
+      <Field label="Arguments" hint="JSON object" wrong={wrong}>
         {(described) => (
           <textarea
             {...described}
@@ -60,7 +60,7 @@ export function Editing({ args, busy, onSend, onBack }: Asking<JsonObject> & { a
         )}
       </Field>
       <div class="buttons">
-        <Button type="submit" kind="primary" busy={busy}>Approve with these</Button>
+        <Button type="submit" kind="primary" busy={busy}>Approve changes</Button>
         <Button onClick={onBack}>Back</Button>
       </div>
     </form>
@@ -80,8 +80,8 @@ export function Denying({ tool, busy, onSend, onBack }: Asking<string> & { tool:
       }}
     >
       <Field
-        label={`Why should ${tool} not be called?`}
-        hint="The lead is told, and plans around it. It may be left empty."
+        label="Reason (optional)"
+        hint={`The model sees why ${tool} was denied.`}
       >
         {(described) => (
           <input
@@ -111,23 +111,23 @@ export function Happened({ busy, onSend, onBack }: Asking<{ summary?: string; ra
       onKeyDown={leavingBy(onBack)}
       onSubmit={(event) => {
         event.preventDefault();
-        const told: { summary?: string; raw?: Json } = {};
-        if (summary.trim()) told.summary = summary.trim();
+        const result: { summary?: string; raw?: Json } = {};
+        if (summary.trim()) result.summary = summary.trim();
         if (raw.trim()) {
           try {
-            told.raw = JSON.parse(raw) as Json;
+            result.raw = JSON.parse(raw) as Json;
           } catch (error) {
-            setWrong(`This is no JSON: ${(error as Error).message}`);
+            setWrong(`Not valid JSON: ${(error as Error).message}`);
             return;
           }
         }
         setWrong(null);
-        onSend(told);
+        onSend(result);
       }}
     >
       <Field
-        label="What did it come to?"
-        hint="The worker goes on with this. It may be left empty."
+        label="Result (optional)"
+        hint="The worker continues with this result."
       >
         {(described) => (
           <textarea
@@ -139,7 +139,7 @@ export function Happened({ busy, onSend, onBack }: Asking<{ summary?: string; ra
           />
         )}
       </Field>
-      <Field label="The same as data" hint="JSON; may be left empty" wrong={wrong}>
+      <Field label="Data (optional)" hint="JSON" wrong={wrong}>
         {(described) => (
           <textarea
             {...described}
@@ -152,7 +152,7 @@ export function Happened({ busy, onSend, onBack }: Asking<{ summary?: string; ra
         )}
       </Field>
       <div class="buttons">
-        <Button type="submit" kind="primary" busy={busy}>It happened</Button>
+        <Button type="submit" kind="primary" busy={busy}>Confirm</Button>
         <Button onClick={onBack}>Back</Button>
       </div>
     </form>

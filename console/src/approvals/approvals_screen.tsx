@@ -1,9 +1,9 @@
-// Approvals: every open question to a person, over all runs.
+// Approvals: the open approvals of all runs.
 
 import { useEffect } from "preact/hooks";
 import { getApprovals } from "../api.ts";
 import { useKeys } from "../keys.ts";
-import { openQuestions } from "../shell/open_questions.ts";
+import { openApprovals } from "../shell/open_approvals.ts";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
@@ -20,7 +20,7 @@ export function ApprovalsScreen() {
   const counted = cards.length && `(${cards.length}) `;
   useTitle(`${counted || ""}Approvals`);
   useEffect(() => {
-    if (value) openQuestions.value = value.approvals.length;
+    if (value) openApprovals.value = value.approvals.length;
   }, [value]);
   useCardKeys();
   return (
@@ -28,14 +28,14 @@ export function ApprovalsScreen() {
       <h1 tabIndex={-1}>Approvals</h1>
       <ProblemNote problem={problem?.code === "unreachable" ? null : problem} />
       {value === null
-        ? !problem && <p class="waiting" role="status">Loading the questions…</p>
+        ? !problem && <p class="waiting" role="status">Loading approvals…</p>
         : cards.length === 0
         ? (
           <section class="empty">
-            <p>Nothing waits for you.</p>
+            <p>No open approvals.</p>
             <p class="muted">
-              When a run wants to make a call that needs a yes, it stands here; meanwhile the run
-              carries on with what it can. On the command line: <code>leadhand approvals list</code>
+              Calls that need approval appear here. Meanwhile the run continues with other work. On
+              the command line: <code>leadhand approvals list</code>
             </p>
           </section>
         )
@@ -59,7 +59,7 @@ export function ApprovalsScreen() {
   );
 }
 
-/** Hands the focus of a card that is about to go to the one after it, else to the heading. */
+/** Move the focus from a card that is about to go to the next card, else to the heading. */
 function leave(id: string): void {
   const all = [...document.querySelectorAll<HTMLElement>("[data-approval]")];
   const at = all.findIndex((card) => card.dataset.approval === id);
@@ -81,13 +81,13 @@ function useCardKeys(): void {
     next?.scrollIntoView({ block: "nearest" });
   }
   useKeys("Approvals", {
-    j: { does: "Next question", act: () => walk(1) },
-    k: { does: "Previous question", act: () => walk(-1) },
-    a: { does: "Approve the question that has the focus", act: () => {} },
-    e: { does: "Edit its arguments", act: () => {} },
-    d: { does: "Deny it", act: () => {} },
+    j: { does: "Next approval", act: () => walk(1) },
+    k: { does: "Previous approval", act: () => walk(-1) },
+    a: { does: "Approve the focused call", act: () => {} },
+    e: { does: "Edit the arguments", act: () => {} },
+    d: { does: "Deny the focused call", act: () => {} },
     Escape: {
-      does: "Leave it",
+      does: "Leave the card",
       act: () => {
         if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
       },

@@ -1,10 +1,9 @@
-// The arguments of a call, whole: each with its value exactly as it would be sent, and where it came from.
+// The arguments of a call: each value exactly as it would be sent, with its origin.
 
-import type { Json, JsonObject } from "../documents.ts";
 import { exact, exactJson } from "../formats.ts";
 
 export interface ArgumentsProps {
-  readonly args: JsonObject;
+  readonly args: { readonly [name: string]: unknown };
   readonly origins: { readonly [argument: string]: string };
 }
 
@@ -30,8 +29,8 @@ export function Arguments({ args, origins }: ArgumentsProps) {
   );
 }
 
-/** Text as it reads, anything else as JSON; text that could be taken for something else stands in quotes. */
-function shown(value: Json): string {
+/** Return text as it is and other values as JSON; text that looks like another value is quoted. */
+function shown(value: unknown): string {
   if (typeof value !== "string") return exactJson(value);
   return /^$|^\s|\s$|^["[{]|^(-?[\d.]+|true|false|null)$/.test(value)
     ? exactJson(value)

@@ -1,8 +1,9 @@
-// One question to a person: all that is known of a call, and the ways to answer. The inbox and the Run screen show it.
+// One approval: what is known of a call, and the ways to answer. The inbox and the run screen show it.
 
 import { useId, useRef, useState } from "preact/hooks";
-import { type Answer, answerApproval, asProblem, type Card, getApproval } from "../api.ts";
-import { openQuestions } from "../shell/open_questions.ts";
+import { answerApproval, asProblem, getApproval } from "../api.ts";
+import type { AnswerBody, ApprovalCard as Card } from "../wire.ts";
+import { openApprovals } from "../shell/open_approvals.ts";
 import { may } from "../session.ts";
 import { announce } from "../ui/announce.tsx";
 import { Button, useAction } from "../ui/button.tsx";
@@ -13,11 +14,11 @@ import { Facts } from "./facts.tsx";
 
 export interface ApprovalCardProps {
   readonly card: Card;
-  /** Called once the question is answered. */
+  /** Called once the approval is answered. */
   readonly onDone: () => void;
-  /** Leaves out what the page around it says already: the run and its request. */
+  /** Leave out what the page around the card shows already: the run and its request. */
   readonly within?: boolean;
-  /** The level of its heading: one below that of the heading it stands under. */
+  /** The level of its heading. */
   readonly heading?: "h2" | "h3" | "h4";
 }
 
@@ -35,14 +36,14 @@ export function ApprovalCard(props: ApprovalCardProps) {
   const heading = useId();
   const article = useRef<HTMLElement>(null);
   const [gone, setGone] = useState(false);
-  const answering = useAction(async (answer: Answer) => {
+  const answering = useAction(async (answer: AnswerBody) => {
     try {
       await answerApproval(card.id, answer);
     } catch (error) {
       if (await isGone(card.id, error)) setGone(true);
       throw error;
     }
-    openQuestions.value = Math.max(0, openQuestions.peek() - 1);
+    openApprovals.value = Math.max(0, openApprovals.peek() - 1);
     announce(`${SAID[answer.decision]}: ${card.tool}`);
     onDone();
   });
@@ -52,7 +53,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
     article.current?.focus();
   };
 
-  // The keys belong to the card that has the focus, and to no other: nothing is approved from afar.
+  // The keys act on the focused card only, so that nothing is approved by accident.
   function onKeyDown(event: KeyboardEvent): void {
     if (event.target !== article.current || event.ctrlKey || event.metaKey || event.altKey) return;
     if (card.kind !== "call" || mode !== "asked" || !may("approve")) return;
@@ -82,7 +83,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
           {card.kind === "call"
             ? (
               <>
-                May <code>{card.tool}</code> be called?
+                Call <code>{card.tool}</code>?
               </>
             )
             : (
@@ -93,19 +94,19 @@ export function ApprovalCard(props: ApprovalCardProps) {
         </Heading>
         {card.kind === "effect" && (
           <p class="muted">
-            The call had begun, and nobody saw its end. Look where its effect would show before you
-            answer: a call that did not happen may be made again.
+            The call was interrupted and its outcome is unknown. Check its effect before you answer:
+            a call that did not happen may be made again.
           </p>
         )}
       </header>
       <Arguments args={card.args} origins={card.origins} />
       <Facts card={card} within={within} />
-      {!may("approve") ? <p class="muted">Your key may not answer questions.</p> : gone
+      {!may("approve") ? <p class="muted">Your key does not allow approvals.</p> : gone
         ? (
           <>
             <ProblemNote problem={answering.problem} />
             <div class="buttons">
-              <Button onClick={onDone}>Take it off the list</Button>
+              <Button onClick={onDone}>Remove from list</Button>
             </div>
           </>
         )
@@ -130,7 +131,8 @@ export function ApprovalCard(props: ApprovalCardProps) {
             {mode === "happened" && (
               <Happened
                 busy={answering.busy}
-                onSend={(told) => answering.run({ decision: "settle", happened: true, ...told })}
+                onSend={(result) =>
+                  answering.run({ decision: "settle", happened: true, ...result })}
                 onBack={back}
               />
             )}
@@ -148,7 +150,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
                     Approve
                   </Button>
                   <Button
-                    label={`Edit the arguments of ${card.tool}`}
+                    label={`Edit arguments of ${card.tool}`}
                     title="e"
                     onClick={() => setMode("editing")}
                   >
@@ -164,21 +166,25 @@ export function ApprovalCard(props: ApprovalCardProps) {
                   </Button>
                   <Button
                     busy={answering.busy}
-                    title={`Approves this call and every later call of ${card.tool} in this run`}
+                    label={`Always approve ${card.tool}`}
+                    title={`Approve this and all later calls of ${card.tool} in this run`}
                     onClick={() => answering.run({ decision: "approve", always: true })}
                   >
-                    Always approve {card.tool} in this run
+                    Always approve
                   </Button>
                 </div>
               )
               : (
                 <div class="buttons">
-                  <Button onClick={() => setMode("happened")}>{card.tool} happened…</Button>
+                  <Button label={`Happened: ${card.tool}…`} onClick={() => setMode("happened")}>
+                    Happened…
+                  </Button>
                   <Button
                     busy={answering.busy}
+                    label={`Did not happen: ${card.tool}`}
                     onClick={() => answering.run({ decision: "settle", happened: false })}
                   >
-                    {card.tool} did not happen
+                    Did not happen
                   </Button>
                 </div>
               ))}
@@ -188,7 +194,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
   );
 }
 
-/** Whether an answer was refused because the question is not open any more: a conflict may also be about the answer. */
+/** Return whether an answer was refused because the approval is closed: a conflict may also be about the answer. */
 async function isGone(id: string, error: unknown): Promise<boolean> {
   if (![404, 409].includes(asProblem(error).status)) return false;
   try {

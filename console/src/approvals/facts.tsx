@@ -1,11 +1,11 @@
-// What else is known of a question: effect, cost, who asks, which run, and what happens if nobody answers.
+// More about an approval: effect, cost, who asks, the run, and what happens without an answer.
 
-import type { Card } from "../documents.ts";
+import type { ApprovalCard } from "../wire.ts";
 import { exact, money } from "../formats.ts";
 import { EffectMark } from "../ui/status.tsx";
 import { Age, Until } from "../ui/time.tsx";
 
-export function Facts({ card, within }: { card: Card; within: boolean }) {
+export function Facts({ card, within }: { card: ApprovalCard; within: boolean }) {
   return (
     <dl class="facts">
       <div>
@@ -17,11 +17,11 @@ export function Facts({ card, within }: { card: Card; within: boolean }) {
       <div>
         <dt>Cost</dt>
         <dd>
-          {card.cost_usd === null ? "the tool does not say" : `about ${money(card.cost_usd)}`}
+          {card.cost_usd === null ? "Unknown" : `About ${money(card.cost_usd)}`}
         </dd>
       </div>
       <div>
-        <dt>Asked</dt>
+        <dt>Requested</dt>
         <dd>
           by {card.asked_for
             ? (
@@ -42,15 +42,15 @@ export function Facts({ card, within }: { card: Card; within: boolean }) {
         </div>
       )}
       <div>
-        <dt>If nobody answers</dt>
+        <dt>Expires</dt>
         <dd>
           {card.expires_at
             ? (
               <>
-                it counts as a no <Until at={card.expires_at} />
+                <Until at={card.expires_at} />, then denied
               </>
             )
-            : "the run waits until somebody does"}
+            : "Never"}
         </dd>
       </div>
     </dl>

@@ -1,4 +1,4 @@
-// Login: paste a key; what is opened goes on where it was.
+// Log in with an API key; the requested page opens afterwards.
 
 import { useState } from "preact/hooks";
 import { logIn } from "../api.ts";
@@ -28,8 +28,7 @@ export function LoginScreen() {
         label="API key"
         hint={
           <>
-            It begins with <code>lh_</code>. Who runs this service makes one with{" "}
-            <code>leadhand keys create</code>.
+            Starts with <code>lh_</code>. Create a key with <code>leadhand keys create</code>.
           </>
         }
       >

@@ -1,19 +1,21 @@
-// The answer: its draft while it is written, then the committed one with its evidence, its gaps and those before it.
+// The answer: its draft while it is written, then the committed answer with sources, gaps and earlier answers.
 
 import { useState } from "preact/hooks";
-import type { Gap, RunDocument, Source } from "../documents.ts";
+import type { CitedSource, Gap, RunDocument } from "../wire.ts";
 import { Markdown } from "../markdown.tsx";
 import { Button } from "../ui/button.tsx";
+import { OuterLink } from "../ui/outer_link.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import { eventLink, seqOf, workerLink } from "./chosen.ts";
-import { isOver, type RunStore } from "./store.ts";
+import type { RunStore } from "./store.ts";
+import { isOver } from "./view.ts";
 
-/** Sources and gaps that are shown before somebody asks for all. */
+/** Sources and gaps that are shown at first. */
 const SHOWN = 50;
 
 export function Answer({ store }: { store: RunStore }) {
   const document = store.document.value;
-  const { status } = store.live;
+  const { status } = store.live.view.run;
   const over = isOver(status);
   const committed = document?.answer ?? null;
   if (committed && document && (over || store.draft.value === null)) {
@@ -24,12 +26,12 @@ export function Answer({ store }: { store: RunStore }) {
       </>
     );
   }
-  // The log may know of the end a moment before the document does.
-  const ended = store.live.finishes.at(-1)?.seq ?? 0;
-  const told = over && (document?.last_seq ?? 0) >= ended;
+  // The view knows of the end a moment before the document does.
+  const ended = store.live.lastAnswer?.seq ?? 0;
+  const loaded = document !== null && document.last_seq >= ended;
   return (
     <>
-      <Draft store={store} over={told} coming={over && !told} />
+      <Draft store={store} over={over && loaded} coming={over && !loaded} />
       {document && <Earlier answers={document.earlier_answers} />}
     </>
   );
@@ -37,7 +39,7 @@ export function Answer({ store }: { store: RunStore }) {
 
 interface DraftProps {
   readonly store: RunStore;
-  /** The run is over, and came to no answer. */
+  /** The run is over, without an answer. */
   readonly over: boolean;
   /** The run is over, and its answer is being fetched. */
   readonly coming: boolean;
@@ -45,20 +47,18 @@ interface DraftProps {
 
 function Draft({ store, over, coming }: DraftProps) {
   const draft = store.draft.value;
-  if (over) return <p class="muted">The run is over and has no answer.</p>;
+  if (over) return <p class="muted">The run ended without an answer.</p>;
   if (!draft?.text) {
     return (
       <p class="muted">
-        {coming
-          ? "The run is over. Fetching its answer…"
-          : "There is no answer yet: it is written when every result has been reviewed."}
+        {coming ? "Loading the answer…" : "No answer yet. It is written when all results are in."}
       </p>
     );
   }
   return (
     <section class="draft" aria-label="Draft of the answer">
       <p class="draft-mark">
-        <span aria-hidden="true">✎</span> Draft, being written: not the answer until it is committed
+        <span aria-hidden="true">✎</span> Draft: the answer is being written
       </p>
       <Markdown text={draft.text} top={2} />
       <Paragraphs text={draft.text} />
@@ -66,7 +66,7 @@ function Draft({ store, over, coming }: DraftProps) {
   );
 }
 
-/** What is heard of a draft: whole paragraphs, each once, and not every word as it comes. */
+/** The draft for screen readers: whole paragraphs, each once, instead of every word as it comes. */
 function Paragraphs({ text }: { text: string }) {
   const paragraphs = text.split(/\n{2,}/).slice(0, -1);
   return (
@@ -88,7 +88,7 @@ function Committed(
   );
 }
 
-function Sources({ sources }: { sources: readonly Source[] }) {
+function Sources({ sources }: { sources: readonly CitedSource[] }) {
   const [most, setMost] = useState(SHOWN);
   return (
     <section aria-labelledby="sources-title">
@@ -98,17 +98,11 @@ function Sources({ sources }: { sources: readonly Source[] }) {
           const seq = seqOf(source.event_id);
           return (
             <li key={`${source.event_id} ${source.url}`}>
-              {isWeb(source.url)
-                ? (
-                  <a href={source.url} target="_blank" rel="noopener noreferrer nofollow">
-                    {source.title || source.url}
-                  </a>
-                )
-                : <>{source.title || source.url}</>}
+              <OuterLink href={source.url}>{source.title || source.url}</OuterLink>
               {seq !== null && (
                 <>
                   {" · "}
-                  <a class="evidence" href={eventLink(seq)} title="The event that holds it">
+                  <a class="evidence" href={eventLink(seq)} title="Show the event">
                     evidence {seq}
                   </a>
                 </>
@@ -126,16 +120,11 @@ function Sources({ sources }: { sources: readonly Source[] }) {
   );
 }
 
-/** Whether an address may be a link: what tools say is not trusted. */
-function isWeb(url: string): boolean {
-  return /^https?:\/\//i.test(url);
-}
-
 function Gaps({ gaps, store }: { gaps: readonly Gap[]; store: RunStore }) {
   const [most, setMost] = useState(SHOWN);
   return (
     <section aria-labelledby="gaps-title">
-      <h3 id="gaps-title">Not answered</h3>
+      <h3 id="gaps-title">Gaps</h3>
       <ul class="gaps">
         {gaps.slice(0, most).map((gap, index) => {
           const key = gap.work_order_id === null
@@ -150,7 +139,7 @@ function Gaps({ gaps, store }: { gaps: readonly Gap[]; store: RunStore }) {
                 <span class="badge">{gap.class}</span>
               </p>
               <p>{gap.reason}</p>
-              {gap.next_action && <p class="muted">What helps: {gap.next_action}</p>}
+              {gap.next_action && <p class="muted">Next step: {gap.next_action}</p>}
             </li>
           );
         })}
@@ -164,31 +153,24 @@ function Gaps({ gaps, store }: { gaps: readonly Gap[]; store: RunStore }) {
   );
 }
 
-interface EarlierAnswer {
-  readonly number: number;
-  readonly status: string;
-  readonly answer: string;
-}
-
 function Earlier({ answers }: { answers: RunDocument["earlier_answers"] }) {
-  const earlier = answers as unknown as readonly EarlierAnswer[];
-  if (earlier.length === 0) return null;
+  if (answers.length === 0) return null;
   return (
     <section aria-labelledby="earlier-title">
       <h3 id="earlier-title">Earlier answers</h3>
-      {earlier.toReversed().map((each) => (
+      {answers.toReversed().map((each) => (
         <details key={each.number} class="earlier">
           <summary>
             Answer {each.number} <StatusMark status={each.status} />
           </summary>
-          <Markdown text={each.answer} />
+          {each.answer !== null && <Markdown text={each.answer} />}
         </details>
       ))}
     </section>
   );
 }
 
-/** What the gap is of, with its arguments: many subtasks may share a name. */
+/** Return the label of a gap's subtask, with its arguments: many subtasks may share a name. */
 function labelOf(store: RunStore, key: string, gap: Gap): string {
   return store.live.byKey.get(key)?.label ?? gap.name;
 }

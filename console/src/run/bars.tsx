@@ -1,23 +1,25 @@
-// A lane's attempts as bars on the time axis, the calls of each as marks within it, waits before a retry as dots.
+// Draw attempts as bars on the time axis, their calls as marks within them, waits before a retry as dots.
 
 import { duration } from "../formats.ts";
-import type { Attempt, Lane } from "./lane.ts";
 import { OUTCOME_WORDS } from "./marks.ts";
+import { attemptsOf, type Lane, type NumberedAttempt } from "./model.ts";
 import type { Scale } from "./scale.ts";
+import { millis } from "./view.ts";
 
 const LEAST_WIDTH = 3;
 /** Marks of one bar that are drawn; an attempt with more shows its last ones. */
 const MOST_MARKS = 60;
 
 export function Bars({ lane, scale, to }: { lane: Lane; scale: Scale; to: number }) {
+  const attempts = attemptsOf(lane);
   return (
     <div class="track" role="gridcell">
-      <span class="unseen">{told(lane, to)}</span>
-      {lane.attempts.map((attempt, index) => (
+      <span class="unseen">{inWords(attempts, to)}</span>
+      {attempts.map((attempt, index) => (
         <Bar
-          key={attempt.id}
+          key={attempt.number}
           attempt={attempt}
-          before={lane.attempts[index - 1]}
+          before={attempts[index - 1]}
           scale={scale}
           to={to}
         />
@@ -27,25 +29,26 @@ export function Bars({ lane, scale, to }: { lane: Lane; scale: Scale; to: number
 }
 
 interface BarProps {
-  readonly attempt: Attempt;
-  readonly before: Attempt | undefined;
+  readonly attempt: NumberedAttempt;
+  readonly before: NumberedAttempt | undefined;
   readonly scale: Scale;
   readonly to: number;
 }
 
 function Bar({ attempt, before, scale, to }: BarProps) {
+  const start = millis(attempt.started_at);
+  const ended = millis(before?.ended_at);
+  const due = Math.max(millis(attempt.not_before) ?? 0, Date.parse(attempt.scheduled_at));
   return (
     <>
-      {before?.end != null && (
+      {before && ended !== null && (
         <Wait
-          from={scale.x(before.end)}
-          to={scale.x(attempt.start ?? Math.max(attempt.notBefore ?? 0, attempt.scheduledAt))}
+          from={scale.x(ended)}
+          to={scale.x(start ?? due)}
           retry={before.outcome === "failed" || before.outcome === "lost"}
         />
       )}
-      {attempt.start !== null && (
-        <Span attempt={attempt} start={attempt.start} scale={scale} to={to} />
-      )}
+      {start !== null && <Span attempt={attempt} start={start} scale={scale} to={to} />}
     </>
   );
 }
@@ -61,10 +64,15 @@ function Wait({ from, to, retry }: { from: number; to: number; retry: boolean })
 }
 
 function Span(
-  { attempt, start, scale, to }: { attempt: Attempt; start: number; scale: Scale; to: number },
+  { attempt, start, scale, to }: {
+    attempt: NumberedAttempt;
+    start: number;
+    scale: Scale;
+    to: number;
+  },
 ) {
   const left = scale.x(start);
-  const end = attempt.end ?? to;
+  const end = millis(attempt.ended_at) ?? to;
   const width = Math.max(LEAST_WIDTH, scale.x(end) - left);
   const inside = (at: number) => Math.max(0, Math.min(width, scale.x(at) - left));
   const took = duration((end - start) / 1000);
@@ -75,13 +83,15 @@ function Span(
       style={{ left: `${left}px`, width: `${width}px` }}
       title={`Attempt ${attempt.number}, ${OUTCOME_WORDS[attempt.outcome]}, ${took}${failure}`}
     >
-      {width > 5 && attempt.calls.slice(-MOST_MARKS).map((call) => (
+      {width > 5 && Object.entries(attempt.calls).slice(-MOST_MARKS).map(([seq, call]) => (
         <i
-          key={call.seq}
+          key={seq}
           class={`mark ${call.kind}${call.ok === false ? " bad" : ""}`}
           style={{
-            left: `${inside(call.began)}px`,
-            width: `${Math.max(2, inside(call.ended ?? end) - inside(call.began))}px`,
+            left: `${inside(Date.parse(call.began_at))}px`,
+            width: `${
+              Math.max(2, inside(millis(call.ended_at) ?? end) - inside(Date.parse(call.began_at)))
+            }px`,
           }}
         />
       ))}
@@ -89,10 +99,10 @@ function Span(
   );
 }
 
-/** The bars in words, for those who do not see them. */
-function told(lane: Lane, to: number): string {
-  return lane.attempts.filter((attempt) => attempt.start !== null).map((attempt) => {
-    const took = duration(((attempt.end ?? to) - attempt.start!) / 1000);
+/** Return the bars in words, for those who do not see them. */
+function inWords(attempts: readonly NumberedAttempt[], to: number): string {
+  return attempts.filter((attempt) => attempt.started_at !== undefined).map((attempt) => {
+    const took = duration(((millis(attempt.ended_at) ?? to) - millis(attempt.started_at)!) / 1000);
     return `attempt ${attempt.number}: ${OUTCOME_WORDS[attempt.outcome]}, ${took}`;
-  }).join("; ") || "no attempt yet";
+  }).join("; ") || "no attempts yet";
 }

@@ -1,20 +1,20 @@
-// What is chosen on the run screen. The URL holds it, so that a link or a reload brings it back.
+// The selection on the run screen. The URL holds it, so that a link or a reload restores it.
 
 import { computed } from "@preact/signals";
 import { place, setQuery, withQuery } from "../router.ts";
-import { type Kind, KINDS } from "./log_rows.ts";
+import { type Kind, KINDS } from "./event_pages.ts";
 
 export type TabName = "answer" | "inspector" | "order";
 export const TABS: readonly TabName[] = ["answer", "inspector", "order"];
 
 export interface Chosen {
-  /** The key of the worker's lane, "" for none. */
+  /** The id of the chosen assignment, "" for none. */
   readonly worker: string;
   readonly seq: number | null;
   readonly tab: TabName;
   readonly filter: string;
   readonly kinds: readonly Kind[];
-  /** What failed and what waits stands on top of the timeline. */
+  /** Show what failed and what waits on top of the timeline. */
   readonly problemsFirst: boolean;
 }
 
@@ -28,7 +28,9 @@ export const chosen = computed((): Chosen => {
     seq: Number.isSafeInteger(seq) && seq > 0 ? seq : null,
     tab: tab && TABS.includes(tab) ? tab : worker || seq > 0 ? "inspector" : "answer",
     filter: query.get("filter") ?? "",
-    kinds: (query.get("show") ?? "").split(",").filter((kind): kind is Kind => kind in KINDS),
+    kinds: (query.get("show") ?? "").split(",").filter((kind): kind is Kind =>
+      KINDS.some((known) => known === kind)
+    ),
     problemsFirst: query.get("first") === "problems",
   };
 });
@@ -63,7 +65,7 @@ export function toggleProblemsFirst(): void {
   setQuery({ first: chosen.value.problemsFirst ? null : "problems" });
 }
 
-/** A link to an event on this screen that keeps nothing else of what is chosen. */
+/** Return a link to an event on this screen, without anything else that is chosen. */
 export function eventLink(seq: number): string {
   return `${place.value.path}?seq=${seq}`;
 }
@@ -72,7 +74,7 @@ export function workerLink(key: string): string {
   return withQuery({ worker: key, seq: null, tab: "inspector" });
 }
 
-/** The seq of an event that is cited as `e-19`; null for what is no such id. */
+/** Return the seq of an event that is cited as `e-19`; null for any other text. */
 export function seqOf(eventId: string): number | null {
   const found = /^e-(\d+)$/.exec(eventId);
   return found ? Number(found[1]) : null;

@@ -1,18 +1,17 @@
-// The event log: a row for each entry, newest last; filtered, followed, and each row a link that can be copied.
+// The event log: a row for each event, newest last; rows are fetched when they come into sight.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { place } from "../router.ts";
 import { Button } from "../ui/button.tsx";
 import { chooseEvent, type Chosen, eventLink, setFilter, toggleKind } from "./chosen.ts";
+import { isProblem, KINDS, type LogRow } from "./event_pages.ts";
 import { useFocusedList } from "./focused_list.ts";
-import { FilteredRows, type Kind, KINDS, type LogRow } from "./log_rows.ts";
 import { useRowList } from "./row_list.ts";
 import { momentIn } from "./scale.ts";
 import type { RunStore } from "./store.ts";
 
 const ROW = 24;
 const ROOM_BELOW = 8;
-const CHIPS: readonly Kind[] = ["problems", "tools", "models", "subtasks", "people"];
 const TYPING_MS = 150;
 
 interface EventLogProps {
@@ -25,46 +24,68 @@ interface EventLogProps {
 export function EventLog({ store, chosen, following, onFollow }: EventLogProps) {
   const model = store.live;
   const version = store.version.value;
-  const filtered = useRef(new FilteredRows());
-  const kinds = chosen.kinds.reduce((sum, kind) => sum | KINDS[kind], 0);
-  const rows = filtered.current.rows(model.log, { text: chosen.filter, kinds });
-  const list = useRowList({ count: rows.length, rowHeight: ROW });
-  const startedAt = model.startedAt ?? 0;
-  const arrived = chosen.seq !== null && model.seq >= chosen.seq;
+  const filtering = chosen.filter !== "" || chosen.kinds.length > 0;
+  // Without a filter, every event has a place, known or not; a filter can only pass what is known.
+  const matching = filtering
+    ? store.log.matching({ text: chosen.filter, kinds: chosen.kinds }, model.seq)
+    : null;
+  const count = matching?.length ?? model.seq;
+  const seqAt = (index: number) => matching ? matching[index]?.seq : index + 1;
+  const indexOf = (seq: number) =>
+    matching ? matching.findIndex((row) => row.seq === seq) : seq - 1;
+  const list = useRowList({ count, rowHeight: ROW });
+  const lasted = model.lastAt - model.startedAt;
+  const arrived = chosen.seq !== null && model.seq >= chosen.seq && indexOf(chosen.seq) >= 0;
 
+  useEffect(() => {
+    if (filtering) store.needEvents(1, model.seq);
+    else if (list.end > list.first) store.needEvents(list.first + 1, list.end);
+  });
   useLayoutEffect(() => {
     const element = list.scroller.current;
     if (following && element) element.scrollTop = element.scrollHeight;
-  }, [following, version, rows.length]);
+  }, [following, version, count]);
+  // Rows that a search finds above the rows in sight must not push them away.
+  const top = useRef<number | undefined>(undefined);
+  useLayoutEffect(() => {
+    const element = list.scroller.current;
+    const at = top.current === undefined || !element ? -1 : indexOf(top.current);
+    if (matching && !following && element && at >= 0) {
+      element.scrollTop = at * ROW + element.scrollTop % ROW;
+    }
+  }, [count]);
+  useLayoutEffect(() => {
+    top.current = seqAt(Math.floor((list.scroller.current?.scrollTop ?? 0) / ROW));
+  });
   useEffect(() => {
     if (chosen.seq === null || !arrived) return;
-    const at = indexOf(rows, chosen.seq);
-    if (at < 0) return;
+    const at = indexOf(chosen.seq);
     list.setActive(at);
     list.show(at);
   }, [chosen.seq, arrived]);
 
-  function choose(row: LogRow | undefined): void {
-    if (!row) return;
-    onFollow(false); // who looks at one event is not carried away from it
-    chooseEvent(row.seq, model.byKey.has(row.subject) ? row.subject : "");
+  function choose(seq: number | undefined): void {
+    if (seq === undefined) return;
+    onFollow(false); // keep the chosen event in sight
+    const subject = store.log.row(seq)?.words.subject ?? "";
+    chooseEvent(seq, model.byKey.has(subject) ? subject : "");
   }
   const onFocus = useFocusedList({
     move(by) {
       onFollow(false);
       list.move(by);
     },
-    enter: () => choose(rows[list.active]),
+    enter: () => choose(seqAt(list.active)),
   });
   const inSight = list.active >= list.first && list.active < list.end;
   return (
     <section class="panel event-log" aria-labelledby="log-title">
       <div class="panel-head">
         <h2 id="log-title">
-          Events <span class="muted small">{rows.length.toLocaleString("en")}</span>
+          Events <span class="muted small">{count.toLocaleString("en")}</span>
         </h2>
-        <div class="chips" role="group" aria-label="Show only">
-          {CHIPS.map((kind) => (
+        <div class="chips" role="group" aria-label="Filter by kind">
+          {KINDS.map((kind) => (
             <Button
               key={kind}
               small
@@ -80,7 +101,7 @@ export function EventLog({ store, chosen, following, onFollow }: EventLogProps) 
           <Button
             small
             pressed={following}
-            title="Keep the newest event in sight (f)"
+            title="Follow the newest event (f)"
             onClick={() => onFollow(!following)}
           >
             Follow
@@ -92,11 +113,11 @@ export function EventLog({ store, chosen, following, onFollow }: EventLogProps) 
         class="rows log-rows"
         role="grid"
         aria-label="Events, oldest first"
-        aria-rowcount={rows.length}
+        aria-rowcount={count}
         aria-colcount={5}
         tabIndex={0}
-        aria-activedescendant={inSight ? `log-row-${rows[list.active]?.seq}` : undefined}
-        style={{ "--content": `${rows.length * ROW + ROOM_BELOW}px` }}
+        aria-activedescendant={inSight ? `log-row-${seqAt(list.active)}` : undefined}
+        style={{ "--content": `${count * ROW + ROOM_BELOW}px` }}
         onScroll={list.onScroll}
         onFocus={onFocus}
         onWheel={(event) => {
@@ -112,71 +133,85 @@ export function EventLog({ store, chosen, following, onFollow }: EventLogProps) 
           if (list.onKey(event)) onFollow(event.key === "End");
         }}
       >
-        <div class="rows-inside" role="rowgroup" style={{ height: `${rows.length * ROW}px` }}>
-          {rows.slice(list.first, list.end).map((row, offset) => (
-            <EventRow
-              key={row.seq}
-              row={row}
-              index={list.first + offset}
-              when={momentIn(row.at - startedAt, (model.lastAt ?? startedAt) - startedAt)}
-              chosen={row.seq === chosen.seq}
-              active={list.first + offset === list.active}
-              onChoose={choose}
-            />
-          ))}
+        <div class="rows-inside" role="rowgroup" style={{ height: `${count * ROW}px` }}>
+          {Array.from({ length: Math.max(0, list.end - list.first) }, (_, offset) => {
+            const index = list.first + offset;
+            const seq = seqAt(index)!;
+            const row = store.log.row(seq);
+            return (
+              <EventRow
+                key={seq}
+                seq={seq}
+                row={row}
+                index={index}
+                when={row ? momentIn(row.at - model.startedAt, lasted) : ""}
+                chosen={seq === chosen.seq}
+                active={index === list.active}
+                onChoose={choose}
+              />
+            );
+          })}
         </div>
       </div>
-      {rows.length === 0 && (
-        <p class="muted panel-note">
-          {model.log.length ? "No event is like that." : "No event has come yet."}
+      {filtering && store.log.known < model.seq && (
+        <p class="muted panel-note" role="status">
+          Searched {store.log.known.toLocaleString("en")} of {model.seq.toLocaleString("en")}{" "}
+          events…
         </p>
+      )}
+      {count === 0 && store.log.known >= model.seq && (
+        <p class="muted panel-note">{model.seq ? "No matching events." : "No events yet."}</p>
       )}
     </section>
   );
 }
 
 interface EventRowProps {
-  readonly row: LogRow;
+  readonly seq: number;
+  /** Undefined until it is fetched. */
+  readonly row: LogRow | undefined;
   readonly index: number;
   readonly when: string;
   readonly chosen: boolean;
   readonly active: boolean;
-  readonly onChoose: (row: LogRow) => void;
+  readonly onChoose: (seq: number) => void;
 }
 
-function EventRow({ row, index, when, chosen, active, onChoose }: EventRowProps) {
+function EventRow({ seq, row, index, when, chosen, active, onChoose }: EventRowProps) {
+  const problem = row !== undefined && isProblem(row);
   const state = `${chosen ? " chosen" : ""}${active ? " active" : ""}${
-    row.problem ? " problem-row" : ""
+    problem ? " problem-row" : ""
   }`;
   return (
     <div
-      id={`log-row-${row.seq}`}
+      id={`log-row-${seq}`}
       class={`log-row${state}`}
       role="row"
       aria-rowindex={index + 1}
       aria-selected={chosen}
+      aria-busy={row === undefined}
       style={{ top: `${index * ROW}px` }}
       onClick={(event) => {
         if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
         event.preventDefault();
-        onChoose(row);
+        onChoose(seq);
       }}
     >
       <span role="gridcell" class="log-seq">
-        <a href={eventLink(row.seq)} tabIndex={-1} title="A link to this event">{row.seq}</a>
+        <a href={eventLink(seq)} tabIndex={-1} title="Link to this event">{seq}</a>
       </span>
       <span role="gridcell" class="log-time">{when}</span>
       <span role="gridcell" class="log-words">
-        <span aria-hidden="true" class="log-mark">{row.problem ? "▲" : ""}</span>
-        {row.words}
+        <span aria-hidden="true" class="log-mark">{problem ? "▲" : ""}</span>
+        {row?.words.title}
       </span>
-      <span role="gridcell" class="log-subject">{row.subject}</span>
-      <span role="gridcell" class="log-text" title={row.text}>{row.text}</span>
+      <span role="gridcell" class="log-subject">{row?.words.subject}</span>
+      <span role="gridcell" class="log-text" title={row?.words.text}>{row?.words.text}</span>
     </div>
   );
 }
 
-/** What is typed reaches the URL, and so the filter, once the person pauses. */
+/** A search field; its text reaches the URL, and so the filter, once the person pauses. */
 function FilterField({ value }: { value: string }) {
   const [typed, setTyped] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -199,16 +234,4 @@ function FilterField({ value }: { value: string }) {
       }}
     />
   );
-}
-
-/** Rows stand in the order of seq. */
-function indexOf(rows: LogRow[], seq: number): number {
-  let low = 0;
-  let high = rows.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (rows[middle]!.seq < seq) low = middle + 1;
-    else high = middle;
-  }
-  return rows[low]?.seq === seq ? low : -1;
 }

@@ -1,6 +1,6 @@
-// One event as the log holds it, whole; payloads that stand in it by digest are fetched when they are asked for.
+// One event as the log holds it; payloads that it references by digest are fetched on request.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { getEvent, getPayload } from "../api.ts";
 import { bytes, moment } from "../formats.ts";
 import { Button } from "../ui/button.tsx";
@@ -18,23 +18,25 @@ interface EventViewProps {
 }
 
 export function EventView({ store, runId, seq }: EventViewProps) {
-  const row = store.live.log[seq - 1];
-  const lane = row ? store.live.byKey.get(row.subject) : undefined;
+  const model = store.live;
+  const row = store.log.row(seq);
+  const lane = row ? model.byKey.get(row.words.subject) : undefined;
+  useEffect(() => store.needEvents(seq - 1, seq + 1), [store, seq]);
   return (
     <div class="inspector">
       <div class="inspector-head">
         <h2>
           Event {seq}
-          {row && <span class="muted">{row.words}</span>}
+          {row && <span class="muted">{row.words.title}</span>}
         </h2>
         <div class="buttons">
-          <Button small disabled={seq <= 1} label="The event before" onClick={() => step(-1)}>
+          <Button small disabled={seq <= 1} label="Previous event" onClick={() => step(-1)}>
             ↑
           </Button>
           <Button
             small
-            disabled={seq >= store.live.seq}
-            label="The event after"
+            disabled={seq >= model.seq}
+            label="Next event"
             onClick={() => step(1)}
           >
             ↓
@@ -46,7 +48,7 @@ export function EventView({ store, runId, seq }: EventViewProps) {
       </div>
       {lane && (
         <p>
-          Of <a href={workerLink(lane.key)}>{lane.label}</a> ({lane.key})
+          Subject: <a href={workerLink(lane.key)}>{lane.label}</a> ({lane.key})
         </p>
       )}
       <WholeEvent runId={runId} seq={seq} />
@@ -54,8 +56,8 @@ export function EventView({ store, runId, seq }: EventViewProps) {
   );
 
   function step(by: number): void {
-    const next = store.live.log[seq - 1 + by];
-    if (next) chooseEvent(next.seq, store.live.byKey.has(next.subject) ? next.subject : "");
+    const subject = store.log.row(seq + by)?.words.subject ?? "";
+    chooseEvent(seq + by, model.byKey.has(subject) ? subject : "");
   }
 }
 
@@ -64,7 +66,7 @@ function WholeEvent({ runId, seq }: { runId: string; seq: number }) {
     key: `${runId}/${seq}`,
   });
   if (problem) return <ProblemNote problem={problem} />;
-  if (value === null) return loading ? <p class="muted">Fetching event {seq}…</p> : null;
+  if (value === null) return loading ? <p class="muted">Loading event {seq}…</p> : null;
   return (
     <>
       <p class="muted small">{moment(value.at)}</p>
@@ -79,7 +81,7 @@ interface PayloadRef {
   readonly size: number;
 }
 
-/** The payloads that a value names by digest. */
+/** Return the payloads that a value references by digest. */
 export function payloadsIn(value: unknown): PayloadRef[] {
   const found = new Map<string, PayloadRef>();
   const look = (each: unknown): void => {
@@ -93,7 +95,7 @@ export function payloadsIn(value: unknown): PayloadRef[] {
   return [...found.values()];
 }
 
-/** A button for each payload that a value names by digest: it fetches and shows it. */
+/** A button for each payload that a value references by digest; it fetches and shows the payload. */
 export function Payloads({ of }: { of: unknown }) {
   return (
     <>
@@ -104,11 +106,11 @@ export function Payloads({ of }: { of: unknown }) {
 
 function Payload({ digest, size }: PayloadRef) {
   const [wanted, setWanted] = useState(false);
-  const told = `Payload ${digest.replace(/^\w+:/, "").slice(0, 12)}${
+  const label = `Payload ${digest.replace(/^\w+:/, "").slice(0, 12)}${
     size ? `, ${bytes(size)}` : ""
   }`;
-  if (wanted) return <LoadedPayload digest={digest} label={told} />;
-  return <Button small onClick={() => setWanted(true)}>{`Load ${told.toLowerCase()}`}</Button>;
+  if (wanted) return <LoadedPayload digest={digest} label={label} />;
+  return <Button small onClick={() => setWanted(true)}>{`Load ${label.toLowerCase()}`}</Button>;
 }
 
 function LoadedPayload({ digest, label }: { digest: string; label: string }) {
@@ -116,6 +118,6 @@ function LoadedPayload({ digest, label }: { digest: string; label: string }) {
     key: digest,
   });
   if (problem) return <ProblemNote problem={problem} />;
-  if (loading) return <p class="muted">Fetching…</p>;
+  if (loading) return <p class="muted">Loading…</p>;
   return <JsonView value={value} label={label} />;
 }

@@ -1,19 +1,20 @@
-// The fleet: one small shape a worker, in the order they were planned. A click chooses the worker.
+// The fleet: one small shape per assignment, in the order they were planned. A click chooses one.
 
 import { Component } from "preact";
 import { useRef } from "preact/hooks";
 import { chooseWorker } from "./chosen.ts";
-import { type Lane, type LaneStatus, STATUS_WORDS } from "./lane.ts";
-import type { Model } from "./model.ts";
+import { STATUS_WORDS } from "./marks.ts";
+import type { Lane, Model } from "./model.ts";
+import type { AssignmentStatus } from "./view.ts";
 
 interface FleetProps {
   readonly model: Model;
-  /** Goes up when a lane appeared or changed its state: nothing else is drawn here. */
+  /** Goes up when an assignment appeared or changed its status: nothing else is drawn here. */
   readonly statuses: number;
   readonly worker: string;
 }
 
-/** Drawn anew only when a state changed; of its shapes only those whose state did. */
+/** Drawn again only when a status changed; of its shapes only those whose status changed. */
 export class Fleet extends Component<FleetProps> {
   override shouldComponentUpdate(next: FleetProps): boolean {
     return next.statuses !== this.props.statuses || next.worker !== this.props.worker ||
@@ -21,7 +22,12 @@ export class Fleet extends Component<FleetProps> {
   }
 
   override render({ model, worker }: FleetProps) {
-    return <Strip lanes={model.lanes.filter((lane) => lane.role === "work")} worker={worker} />;
+    return (
+      <Strip
+        lanes={model.lanes.filter((lane) => lane.counts || lane.role === "work")}
+        worker={worker}
+      />
+    );
   }
 }
 
@@ -69,7 +75,7 @@ function Strip({ lanes, worker }: { lanes: Lane[]; worker: string }) {
           label={lane.label}
           status={lane.status}
           chosen={lane.key === worker}
-          replaced={lane.supersededBy}
+          replaced={lane.superseded_by}
         />
       ))}
     </div>
@@ -79,10 +85,10 @@ function Strip({ lanes, worker }: { lanes: Lane[]; worker: string }) {
 interface ShapeProps {
   readonly name: string;
   readonly label: string;
-  readonly status: LaneStatus;
+  readonly status: AssignmentStatus;
   readonly chosen: boolean;
-  /** What does it again, if anything. */
-  readonly replaced: string | null;
+  /** The assignment that replaced it. */
+  readonly replaced: string | undefined;
 }
 
 class Shape extends Component<ShapeProps> {
@@ -92,8 +98,8 @@ class Shape extends Component<ShapeProps> {
   }
 
   override render({ name, label, status, chosen, replaced }: ShapeProps) {
-    const again = replaced ? `, done again as ${replaced}` : "";
-    const told = `${label}: ${STATUS_WORDS[status]}${again}`;
+    const again = replaced ? `, replaced by ${replaced}` : "";
+    const words = `${label}: ${STATUS_WORDS[status]}${again}`;
     return (
       <span
         id={`fleet-${name}`}
@@ -101,8 +107,8 @@ class Shape extends Component<ShapeProps> {
         class={`shape s-${status}${replaced ? " replaced" : ""}`}
         role="option"
         aria-selected={chosen}
-        aria-label={told}
-        title={told}
+        aria-label={words}
+        title={words}
       />
     );
   }

@@ -1,4 +1,4 @@
-// Which of the screen's lists `j`, `k` and Enter act on: the one that had the focus last.
+// The list that `j`, `k` and Enter act on: the one that had the focus last.
 
 import { useEffect, useRef } from "preact/hooks";
 

@@ -1,31 +1,31 @@
-// The head of the run screen: what was asked, how it stands, what it cost so far, and the verbs.
+// The head of the run screen: the request, its status, its cost so far, and the actions.
 
 import { exportPath } from "../api.ts";
 import { now } from "../clock.ts";
 import { count, duration, money } from "../formats.ts";
 import { StatusMark } from "../ui/status.tsx";
 import { eventLink } from "./chosen.ts";
-import type { RunDocument } from "../documents.ts";
-import type { Failure } from "./entry.ts";
-import { isOver, type RunStore } from "./store.ts";
+import type { RunDocument } from "../wire.ts";
 import { RunVerbs } from "./run_verbs.tsx";
+import type { RunStore } from "./store.ts";
+import { isOver, millis } from "./view.ts";
 
 const NANO = 1e9;
 
 export function Head({ store, runId }: { store: RunStore; runId: string }) {
-  const model = store.live;
+  const { run } = store.live.view;
   const document = store.document.value;
-  const status = statusOf(store);
+  const { status } = store;
   return (
     <header class="run-head">
       <div class="run-title">
-        <h1>{document?.request ?? model.request}</h1>
+        <h1>{document?.request ?? run.request}</h1>
         <p class="run-state">
           <StatusMark status={status} />
-          {model.reason && !isOver(status) && <span class="muted">{model.reason}</span>}
+          {run.reason && !isOver(status) && <span class="muted">{run.reason}</span>}
+          {run.phase && status === "running" && <span class="muted">{run.phase.text}</span>}
           <span class="muted">
-            {document?.flow ?? model.flow} · {document?.model ?? model.model} ·{" "}
-            <code class="run-id">{runId}</code>
+            {run.flow} · {run.model} · <code class="run-id">{runId}</code>
           </span>
           <ForkedFrom document={document} />
           <Export runId={runId} />
@@ -38,17 +38,8 @@ export function Head({ store, runId }: { store: RunStore; runId: string }) {
   );
 }
 
-/** The log is newer than the document as soon as its end is in the model. */
-export function statusOf(store: RunStore): string {
-  const document = store.document.value;
-  return store.caughtUp && store.live.seq > 0
-    ? store.live.status
-    : document?.status ?? store.live.status;
-}
-
 function ForkedFrom({ document }: { document: RunDocument | null }) {
-  const forked = (document as { forked_from?: unknown } | null)?.forked_from;
-  const from = typeof forked === "string" ? forked : (forked as { run_id?: string } | null)?.run_id;
+  const from = document?.forked_from?.run_id;
   if (!from) return null;
   return (
     <span class="muted">
@@ -61,36 +52,35 @@ function Export({ runId }: { runId: string }) {
   return (
     <span class="muted">
       Export:{" "}
-      <a href={exportPath(runId, "jsonl")} download title="Its events and its document, as lines">
+      <a href={exportPath(runId, "jsonl")} download title="Events and document, one per line">
         JSONL
       </a>{" "}
-      · <a href={exportPath(runId, "html")} download title="A page that needs nothing else">HTML</a>
+      · <a href={exportPath(runId, "html")} download title="A page that works offline">HTML</a>
     </span>
   );
 }
 
 function Figures({ store, status }: { store: RunStore; status: string }) {
-  const model = store.live;
-  const { spend, counts } = model;
+  const { spend, counts } = store.live.view;
+  const { current } = counts;
   return (
     <div class="figures">
       <Figure word="Workers">
-        <strong>{model.done.toLocaleString("en")}</strong> of {model.total.toLocaleString("en")}
-        {" "}
-        done
+        <strong>{current.completed.toLocaleString("en")}</strong> of{" "}
+        {current.total.toLocaleString("en")} completed
         {counts.running > 0 && <span class="tone-busy">, {counts.running} running</span>}
         {counts.retrying > 0 && <span class="tone-asks">, {counts.retrying} retrying</span>}
         {counts.waiting > 0 && <span class="tone-asks">, {counts.waiting} waiting</span>}
-        {model.failed > 0 && <span class="tone-bad">, {model.failed} failed</span>}
-        {model.leftOut > 0 && <span>, {model.leftOut} left out</span>}
+        {current.failed > 0 && <span class="tone-bad">, {current.failed} failed</span>}
+        {current.dropped > 0 && <span>, {current.dropped} skipped</span>}
       </Figure>
       <Figure word="Time">
         <Elapsed store={store} status={status} />
       </Figure>
-      <Figure word="Spent">
+      <Figure word="Cost">
         <Spent store={store} />
       </Figure>
-      <Figure word="Used">
+      <Figure word="Usage">
         {count(spend.requests, "request")}, {count(spend.tokens, "token")}
       </Figure>
     </div>
@@ -107,74 +97,71 @@ function Figure({ word, children }: { word: string; children: preact.ComponentCh
 }
 
 function Elapsed({ store, status }: { store: RunStore; status: string }) {
-  const model = store.live;
-  const document = store.document.value;
-  const from = model.startedAt ?? Date.parse(document?.created_at ?? "");
-  if (Number.isNaN(from)) return <>–</>;
+  const { startedAt, lastAt, view } = store.live;
   // The clock is read only while it matters: a screen of a finished run is not drawn each second.
-  const end = document?.finished_at ? Date.parse(document.finished_at) : model.lastAt ?? from;
-  const to = isOver(status) ? model.finishedAt ?? end : Math.max(now.value, model.lastAt ?? from);
-  return <>{duration((to - from) / 1000)}</>;
+  const to = isOver(status) ? millis(view.run.finished_at) ?? lastAt : Math.max(now.value, lastAt);
+  return <>{duration((to - startedAt) / 1000)}</>;
 }
 
 function Spent({ store }: { store: RunStore }) {
-  const { spend } = store.live;
+  const { spend } = store.live.view;
   const spent = spend.nanousd / NANO;
-  const told = `${spend.unpriced ? "at least " : ""}${money(spent)}`;
-  if (spend.budget === null) return <>{told}, no limit</>;
-  const budget = spend.budget / NANO;
+  const words = `${spend.unpriced ? "at least " : ""}${money(spent)}`;
+  if (spend.budget_nanousd === undefined) return <>{words}, no limit</>;
+  const budget = spend.budget_nanousd / NANO;
   const part = (nano: number) =>
-    `${Math.min(100, spend.budget ? nano / spend.budget * 100 : 0).toFixed(2)}%`;
+    `${Math.min(100, budget ? nano / NANO / budget * 100 : 0).toFixed(2)}%`;
   return (
     <>
-      <span>{told} of {money(budget)}</span>
-      {spend.held > 0 && <span class="muted small">{money(spend.held / NANO)} set aside</span>}
+      <span>{words} of {money(budget)}</span>
+      {spend.reserved_nanousd > 0 && (
+        <span class="muted small">{money(spend.reserved_nanousd / NANO)} reserved</span>
+      )}
       <div
         class="meter"
         role="meter"
-        aria-label="Spent of the budget"
+        aria-label="Cost against the budget"
         aria-valuemin={0}
         aria-valuemax={budget}
         aria-valuenow={Math.min(spent, budget)}
-        aria-valuetext={`${told} of ${money(budget)}`}
+        aria-valuetext={`${words} of ${money(budget)}`}
       >
         <i class="meter-spent" style={{ width: part(spend.nanousd) }} />
-        <i class="meter-held" style={{ width: part(spend.held) }} />
+        <i class="meter-held" style={{ width: part(spend.reserved_nanousd) }} />
       </div>
     </>
   );
 }
 
 function Banner({ store, status }: { store: RunStore; status: string }) {
-  const model = store.live;
+  const { run } = store.live.view;
   const document = store.document.value;
-  const failure = document?.failure as unknown as Failure | null | undefined;
-  const finish = model.finishes.at(-1);
+  const failure = document?.failure;
   if (status === "failed") {
-    const event = model.firstProblem ?? finish?.seq ?? null;
+    const event = run.first_problem ?? store.live.lastAnswer?.seq;
     return (
       <div class="problem" role="alert">
         <p>
           <span aria-hidden="true" class="problem-mark">▲</span>{" "}
-          {failure ? `${failure.message} (${failure.class})` : model.reason || "The run failed."}
+          {failure ? `${failure.message} (${failure.class})` : run.reason || "The run failed."}
         </p>
-        {failure?.next_action && <p class="problem-how">What helps: {failure.next_action}</p>}
-        {event !== null && (
+        {failure?.next_action && <p class="problem-how">Next step: {failure.next_action}</p>}
+        {event !== undefined && (
           <p>
-            <a href={eventLink(event)}>Where it began to go wrong: event {event}</a>
+            <a href={eventLink(event)}>First problem: event {event}</a>
           </p>
         )}
       </div>
     );
   }
-  if (status === "running" && document?.owner === null && store.caughtUp) {
+  if (status === "running" && document?.owner === null && document.last_seq >= store.live.seq) {
     return (
       <div class="problem" role="alert">
         <p>
           <span aria-hidden="true" class="problem-mark">▲</span>{" "}
-          No process carries this run out. Nothing that was finished is lost.
+          No process is executing this run. Finished work is kept.
         </p>
-        <p class="problem-how">Resume it to have it go on here.</p>
+        <p class="problem-how">Resume the run to continue it here.</p>
       </div>
     );
   }

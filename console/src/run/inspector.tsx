@@ -1,20 +1,21 @@
-// The inspector: one worker with its attempts, calls, result and verbs; or one event.
+// The inspector: one assignment with its attempts, calls, result and actions; or one event.
 
 import { getEvent } from "../api.ts";
-import type { JsonObject } from "../documents.ts";
+import type { JsonObject } from "../json.ts";
+import type { EventDocument, ResultData } from "../wire.ts";
 import { duration } from "../formats.ts";
 import { Markdown } from "../markdown.tsx";
 import { JsonView } from "../ui/json_view.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { chooseEvent, type Chosen, eventLink, workerLink } from "./chosen.ts";
-import type { Args, Failure } from "./entry.ts";
 import { EventView, Payloads, payloadsIn } from "./event_view.tsx";
-import { type Attempt, type Call, type Lane, STATUS_WORDS } from "./lane.ts";
-import { laneMark, OUTCOME_WORDS } from "./marks.ts";
+import { laneMark, OUTCOME_WORDS, STATUS_WORDS } from "./marks.ts";
+import { attemptsOf, type Lane, type NumberedAttempt } from "./model.ts";
 import type { RunStore } from "./store.ts";
 import { UsedData } from "./used_data.tsx";
 import { Verbs } from "./verbs.tsx";
+import { type Args, type Call, type Failure, millis } from "./view.ts";
 
 interface InspectorProps {
   readonly store: RunStore;
@@ -27,10 +28,10 @@ export function Inspector({ store, runId, chosen }: InspectorProps) {
   if (store.live.byKey.has(chosen.worker)) {
     return <Worker key={chosen.worker} store={store} runId={runId} name={chosen.worker} />;
   }
-  if (chosen.worker) return <p class="muted">There is no worker {chosen.worker} in this run.</p>;
+  if (chosen.worker) return <p class="muted">This run has no assignment {chosen.worker}.</p>;
   return (
     <p class="muted">
-      Choose a worker in the fleet or the timeline, or an event in the log, to see it here.
+      Select a worker, a lane of the timeline or an event to see its details.
     </p>
   );
 }
@@ -39,6 +40,7 @@ function Worker({ store, runId, name }: { store: RunStore; runId: string; name: 
   const lane = store.live.byKey.get(name)!;
   const { glyph, tone } = laneMark(lane.status);
   const args = argsOf(store, lane);
+  const attempts = attemptsOf(lane);
   return (
     <div class="inspector">
       <div class="inspector-head">
@@ -52,7 +54,7 @@ function Worker({ store, runId, name }: { store: RunStore; runId: string; name: 
         </p>
       </div>
       <Kin store={store} lane={lane} />
-      {lane.failure && <FailureNote failure={lane.failure} seq={lane.settledSeq} />}
+      {lane.failure && <FailureNote failure={lane.failure} seq={lane.settled_seq} />}
       {lane.verdict && (
         <p>
           Review: <strong>{lane.verdict.verdict}</strong>
@@ -63,45 +65,44 @@ function Worker({ store, runId, name }: { store: RunStore; runId: string; name: 
       {Object.keys(args).length > 0 && (
         <>
           <h3>Arguments</h3>
-          <JsonView value={args} label="the arguments" />
+          <JsonView value={args} label="arguments" />
         </>
       )}
       <Result runId={runId} lane={lane} />
       <h3>Attempts</h3>
-      {lane.attempts.length === 0 && <p class="muted">It has not been handed out yet.</p>}
-      {lane.attempts.toReversed().map((attempt) => (
+      {attempts.length === 0 && <p class="muted">Not started.</p>}
+      {attempts.toReversed().map((attempt) => (
         <AttemptView
-          key={attempt.id}
+          key={attempt.number}
           attempt={attempt}
-          told={attempt === lane.attempts.at(-1) ? lane.failure : null}
+          shown={attempt === attempts.at(-1) ? lane.failure : undefined}
         />
       ))}
     </div>
   );
 }
 
-/** The arguments whole, from the document; what an event brought may be cut. */
+/** Return the whole arguments, from the document where it has them; those of the view may be cut. */
 function argsOf(store: RunStore, lane: Lane): JsonObject {
   const order = store.document.value?.work_orders.find((each) => each.work_order_id === lane.order);
-  const index = Number(lane.key.slice(lane.order.length + 1));
-  const subtask = lane.subtask ? order?.subtasks[index] : undefined;
+  const subtask = lane.counts ? order?.subtasks[lane.position] : undefined;
   return (subtask?.args ?? lane.args) as JsonObject;
 }
 
-/** What it needs, repairs, was replaced by, and who has whom do what. */
+/** The assignments that this one is related to. */
 function Kin({ store, lane }: { store: RunStore; lane: Lane }) {
-  const rows: [string, string[]][] = [
+  const rows: [string, readonly string[]][] = [
     ["Needs", lane.needs],
-    ["Does again", lane.repairs ? [lane.repairs] : []],
-    ["Done again as", lane.supersededBy ? [lane.supersededBy] : []],
-    ["For", lane.parent ? [lane.parent] : []],
-    ["Has others do", lane.children.map((child) => child.key)],
+    ["Repeats", lane.repairs ? [lane.repairs] : []],
+    ["Replaced by", lane.superseded_by ? [lane.superseded_by] : []],
+    ["Parent", lane.parent ? [lane.parent] : []],
+    ["Children", store.live.childrenOf(lane.key).map((child) => child.key)],
   ];
-  const told = rows.filter(([, keys]) => keys.length > 0);
-  if (told.length === 0) return null;
+  const related = rows.filter(([, keys]) => keys.length > 0);
+  if (related.length === 0) return null;
   return (
     <dl class="kin">
-      {told.map(([word, keys]) => (
+      {related.map(([word, keys]) => (
         <div key={word}>
           <dt>{word}</dt>
           <dd>
@@ -117,7 +118,7 @@ function Kin({ store, lane }: { store: RunStore; lane: Lane }) {
   );
 }
 
-function FailureNote({ failure, seq }: { failure: Failure; seq: number | null }) {
+function FailureNote({ failure, seq }: { failure: Failure; seq: number | undefined }) {
   return (
     <div class="problem">
       <p>
@@ -125,8 +126,8 @@ function FailureNote({ failure, seq }: { failure: Failure; seq: number | null })
         {" "}
         {failure.message}
       </p>
-      {failure.next_action && <p class="problem-how">What helps: {failure.next_action}</p>}
-      {seq !== null && (
+      {failure.next_action && <p class="problem-how">Next step: {failure.next_action}</p>}
+      {seq !== undefined && (
         <p>
           <a href={eventLink(seq)}>Event {seq}</a>
         </p>
@@ -135,28 +136,30 @@ function FailureNote({ failure, seq }: { failure: Failure; seq: number | null })
   );
 }
 
-/** The result in words: of the attempt that counts, or that a person gave. */
+/** The result: of the attempt that counts, or supplied by a person. */
 function Result({ runId, lane }: { runId: string; lane: Lane }) {
-  const given = lane.by !== "" && lane.status === "completed" ? lane.settledSeq : null;
-  const last = lane.attempts.findLast((attempt) => attempt.outcome === "ok");
-  const seq = given ?? last?.resultSeq ?? null;
-  if (seq === null) return null;
+  const given = lane.by && lane.status === "completed" ? lane.settled_seq : undefined;
+  const last = attemptsOf(lane).findLast((attempt) => attempt.outcome === "ok");
+  const seq = given ?? last?.result_seq;
+  if (seq === undefined) return null;
   return <ResultOf key={seq} runId={runId} seq={seq} lane={lane} />;
 }
 
-interface ResultFields {
-  readonly summary?: string;
-  readonly raw?: unknown;
-  readonly sources?: { title: string; url: string }[];
-  readonly sample?: boolean;
+/** Return the result that an event brought, and the ids of the calls that it used. */
+function resultIn(
+  event: EventDocument | null,
+): { data: ResultData | null; used: readonly string[] } {
+  if (event !== null && "result" in event) return event.result;
+  if (event !== null && "data" in event) return { data: event.data, used: [] };
+  return { data: null, used: [] };
 }
 
 function ResultOf({ runId, seq, lane }: { runId: string; seq: number; lane: Lane }) {
   const { value, problem } = useLoaded((giving) => getEvent(runId, seq, giving), {
     key: `${runId}/${seq}`,
   });
-  const data: ResultFields | undefined = value?.result?.data ?? value?.data;
-  // What a plan or a review comes to is a structure: JSON in a text.
+  const { data, used } = resultIn(value);
+  // The result of a plan or a review is JSON in a text.
   const thought = lane.role === "plan" || lane.role === "review";
   const structure = thought ? parsed(data?.summary) : undefined;
   return (
@@ -165,16 +168,16 @@ function ResultOf({ runId, seq, lane }: { runId: string; seq: number; lane: Lane
         Result <a class="small" href={eventLink(seq)}>event {seq}</a>
       </h3>
       <ProblemNote problem={problem} />
-      {!value && !problem && <p class="muted">Fetching…</p>}
+      {!value && !problem && <p class="muted">Loading…</p>}
       {data?.sample && <p class="small tone-asks">Sample data</p>}
       {structure !== undefined
-        ? <JsonView value={structure} label="the result" />
+        ? <JsonView value={structure} label="result" />
         : data?.summary && <Markdown text={data.summary} />}
       {data?.raw != null && payloadsIn(data.raw).length === 0 && (
-        <JsonView value={data.raw} label="the result's data" />
+        <JsonView value={data.raw} label="data" />
       )}
       <Payloads of={data?.raw} />
-      <UsedData runId={runId} lane={lane} used={value?.result?.used ?? []} />
+      <UsedData runId={runId} lane={lane} used={used} />
       {data?.sources && data.sources.length > 0 && (
         <ul class="small">
           {data.sources.map((source) => <li key={source.url}>{source.title}</li>)}
@@ -188,20 +191,20 @@ function parsed(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : JSON.parse(text);
   } catch {
-    return undefined; // words after all: shown as words
+    return undefined; // not JSON: shown as text
   }
 }
 
 interface AttemptProps {
-  readonly attempt: Attempt;
-  /** The failure that stands above already. */
-  readonly told: Failure | null;
+  readonly attempt: NumberedAttempt;
+  /** The failure that is shown above already. */
+  readonly shown: Failure | undefined;
 }
 
-function AttemptView({ attempt, told }: AttemptProps) {
-  const took = attempt.start !== null && attempt.end !== null
-    ? `, ${duration((attempt.end - attempt.start) / 1000)}`
-    : "";
+function AttemptView({ attempt, shown }: AttemptProps) {
+  const [start, end] = [millis(attempt.started_at), millis(attempt.ended_at)];
+  const took = start !== null && end !== null ? `, ${duration((end - start) / 1000)}` : "";
+  const waited = (attempt.outcome === "parked" && attempt.open_calls) || [];
   return (
     <section class="attempt">
       <h4>
@@ -213,54 +216,54 @@ function AttemptView({ attempt, told }: AttemptProps) {
           {attempt.continues && `, continues ${attempt.continues}`}
         </span>
       </h4>
-      {attempt.feedback && <p class="small">It was told: {attempt.feedback}</p>}
-      {attempt.failure && attempt.failure.message !== told?.message && (
-        <FailureNote failure={attempt.failure} seq={attempt.resultSeq} />
+      {attempt.feedback && <p class="small">Feedback: {attempt.feedback}</p>}
+      {attempt.failure && attempt.failure.message !== shown?.message && (
+        <FailureNote failure={attempt.failure} seq={attempt.result_seq} />
       )}
-      {attempt.openCalls.length > 0 && attempt.outcome === "parked" && (
+      {waited.length > 0 && (
         <p class="small">
-          It waited for{" "}
-          {attempt.openCalls.map((call) => `${call.kind}${call.tool ? ` ${call.tool}` : ""}`)
+          Waited for: {waited.map((call) => `${call.kind}${call.tool ? ` ${call.tool}` : ""}`)
             .join(", ")}
         </p>
       )}
-      {attempt.calls.length > 0 && (
+      {Object.keys(attempt.calls).length > 0 && (
         <ol class="calls">
-          {attempt.calls.map((call) => (
-            <CallView key={call.seq} call={call} over={attempt.end !== null} />
+          {Object.entries(attempt.calls).map(([seq, call]) => (
+            <CallView key={seq} seq={Number(seq)} call={call} over={end !== null} />
           ))}
         </ol>
       )}
-      {attempt.resultSeq !== null && (
+      {attempt.result_seq !== undefined && (
         <button
           class="link small"
           type="button"
-          onClick={() => chooseEvent(attempt.resultSeq!)}
+          onClick={() => chooseEvent(attempt.result_seq!)}
         >
-          What it returned (event {attempt.resultSeq})
+          Result (event {attempt.result_seq})
         </button>
       )}
     </section>
   );
 }
 
-function CallView({ call, over }: { call: Call; over: boolean }) {
+function CallView({ seq, call, over }: { seq: number; call: Call; over: boolean }) {
   const open = over ? "dropped" : "running";
-  const state = call.ok === null ? open : call.ok ? "completed" : "failed";
+  const state = call.ok === undefined ? open : call.ok ? "completed" : "failed";
   const { glyph, tone } = laneMark(state);
-  const took = call.ended !== null
-    ? duration((call.ended - call.began) / 1000)
+  const ended = millis(call.ended_at);
+  const took = ended !== null
+    ? duration((ended - Date.parse(call.began_at)) / 1000)
     : over
-    ? "its end was not seen"
-    : "under way";
+    ? "outcome unknown"
+    : "running";
   return (
     <li>
       <span class={`glyph tone-${tone}`} aria-hidden="true">{glyph}</span>
       <span>
-        <a href={eventLink(call.returnedSeq ?? call.seq)}>{call.name}</a>{" "}
+        <a href={eventLink(call.returned_seq ?? seq)}>{call.name}</a>{" "}
         <span class="muted small">
           {call.kind === "model" ? modelCall(call) : argsInLine(call.args)} · {took}
-          {call.effect === "once" && " · cannot be taken back"}
+          {call.effect === "once" && " · irreversible"}
         </span>
         {call.failure
           ? <span class="small tone-bad">{call.failure.message}</span>
@@ -274,7 +277,7 @@ function modelCall(call: Call): string {
   return call.tokens ? `model, ${call.tokens.toLocaleString("en")} tokens` : "model";
 }
 
-function argsInLine(args: Args | null): string {
+function argsInLine(args: Args | undefined): string {
   const written = JSON.stringify(args ?? {});
   return written.length > 120 ? `${written.slice(0, 119)}…` : written;
 }

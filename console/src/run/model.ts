@@ -1,96 +1,170 @@
-// What the run screen shows of a run, and the few ways in which it changes. No DOM, no clock, no network.
-//
-// It is changed in place, so that a batch costs what the batch is long, however long the log is. `version` goes up with
-// each batch that changed anything, `statuses` whenever a lane appeared or changed its status: who draws compares
-// numbers, never objects.
+// The view of one run as the screen draws it, and what a patch changed in it. No DOM, no clock, no network.
 
-import type { Approval, Event, Review, RunStatus, WorkOrder } from "./entry.ts";
-import type { Attempt, Lane, LaneStatus } from "./lane.ts";
-import { isOpen } from "./lane.ts";
-import type { LogRow } from "./log_rows.ts";
-import { emptySpend, type Spend } from "./spending.ts";
+import { type Short, shortLabels, shortOf } from "./labels.ts";
+import {
+  type Assignment,
+  type Attempt,
+  type Change,
+  merge,
+  type Order,
+  type View,
+} from "./view.ts";
 
-export interface Order {
-  order: WorkOrder;
-  by: string;
-  seq: number;
-  review: Review | null;
-  reviewSeq: number | null;
+/** An assignment with its id: a lane of the timeline. */
+export interface Lane extends Assignment {
+  key: string;
+  /** The label where room is short: what it shares with its siblings is left out. */
+  short: Short;
 }
 
-export interface OpenQuestion {
-  approval: Approval;
-  status: "pending" | "approved" | "denied" | "expired";
-  seq: number;
+export interface KeyedOrder extends Order {
+  readonly key: string;
 }
 
-/** An answer that was given; its text is in the run document. */
-export interface Finish {
-  number: number;
-  status: RunStatus;
-  seq: number;
-  at: number;
+export interface NumberedAttempt extends Attempt {
+  readonly number: number;
 }
 
-export interface Model {
-  version: number;
-  statuses: number;
-  seq: number;
-  request: string;
-  flow: string;
-  model: string;
-  status: RunStatus;
-  reason: string;
-  startedAt: number | null;
-  lastAt: number | null;
-  finishedAt: number | null;
-  lanes: Lane[];
-  byKey: Map<string, Lane>;
-  orders: Order[];
-  byOrder: Map<string, Order>;
-  cannot: { what: string; reason: string }[];
-  counts: Record<LaneStatus, number>;
-  /** Of the subtasks that nothing has replaced: how many, and what became of them. */
-  total: number;
-  done: number;
-  failed: number;
-  leftOut: number;
-  /** What a retry of all that failed would do again. */
-  retriable: number;
-  spend: Spend;
-  questions: Map<string, OpenQuestion>;
-  pending: number;
-  finishes: Finish[];
-  log: LogRow[];
-  firstProblem: number | null;
-  /** Stretches of two seconds and more in which no attempt ran, for the time axis to fold. */
-  idle: [number, number][];
-  running: number;
-  idleSince: number | null;
-  /** Goes up when something happened that the run document tells more of. */
-  documentWanted: number;
+export class Model {
+  view: View = emptyView();
+  /** All assignments in the order of the log. */
+  lanes: Lane[] = [];
+  byKey: Map<string, Lane> = new Map();
+  /** Goes up when an assignment appeared, changed its status or was replaced. */
+  statuses = 0;
+
+  get seq(): number {
+    return this.view.last_seq;
+  }
+
+  /** When the run began, in milliseconds. */
+  get startedAt(): number {
+    return Date.parse(this.view.run.created_at);
+  }
+
+  /** When the last event happened, in milliseconds. */
+  get lastAt(): number {
+    return Math.max(this.startedAt, Date.parse(this.view.last_at));
+  }
+
+  get orders(): KeyedOrder[] {
+    return Object.entries(this.view.orders)
+      .map(([key, order]) => ({ ...order, key }))
+      .sort((one, other) => one.seq - other.seq);
+  }
+
+  /** The last answer that was given. */
+  get lastAnswer(): View["run"]["answers"][string] | undefined {
+    return Object.values(this.view.run.answers).at(-1); // integer keys come in ascending order
+  }
+
+  /** Stretches in which no attempt ran, in milliseconds. */
+  get idle(): [number, number][] {
+    return Object.values(this.view.run.idle)
+      .map(([from = "", to = ""]) => [Date.parse(from), Date.parse(to)]);
+  }
+
+  /** Show another view instead. */
+  replace(view: View): void {
+    this.view = view;
+    this.lanes = [];
+    this.byKey = new Map();
+    this.#adopt(Object.keys(view.assignments));
+    this.statuses += 1;
+  }
+
+  /** Apply a change; one that was applied before does nothing. Return whether it was applied. */
+  take({ seq, at, patch }: Change): boolean {
+    if (seq <= this.seq) return false;
+    merge(this.view as unknown as Record<string, unknown>, {
+      ...patch,
+      last_seq: seq,
+      last_at: at,
+    });
+    const touched = patch.assignments as Record<string, Partial<Assignment> | null> | undefined;
+    if (!touched) return true;
+    const keys = Object.keys(touched);
+    if (keys.some((key) => touched[key] === null)) this.replace(this.view);
+    else {
+      this.#adopt(keys.filter((key) => !this.byKey.has(key)));
+      const shown = (key: string) => touched[key]!.status ?? touched[key]!.superseded_by;
+      if (keys.some((key) => shown(key) !== undefined)) this.statuses += 1;
+    }
+    return true;
+  }
+
+  childrenOf(key: string): Lane[] {
+    return this.lanes.filter((lane) => lane.parent === key);
+  }
+
+  /** Give new assignments their keys, labels and places. */
+  #adopt(keys: readonly string[]): void {
+    if (keys.length === 0) return;
+    const orders = new Set<string>();
+    for (const key of keys) {
+      const lane = this.view.assignments[key] as Lane;
+      lane.key = key;
+      lane.short = shortOf(lane.label);
+      this.lanes.push(lane);
+      this.byKey.set(key, lane);
+      if (lane.order !== undefined && lane.counts) orders.add(lane.order);
+    }
+    this.lanes.sort((one, other) => one.seq - other.seq || one.position - other.position);
+    if (orders.size > 0) this.#shorten(orders);
+  }
+
+  #shorten(orders: ReadonlySet<string>): void {
+    const groups = new Map<string, Lane[]>();
+    for (const lane of this.lanes) {
+      if (lane.order === undefined || !lane.counts || !orders.has(lane.order)) continue;
+      const group = groups.get(lane.order);
+      if (group) group.push(lane);
+      else groups.set(lane.order, [lane]);
+    }
+    for (const lanes of groups.values()) {
+      const shorts = shortLabels(lanes);
+      lanes.forEach((lane, at) => lane.short = shorts[at]!);
+    }
+  }
 }
 
-const IDLE_MS = 2_000;
+/** Return the attempts of an assignment, oldest first. */
+export function attemptsOf(lane: Lane): NumberedAttempt[] {
+  return Object.entries(lane.attempts)
+    .map(([number, attempt]) => ({ ...attempt, number: Number(number) }));
+}
 
-export function emptyModel(): Model {
+export function lastAttempt(lane: Lane): Attempt | undefined {
+  return Object.values(lane.attempts).at(-1);
+}
+
+const NEVER = new Date(0).toISOString();
+
+function emptyView(): View {
   return {
-    version: 0,
-    statuses: 0,
-    seq: 0,
-    request: "",
-    flow: "",
-    model: "",
-    status: "queued",
-    reason: "",
-    startedAt: null,
-    lastAt: null,
-    finishedAt: null,
-    lanes: [],
-    byKey: new Map(),
-    orders: [],
-    byOrder: new Map(),
-    cannot: [],
+    run_id: "",
+    last_seq: 0,
+    last_at: NEVER,
+    run: {
+      request: "",
+      flow: "",
+      model: "",
+      status: "queued",
+      reason: "",
+      created_at: NEVER,
+      answers: {},
+      unsupported: [],
+      idle: {},
+    },
+    spend: {
+      requests: 0,
+      tokens: 0,
+      input_tokens: 0,
+      output_tokens: 0,
+      nanousd: 0,
+      reserved_nanousd: 0,
+      unpriced: false,
+    },
     counts: {
       pending: 0,
       running: 0,
@@ -99,120 +173,14 @@ export function emptyModel(): Model {
       completed: 0,
       failed: 0,
       dropped: 0,
+      current: { total: 0, completed: 0, failed: 0, dropped: 0, retriable: 0 },
+      approvals: 0,
+      attempts_running: 0,
     },
-    total: 0,
-    done: 0,
-    failed: 0,
-    leftOut: 0,
-    retriable: 0,
-    spend: emptySpend(),
-    questions: new Map(),
-    pending: 0,
-    finishes: [],
-    log: [],
-    firstProblem: null,
-    idle: [],
-    running: 0,
-    idleSince: null,
-    documentWanted: 0,
+    orders: {},
+    assignments: {},
+    approvals: {},
+    todos: {},
+    artifacts: {},
   };
-}
-
-export type Handler<E extends Event> = (
-  model: Model,
-  event: E & { seq: number },
-  at: number,
-) => void;
-
-/** What each type of event does to the model. */
-export type Handlers = { [T in Event["type"]]?: Handler<Extract<Event, { type: T }>> };
-
-export function close(model: Model, question: OpenQuestion, status: OpenQuestion["status"]): void {
-  if (question.status !== "pending") return;
-  question.status = status;
-  model.pending -= 1;
-  model.documentWanted += 1;
-}
-
-export function addLane(model: Model, lane: Lane): void {
-  model.lanes.push(lane);
-  model.byKey.set(lane.key, lane);
-  count(model, lane, 1);
-  model.statuses += 1;
-}
-
-/** Give a lane a status and keep every count in step with it. */
-export function setStatus(model: Model, lane: Lane, status: LaneStatus): void {
-  if (lane.status !== status) {
-    change(model, lane, () => lane.status = status);
-    model.statuses += 1;
-  }
-}
-
-/** Change what the counts depend on: status, who replaced it, why it failed. */
-export function change(model: Model, lane: Lane, how: () => void): void {
-  count(model, lane, -1);
-  how();
-  count(model, lane, 1);
-}
-
-function count(model: Model, lane: Lane, by: 1 | -1): void {
-  if (!lane.subtask) return;
-  model.counts[lane.status] += by;
-  if (lane.supersededBy !== null) return;
-  model.total += by;
-  if (lane.status === "completed") model.done += by;
-  if (lane.status === "failed") model.failed += by;
-  if (lane.status === "dropped") model.leftOut += by;
-  if (isRetriable(lane)) model.retriable += by;
-}
-
-/** Whether a retry of all that failed does this again: what was given up for another's failure goes with that one. */
-function isRetriable(lane: Lane): boolean {
-  const over = lane.status === "failed" || lane.status === "dropped";
-  return lane.subtask && lane.supersededBy === null && over &&
-    lane.failure?.type !== "needs_failed";
-}
-
-/** Note that an attempt began to run (+1) or stopped (-1), for the idle stretches of the axis. */
-export function busy(model: Model, by: 1 | -1, at: number): void {
-  if (by > 0 && model.running === 0) {
-    if (model.idleSince !== null && at - model.idleSince >= IDLE_MS) {
-      model.idle.push([model.idleSince, at]);
-    }
-    model.idleSince = null;
-  }
-  model.running = Math.max(0, model.running + by);
-  if (model.running === 0) model.idleSince = at;
-}
-
-/** End an attempt that was under way. */
-export function endAttempt(
-  model: Model,
-  attempt: Attempt | undefined,
-  at: number,
-  outcome: Attempt["outcome"],
-): void {
-  if (!attempt) return;
-  if (attempt.end === null) {
-    if (attempt.start !== null) busy(model, -1, at);
-    attempt.end = at;
-  }
-  attempt.outcome = outcome;
-}
-
-/** End an assignment that nobody needs any more, with its questions and whatever it had others do. */
-export function withdraw(model: Model, lane: Lane, at: number, why: string): void {
-  const last = lane.attempts.at(-1);
-  if (last && last.end === null) endAttempt(model, last, at, "stopped");
-  if (isOpen(lane.status)) {
-    lane.note = why;
-    setStatus(model, lane, "dropped");
-  }
-  for (const question of model.questions.values()) {
-    if (question.status === "pending" && question.approval.attempt.startsWith(`${lane.key}/a`)) {
-      close(model, question, "denied");
-    }
-  }
-  for (const child of lane.children) withdraw(model, child, at, why);
 }

@@ -1,22 +1,22 @@
-// What a subtask of a repair order changed against the one it does again, in lines for people.
+// Say in lines for people what a subtask of a repair order changed in the one it replaces.
 
-import type { Args, Subtask } from "./entry.ts";
-import type { Lane } from "./lane.ts";
+import type { Lane } from "./model.ts";
+import type { Args } from "./view.ts";
 
 export function changeOf(
   before: Pick<Lane, "key" | "name" | "tool" | "args" | "needs" | "failure">,
-  after: Subtask,
+  after: Pick<Lane, "name" | "tool" | "args" | "needs">,
 ): string[] {
   const why = before.failure ? `, which failed: ${before.failure.message}` : "";
-  const lines = [`does ${before.key} again${why}`];
-  if (after.name !== before.name) lines.push(`${before.name} became ${after.name}`);
+  const lines = [`Repeats ${before.key}${why}`];
+  if (after.name !== before.name) lines.push(`Name: ${before.name} → ${after.name}`);
   if (after.tool !== before.tool) {
-    lines.push(`tool ${before.tool ?? "of the worker's choice"} became ${after.tool ?? "that"}`);
+    lines.push(`Tool: ${before.tool ?? "any"} → ${after.tool ?? "any"}`);
   }
   lines.push(...changedArgs(before.args, after.args));
-  const needs = (after.needs ?? []).filter((need) => !before.needs.includes(need));
-  if (needs.length) lines.push(`now needs ${needs.join(", ")}`);
-  if (lines.length === 1) lines.push("nothing else changed");
+  const needs = after.needs.filter((need) => !before.needs.includes(need));
+  if (needs.length) lines.push(`Needs: ${needs.join(", ")}`);
+  if (lines.length === 1) lines.push("Nothing else changed");
   return lines;
 }
 
@@ -26,9 +26,9 @@ function changedArgs(before: Args, after: Args): string[] {
   for (const name of names) {
     const [old, now] = [JSON.stringify(before[name]), JSON.stringify(after[name])];
     if (old === now) continue;
-    if (old === undefined) lines.push(`${name} added: ${now}`);
-    else if (now === undefined) lines.push(`${name} left out (it was ${old})`);
-    else lines.push(`${name}: ${old} became ${now}`);
+    if (old === undefined) lines.push(`${name}: added, ${now}`);
+    else if (now === undefined) lines.push(`${name}: removed, was ${old}`);
+    else lines.push(`${name}: ${old} → ${now}`);
   }
   return lines;
 }

@@ -9,7 +9,7 @@ const before = {
   failure: { message: "no rain chance is given", type: "found_wanting", class: "insufficient" },
 };
 
-Deno.test("what a repair changed is told line by line", () => {
+Deno.test("a repair says line by line what it changed", () => {
   const lines = changeOf(before, {
     name: "check_rain",
     tool: "rain_tool",
@@ -17,21 +17,21 @@ Deno.test("what a repair changed is told line by line", () => {
     needs: ["wo-002.0"],
   });
   const wanted = [
-    "does wo-001.2 again, which failed: no rain chance is given",
-    "check_weather became check_rain",
-    "tool weather_tool became rain_tool",
-    'location: "Lille" became "Lille, Nord"',
-    'day left out (it was "today")',
-    'units added: "mm"',
-    "now needs wo-002.0",
+    "Repeats wo-001.2, which failed: no rain chance is given",
+    "Name: check_weather → check_rain",
+    "Tool: weather_tool → rain_tool",
+    'location: "Lille" → "Lille, Nord"',
+    'day: removed, was "today"',
+    'units: added, "mm"',
+    "Needs: wo-002.0",
   ];
   if (lines.join("\n") !== wanted.join("\n")) throw new Error(lines.join("\n"));
 });
 
 Deno.test("a repair that changed nothing says so", () => {
   const { name, tool, args } = before;
-  const lines = changeOf({ ...before, failure: null }, { name, tool, args });
-  if (lines.join("; ") !== "does wo-001.2 again; nothing else changed") {
+  const lines = changeOf({ ...before, failure: undefined }, { name, tool, args, needs: [] });
+  if (lines.join("; ") !== "Repeats wo-001.2; Nothing else changed") {
     throw new Error(lines.join());
   }
 });

@@ -1,4 +1,4 @@
-// A list of many rows of one height, of which only those in sight are drawn; one stop for the Tab key.
+// A list of many rows of the same height that draws only the rows in sight; one stop for the Tab key.
 
 import { type RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -47,7 +47,7 @@ export function useRowList(
     const element = scroller.current;
     if (!element) return;
     const next = {
-      // Whole rows: a scroll within a row draws nothing anew.
+      // Whole rows: a scroll within a row draws nothing again.
       top: Math.floor(element.scrollTop / rowHeight),
       height: element.clientHeight,
       width: element.clientWidth,

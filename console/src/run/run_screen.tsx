@@ -1,4 +1,4 @@
-// One run, live: its head, the fleet, the timeline and the log on the left, questions and details on the right.
+// One run, live: its head, the fleet, the timeline and the log on the left, approvals and details on the right.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { link } from "../connection.ts";
@@ -14,11 +14,11 @@ import { chooseNothing, chooseTab, chosen, TABS } from "./chosen.ts";
 import { EventLog } from "./event_log.tsx";
 import { Fleet } from "./fleet.tsx";
 import { focusedList } from "./focused_list.ts";
-import { Head, statusOf } from "./head.tsx";
+import { Head } from "./head.tsx";
 import { RunSummary } from "./run_summary.tsx";
 import { pauseOrResume } from "./run_verbs.tsx";
 import { Side } from "./side.tsx";
-import { isOver, RunStore } from "./store.ts";
+import { RunStore } from "./store.ts";
 import { Timeline } from "./timeline.tsx";
 
 export function RunScreen({ runId }: { runId: string }) {
@@ -34,14 +34,13 @@ export function RunScreen({ runId }: { runId: string }) {
       link.value = null;
     };
   }, [store]);
-  const document = store.document.value;
   const problem = store.problem.value;
-  if (document !== null) return <Shown store={store} runId={runId} />;
+  if (store.version.value > 0) return <Shown store={store} runId={runId} />;
   return problem === null
-    ? <p class="waiting" role="status">Fetching the run…</p>
+    ? <p class="waiting" role="status">Loading the run…</p>
     : (
       <div class="empty">
-        <h1>{problem.status === 404 ? "There is no such run" : "The run could not be fetched"}</h1>
+        <h1>{problem.status === 404 ? "Run not found" : "The run could not be loaded"}</h1>
         <ProblemNote problem={problem} />
         <a href="/runs">All runs</a>
       </div>
@@ -50,10 +49,8 @@ export function RunScreen({ runId }: { runId: string }) {
 
 function Shown({ store, runId }: { store: RunStore; runId: string }) {
   const selection = chosen.value;
-  // A link to an event stays at that event; a finished run is read from its beginning.
-  const [following, setFollowing] = useState(() =>
-    selection.seq === null && !isOver(store.document.peek()?.status ?? "")
-  );
+  // A link to an event stays at that event.
+  const [following, setFollowing] = useState(() => selection.seq === null);
   useRunKeys(store, runId, following, setFollowing);
   return (
     <div class="run-screen">
@@ -88,17 +85,17 @@ function useRunKeys(
     chooseTab(TABS[(at + by + TABS.length) % TABS.length]!);
   };
   useKeys("Run", {
-    j: { does: "Next row of the list that has the focus", act: () => focusedList()?.move(1) },
-    k: { does: "Row before", act: () => focusedList()?.move(-1) },
+    j: { does: "Next row of the focused list", act: () => focusedList()?.move(1) },
+    k: { does: "Previous row", act: () => focusedList()?.move(-1) },
     Enter: { does: "Inspect the row", act: () => focusedList()?.enter() },
     Escape: {
-      does: "Choose nothing",
+      does: "Clear the selection",
       act: (event) => {
         (event.target as HTMLElement | null)?.blur?.();
         chooseNothing();
       },
     },
-    f: { does: "Follow the newest event, or stop", act: () => setFollowing(!following) },
+    f: { does: "Follow the newest event", act: () => setFollowing(!following) },
     "/": {
       does: "Filter the events",
       act: () => document.getElementById("log-filter")?.focus(),
@@ -106,17 +103,15 @@ function useRunKeys(
     ".": {
       does: "Pause or resume the run",
       act: () => {
-        pauseOrResume(store, runId, statusOf(store)).catch((error) =>
-          announce(asProblem(error).what)
-        );
+        pauseOrResume(store, runId, store.status).catch((error) => announce(asProblem(error).what));
       },
     },
-    "[": { does: "Tab before", act: () => turnTab(-1) },
+    "[": { does: "Previous tab", act: () => turnTab(-1) },
     "]": { does: "Next tab", act: () => turnTab(1) },
   });
 }
 
-/** The fleet reads the version alone, so that nothing around it is drawn with it. */
+/** Read the version for the fleet alone, so that nothing around it is drawn with it. */
 function FleetOf({ store, worker }: { store: RunStore; worker: string }) {
   return <Fleet model={store.live} statuses={store.live.statuses} worker={worker} />;
 }
@@ -125,9 +120,9 @@ const LONGEST_TITLE = 60;
 
 function TabTitle({ store }: { store: RunStore }) {
   const model = store.live;
-  const { glyph } = markOf(statusOf(store));
-  const counted = model.total ? ` ${model.done}/${model.total}` : "";
-  const request = store.document.value?.request ?? model.request;
-  useTitle(`${glyph}${counted} ${shortened(request, LONGEST_TITLE)}`);
+  const { glyph } = markOf(store.status);
+  const { completed, total } = model.view.counts.current;
+  const counted = total ? ` ${completed}/${total}` : "";
+  useTitle(`${glyph}${counted} ${shortened(model.view.run.request, LONGEST_TITLE)}`);
   return null;
 }

@@ -1,7 +1,6 @@
-// How the run stands, in one sentence for those who do not see the screen: said anew every five seconds at most.
+// Say the state of the run in one sentence for screen readers, every five seconds at most.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { statusOf } from "./head.tsx";
 import type { RunStore } from "./store.ts";
 
 const EVERY_MS = 5_000;
@@ -20,12 +19,16 @@ export function RunSummary({ store }: { store: RunStore }) {
 
 function summaryOf(store: RunStore): string {
   const model = store.live;
-  const { counts } = model;
-  const parts = [`Run ${statusOf(store)}`, `${model.done} of ${model.total} workers done`];
+  const { counts } = model.view;
+  const { current } = counts;
+  const parts = [
+    `Run ${store.status}`,
+    `${current.completed} of ${current.total} assignments completed`,
+  ];
   if (counts.running) parts.push(`${counts.running} running`);
   if (counts.retrying) parts.push(`${counts.retrying} retrying`);
-  if (model.failed) parts.push(`${model.failed} failed`);
-  if (model.leftOut) parts.push(`${model.leftOut} left out`);
+  if (current.failed) parts.push(`${current.failed} failed`);
+  if (current.dropped) parts.push(`${current.dropped} skipped`);
   if (store.cards.value.length) parts.push(`${store.cards.value.length} waiting for your answer`);
   return parts.join(", ");
 }

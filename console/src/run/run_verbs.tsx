@@ -1,4 +1,4 @@
-// The verbs of a run: pause, resume, retry what failed, fork, cancel. What takes something away asks first.
+// The actions of a run: pause, resume, retry what failed, fork, cancel. Destructive actions ask first.
 
 import { useState } from "preact/hooks";
 import { cancelRun, forkRun, pauseRun, resumeRun, retryRun } from "../api.ts";
@@ -9,8 +9,9 @@ import { Button, useAction } from "../ui/button.tsx";
 import { Field } from "../ui/field.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { chosen } from "./chosen.ts";
-import { isOver, type RunStore } from "./store.ts";
+import type { RunStore } from "./store.ts";
 import { VerbDialog } from "./verb_dialog.tsx";
+import { isOver } from "./view.ts";
 
 interface RunVerbsProps {
   readonly store: RunStore;
@@ -22,19 +23,19 @@ function canPause(status: string): boolean {
   return status === "running" || status === "waiting";
 }
 
-/** A run that is paused, or that no process carries out though it should be. */
+/** Return whether a run is paused, or running without a process that executes it. */
 function canResume(status: string, owner: string | null | undefined): boolean {
   return status === "paused" || (status === "running" && owner === null);
 }
 
-/** Pauses a run that goes on, resumes one that does not. */
+/** Pause a run that is being executed, resume a run that is not. */
 export async function pauseOrResume(store: RunStore, runId: string, status: string): Promise<void> {
   if (canResume(status, store.document.value?.owner)) {
     store.take(await resumeRun(runId));
-    announce("The run goes on");
+    announce("Run resumed");
   } else if (canPause(status)) {
     store.take(await pauseRun(runId));
-    announce("The run is being paused: what is under way is done again when it goes on");
+    announce("Pausing the run. Work in progress restarts when you resume it");
   }
 }
 
@@ -43,9 +44,10 @@ export function RunVerbs({ store, runId, status }: RunVerbsProps) {
   const turning = useAction(() => pauseOrResume(store, runId, status));
   if (!may("run")) return null;
   const model = store.live;
+  const { current } = model.view.counts;
   const over = isOver(status);
   const resumable = canResume(status, store.document.value?.owner);
-  const failed = model.retriable;
+  const failed = current.retriable;
   const dialog = { onDone: store.take.bind(store), onClose: () => setAsking(null) };
   return (
     <div class="run-verbs">
@@ -60,7 +62,7 @@ export function RunVerbs({ store, runId, status }: RunVerbsProps) {
         </Button>
         <Button
           disabled={failed === 0}
-          title={failed === 0 ? "No subtask has failed" : undefined}
+          title={failed === 0 ? "Nothing has failed" : undefined}
           onClick={() => setAsking("retry")}
         >
           {failed > 0 ? `Retry failed (${failed})` : "Retry failed"}
@@ -72,15 +74,13 @@ export function RunVerbs({ store, runId, status }: RunVerbsProps) {
       {asking === "retry" && (
         <VerbDialog
           {...dialog}
-          title={failed === 1
-            ? "Do the failed subtask again?"
-            : `Do ${failed} failed subtasks again?`}
+          title={failed === 1 ? "Retry the failed subtask?" : `Retry ${failed} failed subtasks?`}
           action="Retry"
           perform={(confirmed) => retryRun(runId, { confirmed })}
         >
           <p>
-            What failed is done again in an order of its own. Every finished result and every event
-            is kept; a run that is over goes on and comes to another answer.
+            A new work order repeats what failed. All results and events are kept. A finished run
+            continues and writes a new answer.
           </p>
         </VerbDialog>
       )}
@@ -89,14 +89,15 @@ export function RunVerbs({ store, runId, status }: RunVerbsProps) {
         <VerbDialog
           {...dialog}
           title="Cancel this run?"
-          action="Cancel the run"
+          action="Cancel run"
           kind="danger"
           perform={() => cancelRun(runId)}
         >
           <p>
-            What is under way is stopped and nothing new starts. All that was finished is kept:{" "}
-            {model.done.toLocaleString("en")} of {model.total.toLocaleString("en")}{" "}
-            subtasks, the log, and an answer from what there is. To stop for a while, pause it.
+            Work in progress stops and nothing new starts. Finished work is kept:{" "}
+            {current.completed.toLocaleString("en")} of {current.total.toLocaleString("en")}{" "}
+            subtasks, the event log, and an answer from the results so far. To stop for a while,
+            pause the run instead.
           </p>
         </VerbDialog>
       )}
@@ -118,10 +119,10 @@ function Fork(
       onClose={onClose}
     >
       <p>
-        A new run takes over everything up to an event, results included, and goes on from there by
-        itself. This run stays as it is.
+        A new run copies everything up to an event, results included, and continues from there. This
+        run does not change.
       </p>
-      <Field label="The last event to take over" hint={`1 to ${last.toLocaleString("en")}`}>
+      <Field label="Last event to copy" hint={`1 to ${last.toLocaleString("en")}`}>
         {(described) => (
           <input
             {...described}

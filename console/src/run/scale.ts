@@ -1,4 +1,4 @@
-// The time axis: moments to pixels, with long stretches in which nothing ran folded to a narrow band.
+// The time axis: moments to pixels, with long idle stretches folded to a narrow band.
 
 export interface Fold {
   from: number;
@@ -58,7 +58,7 @@ export function scaleOf(
   return { x, width, folds, ticks: ticksOf(from, to, x, folds, pixelsPerSecond) };
 }
 
-/** Idle stretches that are worth folding: longer than two seconds and than a twelfth of what is left of the run. */
+/** Return the idle stretches to fold: longer than two seconds and than a twelfth of the rest of the run. */
 function foldsOf(from: number, to: number, idle: readonly [number, number][]): [number, number][] {
   const within = idle.filter(([start, end]) =>
     start >= from && end <= to && end - start >= LEAST_FOLD_MS
@@ -124,17 +124,17 @@ function ticksOf(
   return ticks;
 }
 
-/** A run that lasted no longer is told to the millisecond: in tenths of a second, much of it would be one moment. */
+/** Moments of a shorter run have milliseconds: in tenths of a second, many of them would look the same. */
 const SHORT_RUN_MS = 10_000;
 
-/** When something happened in a run that has lasted `lasted` milliseconds: `0.042 s` in a short one, else as on the axis. */
+/** Return a moment in a run that has lasted `lasted` milliseconds: `0.042 s` in a short run, else as on the axis. */
 export function momentIn(sinceStart: number, lasted: number): string {
   return lasted < SHORT_RUN_MS
     ? `${(sinceStart / 1000).toFixed(3)} s`
     : tickLabel(sinceStart / 1000);
 }
 
-/** Seconds since the start, as short as they can be told: `0.5 s`, `45 s`, `2:05`, `1:02:05`. */
+/** Return seconds since the start in short form: `0.5 s`, `45 s`, `2:05`, `1:02:05`. */
 export function tickLabel(seconds: number): string {
   if (seconds < 60) return `${Math.round(seconds * 10) / 10} s`;
   const whole = Math.round(seconds);

@@ -1,7 +1,17 @@
-import { randomness } from "./sample_log.ts";
 import { fitting, FOLD_WIDTH, momentIn, scaleOf, tickLabel } from "./scale.ts";
 
 const DAY = 86_400_000;
+
+/** A number in [0, 1) at each call (mulberry32). */
+function randomness(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
 
 Deno.test("time never goes back on the axis, whatever is folded", () => {
   const random = randomness(5);

@@ -1,4 +1,4 @@
-// The right column: open questions on top, then the answer, the inspector and the orders as tabs.
+// The right column: open approvals on top, then the answer, the inspector and the orders as tabs.
 
 import { ApprovalCard } from "../approvals/card.tsx";
 import { Tabs } from "../ui/tabs.tsx";
@@ -16,8 +16,8 @@ interface SideProps {
 
 export function Side({ store, runId, chosen }: SideProps) {
   return (
-    <aside class="side" aria-label="Questions, answer and details">
-      <Questions store={store} />
+    <aside class="side" aria-label="Approvals, answer and details">
+      <Approvals store={store} />
       <div class="panel side-tabs">
         <Tabs
           label="Details"
@@ -39,17 +39,17 @@ export function Side({ store, runId, chosen }: SideProps) {
 }
 
 function OrderLabel({ store }: { store: RunStore }) {
-  const orders = store.live.orders.length;
+  const orders = Object.keys(store.live.view.orders).length;
   return <>{orders > 1 ? `Orders (${orders})` : "Order"}</>;
 }
 
-function Questions({ store }: { store: RunStore }) {
+function Approvals({ store }: { store: RunStore }) {
   const cards = store.cards.value;
   if (cards.length === 0) return null;
   return (
     <section class="questions" aria-labelledby="questions-title">
       <h2 id="questions-title">
-        {cards.length === 1 ? "A question for you" : `${cards.length} questions for you`}
+        {cards.length === 1 ? "Approval needed" : `${cards.length} approvals needed`}
       </h2>
       {cards.map((card) => (
         <ApprovalCard

@@ -1,55 +1,52 @@
-// One run as it is shown: its document first, then its events, a batch a frame; live text; and what came of the link.
+// One run as it is shown: a snapshot of its view, then patches; live text; its document and its event log.
 
 import { type Signal, signal } from "@preact/signals";
 import type { LinkState } from "../connection.ts";
-import type { Following, Handlers } from "../follow.ts";
-import type { Card, Delta, Entry as LogEntry, EventPage, RunDocument } from "../documents.ts";
+import type { ApprovalCard, RunDocument } from "../wire.ts";
+import type { Delta, Following, Handlers } from "../follow.ts";
 import { asProblem, Problem } from "../problem.ts";
-import type { Entry } from "./entry.ts";
-import { applyBatch } from "./fold.ts";
-import { emptyModel, type Model } from "./model.ts";
+import { EventPages, type Told } from "./event_pages.ts";
+import { Model } from "./model.ts";
+import { type Change, isOver, millis, type Patch, type View } from "./view.ts";
 
 /** What the store needs of the world. */
 export interface Service {
+  getView(runId: string): Promise<View>;
   getRun(runId: string): Promise<RunDocument>;
-  getCards(runId: string): Promise<readonly Card[]>;
-  getEvents(runId: string, after: number): Promise<EventPage>;
+  getCards(runId: string): Promise<readonly ApprovalCard[]>;
+  /** The page of events after a seq. */
+  getEvents(runId: string, after: number): Promise<readonly Told[]>;
+  getLastSeq(runId: string, after: number): Promise<number>;
   follow(runId: string, after: number, handlers: Handlers): Following;
   /** Before the next picture is drawn; never while the tab is hidden. */
   frame(act: () => void): void;
-  /** After so many milliseconds; returns what calls it off. */
+  /** After so many milliseconds; returns what cancels it. */
   later(ms: number, act: () => void): () => void;
   now(): number;
   hidden(): boolean;
 }
 
-const ENDED = new Set(["succeeded", "partial", "failed", "cancelled"]);
-
 /** Fifteen pictures a second at most while events pour in. */
 const BETWEEN_PICTURES_MS = 66;
-/** Four, while what was before the screen was opened is caught up with: nobody reads that as it flies by. */
-const BETWEEN_OLD_PICTURES_MS = 250;
-/** How long entries are folded before the browser may do something else: a click is to be heard within a frame. */
-const SLICE_MS = 8;
-/** How many entries are folded between two looks at the clock. */
-const PIECE = 100;
-/** How long the document is left alone after something happened that it tells of. */
+/** How long the document is left alone after an event that changed it. */
 const DOCUMENT_REST_MS = 1_000;
-const DOCUMENT_RETRY_MS = 5_000;
-/** How often the log is looked at while no stream is open: a hidden tab, or a run that is over. */
+const RETRY_MS = 5_000;
+/** How often the service is asked for new events while no stream is open: a hidden tab, or a run that is over. */
 const LOOK_MS = 5_000;
 const LOOK_SOON_MS = 1_000;
 /** How many looks are soon after somebody asked something of a run that was over. */
 const SOON_LOOKS = 20;
 
 export class RunStore {
-  readonly model: Model = emptyModel();
-  /** Goes up with each batch. */
+  readonly model: Model = new Model();
+  readonly log: EventPages;
+  /** Goes up with each picture; 0 until the view is there. */
   readonly version: Signal<number> = signal(0);
+  /** The run as a whole, with its answer; it follows the view. */
   readonly document: Signal<RunDocument | null> = signal(null);
-  /** Why there is no document. */
+  /** Why the run cannot be shown. */
   readonly problem: Signal<Problem | null> = signal(null);
-  readonly cards: Signal<readonly Card[]> = signal([]);
+  readonly cards: Signal<readonly ApprovalCard[]> = signal([]);
   /** The newest live text of an answer and the attempt that writes it. */
   readonly draft: Signal<{ attempt: string; text: string } | null> = signal(null);
   readonly link: Signal<LinkState | null> = signal(null);
@@ -57,11 +54,10 @@ export class RunStore {
   #runId: string;
   #service: Service;
   #following: Following | null = null;
-  #queue: Entry[] = [];
   #texts = new Map<string, string>();
   #drawing = false;
   #drawnAt = -Infinity;
-  #wanted = 0;
+  #stale = false; // an event changed what the document says
   #fetching = false;
   #fetchOff: (() => void) | null = null;
   #lookOff: (() => void) | null = null;
@@ -71,14 +67,28 @@ export class RunStore {
   constructor(runId: string, service: Service) {
     this.#runId = runId;
     this.#service = service;
+    this.log = new EventPages((after) => service.getEvents(runId, after), () => this.#draw());
   }
 
-  /** Fetch the document, then follow the log from its beginning. */
+  /** Fetch the view and show it, then follow the run and fetch its document. */
   async open(): Promise<void> {
-    await this.#fetch();
-    if (this.#closed || this.document.value === null) return;
-    this.#follow();
+    try {
+      const view = await this.#service.getView(this.#runId);
+      if (this.#closed) return;
+      this.#replace(view);
+      this.problem.value = null;
+    } catch (error) {
+      if (this.#closed) return;
+      this.problem.value = asProblem(error);
+      // A run that does not exist will not appear; any other problem may pass.
+      if (this.problem.value.status !== 404) this.#service.later(RETRY_MS, () => this.open());
+      return;
+    }
+    this.#flush();
+    if (isOver(this.model.view.run.status)) this.link.value = "ended";
+    else this.#follow();
     this.#lookLater();
+    await this.#fetch();
   }
 
   close(): void {
@@ -88,7 +98,7 @@ export class RunStore {
     this.#lookOff?.();
   }
 
-  /** What a verb answered: the run as it is now, which may be going on again. */
+  /** Show what a verb answered: the run as it is now, which may continue. */
   take(document: RunDocument): void {
     this.document.value = document;
     this.#soon = SOON_LOOKS;
@@ -96,29 +106,51 @@ export class RunStore {
     this.#lookLater();
   }
 
-  /** A question was answered here: do not wait for the log to say so. */
+  /** Remove a question that was answered here, before the log says so. */
   answered(cardId: string): void {
     this.cards.value = this.cards.value.filter((card) => card.id !== cardId);
     this.#fetchSoon();
     this.#soon = SOON_LOOKS;
   }
 
-  /** The model for whoever draws it. Signals skip a component that reads one and whose own have not changed, so each
-   *  component has to read the model by this, or it is drawn with what was true before. */
+  /** Fetch the events from `first` to `last` that are not known yet. */
+  needEvents(first: number, last: number): void {
+    const end = Math.min(last, this.model.seq);
+    if (end < 1) return;
+    this.log.need(Math.max(1, first), end).catch((error) => {
+      if (!(error instanceof Problem)) throw error;
+      // The header shows that the service does not answer; ask again as long as somebody looks.
+      this.#service.later(RETRY_MS, () => this.#draw());
+    });
+  }
+
+  /** The model, for a component that draws it: reading it subscribes the component to its changes. */
   get live(): Model {
     this.version.value;
     return this.model;
   }
 
-  /** Whether every event that the document knew of is in the model. */
-  get caughtUp(): boolean {
-    return this.model.seq >= (this.document.value?.last_seq ?? 0);
+  /** The status of the run: that of the document where it is newer than the view. */
+  get status(): string {
+    const document = this.document.value;
+    return document !== null && document.last_seq > this.live.seq
+      ? document.status
+      : this.live.view.run.status;
+  }
+
+  #replace(view: View): void {
+    this.model.replace(view);
+    this.#stale = true;
   }
 
   #follow(): void {
     this.#following?.close();
     this.#following = this.#service.follow(this.#runId, this.model.seq, {
-      event: (entry) => this.#push(entry),
+      snapshot: (view) => {
+        this.#replace(view);
+        this.#draw();
+      },
+      change: (change) => this.#apply(change),
       delta: (delta) => this.#write(delta),
       link: (state) => {
         this.link.value = state;
@@ -133,60 +165,49 @@ export class RunStore {
     });
   }
 
-  #push(entry: LogEntry): void {
-    this.#queue.push(entry as unknown as Entry);
+  #apply(change: Change): void {
+    if (!this.model.take(change)) return;
+    this.log.add(change);
+    this.#stale ||= changesDocument(change.patch);
     this.#draw();
   }
 
-  /** Fold what has come and have it drawn: in the next frame, but not too soon after the last time. */
+  /** Draw what has come: in the next frame, but not too soon after the last picture. */
   #draw(): void {
-    if (this.#drawing) return;
+    if (this.#drawing || this.#closed) return;
     this.#drawing = true;
-    const between = this.caughtUp ? BETWEEN_PICTURES_MS : BETWEEN_OLD_PICTURES_MS;
-    const rest = this.#drawnAt + between - this.#service.now();
+    if (this.#service.hidden()) {
+      this.#service.later(0, () => this.#flush()); // a hidden tab has no frames
+      return;
+    }
+    const rest = this.#drawnAt + BETWEEN_PICTURES_MS - this.#service.now();
     const frame = () => this.#service.frame(() => this.#flush());
     if (rest > 0) this.#service.later(rest, frame);
     else frame();
   }
 
-  /** Fold what has come, a slice at a time, and have it drawn when all is folded. */
   #flush(): void {
     if (this.#closed) return;
-    this.#fold();
-    if (this.#queue.length > 0) {
-      this.#service.later(0, () => this.#flush());
-      return;
-    }
     this.#drawing = false;
     this.#drawnAt = this.#service.now();
-    this.version.value = this.model.version;
-    if (this.model.documentWanted !== this.#wanted) {
-      this.#wanted = this.model.documentWanted;
-      this.#fetchSoon();
+    this.version.value += 1;
+    if (this.#stale) {
+      this.#stale = false;
+      if (this.document.value !== null) this.#fetchSoon();
     }
-    this.#tellDraft();
-  }
-
-  #fold(): void {
-    const end = this.#service.now() + SLICE_MS;
-    let folded = 0;
-    do {
-      applyBatch(this.model, this.#queue.slice(folded, folded + PIECE));
-      folded += PIECE;
-    } while (folded < this.#queue.length && this.#service.now() < end);
-    this.#queue.splice(0, folded);
+    this.#showDraft();
   }
 
   #write(delta: Delta): void {
     const text = placed(this.#texts.get(delta.attempt) ?? "", delta);
-    this.#texts.delete(delta.attempt); // the newest stands last
+    this.#texts.delete(delta.attempt); // the newest is the last one
     this.#texts.set(delta.attempt, text);
     this.#draw();
   }
 
-  #tellDraft(): void {
-    const finish = this.model.finishes.at(-1);
-    if (finish && !isOver(this.model.status)) this.#forgetBefore(finish.at);
+  #showDraft(): void {
+    const answer = this.model.lastAnswer;
+    if (answer && !isOver(this.model.view.run.status)) this.#forgetBefore(Date.parse(answer.at));
     const attempt = [...this.#texts.keys()].at(-1);
     if (attempt === undefined) {
       this.draft.value = null;
@@ -197,11 +218,12 @@ export class RunStore {
     if (shown?.attempt !== attempt || shown.text !== text) this.draft.value = { attempt, text };
   }
 
-  /** The run goes on after an answer: what was written for that one is no draft of the next. */
+  /** Forget the text of earlier answers: it is not a draft of the next one. */
   #forgetBefore(moment: number): void {
     for (const id of this.#texts.keys()) {
-      const lane = this.model.byKey.get(id.slice(0, id.lastIndexOf("/a")));
-      const end = lane?.attempts.find((attempt) => attempt.id === id)?.end ?? null;
+      const at = id.lastIndexOf("/a");
+      const attempt = this.model.byKey.get(id.slice(0, at))?.attempts[id.slice(at + 2)];
+      const end = millis(attempt?.ended_at);
       if (end !== null && end <= moment) this.#texts.delete(id);
     }
   }
@@ -225,24 +247,13 @@ export class RunStore {
       if (this.#closed) return;
       this.document.value = document;
       this.cards.value = cards;
-      this.problem.value = null;
     } catch (error) {
-      if (this.#closed) return;
-      this.problem.value = asProblem(error);
-      // A run that is not there will not come; anything else may mend itself.
-      if (this.problem.value.status !== 404) this.#again();
+      // The header shows that the service does not answer; the document is fetched again.
+      if (!(error instanceof Problem)) throw error;
+      this.#fetchSoon(RETRY_MS);
     } finally {
       this.#fetching = false;
     }
-  }
-
-  #again(): void {
-    const first = this.document.value === null;
-    this.#fetchOff ??= this.#service.later(DOCUMENT_RETRY_MS, () => {
-      this.#fetchOff = null;
-      if (first) this.open();
-      else this.#fetch();
-    });
   }
 
   #lookLater(): void {
@@ -252,22 +263,21 @@ export class RunStore {
     this.#lookOff = this.#service.later(ms, () => this.#look());
   }
 
-  /** While no stream is open, ask for what is new: a hidden tab keeps its title, a run that reopens is followed. */
+  /** Ask for new events while no stream is open: a hidden tab keeps its title, a run that reopens is followed. */
   async #look(): Promise<void> {
     this.#soon = Math.max(0, this.#soon - 1);
     const hidden = this.#service.hidden();
-    const over = this.#following === null;
     try {
-      if (hidden || over) {
-        const page = await this.#service.getEvents(this.#runId, this.model.seq);
+      if (hidden || this.#following === null) {
+        const last = await this.#service.getLastSeq(this.#runId, this.model.seq);
         if (this.#closed) return;
-        this.#queue.push(...page.events as unknown as Entry[]);
-        if (hidden) this.#flush();
-        else if (page.events.length) this.#draw();
-        if (over && !hidden && page.last_seq > this.model.seq) this.#follow();
+        if (last > this.model.seq) {
+          if (this.#following === null) this.#follow();
+          if (hidden) this.#following!.catchUp(last);
+        }
       }
     } catch (error) {
-      // The header's chip tells that the service does not answer; the next look tries again.
+      // The header shows that the service does not answer; the next look tries again.
       if (!(error instanceof Problem)) throw error;
     } finally {
       this.#lookLater();
@@ -275,14 +285,16 @@ export class RunStore {
   }
 }
 
-/** Live text with a piece put at its offset; what stood from there on goes. */
+/** Return whether the run document says more about what a patch changes. */
+function changesDocument({ run, orders, approvals }: Patch): boolean {
+  const { status, answers, owner } = (run ?? {}) as Record<string, unknown>;
+  return [status, answers, owner, orders, approvals].some((part) => part !== undefined);
+}
+
+/** Return live text with a piece put at its offset; what was there from the offset on is replaced. */
 export function placed(
   text: string,
   { offset, text: piece }: Pick<Delta, "offset" | "text">,
 ): string {
   return text.slice(0, offset).padEnd(offset, " ") + piece;
-}
-
-export function isOver(status: string): boolean {
-  return ENDED.has(status);
 }

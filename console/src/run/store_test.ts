@@ -1,41 +1,54 @@
+// Test the store of a run: what it fetches, when it draws, and when it follows.
+
+import type { ApprovalCard, RunDocument } from "../wire.ts";
 import type { Handlers } from "../follow.ts";
-import type { Card, Entry as LogEntry, RunDocument } from "../documents.ts";
 import { Problem } from "../problem.ts";
-import { sampleLog } from "./sample_log.ts";
+import { change, sampleView } from "./sample_view.ts";
 import { placed, RunStore, type Service } from "./store.ts";
+import type { RunStatus } from "./view.ts";
 
-const LOG = sampleLog({ subtasks: 20 }) as unknown as LogEntry[];
-
-/** A service in which time passes only when it is told to. */
+/** A service in which time passes only when the test says so. */
 class World implements Service {
   time = 0;
-  /** How much time passes at each look at the clock. */
-  haste = 0;
   isHidden = false;
-  visible = LOG.length;
+  /** The last event of the run. */
+  last = 2;
+  status: RunStatus = "running";
+  views = 0;
   documents = 0;
   frames: (() => void)[] = [];
   timers: { at: number; act: () => void }[] = [];
-  streams: { after: number; handlers: Handlers; closed: boolean }[] = [];
+  streams: { after: number; handlers: Handlers; closed: boolean; until: number }[] = [];
   failing: Problem | null = null;
 
+  getView() {
+    if (this.failing) return Promise.reject(this.failing);
+    this.views += 1;
+    const view = sampleView(2, this.last);
+    return Promise.resolve({ ...view, run: { ...view.run, status: this.status } });
+  }
   getRun(): Promise<RunDocument> {
     if (this.failing) return Promise.reject(this.failing);
     this.documents += 1;
-    const document = { run_id: "run_1", status: "running", last_seq: this.visible };
+    const document = { run_id: "run_1", status: "running", last_seq: this.last };
     return Promise.resolve(document as unknown as RunDocument);
   }
   getCards() {
     return Promise.resolve([]);
   }
-  getEvents(_runId: string, after: number) {
-    const events = LOG.slice(after, this.visible);
-    return Promise.resolve({ events, next_after: null, last_seq: this.visible });
+  getEvents() {
+    return Promise.resolve([]);
+  }
+  getLastSeq() {
+    return Promise.resolve(this.last);
   }
   follow(_runId: string, after: number, handlers: Handlers) {
-    const stream = { after, handlers, closed: false };
+    const stream = { after, handlers, closed: false, until: 0 };
     this.streams.push(stream);
-    return { close: () => void (stream.closed = true) };
+    return {
+      close: () => void (stream.closed = true),
+      catchUp: (seq: number) => void (stream.until = seq),
+    };
   }
   frame(act: () => void) {
     this.frames.push(act);
@@ -48,7 +61,7 @@ class World implements Service {
     };
   }
   now() {
-    return this.time += this.haste;
+    return this.time;
   }
   hidden() {
     return this.isHidden;
@@ -80,68 +93,80 @@ function equal(found: unknown, wanted: unknown, what = "value"): void {
   if (!Object.is(found, wanted)) throw new Error(`${what}: ${found} instead of ${wanted}`);
 }
 
-Deno.test("the document comes first, and the log is followed from its beginning", async () => {
-  const { world, store } = await opened();
-  equal(store.document.value?.run_id, "run_1");
+Deno.test("one snapshot shows the run, and the stream follows after it", async () => {
+  const world = new World();
+  world.last = 40;
+  const store = new RunStore("run_1", world);
+  const opening = store.open();
+  equal(store.version.value, 0, "nothing to show yet");
+  await opening;
+  equal(world.views, 1);
+  equal(store.live.view.run.request, "Weather");
   equal(world.streams.length, 1);
-  equal(world.streams[0]!.after, 0);
+  equal(world.streams[0]!.after, 40);
+  equal(store.document.value?.run_id, "run_1");
 });
 
-async function drawnInASecond(old: number): Promise<number> {
+Deno.test("a finished run is shown by its snapshot alone, without a stream", async () => {
   const world = new World();
-  world.visible = old;
+  world.status = "succeeded";
   const store = new RunStore("run_1", world);
+  let shown = "";
+  store.version.subscribe((version) => shown ||= version > 0 ? store.model.view.run.status : "");
   await store.open();
+  equal(shown, "succeeded", "in the first picture");
+  equal(world.streams.length, 0);
+  equal(store.link.value, "ended");
+});
+
+Deno.test("what comes between two frames is drawn as one, fifteen times a second at most", async () => {
+  const { world, store } = await opened();
   let drawn = 0;
   store.version.subscribe(() => drawn += 1);
   drawn = 0;
-  for (let frame = 0; frame < 60; frame += 1) { // sixty frames, an event in each
-    world.stream.event(LOG[frame]!);
+  for (let seq = 3; seq < 63; seq += 1) { // sixty frames, an event in each
+    world.stream.change(change(seq));
     await world.pass(1000 / 60);
   }
-  const inTime = drawn;
-  await world.pass(300);
-  equal(store.model.seq, 60);
-  return inTime;
-}
-
-Deno.test("what comes between two frames is drawn as one batch, fifteen times a second at most", async () => {
-  const drawn = await drawnInASecond(0);
   if (drawn > 16 || drawn < 10) throw new Error(`drawn ${drawn} times`);
+  await world.pass(300);
+  equal(store.model.seq, 62);
 });
 
-Deno.test("what happened before the screen was opened is drawn four times a second at most", async () => {
-  const drawn = await drawnInASecond(60);
-  if (drawn > 5 || drawn < 3) throw new Error(`drawn ${drawn} times`);
-});
-
-Deno.test("much that comes at once is folded in slices, in order, and drawn when all of it is", async () => {
+Deno.test("events of the stream are in the log, with their words", async () => {
   const { world, store } = await opened();
-  const many = sampleLog({ subtasks: 400, seed: 2 }) as unknown as LogEntry[];
-  const drawn: number[] = [];
-  store.version.subscribe(() => void drawn.push(store.model.seq));
-  for (const entry of many) world.stream.event(entry);
-  world.haste = 3; // a piece takes 3 ms: three of them fill a slice
-  let slices = 0;
-  for (let before = -1; store.model.seq > before && slices < 100; slices += 1) {
-    before = store.model.seq;
-    world.stream.event(many[10]!); // sent again in between: it does no harm
-    await world.pass(300);
-    if (store.model.seq - before > 400) throw new Error(`${store.model.seq - before} in a slice`);
-  }
-  equal(store.model.seq, many.length);
-  equal(store.model.log.map((row) => row.seq).join(), many.map((entry) => entry.seq).join());
-  equal(drawn.join(), `0,${many.length}`, "drawn at");
+  world.stream.change(change(3));
+  equal(store.log.row(3)?.words.title, "Changed");
+  equal(store.log.known, 1);
 });
 
-Deno.test("live text is put at its offset, and what stood from there on goes", () => {
+Deno.test("a snapshot of the stream replaces what was shown", async () => {
+  const { world, store } = await opened();
+  world.stream.snapshot(sampleView(5, 2_000));
+  await world.pass(100);
+  equal(store.live.lanes.length, 5);
+  equal(store.live.seq, 2_000);
+  world.stream.change(change(2_001));
+  equal(store.model.seq, 2_001);
+});
+
+Deno.test("a verb's answer shows at once, until the view is newer", async () => {
+  const { world, store } = await opened();
+  store.take({ ...store.document.value!, status: "paused", last_seq: 3 });
+  equal(store.status, "paused");
+  world.stream.change(change(3, { run: { status: "running" } }));
+  await world.pass(100);
+  equal(store.status, "running");
+});
+
+Deno.test("live text is put at its offset, and what was there from the offset on is replaced", () => {
   let text = "";
   for (const [offset, piece] of [[0, "The "], [4, "answer"], [4, "answer"]] as const) {
     text = placed(text, { offset, text: piece });
   }
   equal(text, "The answer");
-  equal(placed(text, { offset: 0, text: "" }), "", "begun anew");
-  equal(placed(text, { offset: 0, text: "An" }), "An", "shown anew from its beginning");
+  equal(placed(text, { offset: 0, text: "" }), "", "started again");
+  equal(placed(text, { offset: 0, text: "An" }), "An", "shown again from its beginning");
   equal(placed("", { offset: 3, text: "late" }), "   late", "joined in the middle");
 });
 
@@ -157,51 +182,57 @@ Deno.test("the draft shown is the newest one", async () => {
   world.stream.delta({ attempt: "compose/a2", offset: 0, text: "" });
   await world.pass(300);
   await world.pass(0);
-  equal(store.draft.value?.text, "", "begun anew");
+  equal(store.draft.value?.text, "", "started again");
 });
 
-Deno.test("many events that the document tells of cost one fetch of it a second later", async () => {
+Deno.test("many events that change the document cost one fetch of it a second later", async () => {
   const { world } = await opened();
   const before = world.documents;
-  for (const entry of LOG) world.stream.event(entry);
+  for (let seq = 3; seq < 60; seq += 1) {
+    world.stream.change(change(seq, { approvals: { one: {} } }));
+  }
   await world.pass(70);
   equal(world.documents, before, "at once");
   await world.pass(1_000);
   equal(world.documents, before + 1, "a second later");
   await world.pass(5_000);
   equal(world.documents, before + 1, "then no more");
+  world.stream.change(change(60, { spend: { tokens: 5 } }));
+  await world.pass(70);
+  await world.pass(5_000);
+  equal(world.documents, before + 1, "spending is in the view alone");
 });
 
 Deno.test("a run that is over is followed again once its log has grown", async () => {
   const { world, store } = await opened();
-  world.visible = 100;
-  for (const entry of LOG.slice(0, 100)) world.stream.event(entry);
-  world.stream.end({ status: "partial", last_seq: 100 });
+  world.last = 3;
+  world.stream.change(change(3, { run: { status: "partial" } }));
+  world.stream.end({ status: "partial", last_seq: 3 });
   await world.pass(70);
   await world.pass(5_100);
   equal(world.streams.length, 1, "nothing new");
-  world.visible = 104; // somebody asked for a retry, here or elsewhere
+  world.last = 7; // somebody asked for a retry, here or elsewhere
   await world.pass(5_100);
   equal(world.streams.length, 2, "followed again");
-  await world.pass(70);
-  equal(store.model.seq, 104);
+  equal(world.streams[1]!.after, 3);
+  equal(store.model.seq, 3);
 });
 
-Deno.test("what a verb answered is looked after at once", async () => {
+Deno.test("a verb on a finished run is followed at once", async () => {
   const { world, store } = await opened();
-  world.visible = 100;
-  for (const entry of LOG.slice(0, 100)) world.stream.event(entry);
-  world.stream.end({ status: "partial", last_seq: 100 });
+  world.last = 3;
+  world.stream.change(change(3, { run: { status: "partial" } }));
+  world.stream.end({ status: "partial", last_seq: 3 });
   await world.pass(70);
-  world.visible = 101;
-  store.take({ ...store.document.value!, last_seq: 101 });
+  world.last = 4;
+  store.take({ ...store.document.value!, last_seq: 4 });
   await world.pass(1_000);
   equal(world.streams.length, 2);
 });
 
-Deno.test("a question that was answered here is gone at once", async () => {
+Deno.test("an approval that was answered here is gone at once", async () => {
   const { world, store } = await opened();
-  const card = (id: string) => ({ id }) as unknown as Card;
+  const card = (id: string) => ({ id }) as unknown as ApprovalCard;
   store.cards.value = [card("one"), card("two")];
   store.answered("one");
   equal(store.cards.value.map((each) => each.id).join(), "two");
@@ -210,16 +241,22 @@ Deno.test("a question that was answered here is gone at once", async () => {
   equal(world.documents, before + 1, "and the service is asked what is open");
 });
 
-Deno.test("a hidden tab goes on counting, without a frame and without a stream of its own", async () => {
+Deno.test("a hidden tab catches up when there is something new, and draws without a frame", async () => {
   const { world, store } = await opened();
   world.isHidden = true;
-  world.visible = 50;
   await world.pass(5_100);
-  equal(store.model.seq, 50);
+  equal(world.streams[0]!.until, 0, "nothing new");
+  world.last = 50;
+  await world.pass(5_100);
   equal(world.streams.length, 1);
+  equal(world.streams[0]!.until, 50);
+  const before = store.version.value;
+  world.stream.change(change(50));
+  await world.pass(0);
+  equal(store.version.value, before + 1);
 });
 
-Deno.test("a run that is not there is not asked for again; a service that failed is", async () => {
+Deno.test("a run that does not exist is not fetched again; one that could not be fetched is", async () => {
   for (const [status, asked] of [[404, 0], [503, 1]] as const) {
     const world = new World();
     world.failing = new Problem({ status, code: "x", title: "x" });
@@ -228,7 +265,7 @@ Deno.test("a run that is not there is not asked for again; a service that failed
     equal(store.problem.value?.status, status);
     world.failing = null;
     await world.pass(6_000);
-    equal(world.documents, asked, `after ${status}`);
+    equal(world.views, asked, `after ${status}`);
     equal(world.streams.length, asked, `followed after ${status}`);
   }
 });

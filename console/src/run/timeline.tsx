@@ -1,19 +1,19 @@
-// The timeline: a lane for each worker and each thought of the lead, its attempts as bars, their calls as marks.
+// The timeline: a lane for each assignment, its attempts as bars, their calls as marks.
 
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { now } from "../clock.ts";
-import { duration } from "../formats.ts";
+import { count, duration } from "../formats.ts";
 import { Button } from "../ui/button.tsx";
 import { Bars } from "./bars.tsx";
 import { chooseWorker, type Chosen, toggleProblemsFirst } from "./chosen.ts";
 import { useFocusedList } from "./focused_list.ts";
-import { type Lane, STATUS_WORDS, URGENCY } from "./lane.ts";
-import { laneMark } from "./marks.ts";
-import type { Model, Order } from "./model.ts";
+import { laneMark, STATUS_WORDS, URGENCY } from "./marks.ts";
+import type { KeyedOrder, Lane, Model } from "./model.ts";
 import { type RowList, useRowList, useWidth } from "./row_list.ts";
 import { fitting, type Scale, scaleOf } from "./scale.ts";
-import { isOver, type RunStore } from "./store.ts";
+import type { RunStore } from "./store.ts";
+import { isOver, millis } from "./view.ts";
 
 export const ROW = 26;
 const AXIS = 24;
@@ -27,7 +27,7 @@ const SCROLL_BAR = 16;
 const LEAST_PX_PER_S = 0.01;
 const MOST_PX_PER_S = 4_000;
 
-type Row = { readonly lane: Lane } | { readonly order: Order };
+type Row = { readonly lane: Lane } | { readonly order: KeyedOrder };
 
 export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen }) {
   const model = store.live;
@@ -39,11 +39,12 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
   const corner = useRef<HTMLDivElement>(null);
   const labels = useWidth(corner, FIRST_LABELS);
 
-  const from = model.startedAt ?? 0;
+  const from = model.startedAt;
   const to = endOf(model);
   const room = Math.max(120, list.width - labels - ROOM_AT_END);
-  const perSecond = zoom ?? fitting(from, to, model.idle, room);
-  const scale = scaleOf(from, to, model.idle, perSecond);
+  const { idle } = model;
+  const perSecond = zoom ?? fitting(from, to, idle, room);
+  const scale = scaleOf(from, to, idle, perSecond);
 
   // What stood in the middle stays there.
   const middle = useRef<number | null>(null);
@@ -67,9 +68,9 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
     if (at < 0) return;
     list.setActive(at);
     list.show(at);
-    const start = model.byKey.get(chosen.worker)?.attempts[0]?.start;
+    const start = millis(model.byKey.get(chosen.worker)?.attempts[1]?.started_at);
     const element = list.scroller.current;
-    if (zoom !== null && start != null && element) element.scrollLeft = scale.x(start) - room / 4;
+    if (zoom !== null && start !== null && element) element.scrollLeft = scale.x(start) - room / 4;
   }, [chosen.worker, chosen.problemsFirst, rows.length > 0]);
 
   const onFocus = useFocusedList({
@@ -92,7 +93,7 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
             small
             pressed={zoom === null}
             onClick={() => setZoom(null)}
-            title="All of the run"
+            title="Show the whole run"
           >
             Fit
           </Button>
@@ -102,10 +103,10 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
             small
             pressed={followed}
             disabled={zoom === null}
-            title="Keep the present in sight"
+            title="Keep the end in sight"
             onClick={() => setFollowed(!followed)}
           >
-            Follow now
+            Follow present
           </Button>
         </div>
       </div>
@@ -145,7 +146,7 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
             return "order" in row
               ? (
                 <Separator
-                  key={row.order.order.work_order_id}
+                  key={row.order.key}
                   order={row.order}
                   index={index}
                   top={top}
@@ -166,7 +167,7 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
           })}
         </div>
       </div>
-      {rows.length === 0 && <p class="muted panel-note">Nothing has been handed out yet.</p>}
+      {rows.length === 0 && <p class="muted panel-note">No work has started.</p>}
     </section>
   );
 }
@@ -175,22 +176,24 @@ const inSight = (list: RowList) => list.active >= list.first && list.active < li
 
 /** The end of the axis: the present while something runs. The clock is read only then. */
 function endOf(model: Model): number {
-  const last = model.finishedAt ?? model.lastAt ?? 0;
-  return model.running > 0 && !isOver(model.status) ? Math.max(last, now.value) : last;
+  const { run, counts } = model.view;
+  const last = millis(run.finished_at) ?? model.lastAt;
+  return counts.attempts_running > 0 && !isOver(run.status) ? Math.max(last, now.value) : last;
 }
 
 /** The lanes as they appeared, with a separator where an order was issued; or the problems first. */
 function rowsOf(model: Model, problemsFirst: boolean): Row[] {
   if (problemsFirst) {
     return [...model.lanes]
-      .sort((one, other) => urgencyOf(one) - urgencyOf(other) || one.firstSeq - other.firstSeq)
+      .sort((one, other) => urgencyOf(one) - urgencyOf(other) || one.seq - other.seq)
       .map((lane) => ({ lane }));
   }
+  const { orders } = model;
   const rows: Row[] = [];
   let next = 0;
   for (const lane of model.lanes) {
-    while (next < model.orders.length && model.orders[next]!.seq <= lane.firstSeq) {
-      rows.push({ order: model.orders[next]! });
+    while (next < orders.length && orders[next]!.seq <= lane.seq) {
+      rows.push({ order: orders[next]! });
       next += 1;
     }
     rows.push({ lane });
@@ -198,9 +201,9 @@ function rowsOf(model: Model, problemsFirst: boolean): Row[] {
   return rows;
 }
 
-/** What was done again is nobody's problem any more. */
+/** What was replaced is not urgent. */
 function urgencyOf(lane: Lane): number {
-  return lane.supersededBy === null ? URGENCY[lane.status] : Number.MAX_SAFE_INTEGER;
+  return lane.superseded_by === undefined ? URGENCY[lane.status] : Number.MAX_SAFE_INTEGER;
 }
 
 function Axis(
@@ -215,7 +218,7 @@ function Axis(
             key={fold.from}
             class="fold"
             style={{ left: `${fold.x}px` }}
-            title={`Nothing ran for ${duration((fold.to - fold.from) / 1000)}`}
+            title={`Idle for ${duration((fold.to - fold.from) / 1000)}`}
           >
             ⋯
           </span>
@@ -228,18 +231,17 @@ function Axis(
   );
 }
 
-function Separator({ order, index, top }: { order: Order; index: number; top: string }) {
-  const { work_order_id, subtasks, repairs } = order.order;
-  const many = subtasks.length === 1
-    ? "1 subtask"
-    : `${subtasks.length.toLocaleString("en")} subtasks`;
-  const by = order.by ? `, asked for by ${order.by}` : "";
+function Separator(
+  { order, index, top }: { order: KeyedOrder; index: number; top: string },
+) {
+  const { key, total, repairs } = order;
+  const by = order.by ? `, requested by ${order.by}` : "";
   return (
     <div class="lane-row separator" role="row" aria-rowindex={index + 1} style={{ top }}>
-      <div class="lane-label" role="rowheader">{work_order_id}</div>
+      <div class="lane-label" role="rowheader">{key}</div>
       <div class="track" role="gridcell">
         <span class="separator-words">
-          {many}
+          {count(total, "subtask")}
           {repairs ? `, repairs ${repairs}` : ""}
           {by}
         </span>
@@ -261,13 +263,13 @@ interface LaneRowProps {
 function LaneRow({ lane, index, top, scale, to, chosen, active }: LaneRowProps) {
   const { glyph, tone } = laneMark(lane.status);
   const { name, rest, tells } = lane.short;
-  const replaced = lane.supersededBy ? `, done again as ${lane.supersededBy}` : "";
-  const told = `${STATUS_WORDS[lane.status]}${lane.note ? ` ${lane.note}` : ""}${replaced}`;
+  const replaced = lane.superseded_by ? `, replaced by ${lane.superseded_by}` : "";
+  const words = `${STATUS_WORDS[lane.status]}${lane.note ? `: ${lane.note}` : ""}${replaced}`;
   return (
     <div
       id={`lane-row-${index}`}
       class={`lane-row${chosen ? " chosen" : ""}${active ? " active" : ""}${
-        lane.supersededBy ? " replaced" : ""
+        lane.superseded_by ? " replaced" : ""
       }`}
       role="row"
       aria-rowindex={index + 1}
@@ -275,13 +277,13 @@ function LaneRow({ lane, index, top, scale, to, chosen, active }: LaneRowProps) 
       style={{ top }}
       onClick={() => chooseWorker(lane.key)}
     >
-      <div class="lane-label" role="rowheader" title={`${lane.key} ${lane.label}: ${told}`}>
+      <div class="lane-label" role="rowheader" title={`${lane.key} ${lane.label}: ${words}`}>
         <span class={`glyph tone-${tone}`} aria-hidden="true">{glyph}</span>
         <span class={`lane-name${lane.parent ? " child" : ""}${tells === "name" ? " tells" : ""}`}>
           {name}
         </span>
         {rest && <span class={`lane-rest${tells === "rest" ? " tells" : ""}`}>{rest}</span>}
-        <span class="unseen">{told}</span>
+        <span class="unseen">{words}</span>
       </div>
       <Bars lane={lane} scale={scale} to={to} />
     </div>

@@ -1,4 +1,4 @@
-// The data that a result rests on: what the calls it used returned. The log keeps it with the calls, and nowhere twice.
+// Show what the calls returned that a result used. The log keeps that data with the calls.
 
 import { useState } from "preact/hooks";
 import { getEvent } from "../api.ts";
@@ -6,26 +6,28 @@ import { JsonView } from "../ui/json_view.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { Payloads, payloadsIn } from "./event_view.tsx";
-import type { Call, Lane } from "./lane.ts";
+import type { Lane } from "./model.ts";
+import type { Call } from "./view.ts";
 
 /** `used` are the ids of the calls, as the result names them. */
 export function UsedData(
   { runId, lane, used }: { runId: string; lane: Lane; used: readonly string[] },
 ) {
-  const calls = lane.attempts.flatMap((attempt) => attempt.calls)
-    .filter((call) => call.ok && call.returnedSeq !== null && used.includes(call.id));
-  return <>{calls.map((call) => <DataOf key={call.seq} runId={runId} call={call} />)}</>;
+  const calls = Object.values(lane.attempts)
+    .flatMap((attempt) => Object.values(attempt.calls))
+    .filter((call) => call.ok && call.returned_seq !== undefined && used.includes(call.id));
+  return <>{calls.map((call) => <DataOf key={call.returned_seq} runId={runId} call={call} />)}</>;
 }
 
-/** Fetched once somebody opens it. */
+/** The data of one call, fetched when somebody opens it. */
 function DataOf({ runId, call }: { runId: string; call: Call }) {
   const [wanted, setWanted] = useState(false);
   return (
     <details onToggle={(event) => setWanted(wanted || event.currentTarget.open)}>
       <summary class="small">
-        What <code>{call.name}</code> returned
+        Data from <code>{call.name}</code>
       </summary>
-      {wanted && <Returned runId={runId} seq={call.returnedSeq!} name={call.name} />}
+      {wanted && <Returned runId={runId} seq={call.returned_seq!} name={call.name} />}
     </details>
   );
 }
@@ -35,9 +37,9 @@ function Returned({ runId, seq, name }: { runId: string; seq: number; name: stri
     key: `${runId}/${seq}`,
   });
   if (problem) return <ProblemNote problem={problem} />;
-  if (value === null) return <p class="muted small">Fetching…</p>;
+  if (value === null) return <p class="muted small">Loading…</p>;
   const { raw } = value as { raw?: unknown };
-  if (raw === null || raw === undefined) return <p class="muted small">Words and no data.</p>;
+  if (raw === null || raw === undefined) return <p class="muted small">No data, only text.</p>;
   return payloadsIn(raw).length > 0
     ? <Payloads of={raw} />
     : <JsonView value={raw} label={`what ${name} returned`} />;

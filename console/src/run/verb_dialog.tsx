@@ -1,22 +1,23 @@
-// The dialog before a verb: what it does and keeps; asked again where something may be done twice.
+// The dialog before an action: what it changes and keeps. It asks again if something might happen twice.
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { Json, RunDocument } from "../documents.ts";
+import type { Json } from "../json.ts";
+import type { RunDocument } from "../wire.ts";
 import { asProblem, Problem } from "../problem.ts";
 import { Button, useAction } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import type { Args } from "./entry.ts";
-import { labelOf } from "./lane.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
+import { labelOf } from "./labels.ts";
+import type { Args } from "./view.ts";
 
 interface VerbDialogProps {
   readonly title: string;
-  /** What happens and what is kept; fields too. */
+  /** What the action changes and keeps; its fields. */
   readonly children: ComponentChildren;
   readonly action: string;
   readonly kind?: "danger" | "primary";
-  /** Does it; `confirmed` once the person has seen what cannot be taken back. */
+  /** Perform the action; `confirmed` once the person has seen what is irreversible. */
   readonly perform: (confirmed: boolean) => Promise<RunDocument>;
   readonly onDone: (document: RunDocument) => void;
   readonly onClose: () => void;
@@ -47,16 +48,16 @@ export function VerbDialog(props: VerbDialogProps) {
         <ProblemNote problem={doing.problem} />
         <div class="buttons">
           <Button type="submit" kind={doubt ? "danger" : props.kind ?? "primary"} busy={doing.busy}>
-            {doubt ? `${props.action} all the same` : props.action}
+            {doubt ? `${props.action} anyway` : props.action}
           </Button>
-          <Button onClick={props.onClose}>Do nothing</Button>
+          <Button onClick={props.onClose}>Close</Button>
         </div>
       </form>
     </Dialog>
   );
 }
 
-/** Whether the service wants to hear that something may be done twice. */
+/** Return whether the service asks for a confirmation because something might happen twice. */
 export function isUnconfirmed(problem: Problem): boolean {
   return problem.status === 409 &&
     (problem.code === "unconfirmed" || Array.isArray(problem.document.done));
@@ -71,18 +72,18 @@ function Doubt({ problem }: { problem: Problem }) {
       </p>
       {done.length > 0 && (
         <>
-          <p>This was done, or may have been, and cannot be taken back:</p>
+          <p>These irreversible calls were made, or may have been:</p>
           <ul>
             {done.map((each, index) => <li key={index}>{callOf(each)}</li>)}
           </ul>
         </>
       )}
-      <p class="problem-how">It may happen a second time.</p>
+      <p class="problem-how">Confirm to risk making them again.</p>
     </div>
   );
 }
 
-/** A call that was made, in words: with its arguments and its event, or the subtask that it is of. */
+/** Return a call in words: its tool, its arguments, and its event or subtask. */
 export function callOf(done: Json): string {
   if (typeof done !== "object" || done === null || Array.isArray(done)) return String(done);
   const call = labelOf(String(done.tool ?? "a call"), done.args as Args | undefined);

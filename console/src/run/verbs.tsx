@@ -1,15 +1,16 @@
-// What a person can do about one subtask: have it done again, leave it out, or give its result.
+// What a person can do about one assignment: retry it, skip it, or supply its result.
 
 import { useState } from "preact/hooks";
 import { retryRun, skipSubtask, supplyResult } from "../api.ts";
-import type { Json, JsonObject } from "../documents.ts";
+import type { Json, JsonObject } from "../json.ts";
 import { Problem } from "../problem.ts";
 import { may } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/field.tsx";
-import { isOpen, type Lane } from "./lane.ts";
-import { isOver, type RunStore } from "./store.ts";
+import { type Lane, lastAttempt } from "./model.ts";
+import type { RunStore } from "./store.ts";
 import { VerbDialog } from "./verb_dialog.tsx";
+import { isOpen, isOver } from "./view.ts";
 
 type Verb = "retry" | "args" | "skip" | "supply";
 
@@ -17,13 +18,13 @@ interface VerbsProps {
   readonly store: RunStore;
   readonly runId: string;
   readonly lane: Lane;
-  /** The arguments, whole: what stands in the lane may be cut. */
+  /** The whole arguments: those of the lane may be cut. */
   readonly args: JsonObject;
 }
 
 export function Verbs({ store, runId, lane, args }: VerbsProps) {
   const [verb, setVerb] = useState<Verb | null>(null);
-  if (!lane.subtask || !may("run")) return null;
+  if (!lane.counts || !may("run")) return null;
   const objections = objectionsTo(lane, store);
   const dialog = {
     onDone: store.take.bind(store),
@@ -36,7 +37,7 @@ export function Verbs({ store, runId, lane, args }: VerbsProps) {
           Retry…
         </VerbButton>
         <VerbButton objection={objections.retry} onClick={() => setVerb("args")}>
-          With other arguments…
+          Change arguments…
         </VerbButton>
         <VerbButton objection={objections.skip} onClick={() => setVerb("skip")}>
           Skip…
@@ -48,7 +49,7 @@ export function Verbs({ store, runId, lane, args }: VerbsProps) {
       {verb === "retry" && (
         <VerbDialog
           {...dialog}
-          title={`Do ${lane.label} again?`}
+          title={`Retry ${lane.label}?`}
           action="Retry"
           perform={(confirmed) => retryRun(runId, { subtasks: [lane.key], confirmed })}
         >
@@ -72,40 +73,39 @@ function VerbButton(
   );
 }
 
-/** Why each verb cannot be done now, "" where it can: what the service would say, before it is asked. */
+/** Return why each action is not possible now, "" where it is. */
 function objectionsTo(
   lane: Lane,
   store: RunStore,
 ): { retry: string; skip: string; supply: string } {
-  if (lane.supersededBy !== null) {
-    const told = `It was done again as ${lane.supersededBy}`;
-    return { retry: told, skip: told, supply: told };
+  if (lane.superseded_by !== undefined) {
+    const why = `Replaced by ${lane.superseded_by}`;
+    return { retry: why, skip: why, supply: why };
   }
-  const { status } = store.live;
+  const { status } = store.live.view.run;
   const driven = store.document.value?.owner !== null;
   const resting = status === "paused" || isOver(status) || !driven;
-  const underWay = !resting && lane.attempts.at(-1)?.outcome === "running"
-    ? "It is under way: pause the run first, or wait"
+  const underWay = !resting && lastAttempt(lane)?.outcome === "running"
+    ? "In progress. Pause the run first, or wait"
     : "";
   const done = lane.status === "completed";
   const accepted = done && lane.verdict?.verdict === "accept";
   return {
     retry: accepted
-      ? "It was accepted: fork the run to do it in another way"
+      ? "The result was accepted. Fork the run to repeat it"
       : isOpen(lane.status)
-      ? "It has not failed"
+      ? "Nothing has failed"
       : "",
-    skip: done || lane.status === "dropped" ? "There is nothing to leave out" : underWay,
-    supply: done ? "It has a result already" : underWay,
+    skip: done || lane.status === "dropped" ? "Nothing to skip" : underWay,
+    supply: done ? "Has a result" : underWay,
   };
 }
 
 function Kept() {
   return (
     <p>
-      It goes into an order of its own. What was finished stays as it is, and so does every event;
-      {" "}
-      a run that is over goes on and comes to another answer.
+      A new work order repeats it. All results and events are kept. A finished run continues and
+      writes a new answer.
     </p>
   );
 }
@@ -124,8 +124,8 @@ function OtherArguments(
   const wrong = objectWrong(written);
   return (
     <VerbDialog
-      title={`Do ${lane.name} again with other arguments`}
-      action="Retry with these"
+      title={`Retry ${lane.name} with other arguments`}
+      action="Retry"
       onDone={onDone}
       onClose={onClose}
       perform={(confirmed) =>
@@ -136,7 +136,7 @@ function OtherArguments(
         })}
     >
       <Kept />
-      <Field label="All arguments, as JSON" wrong={wrong}>
+      <Field label="Arguments (JSON)" wrong={wrong}>
         {(described) => (
           <textarea
             {...described}
@@ -156,18 +156,18 @@ function Skip({ runId, lane, onDone, onClose }: DialogProps) {
   const [reason, setReason] = useState("");
   return (
     <VerbDialog
-      title={`Leave ${lane.label} out?`}
-      action="Leave it out"
+      title={`Skip ${lane.label}?`}
+      action="Skip"
       kind="danger"
       onDone={onDone}
       onClose={onClose}
       perform={() => skipSubtask(runId, { subtask: lane.key, ...(reason && { reason }) })}
     >
       <p>
-        The answer will name it as a gap, with your reason. What needs it will not be started. All
-        other work is kept.
+        The answer lists it as a gap, with your reason. Work that needs its result does not start.
+        All other work is kept.
       </p>
-      <Field label="Why (others will read it)">
+      <Field label="Reason (shown in the answer)">
         {(described) => (
           <input
             {...described}
@@ -186,8 +186,8 @@ function Supply({ runId, lane, onDone, onClose }: DialogProps) {
   const wrong = raw.trim() ? jsonWrong(raw) : "";
   return (
     <VerbDialog
-      title={`Give the result of ${lane.label}`}
-      action="Supply this result"
+      title={`Supply the result of ${lane.label}`}
+      action="Supply result"
       onDone={onDone}
       onClose={onClose}
       perform={() => {
@@ -196,8 +196,8 @@ function Supply({ runId, lane, onDone, onClose }: DialogProps) {
         return supplyResult(runId, { subtask: lane.key, summary, ...data });
       }}
     >
-      <p>It counts as done on your word, and the log says so. Nothing is called.</p>
-      <Field label="The result in words">
+      <p>The log records that you supplied the result. No tool is called.</p>
+      <Field label="Summary">
         {(described) => (
           <textarea
             {...described}
@@ -208,7 +208,7 @@ function Supply({ runId, lane, onDone, onClose }: DialogProps) {
           />
         )}
       </Field>
-      <Field label="Data, as JSON (if others need it)" wrong={wrong}>
+      <Field label="Data (JSON, optional)" wrong={wrong}>
         {(described) => (
           <textarea
             {...described}
@@ -229,7 +229,7 @@ function jsonWrong(written: string): string {
     JSON.parse(written);
     return "";
   } catch (error) {
-    return `This is no JSON: ${(error as Error).message}`;
+    return `Not valid JSON: ${(error as Error).message}`;
   }
 }
 
@@ -238,7 +238,7 @@ function objectWrong(written: string): string {
   if (wrong) return wrong;
   const value: unknown = JSON.parse(written);
   const object = typeof value === "object" && value !== null && !Array.isArray(value);
-  return object ? "" : "Arguments are a JSON object: { … }";
+  return object ? "" : "Write a JSON object: { … }";
 }
 
 function usage(what: string): Problem {

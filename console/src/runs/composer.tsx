@@ -1,4 +1,4 @@
-// The composer: what should be done, by which flow and model, and within which limits.
+// The form that starts a run: request, flow, model and limits.
 
 import { startRun } from "../api.ts";
 import type { Problem } from "../problem.ts";
@@ -8,13 +8,13 @@ import { Field } from "../ui/field.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { type Draft, draft, EMPTY, keyOf, newRunOf, spent } from "./draft.ts";
 
-const FLOWS = [["work-order", "work order"]] as const;
+const FLOWS = [["work-order", "Work order"]] as const;
 
 const POLICIES = [
-  ["", "ask (as usual)"],
-  ["ask", "ask a person first"],
-  ["auto", "go ahead unasked"],
-  ["never", "refuse them unasked"],
+  ["", "Default"],
+  ["ask", "Ask for approval"],
+  ["auto", "Call without asking"],
+  ["never", "Refuse"],
 ] as const;
 
 export function Composer() {
@@ -49,7 +49,7 @@ export function Composer() {
         }
       }}
     >
-      <Field label="What should be done?" class="request" wrong={wrong("request")}>
+      <Field label="Request" class="request" wrong={wrong("request")}>
         {(described) => (
           <textarea
             {...described}
@@ -79,7 +79,7 @@ export function Composer() {
               {...described}
               value={written.offline ? "" : written.model}
               disabled={written.offline}
-              placeholder={written.offline ? "built-in, rule-based" : "as configured"}
+              placeholder={written.offline ? "built-in" : "Default"}
               spellcheck={false}
               autocomplete="off"
               onInput={(event) => change({ model: event.currentTarget.value })}
@@ -87,9 +87,9 @@ export function Composer() {
           )}
         </Field>
         <Amount
-          label="Budget, US$"
+          label="Budget (US$)"
           value={written.budget}
-          placeholder="as configured"
+          placeholder="Default"
           min="0"
           step="any"
           wrong={wrong("limits.budget")}
@@ -102,7 +102,7 @@ export function Composer() {
             onChange={(event) => change({ offline: event.currentTarget.checked })}
           />
           <span>
-            Offline <span class="muted small">built-in model, sample data</span>
+            Offline <span class="muted small">built-in model and sample data</span>
           </span>
         </label>
         <Button type="submit" kind="primary" busy={starting.busy} title="Ctrl+Enter">Start</Button>
@@ -111,34 +111,34 @@ export function Composer() {
         <summary>Limits</summary>
         <div class="limits-fields">
           <Amount
-            label="Orders at most"
-            hint="the first one and its repairs"
+            label="Max. work orders"
+            hint="repairs included"
             value={written.maxSteps}
             wrong={wrong("limits.max_steps")}
             onInput={(maxSteps) => change({ maxSteps })}
           />
           <Amount
-            label="Workers at once"
+            label="Max. parallel workers"
             value={written.maxWorkers}
             wrong={wrong("limits.max_workers")}
             onInput={(maxWorkers) => change({ maxWorkers })}
           />
           <Amount
             label="Batch size"
-            hint="all at once, if empty"
+            hint="empty: no batches"
             value={written.batchSize}
             wrong={wrong("limits.batch_size")}
             onInput={(batchSize) => change({ batchSize })}
           />
           <Amount
-            label="Time-out, seconds"
+            label="Timeout (seconds)"
             value={written.timeout}
             step="any"
             wrong={wrong("limits.timeout")}
             onInput={(timeout) => change({ timeout })}
           />
           <Field
-            label="Calls with lasting effects"
+            label="Irreversible calls"
             wrong={wrong("approve")}
           >
             {(described) => (
@@ -169,9 +169,9 @@ interface AmountProps {
   readonly onInput: (value: string) => void;
 }
 
-/** A number that may be left out. */
+/** An optional number. */
 function Amount(props: AmountProps) {
-  const { label, hint, value, placeholder = "as configured", min = "1", step = "1", wrong } = props;
+  const { label, hint, value, placeholder = "Default", min = "1", step = "1", wrong } = props;
   return (
     <Field label={label} hint={hint} wrong={wrong}>
       {(described) => (
@@ -190,7 +190,7 @@ function Amount(props: AmountProps) {
   );
 }
 
-/** Whether something is wrong with a field that the disclosure may hide. */
+/** Return whether a field is wrong that may be hidden under "Limits". */
 function hidden(problem: Problem | null): boolean {
   return problem?.errors.some(({ where }) =>
     where === "body.approve" || where.startsWith("body.limits.") && where !== "body.limits.budget"

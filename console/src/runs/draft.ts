@@ -1,9 +1,9 @@
-// The request that is being written: it outlives the screen, and one content makes one run.
+// The draft of a request: it outlives the screen, and the same content starts one run.
 
 import { signal } from "@preact/signals";
-import type { NewRun } from "../documents.ts";
+import type { Submission } from "../wire.ts";
 
-/** The fields of the form as they were typed; "" is what was not given. */
+/** The fields of the form as they were typed; "" for an empty field. */
 export interface Draft {
   readonly request: string;
   readonly flow: string;
@@ -32,8 +32,8 @@ export const EMPTY: Draft = {
 
 export const draft = signal<Draft>(EMPTY);
 
-/** What is sent for a draft: only what was given; the service knows the defaults. */
-export function newRunOf(written: Draft): NewRun {
+/** Return what is sent for a draft: only the fields that are set; the service knows the defaults. */
+export function newRunOf(written: Draft): Submission {
   const limits = Object.fromEntries(
     ([
       ["budget", written.budget],
@@ -49,7 +49,7 @@ export function newRunOf(written: Draft): NewRun {
     flow: written.flow,
     ...(written.model.trim() && !written.offline && { model: written.model.trim() }),
     ...(written.offline && { offline: true }),
-    ...(written.approve && { approve: written.approve as NewRun["approve"] }),
+    ...(written.approve && { approve: written.approve as Submission["approve"] }),
     ...(Object.keys(limits).length > 0 && { limits }),
   };
 }
@@ -57,16 +57,16 @@ export function newRunOf(written: Draft): NewRun {
 let keyed = { content: "", key: "" };
 
 /**
- * The idempotency key of a run: the same for the same content until it has started, so that a double click, or a second
- * try after an answer that was lost, makes one run.
+ * Return the idempotency key of a run: the same for the same content until it has started, so that a double click, or a
+ * retry after a lost answer, starts one run.
  */
-export function keyOf(run: NewRun): string {
+export function keyOf(run: Submission): string {
   const content = JSON.stringify(run);
   if (keyed.content !== content) keyed = { content, key: randomKey() };
   return keyed.key;
 }
 
-/** The draft became a run: the next one, however like it, is another. */
+/** Note that the draft became a run: the same content is now another run. */
 export function spent(): void {
   keyed = { content: "", key: "" };
 }

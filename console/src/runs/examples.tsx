@@ -1,4 +1,4 @@
-// What stands where no run is yet: requests that the built-in tools can carry out, and the same on the command line.
+// Examples for an empty list: requests that the built-in tools can answer, and the same on the command line.
 
 import { Button } from "../ui/button.tsx";
 import { Copy } from "../ui/copy.tsx";
@@ -16,7 +16,7 @@ export function Examples() {
     <section class="empty examples" aria-labelledby="examples-title">
       <h2 id="examples-title">No runs yet</h2>
       <p class="muted">
-        Write what should be done, or take one of these. The tools they need are built in.
+        Write a request, or start with an example. The built-in tools can answer them.
       </p>
       <ul>
         {EXAMPLES.map((example) => (
@@ -25,10 +25,10 @@ export function Examples() {
           </li>
         ))}
       </ul>
-      <p class="muted">The same on the command line:</p>
+      <p class="muted">On the command line:</p>
       <div class="command">
         <code>{line}</code>
-        <Copy text={line} what="the command" />
+        <Copy text={line} what="command" />
       </div>
     </section>
   );

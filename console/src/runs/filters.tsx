@@ -1,7 +1,8 @@
-// What narrows the list of runs: status, text, time, and whether a person is asked something.
+// Filters for the list of runs: status, text, time, and open approvals.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { STATUSES } from "../documents.ts";
+import { STATUSES } from "../ui/status.tsx";
+import { capitalized } from "../formats.ts";
 import { setQuery } from "../router.ts";
 import { SPANS } from "./listing.ts";
 
@@ -19,7 +20,7 @@ export function Filters({ filter }: { filter: Filter }) {
     <form
       class="filters"
       role="search"
-      aria-label="Filter the runs"
+      aria-label="Filter runs"
       onSubmit={(event) => event.preventDefault()}
     >
       <TextFilter q={filter.q} />
@@ -30,7 +31,9 @@ export function Filters({ filter }: { filter: Filter }) {
           onChange={(event) => setQuery({ status: event.currentTarget.value })}
         >
           <option value="">Any status</option>
-          {STATUSES.map((status) => <option key={status} value={status}>{status}</option>)}
+          {STATUSES.map((status) => (
+            <option key={status} value={status}>{capitalized(status)}</option>
+          ))}
         </select>
       </label>
       <label class="filter">
@@ -44,7 +47,7 @@ export function Filters({ filter }: { filter: Filter }) {
             <option key={span} value={span}>{label}</option>
           ))}
           {filter.since && !SPANS[filter.since] && (
-            <option value={filter.since}>since {filter.since}</option>
+            <option value={filter.since}>Since {filter.since}</option>
           )}
         </select>
       </label>
@@ -54,13 +57,13 @@ export function Filters({ filter }: { filter: Filter }) {
           checked={filter.asking}
           onChange={(event) => setQuery({ asking: event.currentTarget.checked ? "1" : null })}
         />
-        waiting for you
+        Needs approval
       </label>
     </form>
   );
 }
 
-/** The text goes into the URL once typing has settled; what the URL says otherwise (back, clear) goes into the field. */
+/** Copy the text into the URL once typing has settled, and the URL (back, clear) into the field. */
 function TextFilter({ q }: { q: string }) {
   const [text, setText] = useState(q);
   const sent = useRef(q);
@@ -80,7 +83,7 @@ function TextFilter({ q }: { q: string }) {
   }, [text]);
   return (
     <label class="filter text">
-      <span class="unseen">Text of the request</span>
+      <span class="unseen">Filter by text</span>
       <input
         id="runs-text"
         type="search"

@@ -1,22 +1,22 @@
-// The list of runs as it stands on the page: the newest page is fetched again and again, older ones once.
+// The list of runs on the page: the newest page is polled, older pages are fetched once.
 
-import type { RunLine, RunPage } from "../documents.ts";
+import type { RunLine, RunsPage } from "../wire.ts";
 
 export interface Listing {
   readonly lines: readonly RunLine[];
-  /** What gets the page after the last line; null when there is none. */
+  /** Gets the page after the last line; null on the last page. */
   readonly cursor: string | null;
-  /** Whether pages after the first were asked for. */
+  /** Whether pages after the first were fetched. */
   readonly further: boolean;
 }
 
 export const NOTHING: Listing = { lines: [], cursor: null, further: false };
 
 /**
- * The list after the newest page came once more. Within the stretch of time that the page covers it is the truth: what
- * is not in it any more (it left the filter) goes. Lines older than that stay, if pages after the first were asked for.
+ * Return the list after the newest page was fetched again. For the time that the page covers, the page alone counts: a
+ * run that no longer passes the filter is removed. Older lines stay, if pages after the first were fetched.
  */
-export function refreshed(held: Listing, newest: RunPage): Listing {
+export function refreshed(held: Listing, newest: RunsPage): Listing {
   const end = newest.runs.at(-1);
   if (!held.further || newest.next_cursor === null || end === undefined) {
     return { lines: newest.runs, cursor: newest.next_cursor, further: false };
@@ -28,22 +28,22 @@ export function refreshed(held: Listing, newest: RunPage): Listing {
   return { lines: [...newest.runs, ...older], cursor: held.cursor, further: true };
 }
 
-/** The list with a further page at its end. */
-export function extended(held: Listing, page: RunPage): Listing {
+/** Return the list with another page at its end. */
+export function extended(held: Listing, page: RunsPage): Listing {
   const known = new Set(held.lines.map((line) => line.run_id));
   const more = page.runs.filter((line) => !known.has(line.run_id));
   return { lines: [...held.lines, ...more], cursor: page.next_cursor, further: true };
 }
 
-/** The words for spans of time that the URL's `since` knows, and how long they are. */
+/** The spans of time that the URL's `since` knows. */
 export const SPANS: { readonly [span: string]: { readonly label: string; readonly ms: number } } = {
-  "1h": { label: "the last hour", ms: 3_600_000 },
-  "1d": { label: "the last day", ms: 86_400_000 },
-  "7d": { label: "the last 7 days", ms: 7 * 86_400_000 },
-  "30d": { label: "the last 30 days", ms: 30 * 86_400_000 },
+  "1h": { label: "Last hour", ms: 3_600_000 },
+  "1d": { label: "Last day", ms: 86_400_000 },
+  "7d": { label: "Last 7 days", ms: 7 * 86_400_000 },
+  "30d": { label: "Last 30 days", ms: 30 * 86_400_000 },
 };
 
-/** A moment for the service from the URL's `since`: a span before now, to the minute, or a moment as it is. */
+/** Return the moment that the URL's `since` names: a span before now, to the minute, or a moment. */
 export function momentOf(since: string, now: number): string | undefined {
   if (!since) return undefined;
   const span = SPANS[since];

@@ -1,7 +1,7 @@
 // The list of runs stays whole while it is refreshed, extended and filtered.
 
 import assert from "node:assert/strict";
-import type { RunLine } from "../documents.ts";
+import type { RunLine } from "../wire.ts";
 import { extended, momentOf, NOTHING, refreshed } from "./listing.ts";
 
 function run(id: number, status: RunLine["status"] = "running"): RunLine {

@@ -1,4 +1,4 @@
-// Runs: what should be done, and all that was and is being done. The filter is the URL.
+// Runs: the form that starts a run, and the list of runs. The URL holds the filter.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { getRuns, type RunFilter } from "../api.ts";
@@ -79,7 +79,7 @@ export function RunsScreen() {
           <ProblemNote problem={newest.problem?.code === "unreachable" ? null : newest.problem} />
           {none && (
             <div class="empty">
-              <p>No run fits this filter.</p>
+              <p>No matching runs.</p>
               <Button onClick={clear}>Show all runs</Button>
             </div>
           )}
@@ -103,7 +103,7 @@ function clear(): void {
   setQuery({ status: null, q: null, since: null, asking: null });
 }
 
-/** j and k walk the rows by moving the focus: the link that has it is the row that is chosen. */
+/** Let j and k move the focus from row to row. */
 function useRowKeys(): void {
   const rows = () => [...document.querySelectorAll<HTMLElement>(".runs-table a.run-link")];
   function walk(by: 1 | -1): void {
@@ -121,11 +121,11 @@ function useRowKeys(): void {
       act: () => document.querySelector<HTMLInputElement>("#runs-text")?.focus(),
     },
     n: {
-      does: "Write a new request",
+      does: "New request",
       act: () => document.querySelector<HTMLTextAreaElement>(".composer textarea")?.focus(),
     },
     Escape: {
-      does: "Leave the field or the row; then clear the filter",
+      does: "Leave the field, then clear the filter",
       act: () => {
         const held = document.activeElement;
         if (held instanceof HTMLElement && held !== document.body) held.blur();

@@ -1,11 +1,11 @@
-// The runs as a table; on narrow screens what its last columns say stands under the request.
+// The runs as a table; on narrow screens the last columns move below the request.
 
-import type { RunLine } from "../documents.ts";
-import { count, money, shortened } from "../formats.ts";
+import type { RunLine } from "../wire.ts";
+import { money, shortened } from "../formats.ts";
 import { StatusMark } from "../ui/status.tsx";
 import { Age } from "../ui/time.tsx";
 
-/** The service sends the first 200 characters of a request: what is that long was cut, and has to say so. */
+/** The service sends the first 200 characters of a request; a longer request ends with an ellipsis. */
 const SHOWN = 199;
 
 export function RunsTable({ lines }: { lines: readonly RunLine[] }) {
@@ -38,13 +38,13 @@ function Row({ line }: { line: RunLine }) {
         <a class="run-link" href={`/runs/${line.run_id}`}>{shortened(line.request, SHOWN)}</a>
         {line.asking > 0 && (
           <span class="badge asks">
-            <span aria-hidden="true">‖</span> waiting for you
-            {line.asking > 1 && <>: {count(line.asking, "question")}</>}
+            <span aria-hidden="true">‖</span> needs approval
+            {line.asking > 1 && <>({line.asking})</>}
           </span>
         )}
         {line.orphan && (
-          <span class="badge" title="The process that carried it out is gone. Resume it to go on.">
-            <span aria-hidden="true">◌</span> nobody drives it
+          <span class="badge" title="Its process is gone. Resume the run to continue.">
+            <span aria-hidden="true">◌</span> no process
           </span>
         )}
         <p class="small muted">
@@ -62,7 +62,7 @@ function Row({ line }: { line: RunLine }) {
       </td>
       <td class="wide-only number">
         {line.requests > 0 && line.cost_usd === null
-          ? <span class="muted">unknown</span>
+          ? <span class="muted">Unknown</span>
           : money(line.cost_usd ?? 0)}
       </td>
       <td class="number muted">
@@ -74,14 +74,14 @@ function Row({ line }: { line: RunLine }) {
 
 function shortFacts(line: RunLine): readonly string[] {
   return [
-    line.subtasks > 0 ? `${line.completed}/${line.subtasks} done` : "",
+    line.subtasks > 0 ? `${line.completed}/${line.subtasks} completed` : "",
     line.failed > 0 ? `${line.failed} failed` : "",
     line.requests > 0 ? money(line.cost_usd) : "",
   ].filter(Boolean);
 }
 
 function Progress({ line }: { line: RunLine }) {
-  if (line.subtasks === 0) return <span class="muted">no subtasks yet</span>;
+  if (line.subtasks === 0) return <span class="muted">No subtasks yet</span>;
   const part = (number: number) => `${100 * number / line.subtasks}%`;
   return (
     <span class="progress">

@@ -21,17 +21,17 @@ const helping = signal(false);
 
 export function App() {
   useKeys("Everywhere", {
-    "g r": { does: "Go to the runs", act: () => go("/runs") },
-    "g a": { does: "Go to the approvals", act: () => go("/approvals") },
-    "g t": { does: "Go to the tools", act: () => go("/tools") },
-    "g s": { does: "Go to the system", act: () => go("/system") },
-    "?": { does: "Show the keys", act: () => helping.value = true },
+    "g r": { does: "Go to runs", act: () => go("/runs") },
+    "g a": { does: "Go to approvals", act: () => go("/approvals") },
+    "g t": { does: "Go to tools", act: () => go("/tools") },
+    "g s": { does: "Go to system", act: () => go("/system") },
+    "?": { does: "Show keyboard shortcuts", act: () => helping.value = true },
   });
   useFocusOnArrival();
   const known = session.value;
   return (
     <>
-      <a class="skip" href="#main">Skip to the content</a>
+      <a class="skip" href="#main">Skip to content</a>
       <Header onHelp={() => helping.value = true} />
       <main id="main" tabIndex={-1}>
         {known === null
@@ -46,7 +46,7 @@ export function App() {
   );
 }
 
-/** What had the focus may be gone with the screen that was left: the new one gets it. */
+/** Move the focus to a new screen: the focused element may be gone with the old one. */
 function useFocusOnArrival(): void {
   const { path } = place.value;
   const arrived = useRef(path);
@@ -84,9 +84,7 @@ function Screen() {
 function Waiting() {
   return (
     <p class="waiting" role="status">
-      {reachable.value
-        ? "Asking the service…"
-        : "The service does not answer. This page goes on asking; nothing is lost."}
+      {reachable.value ? "Connecting…" : "The service does not answer. Trying again…"}
     </p>
   );
 }

@@ -1,4 +1,4 @@
-// The header: where one can go, how many questions are open, whether the service answers, who is here.
+// The header: screens, open approvals, the connection, and who is logged in.
 
 import { link, reachable } from "../connection.ts";
 import { partsOf, place } from "../router.ts";
@@ -6,7 +6,7 @@ import { session } from "../session.ts";
 import { logOut } from "../api.ts";
 import { Button, useAction } from "../ui/button.tsx";
 import { count } from "../formats.ts";
-import { useOpenQuestions } from "./open_questions.ts";
+import { useOpenApprovals } from "./open_approvals.ts";
 
 const SCREENS = [["runs", "Runs"], ["approvals", "Approvals"], ["tools", "Tools"], [
   "system",
@@ -31,7 +31,7 @@ export function Header({ onHelp }: { onHelp: () => void }) {
               aria-current={here === name ? "page" : undefined}
             >
               {label}
-              {name === "approvals" && <Questions />}
+              {name === "approvals" && <OpenApprovals />}
             </a>
           ))}
         </nav>
@@ -39,7 +39,13 @@ export function Header({ onHelp }: { onHelp: () => void }) {
       <div class="header-end">
         <Connection />
         {inside && known.needed && <Person name={known.name} />}
-        <Button kind="quiet" small label="Show the keys" title="Keys (?)" onClick={onHelp}>
+        <Button
+          kind="quiet"
+          small
+          label="Keyboard shortcuts"
+          title="Keyboard shortcuts (?)"
+          onClick={onHelp}
+        >
           ?
         </Button>
       </div>
@@ -56,13 +62,13 @@ function Mark() {
   );
 }
 
-function Questions() {
-  const open = useOpenQuestions();
+function OpenApprovals() {
+  const open = useOpenApprovals();
   if (!open) return null;
   return (
-    <span class="count" title={`${count(open, "question")} for you`}>
+    <span class="count" title={count(open, "open approval")}>
       {open}
-      <span class="unseen">{open === 1 ? "question" : "questions"} for you</span>
+      <span class="unseen">open {open === 1 ? "approval" : "approvals"}</span>
     </span>
   );
 }

@@ -1,4 +1,4 @@
-// All keys that work on the screen that is shown.
+// The keyboard shortcuts of the current screen.
 
 import { offered } from "../keys.ts";
 import { Button } from "../ui/button.tsx";
@@ -6,7 +6,7 @@ import { Dialog } from "../ui/dialog.tsx";
 
 export function Help({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog title="Keys" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       {offered().map(({ title, keys }) => (
         <section key={title} class="help">
           <h3>{title}</h3>

@@ -1,15 +1,15 @@
-// A path that names no screen.
+// The screen for an unknown path.
 
 import { place } from "../router.ts";
 import { useTitle } from "../ui/title.ts";
 
 export function NotFound() {
-  useTitle("No such page");
+  useTitle("Page not found");
   return (
     <section class="empty">
-      <h1>No such page</h1>
+      <h1>Page not found</h1>
       <p>
-        <code>{place.value.path}</code> names nothing here. <a href="/runs">All runs</a>
+        There is no page at <code>{place.value.path}</code>. <a href="/runs">All runs</a>
       </p>
     </section>
   );

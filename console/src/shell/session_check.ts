@@ -1,4 +1,4 @@
-// Asks who is here, and goes on asking while the service does not answer: that is how we see it come back.
+// Fetch the session, and retry while the service does not answer, to notice when it is back.
 
 import { effect } from "@preact/signals";
 import { getSession } from "../api.ts";
@@ -14,7 +14,7 @@ export function startSession(): void {
     try {
       session.value = await getSession();
     } catch {
-      // Unreachable, or a server that fails: either way the header says so, and we ask again.
+      // Unreachable or failing: the header shows it, and the session is fetched again.
       reachable.value = false;
     }
     if (!reachable.peek()) timer = setTimeout(ask, PROBE_MS);

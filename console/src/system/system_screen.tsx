@@ -1,8 +1,8 @@
-// System: what this service runs on, whether it is well, and how to mend what is not.
+// System: the service, its health checks, and how to fix what fails.
 
 import type { ComponentChildren } from "preact";
 import { getSystem } from "../api.ts";
-import type { Check, SystemDocument } from "../documents.ts";
+import type { CheckLine, SystemDocument } from "../wire.ts";
 import { bytes, count } from "../formats.ts";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
@@ -22,7 +22,7 @@ export function SystemScreen() {
     <div class="system">
       <h1>System</h1>
       <ProblemNote problem={problem?.code === "unreachable" ? null : problem} />
-      {value === null ? !problem && <p class="waiting" role="status">Asking how things are…</p> : (
+      {value === null ? !problem && <p class="waiting" role="status">Loading…</p> : (
         <>
           <Checks checks={value.checks} />
           <div class="system-two">
@@ -36,19 +36,19 @@ export function SystemScreen() {
   );
 }
 
-function Checks({ checks }: { checks: readonly Check[] }) {
+function Checks({ checks }: { checks: readonly CheckLine[] }) {
   const bad = checks.filter((check) => !check.ok).length;
   return (
     <section class="panel system-part" aria-labelledby="checks-title">
       <h2 id="checks-title">
-        {bad === 0 ? "All is well" : count(bad, "thing needs", "things need") + " a look"}
+        {bad === 0 ? "All checks passed" : `${count(bad, "check")} failed`}
       </h2>
       <ul class="checks">
         {[...checks].sort((one, other) => Number(one.ok) - Number(other.ok)).map((check) => (
           <li key={check.name}>
             <span class={`status ${check.ok ? "tone-good" : "tone-asks"}`}>
               <span aria-hidden="true" class="glyph">{check.ok ? "✓" : "▲"}</span>
-              <span class="unseen">{check.ok ? "well: " : "needs a look: "}</span>
+              <span class="unseen">{check.ok ? "passed: " : "failed: "}</span>
               {check.name}
             </span>
             <div>
@@ -69,15 +69,15 @@ function Service({ system }: { system: SystemDocument }) {
       <dl class="facts">
         <Fact name="Leadhand">{system.version}</Fact>
         <Fact name="Python">{system.python}</Fact>
-        <Fact name="Machine">{system.platform}</Fact>
+        <Fact name="Platform">{system.platform}</Fact>
         <Fact name="Started">
           <Age at={system.started_at} word="ago" />
         </Fact>
         <Fact name="Model">
           <code>{system.model.name}</code> <span class="muted">{system.model.why}</span>
         </Fact>
-        <Fact name="Carries out">{count(system.driving, "run")}</Fact>
-        <Fact name="Watched by">{count(system.streams, "open stream")}</Fact>
+        <Fact name="Active runs">{system.driving.toLocaleString("en")}</Fact>
+        <Fact name="Open streams">{system.streams.toLocaleString("en")}</Fact>
         <Fact name="API">
           <a href="/docs">/docs</a>, <a href="/metrics">/metrics</a>
         </Fact>
@@ -92,10 +92,10 @@ function Database({ system }: { system: SystemDocument }) {
     <section class="panel system-part" aria-labelledby="database-title">
       <h2 id="database-title">Database</h2>
       <dl class="facts">
-        <Fact name="Where">
+        <Fact name="Location">
           <code>{database.name}</code>
         </Fact>
-        <Fact name="Kind">{database.kind === "sqlite" ? "SQLite" : "PostgreSQL"}</Fact>
+        <Fact name="Type">{database.kind === "sqlite" ? "SQLite" : "PostgreSQL"}</Fact>
         <Fact name="Schema">version {database.schema}</Fact>
         {database.bytes !== null && <Fact name="Size">{bytes(database.bytes)}</Fact>}
         <Fact name="Runs">
@@ -118,12 +118,12 @@ function Hosts({ system }: { system: SystemDocument }) {
   return (
     <section class="panel system-part" aria-labelledby="hosts-title">
       <h2 id="hosts-title">Hosts</h2>
-      {system.hosts.length === 0 ? <p class="muted">No process carries out a run.</p> : (
+      {system.hosts.length === 0 ? <p class="muted">No hosts.</p> : (
         <table>
           <thead>
             <tr>
               <th scope="col">Host</th>
-              <th scope="col">Carries out</th>
+              <th scope="col">Runs</th>
             </tr>
           </thead>
           <tbody>
@@ -134,7 +134,7 @@ function Hosts({ system }: { system: SystemDocument }) {
                 </td>
                 <td class="host-runs">
                   {runs.length === 0
-                    ? <span class="muted">nothing</span>
+                    ? <span class="muted">None</span>
                     : runs.map((run) => <a key={run} href={`/runs/${run}`}>{run}</a>)}
                 </td>
               </tr>

@@ -1,7 +1,8 @@
-// Roles: who does the thinking, with which model and standing instructions; whoever may sets them for later runs.
+// Roles: their models and instructions; an admin sets them for later runs.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Agent, getAgents, setAgent, unsetAgent } from "../api.ts";
+import { getAgents, setAgent, unsetAgent } from "../api.ts";
+import type { AgentDocument } from "../wire.ts";
 import { count } from "../formats.ts";
 import { Markdown } from "../markdown.tsx";
 import { place, setQuery } from "../router.ts";
@@ -13,7 +14,7 @@ import { Field } from "../ui/field.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { Age } from "../ui/time.tsx";
-import { lengthOf, LONGEST_INSTRUCTIONS, wishOf, type Written } from "./role_wish.ts";
+import { changesOf, lengthOf, LONGEST_INSTRUCTIONS, type Written } from "./role_change.ts";
 
 export function Roles() {
   const { value, problem, reload } = useLoaded((giving) => getAgents(giving), { key: "agents" });
@@ -21,7 +22,7 @@ export function Roles() {
   return (
     <section class="roles" aria-labelledby="roles-title">
       <h2 id="roles-title">Roles</h2>
-      <p class="muted">Who does the thinking. A run keeps what was set when it was started.</p>
+      <p class="muted">Changes apply to new runs.</p>
       <ProblemNote problem={problem} />
       {value?.agents.map((agent) => (
         <RoleView
@@ -36,9 +37,9 @@ export function Roles() {
 }
 
 interface RoleProps {
-  readonly agent: Agent;
+  readonly agent: AgentDocument;
   readonly open: boolean;
-  /** Called once the role was set, or is as it ships again. */
+  /** Called once the role was changed or reset. */
   readonly onChanged: () => void;
 }
 
@@ -68,7 +69,7 @@ function RoleView({ agent, open, onChanged }: RoleProps) {
         <code class="muted">{agent.model}</code>
         {agent.changed && (
           <span class="badge">
-            set by {agent.changed.by || "somebody"}, <Age at={agent.changed.at} word="ago" />
+            changed by {agent.changed.by || "unknown"}, <Age at={agent.changed.at} word="ago" />
           </span>
         )}
       </summary>
@@ -98,10 +99,10 @@ function RoleView({ agent, open, onChanged }: RoleProps) {
                   </Button>
                   {agent.changed && (
                     <Button
-                      label={`As it ships: ${agent.name}`}
+                      label={`Reset ${agent.name}`}
                       onClick={() => setAsking(true)}
                     >
-                      As it ships…
+                      Reset…
                     </Button>
                   )}
                 </div>
@@ -111,18 +112,18 @@ function RoleView({ agent, open, onChanged }: RoleProps) {
       </div>
       {asking && (
         <Confirm
-          title={`Have the ${agent.name} as it ships again?`}
-          action="As it ships"
+          title={`Reset ${agent.name}?`}
+          action="Reset"
           onConfirm={async () => {
             await unsetAgent(agent.name);
-            announce(`The ${agent.name} is as it ships`);
+            announce(`Reset ${agent.name} to its defaults`);
             onChanged();
           }}
           onClose={() => setAsking(false)}
         >
           <p>
-            The model and the instructions that were set are forgotten. Runs that were started
-            before keep theirs, those under way included.
+            The model and the instructions return to their defaults. Existing runs keep what they
+            started with.
           </p>
         </Confirm>
       )}
@@ -131,12 +132,12 @@ function RoleView({ agent, open, onChanged }: RoleProps) {
 }
 
 interface RoleFormProps {
-  readonly agent: Agent;
+  readonly agent: AgentDocument;
   readonly onSaved: () => void;
   readonly onBack: () => void;
 }
 
-/** What was typed stays while it is refused. */
+/** The form that changes a role; its text stays when the service refuses it. */
 function RoleForm({ agent, onSaved, onBack }: RoleFormProps) {
   const [written, setWritten] = useState<Written>({
     model: agent.model,
@@ -145,17 +146,17 @@ function RoleForm({ agent, onSaved, onBack }: RoleFormProps) {
   const first = useRef<HTMLInputElement>(null);
   useEffect(() => first.current?.focus(), []);
   const saving = useAction(async () => {
-    const wish = wishOf(agent, written);
-    if (wish.model !== null || wish.instructions !== null) {
-      await setAgent(agent.name, wish);
-      announce(`The ${agent.name} is set, for runs that are started from now on`);
+    const changes = changesOf(agent, written);
+    if (changes.model !== null || changes.instructions !== null) {
+      await setAgent(agent.name, changes);
+      announce(`Changed ${agent.name} for new runs`);
     } else if (agent.changed) {
       await unsetAgent(agent.name);
-      announce(`The ${agent.name} is as it ships`);
+      announce(`Reset ${agent.name} to its defaults`);
     }
     onSaved();
   });
-  const told = (field: string) =>
+  const wrong = (field: string) =>
     saving.problem?.errors.find((each) => each.where === `body.${field}`)?.what ?? null;
   const length = lengthOf(written.instructions);
   const tooLong = length > LONGEST_INSTRUCTIONS
@@ -171,8 +172,8 @@ function RoleForm({ agent, onSaved, onBack }: RoleFormProps) {
     >
       <Field
         label="Model"
-        hint="As provider:name. Left empty, it is as it ships. A model that a run names wins."
-        wrong={told("model")}
+        hint="provider:name. Empty: the default. A run's own model takes precedence."
+        wrong={wrong("model")}
       >
         {(described) => (
           <input
@@ -190,10 +191,10 @@ function RoleForm({ agent, onSaved, onBack }: RoleFormProps) {
       </Field>
       <Field
         label="Instructions"
-        hint={`Markdown. Left empty, they are as they ship. ${length.toLocaleString("en")} of ${
+        hint={`Markdown. Empty: the default. ${length.toLocaleString("en")} of ${
           count(LONGEST_INSTRUCTIONS, "character")
         }.`}
-        wrong={tooLong ?? told("instructions")}
+        wrong={tooLong ?? wrong("instructions")}
       >
         {(described) => (
           <textarea

@@ -1,6 +1,6 @@
-// Tools' parameters, read from their JSON Schema: what each one takes, and arguments from what was typed.
+// The parameters of a tool, read from its JSON schema, and arguments from what was typed.
 
-import type { Json, JsonObject, Schema } from "../documents.ts";
+import type { Json, JsonObject, Schema } from "../json.ts";
 
 /** How a parameter is typed in: a line, a number, a choice, yes or no, or JSON. */
 export type Control = "text" | "number" | "choice" | "truth" | "json";
@@ -110,7 +110,7 @@ function boundsOf(schema: Schema): string {
     between(schema.minimum, schema.maximum, ""),
     between(schema.minLength, schema.maxLength, " characters"),
     between(schema.minItems, schema.maxItems, " items"),
-    schema.pattern === undefined ? "" : `like ${schema.pattern}`,
+    schema.pattern === undefined ? "" : `matches ${schema.pattern}`,
   ].filter(Boolean).join(", ");
 }
 
@@ -123,8 +123,8 @@ function between(least: number | undefined, most: number | undefined, what: stri
 export type Typed = { readonly [name: string]: string };
 
 /**
- * Arguments from what was typed: what is empty is left out, and what is missing or cannot be read is told by name. The
- * service checks the rest.
+ * Return the arguments that were typed, without empty ones, and by name what is missing or cannot be read. The service
+ * checks the rest.
  */
 export function argumentsFrom(
   parameters: readonly Parameter[],
@@ -136,7 +136,7 @@ export function argumentsFrom(
     const { name, control, required } = parameter;
     const written = typed[name] ?? "";
     if (control === "text" ? written === "" : written.trim() === "") {
-      if (required) wrong[name] = "It needs a value.";
+      if (required) wrong[name] = "Required.";
       continue;
     }
     switch (control) {
@@ -145,7 +145,7 @@ export function argumentsFrom(
         break;
       case "number": {
         const number = Number(written);
-        if (Number.isNaN(number)) wrong[name] = "This is no number.";
+        if (Number.isNaN(number)) wrong[name] = "Not a number.";
         else args[name] = number;
         break;
       }

@@ -1,7 +1,7 @@
 // Tools' parameters in words, and arguments from what was typed.
 
 import assert from "node:assert/strict";
-import type { Schema } from "../documents.ts";
+import type { Schema } from "../json.ts";
 import { argumentsFrom, parametersOf } from "./schema.ts";
 
 const SCHEMA: Schema = {

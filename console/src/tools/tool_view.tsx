@@ -1,6 +1,6 @@
-// One tool: what it does, takes and may cost; its last error; its schema as it is.
+// One tool: description, policy, arguments, last error and schema.
 
-import type { Tool, ToolError } from "../documents.ts";
+import type { ToolDocument, ToolError } from "../wire.ts";
 import { duration } from "../formats.ts";
 import { may } from "../session.ts";
 import { JsonView } from "../ui/json_view.tsx";
@@ -10,12 +10,12 @@ import { type Parameter, parametersOf } from "./schema.ts";
 import { TryTool } from "./try_tool.tsx";
 
 const ASKED: { readonly [approval: string]: string } = {
-  ask: "a person is asked before each call",
-  auto: "called without asking",
-  never: "never called: every call is refused",
+  ask: "Needed for each call",
+  auto: "Not needed",
+  never: "All calls are refused",
 };
 
-export function ToolView({ tool, onCalled }: { tool: Tool; onCalled: () => void }) {
+export function ToolView({ tool, onCalled }: { tool: ToolDocument; onCalled: () => void }) {
   const parameters = parametersOf(tool.parameters);
   return (
     <article class="tool" aria-labelledby="tool-title">
@@ -36,19 +36,19 @@ export function ToolView({ tool, onCalled }: { tool: Tool; onCalled: () => void 
             {tool.approval
               ? ASKED[tool.approval]
               : tool.effect === "once"
-              ? "as the run says: a person is asked, unless it was started otherwise"
-              : "called without asking"}
+              ? "Needed, unless the run allows it"
+              : "Not needed"}
           </dd>
         </div>
         <div>
-          <dt>Time-out</dt>
+          <dt>Timeout</dt>
           <dd>
-            {tool.timeout_s === null ? "none of its own" : duration(tool.timeout_s)}, {tool.retries}
+            {tool.timeout_s === null ? "None" : duration(tool.timeout_s)}, {tool.retries}
             {tool.retries === 1 ? " retry" : " retries"}
           </dd>
         </div>
         <div>
-          <dt>From</dt>
+          <dt>Source</dt>
           <dd>
             <code>{tool.import_path}</code>
             {tool.toolset && <>, toolset {tool.toolset}</>}
@@ -57,13 +57,13 @@ export function ToolView({ tool, onCalled }: { tool: Tool; onCalled: () => void 
       </dl>
       {tool.last_error && <LastError error={tool.last_error} />}
       <section class="tool-part">
-        <h3>What it takes</h3>
+        <h3>Arguments</h3>
         {parameters.length === 0
-          ? <p class="muted">Nothing.</p>
+          ? <p class="muted">None.</p>
           : <Parameters parameters={parameters} />}
         <details>
-          <summary class="small muted">The schema as JSON</summary>
-          <JsonView value={tool.parameters} label={`The schema of ${tool.name}`} />
+          <summary class="small muted">JSON schema</summary>
+          <JsonView value={tool.parameters} label={`JSON schema of ${tool.name}`} />
         </details>
       </section>
       {may("run") && <TryTool tool={tool} parameters={parameters} onCalled={onCalled} />}
@@ -74,7 +74,7 @@ export function ToolView({ tool, onCalled }: { tool: Tool; onCalled: () => void 
 function LastError({ error }: { error: ToolError }) {
   return (
     <section class="tool-part">
-      <h3>Its last error</h3>
+      <h3>Last error</h3>
       <p>
         <span class="tone-bad">
           <span aria-hidden="true">▲</span> {error.type}
@@ -84,10 +84,10 @@ function LastError({ error }: { error: ToolError }) {
           {error.run_id
             ? (
               <>
-                , in <a href={`/runs/${error.run_id}`}>this run</a>
+                , <a href={`/runs/${error.run_id}`}>run</a>
               </>
             )
-            : ", tried by hand"}
+            : ", run from the console"}
         </span>
       </p>
       <p>{error.message}</p>
@@ -97,14 +97,14 @@ function LastError({ error }: { error: ToolError }) {
 
 function Parameters({ parameters }: { parameters: readonly Parameter[] }) {
   return (
-    <div class="table-scroll" tabIndex={0} role="group" aria-label="Parameters">
+    <div class="table-scroll" tabIndex={0} role="group" aria-label="Arguments">
       <table>
         <thead>
           <tr>
             <th scope="col">Name</th>
             <th scope="col">Type</th>
-            <th scope="col">If not given</th>
-            <th scope="col">What it is</th>
+            <th scope="col">Default</th>
+            <th scope="col">Description</th>
           </tr>
         </thead>
         <tbody>
@@ -119,9 +119,9 @@ function Parameters({ parameters }: { parameters: readonly Parameter[] }) {
               </td>
               <td>
                 {parameter.required
-                  ? <strong>required</strong>
+                  ? <strong>Required</strong>
                   : parameter.preset === undefined
-                  ? <span class="muted">left out</span>
+                  ? <span class="muted">None</span>
                   : <code>{JSON.stringify(parameter.preset)}</code>}
               </td>
               <td class="tool-about">{parameter.description}</td>

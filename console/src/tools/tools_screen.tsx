@@ -1,4 +1,4 @@
-// Tools: what runs can use, what each takes and does, its last error, and a way to try it.
+// Tools: the list, one tool in detail, and the roles.
 
 import { getTools } from "../api.ts";
 import { useKeys } from "../keys.ts";
@@ -6,7 +6,7 @@ import { EffectMark } from "../ui/status.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
-import type { Tool } from "../documents.ts";
+import type { ToolDocument } from "../wire.ts";
 import { Roles } from "./roles.tsx";
 import { ToolView } from "./tool_view.tsx";
 
@@ -20,7 +20,7 @@ export function ToolsScreen({ name }: { name: string | null }) {
     <div class="tools">
       <h1>{name === null ? "Tools" : <a href="/tools" class="up">Tools</a>}</h1>
       <ProblemNote problem={problem} />
-      {value === null && !problem && <p class="waiting" role="status">Loading the tools…</p>}
+      {value === null && !problem && <p class="waiting" role="status">Loading tools…</p>}
       {value !== null && (
         <div class={name === null ? "tools-all" : "tools-two"}>
           <ToolList tools={tools} chosen={name} />
@@ -29,10 +29,10 @@ export function ToolsScreen({ name }: { name: string | null }) {
             : (
               <section class="empty">
                 <h2>
-                  There is no tool called <code>{name}</code>
+                  Tool <code>{name}</code> not found
                 </h2>
                 <p class="muted">
-                  It may have had another name, or this server was started without it.
+                  It may have been renamed, or this service runs without it.
                 </p>
               </section>
             ))}
@@ -43,7 +43,7 @@ export function ToolsScreen({ name }: { name: string | null }) {
   );
 }
 
-function ToolList({ tools, chosen }: { tools: readonly Tool[]; chosen: string | null }) {
+function ToolList({ tools, chosen }: { tools: readonly ToolDocument[]; chosen: string | null }) {
   return (
     <nav aria-label="All tools" class="tool-list">
       <ul>
@@ -57,7 +57,7 @@ function ToolList({ tools, chosen }: { tools: readonly Tool[]; chosen: string | 
               <EffectMark effect={tool.effect} explained={false} />
               {tool.last_error && (
                 <span class="small tone-bad">
-                  <span aria-hidden="true">▲</span> failed last
+                  <span aria-hidden="true">▲</span> Last call failed
                 </span>
               )}
               <span class="about small muted">{tool.description.split("\n")[0]}</span>
@@ -80,7 +80,7 @@ function useToolKeys(): void {
     j: { does: "Next tool", act: () => walk(1) },
     k: { does: "Previous tool", act: () => walk(-1) },
     Escape: {
-      does: "Leave the field or the row",
+      does: "Leave the field",
       act: () => {
         if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
       },

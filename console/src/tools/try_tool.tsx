@@ -1,20 +1,20 @@
-// Tries a tool by hand: a form made from its schema, and what came back.
+// Run a tool: a form made from its schema, and the result.
 
 import { useState } from "preact/hooks";
-import { callTool, type WorkResult } from "../api.ts";
-import type { Tool } from "../documents.ts";
-import { safeHref } from "../markdown/inlines.ts";
+import { callTool } from "../api.ts";
+import type { ToolDocument, ToolTrial } from "../wire.ts";
 import { Button, useAction } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Field } from "../ui/field.tsx";
 import { JsonView } from "../ui/json_view.tsx";
+import { OuterLink } from "../ui/outer_link.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { argumentsFrom, type Parameter, type Typed } from "./schema.ts";
 
 export interface TryToolProps {
-  readonly tool: Tool;
+  readonly tool: ToolDocument;
   readonly parameters: readonly Parameter[];
-  /** Called after each call, whatever came of it. */
+  /** Called after each call, whether it succeeded or not. */
   readonly onCalled: () => void;
 }
 
@@ -23,7 +23,7 @@ export function TryTool({ tool, parameters, onCalled }: TryToolProps) {
   const [offline, setOffline] = useState(false);
   const [wrong, setWrong] = useState<Typed>({});
   const [asking, setAsking] = useState(false);
-  const [result, setResult] = useState<WorkResult | null>(null);
+  const [result, setResult] = useState<ToolTrial | null>(null);
   async function call(confirmed: boolean): Promise<void> {
     setResult(null);
     const { args } = argumentsFrom(parameters, typed);
@@ -37,12 +37,12 @@ export function TryTool({ tool, parameters, onCalled }: TryToolProps) {
     onCalled();
   }
   const calling = useAction(() => call(false));
-  const told = (name: string) =>
+  const wrongOf = (name: string) =>
     wrong[name] ??
       calling.problem?.errors.find((each) => each.where === `body.args.${name}`)?.what ?? null;
   return (
     <section class="tool-part" aria-labelledby="try-title">
-      <h3 id="try-title">Try it</h3>
+      <h3 id="try-title">Run tool</h3>
       <form
         class="try panel"
         noValidate
@@ -60,7 +60,7 @@ export function TryTool({ tool, parameters, onCalled }: TryToolProps) {
             key={parameter.name}
             parameter={parameter}
             written={typed[parameter.name] ?? ""}
-            wrong={told(parameter.name)}
+            wrong={wrongOf(parameter.name)}
             onInput={(value) => setTyped((held) => ({ ...held, [parameter.name]: value }))}
           />
         ))}
@@ -73,29 +73,28 @@ export function TryTool({ tool, parameters, onCalled }: TryToolProps) {
           <span>
             Offline{" "}
             <span class="muted small">
-              the built-in tools then give sample data, labelled as such
+              built-in tools return sample data
             </span>
           </span>
         </label>
         <ProblemNote problem={calling.problem} />
         <div class="buttons">
           <Button type="submit" kind="primary" busy={calling.busy}>
-            {tool.effect === "once" ? "Call it…" : "Call it"}
+            {tool.effect === "once" ? "Run tool…" : "Run tool"}
           </Button>
-          <span class="muted small">No run is started, and no model is asked.</span>
+          <span class="muted small">Starts no run and calls no model.</span>
         </div>
       </form>
       <div aria-live="polite">{result && <Result result={result} />}</div>
       {asking && (
         <Confirm
-          title={`Call ${tool.name} now?`}
-          action="Call it"
+          title={`Run ${tool.name}?`}
+          action="Run tool"
           onConfirm={() => call(true)}
           onClose={() => setAsking(false)}
         >
           <p>
-            It does something that cannot be taken back. What you typed is kept, whatever comes of
-            it; the call belongs to no run, so no run's log will tell of it.
+            This call is irreversible. It belongs to no run, so no event log records it.
           </p>
         </Confirm>
       )}
@@ -114,11 +113,11 @@ function ParameterField({ parameter, written, wrong, onInput }: ParameterFieldPr
   const { name, required, control, preset } = parameter;
   const label = (
     <>
-      <code>{name}</code> {required ? "" : <span class="muted">optional</span>}
+      <code>{name}</code> {required ? "" : <span class="muted">Optional</span>}
     </>
   );
   const shown = preset === undefined || preset === null ? "" : JSON.stringify(preset);
-  const none = shown ? `default: ${shown}` : "left out";
+  const none = shown ? `Default: ${shown}` : "None";
   const hint = control === "json" ? `JSON: ${parameter.type}` : undefined;
   return (
     <Field label={label} hint={hint} wrong={wrong}>
@@ -133,7 +132,7 @@ function ParameterField({ parameter, written, wrong, onInput }: ParameterFieldPr
                 value={written}
                 onChange={(event) => onInput(event.currentTarget.value)}
               >
-                <option value="">{required ? "choose…" : none}</option>
+                <option value="">{required ? "Choose…" : none}</option>
                 {choices.map((choice) => {
                   const value = JSON.stringify(choice);
                   const words = choice === true ? "yes" : choice === false ? "no" : String(choice);
@@ -173,46 +172,38 @@ function ParameterField({ parameter, written, wrong, onInput }: ParameterFieldPr
   );
 }
 
-function Result({ result }: { result: WorkResult }) {
-  if (!result.ok) {
+function Result({ result: { data, error } }: { result: ToolTrial }) {
+  if (error) {
     return (
       <div class="problem">
         <p>
-          <span aria-hidden="true" class="problem-mark">▲</span> {result.error.message}
+          <span aria-hidden="true" class="problem-mark">▲</span> {error.message}
         </p>
         <p class="problem-how">
-          {result.error.type} ({result.error.class}){result.error.next_action &&
-            `: ${result.error.next_action}`}
+          {error.type} ({error.class}){error.next_action &&
+            `: ${error.next_action}`}
         </p>
       </div>
     );
   }
-  const { summary, raw, sources = [] } = result.data;
+  if (!data) return null;
+  const { summary, raw, sources } = data;
   return (
     <div class="try-result">
       <p>
         <span class="tone-good">
-          <span aria-hidden="true">✓</span> It answered.
+          <span aria-hidden="true">✓</span> Succeeded.
         </span>{" "}
         {summary}
       </p>
-      {raw !== undefined && raw !== null && <JsonView value={raw} label="What it returned" />}
+      {raw !== undefined && raw !== null && <JsonView value={raw} label="result" />}
       {sources.length > 0 && (
         <ul class="small">
-          {sources.map((source) => {
-            const href = safeHref(source.url);
-            return (
-              <li key={source.url + source.title}>
-                {href
-                  ? (
-                    <a href={href} target="_blank" rel="noopener noreferrer nofollow">
-                      {source.title || href}
-                    </a>
-                  )
-                  : source.title}
-              </li>
-            );
-          })}
+          {sources.map((source) => (
+            <li key={source.url + source.title}>
+              <OuterLink href={source.url}>{source.title || source.url}</OuterLink>
+            </li>
+          ))}
         </ul>
       )}
     </div>

@@ -1,10 +1,10 @@
-// One polite live region for the whole page: short words for those who do not see what changed.
+// One polite live region for the whole page: short messages for screen readers.
 
 import { signal } from "@preact/signals";
 
 const words = signal("");
 
-/** Says something once. Also shown for a moment at the foot of the page. */
+/** Announce a message; it is also shown for a moment at the bottom of the page. */
 export function announce(text: string): void {
   words.value = "";
   queueMicrotask(() => {

@@ -1,4 +1,4 @@
-// Buttons, and the actions behind them: busy while they run, their problem told beside them.
+// Buttons, and the actions behind them: busy while they run, with their problem beside them.
 
 import type { ComponentChildren, Ref } from "preact";
 import { useRef, useState } from "preact/hooks";
@@ -7,12 +7,12 @@ import { asProblem, type Problem } from "../problem.ts";
 export interface ButtonProps {
   readonly children: ComponentChildren;
   readonly onClick?: () => void;
-  /** "primary": the one thing to do here. "danger": takes something away. "quiet": beside the point. */
+  /** "primary": the main action. "danger": destructive. "quiet": secondary. */
   readonly kind?: "plain" | "primary" | "danger" | "quiet";
   readonly type?: "button" | "submit";
   readonly busy?: boolean;
   readonly disabled?: boolean;
-  /** What it does in full, where its text alone would not say ("Deny send_mail"). */
+  /** The accessible name, where the text alone is not enough ("Deny send_mail"). */
   readonly label?: string;
   readonly title?: string;
   readonly pressed?: boolean;
@@ -44,14 +44,14 @@ export function Button(props: ButtonProps) {
 
 export interface Action<Given extends unknown[]> {
   readonly busy: boolean;
-  /** Why the last try failed; null once another begins. */
+  /** Why the last try failed; null once another starts. */
   readonly problem: Problem | null;
-  /** Does it, unless it is being done already. Resolves when it is over, however it went. */
+  /** Run the action, unless it is running already. Resolves when it ends, whether it succeeded or not. */
   readonly run: (...given: Given) => Promise<void>;
   readonly forget: () => void;
 }
 
-/** Something that a button sets off. A second click while it runs does nothing. */
+/** An action of a button. A second click while it runs does nothing. */
 export function useAction<Given extends unknown[]>(
   does: (...given: Given) => Promise<unknown>,
 ): Action<Given> {

@@ -1,4 +1,4 @@
-// A button that copies text and says that it has.
+// A button that copies text and confirms it.
 
 import { useEffect, useState } from "preact/hooks";
 import { announce } from "./announce.tsx";
@@ -6,7 +6,7 @@ import { Button } from "./button.tsx";
 
 export interface CopyProps {
   readonly text: string;
-  /** What is copied: "the run's id". */
+  /** What is copied: "run ID". */
   readonly what: string;
   readonly children?: string;
 }
@@ -22,7 +22,7 @@ export function Copy({ text, what, children = "Copy" }: CopyProps) {
     try {
       await navigator.clipboard.writeText(text);
     } catch { // not a secure context, or not allowed
-      announce(`Could not copy ${what}: select it and copy it by hand`);
+      announce(`Could not copy ${what}. Select the text and copy it yourself`);
       return;
     }
     setCopied(true);

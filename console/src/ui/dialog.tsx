@@ -1,4 +1,4 @@
-// Dialogs: the browser's own <dialog>, and the question before something is taken away.
+// Dialogs: the browser's own <dialog>, and the confirmation before a destructive action.
 
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
@@ -45,17 +45,17 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
 export interface ConfirmProps {
   /** The question: "Cancel this run?" */
   readonly title: string;
-  /** What happens and what is kept. */
+  /** What the action changes and what it keeps. */
   readonly children: ComponentChildren;
-  /** The button that does it: "Cancel the run". */
+  /** The label of the button: "Cancel run". */
   readonly action: string;
   readonly kind?: "danger" | "primary";
-  /** Does it; the dialog closes when it has worked and tells why when it has not. */
+  /** Perform the action; the dialog closes if it succeeds and shows the problem if it fails. */
   readonly onConfirm: () => Promise<unknown>;
   readonly onClose: () => void;
 }
 
-/** Asks before something happens; open for as long as it is rendered. */
+/** Ask before an action; open for as long as it is rendered. */
 export function Confirm(props: ConfirmProps) {
   const doing = useAction(async () => {
     await props.onConfirm();
@@ -75,7 +75,7 @@ export function Confirm(props: ConfirmProps) {
           <Button type="submit" kind={props.kind ?? "danger"} busy={doing.busy}>
             {props.action}
           </Button>
-          <Button onClick={props.onClose}>Do nothing</Button>
+          <Button onClick={props.onClose}>Close</Button>
         </div>
       </form>
     </Dialog>

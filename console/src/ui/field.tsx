@@ -1,4 +1,4 @@
-// Form fields: a label, the control, a hint and what is wrong, tied together for everybody.
+// Form fields: a label, the control, a hint and an error, connected for assistive technology.
 
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
@@ -12,22 +12,22 @@ export interface Described {
 export interface FieldProps {
   readonly label: ComponentChildren;
   readonly hint?: ComponentChildren;
-  /** What is wrong with what was put in. */
+  /** What is wrong with the value. */
   readonly wrong?: string | null;
   readonly class?: string;
-  /** The control, given what ties it to its label, hint and error. */
+  /** The control, given the attributes that connect it to its label, hint and error. */
   readonly children: (described: Described) => ComponentChildren;
 }
 
 export function Field({ label, hint, wrong, class: named = "", children }: FieldProps) {
   const id = useId();
-  const told = [hint && `${id}-hint`, wrong && `${id}-wrong`].filter(Boolean).join(" ");
+  const described = [hint && `${id}-hint`, wrong && `${id}-wrong`].filter(Boolean).join(" ");
   return (
     <div class={`field ${named}`}>
       <label for={id}>{label}</label>
       {children({
         id,
-        ...(told && { "aria-describedby": told }),
+        ...(described && { "aria-describedby": described }),
         ...(wrong && { "aria-invalid": true as const }),
       })}
       {hint && <p class="hint" id={`${id}-hint`}>{hint}</p>}

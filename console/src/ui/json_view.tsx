@@ -1,11 +1,11 @@
-// JSON for people: indented, selectable, nothing hidden in it, and a button that copies it.
+// JSON for people: indented, selectable, with hidden characters shown, and a copy button.
 
 import { exactJson } from "../formats.ts";
 import { Copy } from "./copy.tsx";
 
 export interface JsonViewProps {
   readonly value: unknown;
-  /** Says what this is, to those who cannot see where it stands. */
+  /** The accessible name. */
   readonly label: string;
   readonly copy?: boolean;
 }
@@ -14,7 +14,7 @@ export function JsonView({ value, label, copy = true }: JsonViewProps) {
   const written = exactJson(value);
   return (
     <div class="json">
-      {/* What scrolls has to be reachable by key; no landmark, since there may be many of them. */}
+      {/* A scrollable area has to be reachable by key. */}
       <pre tabIndex={0} role="group" aria-label={label}>{written}</pre>
       {copy && <Copy text={written} what={label} />}
     </div>

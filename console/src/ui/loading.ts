@@ -1,11 +1,11 @@
-// Values that come from the service: loaded once, or again and again while the tab is visible.
+// Values from the service: loaded once, or polled while the tab is visible.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { reachable } from "../connection.ts";
 import { asProblem, type Problem } from "../problem.ts";
 
 export interface Loaded<T> {
-  /** The newest value that came; it stays while a later load fails. */
+  /** The newest value; it stays while a later load fails. */
   readonly value: T | null;
   /** Why the last load failed; null when it worked. */
   readonly problem: Problem | null;
@@ -64,7 +64,7 @@ export function useLoaded<T>(
     if (everyMs) document.addEventListener("visibilitychange", next);
     let lost = false;
     const unsubscribe = reachable.subscribe((answers) => {
-      if (answers && lost && !everyMs) once(); // the server is back; what polls sees it by itself
+      if (answers && lost && !everyMs) once(); // the service is back; polling finds out by itself
       lost = !answers;
     });
     return () => {

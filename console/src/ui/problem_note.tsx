@@ -1,4 +1,4 @@
-// A problem, said near what caused it: what is wrong, and how to mend it.
+// A problem, shown near its cause: what is wrong, and how to fix it.
 
 import type { Problem } from "../problem.ts";
 

@@ -1,6 +1,19 @@
-// The states of runs, subtasks and attempts: a glyph and a word; the colour only repeats what they say.
+// The states of runs, assignments and attempts: a glyph and a word; the color only repeats them.
 
-import type { Effect } from "../documents.ts";
+import { capitalized } from "../formats.ts";
+import type { Effect, RunStatus } from "../wire.ts";
+
+/** The states of runs. */
+export const STATUSES: readonly RunStatus[] = [
+  "queued",
+  "running",
+  "waiting",
+  "paused",
+  "succeeded",
+  "partial",
+  "failed",
+  "cancelled",
+];
 
 /** Glyph, tone and word of every state that is shown anywhere. Tones are colours of style.css. */
 const MARKS: { readonly [status: string]: readonly [glyph: string, tone: Tone] } = {
@@ -22,7 +35,7 @@ const MARKS: { readonly [status: string]: readonly [glyph: string, tone: Tone] }
 
 export type Tone = "idle" | "busy" | "asks" | "good" | "bad";
 
-/** How a state is drawn; an unknown one as an idle dot. */
+/** Return how a state is drawn; an unknown state is an idle dot. */
 export function markOf(status: string): { readonly glyph: string; readonly tone: Tone } {
   const [glyph, tone] = MARKS[status] ?? ["·", "idle" as Tone];
   return { glyph, tone };
@@ -33,15 +46,15 @@ export function StatusMark({ status, word }: { status: string; word?: string }) 
   const { glyph, tone } = markOf(status);
   return (
     <span class={`status tone-${tone}`}>
-      <span aria-hidden="true" class="glyph">{glyph}</span> {word ?? status}
+      <span aria-hidden="true" class="glyph">{glyph}</span> {word ?? capitalized(status)}
     </span>
   );
 }
 
 export const EFFECTS: { readonly [effect in Effect]: string } = {
-  pure: "it only reads",
-  idempotent: "calling it twice does no more than once",
-  once: "it does something that cannot be taken back",
+  pure: "reads only",
+  idempotent: "safe to repeat",
+  once: "irreversible",
 };
 
 /** A tool's effect: its name, and what that means. */

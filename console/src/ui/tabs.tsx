@@ -1,4 +1,4 @@
-// Tabs as the platform's guides describe them: one stop for the Tab key, arrows between them.
+// Tabs that follow the ARIA authoring practices: one stop for the Tab key, arrows between them.
 
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
@@ -13,7 +13,7 @@ export interface TabsProps {
   readonly tabs: readonly Tab[];
   readonly chosen: string;
   readonly onChoose: (name: string) => void;
-  /** What the chosen tab shows. */
+  /** The content of the chosen tab. */
   readonly children: ComponentChildren;
 }
 

@@ -1,4 +1,4 @@
-// Times: how long ago something was, how long until something is; the exact moment on hover.
+// Times: how long ago, how long until, how long; the exact moment on hover.
 
 import { now } from "../clock.ts";
 import { age, duration, moment } from "../formats.ts";

@@ -1,4 +1,4 @@
-// The page's title: what the screen shows, then the product.
+// The page's title: the screen, then the product.
 
 import { useEffect } from "preact/hooks";
 

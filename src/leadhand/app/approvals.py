@@ -1,4 +1,4 @@
-"""Questions that runs put to people: which are open, and answers, each bound to what was shown."""
+"""Open approvals of runs, and people's answers, each bound to the arguments that were shown."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from leadhand.app.arguments import json_value, text
 from leadhand.app.listings import all_runs
 from leadhand.app.runtime import Runtime
 from leadhand.domain.approval import Approval, ApprovalStatus, args_hash
-from leadhand.domain.document import iso
+from leadhand.domain.document import ApprovalCard
 from leadhand.domain.errors import UsageError
 from leadhand.domain.events import ApprovalAnswered, ApprovalRequested, EffectAnswered
 from leadhand.domain.evolve import fold
+from leadhand.domain.ids import assignment_of
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED
 from leadhand.domain.state import RunState
@@ -23,21 +24,21 @@ from leadhand.engine.gate import argument_problems
 
 ID_LENGTH = 8
 SHOWN = 3
-LOOK_AGAIN = "See what is open: leadhand approvals list, or approvals() in Python."
-WHOLE = 'Give all of them, as one object: {"amount": 20, "to": "Ann"}.'
+LOOK_AGAIN = "List the open approvals: leadhand approvals list, or approvals() in Python."
+WHOLE = 'Give all arguments as one JSON object, for example {"amount": 20, "to": "Ann"}.'
 
 
 def approval_id(run_id: str, approval: Approval) -> str:
-    """What a question is called at the door: short, and another one for other arguments, so that it binds to them."""
+    """Return the short public id of an approval. Other arguments give another id, so an id binds to its arguments."""
     named = "\n".join((run_id, approval.approval_id, approval.attempt, args_hash(approval.args)))
     return hashlib.sha256(named.encode()).hexdigest()[:ID_LENGTH]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenApproval:
-    """A question that a run has put to people, and that nobody has answered yet.
+    """An approval that a run is waiting for.
 
-    ``approval`` is what is asked, ``request`` that of the run. ``driven``: a living process carries the run out.
+    ``approval`` is the question, ``request`` the run's request. ``driven``: a process drives the run now.
     """
 
     run_id: str
@@ -48,27 +49,43 @@ class OpenApproval:
 
     @property
     def id(self) -> str:
-        """What it is called at the door. The same call with other arguments is another question."""
+        """The public id. The same call with other arguments has another id."""
         return approval_id(self.run_id, self.approval)
 
     @property
     def expired(self) -> bool:
-        """Nobody answered in time: it counts as a no, as soon as the run goes on."""
+        """Whether the time to answer is over. The call is denied when the run continues."""
         return _expired(self.approval)
 
     def document(self) -> dict[str, Any]:
-        """The question as scripts and the console read it."""
+        """The approval card as JSON data."""
+        return self.card().as_json()
+
+    def card(self) -> ApprovalCard:
+        """The question as scripts, the console and the HTTP API read it."""
         approval = self.approval
-        return {
-            "id": self.id,
-            "run_id": self.run_id,
-            "call_id": approval.approval_id,
-            "request": self.request,
-            "driven": self.driven,
-            **approval.model_dump(mode="json"),
-            "asked_at": iso(self.asked_at),
-            "expires_at": iso(approval.expires_at),
-        }
+        return ApprovalCard(
+            id=self.id,
+            run_id=self.run_id,
+            call_id=approval.approval_id,
+            request=self.request,
+            driven=self.driven,
+            approval_id=approval.approval_id,
+            kind=approval.kind,
+            attempt=approval.attempt,
+            tool=approval.tool,
+            args=approval.args,
+            effect=approval.effect,
+            asked_for=assignment_of(approval.attempt),
+            name=approval.asked_for,
+            origins=approval.origins,
+            cost_usd=approval.cost_usd,
+            asked_at=self.asked_at,
+            expires_at=approval.expires_at,
+            status=approval.status,
+            by=approval.by,
+            reason=approval.reason,
+        )
 
 
 def _expired(approval: Approval) -> bool:
@@ -76,7 +93,7 @@ def _expired(approval: Approval) -> bool:
 
 
 async def open_approvals(runtime: Runtime, run_id: str | None = None) -> list[OpenApproval]:
-    """The questions of a run, or of all runs, that nobody has answered, newest first; expired ones among them.
+    """The open approvals of a run, or of all runs, newest first, including expired ones.
 
     Raises NoSuchRun.
     """
@@ -113,27 +130,27 @@ async def _open_in(runtime: Runtime, listing: RunListing) -> list[OpenApproval]:
 
 
 async def find_approval(runtime: Runtime, given: OpenApproval | str, run_id: str | None = None) -> OpenApproval:
-    """The open question meant, of one run if that is named.
+    """Return the open approval that ``given`` identifies, of run ``run_id`` if that is not None.
 
-    By its id, or the only one that begins so; by ``RUN:CALL``, the beginning of a run's id and the id that the run
-    document gives the call; or by a run's id, if the run asks no more than this. Raises UsageError.
+    ``given`` is the approval's id or a unique beginning of it; ``RUN:CALL``, the beginning of a run's id and the call's
+    id in the run document; or the id of a run that has one open approval. Raises UsageError.
     """
     if isinstance(given, OpenApproval):
         if run_id not in (None, given.run_id):
-            raise UsageError(f"{given.id} is a question of {given.run_id}, and not of {run_id}", LOOK_AGAIN)
+            raise UsageError(f"approval {given.id} belongs to {given.run_id}, not to {run_id}", LOOK_AGAIN)
         return given
-    wanted = text(given, "the question's id", LOOK_AGAIN).strip().removesuffix("…")
+    wanted = text(given, "the approval id", LOOK_AGAIN).strip().removesuffix("…")
     if not wanted:
-        raise UsageError("the question's id is empty", LOOK_AGAIN)
+        raise UsageError("the approval id is empty", LOOK_AGAIN)
     asked = [each for each in await open_approvals(runtime, run_id) if not each.expired]
     exact = [each for each in asked if _is_called(each, wanted, run_id)]
     found = exact or [each for each in asked if _begins(each, wanted, run_id)]
     if not found:
-        raise UsageError(f"no open question has the id {given}", f"It was answered, or has changed. {LOOK_AGAIN}")
+        raise UsageError(f"no open approval has the id {given}", f"It was answered, or has changed. {LOOK_AGAIN}")
     if len(found) > 1:
         several = ", ".join(each.id for each in found[:SHOWN])
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-        raise UsageError(f"{given} may be {several}{more}", "Give more of the id.")
+        raise UsageError(f"{given} matches several approvals: {several}{more}", "Give more characters of the id.")
     return found[0]
 
 
@@ -169,7 +186,7 @@ async def approve(
     always: bool = False,
     reason: str = "",
 ) -> None:
-    """Say yes to a call, ``args`` in the place of its arguments if given. Raises UsageError."""
+    """Approve a call, with other arguments if ``args`` is given. Raises UsageError."""
     _check_kind(asked, "call")
     state = await _checked(runtime, asked)
     if args is not None:
@@ -189,7 +206,7 @@ async def approve(
 
 
 async def deny(runtime: Runtime, asked: OpenApproval, *, by: str, reason: str = "") -> None:
-    """Say no to a call. Raises UsageError."""
+    """Deny a call. Raises UsageError."""
     _check_kind(asked, "call")
     answer = ApprovalAnswered(
         by=by,
@@ -204,25 +221,25 @@ async def deny(runtime: Runtime, asked: OpenApproval, *, by: str, reason: str = 
 async def settle_effect(
     runtime: Runtime, asked: OpenApproval, *, by: str, happened: bool, summary: str = "", raw: Json = None
 ) -> None:
-    """Say whether a call whose end nobody saw has happened, and what it returned. Raises UsageError."""
+    """Say whether an interrupted call happened, and what it returned. Raises UsageError."""
     _check_kind(asked, "effect")
     if not happened and (summary or raw is not None):
-        raise UsageError("a call that did not happen has no result", "Leave summary and result out.")
-    payload, blobs = runtime.log(asked.run_id).pack(json_value(raw, "the result", "Give what JSON can say."))
+        raise UsageError("a call that did not happen has no result", "Omit the summary and the result.")
+    payload, blobs = runtime.log(asked.run_id).pack(json_value(raw, "the result", "Give a JSON value."))
     answer = EffectAnswered(
         by=by,
         approval_id=asked.approval.approval_id,
         happened=happened,
-        summary=text(summary, "the summary", "Say in words what the call came to."),
+        summary=text(summary, "the summary", "Give the result of the call in words."),
         raw=payload,
     )
     await _append(runtime, await _checked(runtime, asked), asked, answer, blobs)
 
 
 def changed_faults(state: RunState, approval: Approval, args: object) -> list[str]:
-    """What is wrong with the arguments that a person wants instead. Raises UsageError when they are no object."""
+    """Return what is wrong with changed arguments. Raises UsageError if they are not an object."""
     if not isinstance(args, dict):
-        raise UsageError("the arguments are no JSON object", WHOLE)
+        raise UsageError("the arguments are not a JSON object", WHOLE)
     json_value(cast("object", args), "the arguments", WHOLE)
     return argument_problems(state.tools[approval.tool], cast("dict[str, Json]", args))
 
@@ -233,21 +250,21 @@ def _check_kind(asked: OpenApproval, kind: str) -> None:
         return
     if kind == "call":
         raise UsageError(
-            f"{tool} had begun, and nobody saw its end: whether it may be called is not the question",
-            "Say what became of it: leadhand approvals settle, or settle_effect() in Python.",
+            f"{tool} was interrupted, so the question is whether it happened, not whether it may be called",
+            "Settle it: leadhand approvals settle, or settle_effect() in Python.",
         )
     raise UsageError(
-        f"{tool} has not been called yet: the question is whether it may be",
-        "Say yes or no: leadhand approvals approve or deny, or approve() and deny() in Python.",
+        f"{tool} has not been called yet: the question is whether it may be called",
+        "Approve or deny it: leadhand approvals approve or deny, or approve() and deny() in Python.",
     )
 
 
 def _reason(reason: object) -> str:
-    return text(reason, "the reason", "Give the reason in words.")
+    return text(reason, "the reason", "Give the reason as text.")
 
 
 async def _checked(runtime: Runtime, asked: OpenApproval) -> RunState:
-    """The state of the run, in which the question is still open as it was shown. Raises UsageError."""
+    """Return the run's state. Raises UsageError unless the approval is open with the arguments shown."""
     state = await runtime.load(asked.run_id)
     _check_open(state, asked)
     return state
@@ -256,16 +273,16 @@ async def _checked(runtime: Runtime, asked: OpenApproval) -> RunState:
 def _check_open(state: RunState, asked: OpenApproval) -> None:
     now = state.approvals.get(asked.approval.approval_id)
     if state.finished is not None:
-        raise UsageError(f"run {state.run_id} is over, and asks nothing any more", LOOK_AGAIN)
+        raise UsageError(f"run {state.run_id} is over and has no open approvals", LOOK_AGAIN)
     if now is None or now.attempt != asked.approval.attempt:
-        raise UsageError(f"the question {asked.id} is not asked any more", LOOK_AGAIN)
+        raise UsageError(f"approval {asked.id} is no longer open", LOOK_AGAIN)
     if now.status is ApprovalStatus.EXPIRED or _expired(now):
-        raise UsageError(f"the time for {asked.id} is up, which is a no", LOOK_AGAIN)
+        raise UsageError(f"approval {asked.id} has expired, so the call is denied", LOOK_AGAIN)
     if now.status is not ApprovalStatus.PENDING:
-        said = "with no" if now.status is ApprovalStatus.DENIED else "with yes"
-        raise UsageError(f"{asked.id} was answered {said} already, by {now.by or 'somebody'}", LOOK_AGAIN)
+        said = "denied" if now.status is ApprovalStatus.DENIED else "approved"
+        raise UsageError(f"approval {asked.id} was already {said} by {now.by or 'someone'}", LOOK_AGAIN)
     if args_hash(now.args) != args_hash(asked.approval.args):
-        raise UsageError(f"{asked.id} shows other arguments by now", LOOK_AGAIN)
+        raise UsageError(f"the arguments of approval {asked.id} have changed", LOOK_AGAIN)
 
 
 async def _append(
@@ -275,7 +292,7 @@ async def _append(
     answer: ApprovalAnswered | EffectAnswered,
     blobs: dict[str, bytes] | None = None,
 ) -> None:
-    """Put the answer into the log. Raises UsageError when somebody's came between: then that one counts."""
+    """Append the answer to the log. Raises UsageError if another answer was appended first; that one counts."""
     (own,) = await runtime.log(asked.run_id).append(answer, blobs=blobs)
     between = [entry for entry in await runtime.store.read(asked.run_id, after=state.seq) if entry.seq < own.seq]
     if between:

@@ -13,7 +13,9 @@ Json = Any
 class Value(BaseModel):
     """A frozen, keyword-only value; unknown fields are refused, so that a misspelt name is never silence."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", defer_build=True, json_schema_serialization_defaults_required=True
+    )
 
     def evolve(self, **changes: Any) -> Self:
         """The same value with ``changes``, checked as a new one is."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from leadhand.app.arguments import name as checked_name
 from leadhand.app.arguments import text
 from leadhand.app.runtime import Runtime
 from leadhand.domain.agents import AgentSettings
-from leadhand.domain.document import iso
 from leadhand.domain.errors import ConfigurationError
 from leadhand.flows.work_order.roles import instructions as shipped
 from leadhand.ports import AgentStore
+from leadhand.server.schemas import AgentChange, AgentDefaults, AgentDocument
 
 
 class Role(NamedTuple):
@@ -68,27 +68,27 @@ class Agents:
         kept = await self._kept()
         return {role.prompt: kept[role.name].instructions or "" for role in ROLES if _has(kept, role, "instructions")}
 
-    async def documents(self) -> list[dict[str, Any]]:
+    async def documents(self) -> tuple[AgentDocument, ...]:
         """Every role, as it is now."""
         kept = await self._kept()
-        return [self._document(role, kept.get(role.name)) for role in ROLES]
+        return tuple(self._document(role, kept.get(role.name)) for role in ROLES)
 
-    async def document(self, name: str) -> dict[str, Any]:
+    async def document(self, name: str) -> AgentDocument:
         """One role, as it is now."""
         kept = await self._kept()
         return next(self._document(role, kept.get(name)) for role in ROLES if role.name == name)
 
-    def _document(self, role: Role, kept: AgentSettings | None) -> dict[str, Any]:
+    def _document(self, role: Role, kept: AgentSettings | None) -> AgentDocument:
         usual = self._runtime.choice.models.of(role.prompt)
         ships = shipped(role.prompt)
-        return {
-            "name": role.name,
-            "role": role.does,
-            "model": (kept.model if kept is not None else None) or usual,
-            "instructions": (kept.instructions if kept is not None else None) or ships,
-            "ships": {"model": usual, "instructions": ships},
-            "changed": None if kept is None else {"by": kept.by, "at": iso(kept.at)},
-        }
+        return AgentDocument(
+            name=role.name,
+            role=role.does,
+            model=(kept.model if kept is not None else None) or usual,
+            instructions=(kept.instructions if kept is not None else None) or ships,
+            ships=AgentDefaults(model=usual, instructions=ships),
+            changed=None if kept is None else AgentChange(by=kept.by, at=kept.at),
+        )
 
     async def _kept(self) -> dict[str, AgentSettings]:
         return {each.name: each for each in await self._store.agents()}

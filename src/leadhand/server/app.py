@@ -1,4 +1,4 @@
-"""The FastAPI app, put together on one screen: state, routes, errors, the gate, the console."""
+"""The FastAPI app: its state, routes, errors, access control and the console."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from leadhand.runs import user
 from leadhand.server.access import Access
 from leadhand.server.api_page import add_api_page
 from leadhand.server.console import add_console
+from leadhand.server.examples import EXAMPLES
 from leadhand.server.guard import LOOPBACK, Guard
 from leadhand.server.logs import AccessLog
 from leadhand.server.metrics import Metrics
@@ -30,13 +31,13 @@ from leadhand.server.service import Service
 from leadhand.server.stream import Cut
 
 ABOUT = """Start, watch, steer and approve runs. Errors are problem details (RFC 9457): `detail` says what is wrong,
-`how` what mends it. On loopback nobody needs a key; elsewhere send `Authorization: Bearer lh_…`."""
+`how` says how to fix it. On loopback no key is needed; elsewhere send `Authorization: Bearer lh_…`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doors:
-    """Who gets in. ``key_needed``: nobody without a key. ``hosts``: names the server answers to (None: any).
-    ``origins``: sites whose pages may use the API with a key. ``allowed``: what one key may ask for."""
+    """Access rules. ``key_needed``: every request needs a key. ``hosts``: accepted host names (None: any).
+    ``origins``: sites whose pages may use the API with a key. ``allowed``: the rate limits of one key."""
 
     key_needed: bool = False
     hosts: Collection[str] | None = LOOPBACK
@@ -52,10 +53,10 @@ def create_app(
     console: Path | None = None,
     cut: Cut = lambda _: None,
 ) -> FastAPI:
-    """The app on a service. While it is up, it also keeps the service's runs going.
+    """Return the app of a service. While the app runs, it also resumes the service's detached runs.
 
-    ``console`` is the folder of the built console, None: there is none. ``cut`` ends a client's connection at once.
-    Raises ConfigurationError when the service's store keeps no keys.
+    ``console`` is the folder of the built console, or None. ``cut`` closes a client's connection immediately.
+    Raises ConfigurationError if the service's store cannot keep keys.
     """
     doors = doors or Doors()
     counted = metrics or Metrics(__version__)
@@ -97,7 +98,7 @@ def create_app(
 
 
 def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
-    """The app with its routes and nothing behind them yet, which is enough to describe it."""
+    """Return the app with its routes but without a service: enough for the OpenAPI document."""
     app = FastAPI(
         title="Leadhand",
         version=__version__,
@@ -106,8 +107,12 @@ def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
         generate_unique_id_function=_operation,
         docs_url=None,
         redoc_url=None,
-        redirect_slashes=False,  # a path has one name
-        telemetry={"tracing": False, "metrics": False, "logs": False},  # traces are made of the log, without secrets
+        redirect_slashes=False,  # each path has one spelling
+        telemetry={
+            "tracing": False,
+            "metrics": False,
+            "logs": False,
+        },  # traces come from the log, redacted
     )
     answer_errors(app)
     for routes in (runs, events, view, files, control, approvals, tools, agents, session, system):
@@ -122,13 +127,16 @@ def _operation(route: APIRoute) -> str:
 
 
 def _describe(app: FastAPI) -> None:
-    """Have the OpenAPI document describe problem details, and what every route may answer with beside its own."""
+    """Add problem details, examples and the responses that every route shares to the OpenAPI document."""
     usual: Callable[[], dict[str, Any]] = app.openapi
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
             schema = usual()
-            schema["components"]["schemas"]["ProblemDetails"] = ProblemDetails.model_json_schema()
+            shapes = schema["components"]["schemas"]
+            shapes["ProblemDetails"] = ProblemDetails.model_json_schema()
+            for name, example in EXAMPLES.items():
+                shapes[name]["examples"] = [example]
             for operations in schema["paths"].values():
                 for method, operation in operations.items():
                     usually = responses(421, 500) if method == "get" else responses(403, 421, 500)

@@ -1,4 +1,4 @@
-"""Errors as they go out: RFC 9457 problem details that say what is wrong and how to mend it."""
+"""Errors as RFC 9457 problem details, which say what is wrong and how to fix it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOGGER = logging.getLogger("leadhand.server")
 MEDIA_TYPE = "application/problem+json"
 LARGEST_BODY = 1_000_000
 """Bytes of a request's body; 413 above. A request has 100,000 characters at most, of up to four bytes each."""
-LISTED = "The routes and what they take are described at /docs."
+LISTED = "See /docs for the routes and their parameters."
 
 STATUS_OF = {
     "usage": HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -39,7 +39,7 @@ STATUS_OF = {
 
 
 class ProblemDetails(BaseModel):
-    """What an error looks like: ``detail`` says what is wrong, ``how`` what mends it, ``code`` is for programs."""
+    """An error (RFC 9457): ``detail`` says what is wrong, ``how`` says how to fix it, ``code`` is for programs."""
 
     model_config = ConfigDict(
         extra="allow",
@@ -88,7 +88,7 @@ class Problem(LeadhandError):
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """What OpenAPI says of the errors a route may answer with."""
+    """The errors that a route may return, as OpenAPI describes them."""
     return {
         status: {
             "description": HTTPStatus(status).phrase,
@@ -100,7 +100,7 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 @contextmanager
 def conflicts() -> Generator[None]:
-    """What cannot be done to a run as it is now is a conflict (409), and no defect of the request."""
+    """Turn a UsageError into a conflict (409): the request is valid, but the run's state does not allow it."""
     try:
         yield
     except UsageError as error:
@@ -108,39 +108,41 @@ def conflicts() -> Generator[None]:
 
 
 def unconfirmed(what: str, how: str, **more: Any) -> Problem:
-    """What cannot be taken back, and was not confirmed."""
+    """The problem of an irreversible action that was not confirmed (409)."""
     return Problem(HTTPStatus.CONFLICT, "unconfirmed", what, how, **more)
 
 
 def no_such(what: str, how: str) -> Problem:
-    """Something that is not there."""
+    """The problem of something that does not exist (404)."""
     return Problem(HTTPStatus.NOT_FOUND, "not_found", what, how)
 
 
 def no_route(app: FastAPI, method: str, path: str, headers: Mapping[str, str] | None = None) -> Problem:
-    """A path that is no route (404), or one that does not know the method (405); ``headers`` say then which it knows,
-    where the document does not."""
+    """The problem of an unknown path (404), or of a method that the path does not support (405).
+
+    ``headers`` name the supported methods of a path that the OpenAPI document does not describe.
+    """
     known = next((known for route, known in _methods(app) if route.match(path)), "")
     if method in known.split(", ") or not (known or headers):
-        return Problem(HTTPStatus.NOT_FOUND, "not_found", f"there is nothing at {path}", LISTED)
+        return Problem(HTTPStatus.NOT_FOUND, "not_found", f"{path} does not exist", LISTED)
     return Problem(
         HTTPStatus.METHOD_NOT_ALLOWED,
         "method_not_allowed",
-        f"{method} is nothing that {path} knows",
+        f"{path} does not support {method}",
         LISTED,
         headers={"allow": known} if known else headers,
     )
 
 
 def _methods(app: FastAPI) -> Iterator[tuple[re.Pattern[str], str]]:
-    """The pattern of every path in the document of an app, and its methods: GET, POST."""
+    """The pattern and the methods of every path in an app's OpenAPI document."""
     for path, operations in app.openapi()["paths"].items():
         yield compile_path(path)[0], ", ".join(sorted(operation.upper() for operation in operations))
 
 
 def no_such_tool(name: str, tools: tuple[ToolSpec, ...]) -> Problem:
-    """A tool that is not there."""
-    return no_such(f"there is no tool {name!r}", f"There are: {', '.join(tool.name for tool in tools) or 'none'}.")
+    """The problem of an unknown tool (404)."""
+    return no_such(f"there is no tool {name!r}", f"Available: {', '.join(tool.name for tool in tools) or 'none'}.")
 
 
 def answer(problem: LeadhandError, instance: str) -> Response:
@@ -159,53 +161,56 @@ def answer(problem: LeadhandError, instance: str) -> Response:
         "instance": instance,
         **more,
     }
-    # In ASCII: what it quotes may be no text that could be sent otherwise.
+    # ASCII only: a quoted value may contain characters that UTF-8 cannot encode.
     return Response(json.dumps(body), status.value, headers, MEDIA_TYPE)
 
 
 class BodyTooLarge(HTTPException):
-    """A client sends more than is read. FastAPI lets exceptions of this family pass while it reads a body."""
+    """The body exceeds the limit. An HTTPException, since FastAPI passes those on while it reads a body."""
 
     def __init__(self) -> None:
         super().__init__(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 
 
 def too_large() -> Problem:
-    """A body that nobody reads to its end."""
+    """The problem of a body that exceeds the limit (413)."""
     return Problem(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "too_large",
         f"the body is larger than {LARGEST_BODY:,} bytes",
-        "Send less at once: a request has 100,000 characters at most.",
+        "Send a smaller body. A request may have at most 100,000 characters.",
     )
 
 
 def ending() -> Problem:
-    """A request that the server's end came before."""
+    """The problem of a request that arrives while the server shuts down (503)."""
     return Problem(
-        HTTPStatus.SERVICE_UNAVAILABLE, "ending", "the server ends", "Ask again when it is back; runs are kept."
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "ending",
+        "the server is shutting down",
+        "Try again after the restart. Runs are kept.",
     )
 
 
 def defect(method: str, path: str, error: Exception) -> Response:
-    """The response to what nobody foresaw, which goes to the log."""
+    """Log an unexpected error and return the response to it (500)."""
     LOGGER.error("%s %s failed", method, path, exc_info=error)
     problem = Problem(
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "internal",
         f"internal error: {type(error).__name__}",
-        "It is a defect of Leadhand's, and in the server's log; runs are kept.",
+        "This is a bug in Leadhand. The server's log has the details. Runs are kept.",
     )
     return answer(problem, path)
 
 
 def _says_json(request: Request) -> bool:
-    """Whether a request says that its body is JSON, or has none."""
+    """Whether the content type of a request is JSON or missing."""
     return "json" in request.headers.get("content-type", "json")
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Have every error of an app's routes answered as a problem; what nobody foresaw is left to the guard."""
+    """Return every expected error of an app's routes as a problem; the guard handles the others."""
 
     async def ours(request: Request, error: Exception) -> Response:
         assert isinstance(error, LeadhandError)
@@ -230,9 +235,9 @@ def answer_errors(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)
         path = request.url.path
         match error.status_code:
-            case 400:  # FastAPI's word for bytes that are no text
+            case 400:  # FastAPI raises this for a body that is not UTF-8
                 return answer(
-                    Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "the body is no JSON in UTF-8", LISTED), path
+                    Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "the body is not JSON in UTF-8", LISTED), path
                 )
             case 404:
                 return answer(no_route(app, request.method, path), path)

@@ -9,15 +9,14 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any
 
 from leadhand.app import operator
 from leadhand.app.checks import check_writable
 from leadhand.app.requests import settle
 from leadhand.app.runtime import Runtime
 from leadhand.domain.decide.operator_requests import OperatorRequest
-from leadhand.domain.document import iso, run_document
-from leadhand.domain.errors import ConfigurationError, Fenced, LeadhandError, RunOwned, UsageError
+from leadhand.domain.document import RunDocument, run_document
+from leadhand.domain.errors import ConfigurationError, Failure, Fenced, LeadhandError, RunOwned, UsageError
 from leadhand.domain.events import CancelRequested, Entry, PauseRequested, ToolCallReturned
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED, RunStatus
@@ -29,6 +28,7 @@ from leadhand.server.agents import Agents
 from leadhand.server.drafts import Drafts
 from leadhand.server.feeds import Feeds
 from leadhand.server.problems import Problem
+from leadhand.server.schemas import ToolError
 from leadhand.server.start_request import Submission, asked_for, once
 
 LOGGER = logging.getLogger("leadhand.server")
@@ -153,8 +153,8 @@ class Service:
 
     # --- looking ------------------------------------------------------------------------------------------------------
 
-    async def document(self, run_id: str) -> dict[str, Any]:
-        """The run document as of now. Raises NoSuchRun."""
+    async def document(self, run_id: str) -> RunDocument:
+        """The current run document. Raises NoSuchRun."""
         store = self.runtime.store
         entries = await store.read(run_id)
         state = await self.runtime.load(run_id)
@@ -203,8 +203,8 @@ class Service:
         self.drive(state, who=principal)
         return state
 
-    async def went_on(self, run_id: str) -> None:
-        """Go on with a run that waited, now that somebody has answered it, unless another process does."""
+    async def resume_answered(self, run_id: str) -> None:
+        """Resume a run whose approval was answered, unless another process drives it."""
         listing = await self.runtime.store.run(run_id)
         if listing.owner is not None or listing.status is not RunStatus.WAITING:
             return
@@ -212,24 +212,26 @@ class Service:
             self.drive(await self.runtime.reopen(run_id, ended=False))
         except RunOwned:
             return
-        except ConfigurationError as error:  # the answer stands, whoever goes on with the run
-            LOGGER.warning("run %s was answered, and cannot go on here: %s %s", run_id, error.what, error.how)
+        except ConfigurationError as error:  # the answer is kept, whichever process resumes the run
+            LOGGER.warning("run %s was answered but cannot be resumed here: %s %s", run_id, error.what, error.how)
 
     # --- tools' last errors -------------------------------------------------------------------------------------------
 
-    async def last_error(self, tool: str) -> Json | None:
-        """What a tool last failed with, for a month."""
-        return await self.runtime.store.cached(_error_key(tool))
+    async def last_error(self, tool: str) -> ToolError | None:
+        """The last failure of a tool, kept for a month."""
+        kept = await self.runtime.store.cached(_error_key(tool))
+        return None if kept is None else ToolError.model_validate(kept)
 
     def _note_errors(self, state: RunState, entries: list[Entry]) -> None:
         for entry in entries:
             event = entry.event
             if isinstance(event, ToolCallReturned) and event.failure is not None:
-                self.note_error(event.tool, event.failure.model_dump(mode="json"), entry.at, state.run_id)
+                self.note_error(event.tool, event.failure, entry.at, state.run_id)
 
-    def note_error(self, tool: str, failure: dict[str, Any], at: datetime, run_id: str | None) -> None:
-        """Keep what a tool failed with."""
-        note = {"at": iso(at), "run_id": run_id, **{key: failure[key] for key in ("message", "type", "class")}}
+    def note_error(self, tool: str, failure: Failure, at: datetime, run_id: str | None) -> None:
+        """Keep the failure of a tool."""
+        kept = failure.model_dump(include={"message", "type", "class_"}, by_alias=True)
+        note = ToolError.model_validate({"at": at, "run_id": run_id, **kept}).as_json()
         task = asyncio.get_running_loop().create_task(self._keep(self.runtime.store.cache, _error_key(tool), note))
         self._noting.add(task)
         task.add_done_callback(self._noting.discard)

@@ -1,4 +1,4 @@
-"""What is asked for when a run is started over HTTP, and what that amounts to."""
+"""The body of POST /api/runs, and the settings that a run gets from it."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ from leadhand.domain.limits import usd
 from leadhand.server.problems import Problem
 
 EXAMPLE = '{"request": "What is the weather in Paris?"}'
-MODEL = "Name one as provider:name, or offline; or leave it out."
+MODEL = "Use provider:name or offline, or omit it."
 LONGEST_KEY = 255
 STRICTER = ("auto", "ask", "never")
-"""What becomes of calls that need a person's yes, the loosest first."""
+"""The approval policies, the loosest first."""
 
 
 class Body(BaseModel):
-    """What is sent; a misspelt name is refused, not ignored, and so is ``true`` or ``"3"`` where a number belongs."""
+    """A request body. Unknown fields and values of another type (``"3"`` for a number) are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class LimitsBody(Body):
-    """What a run may use; what is not given is as the server was started with; null is no limit of that kind."""
+    """Limits of a run. A missing field keeps the server's default; null removes the limit."""
 
-    max_steps: int | None = Field(default=None, ge=1, le=100, description="Work orders at most, the first included.")
-    max_workers: int | None = Field(default=None, ge=1, le=10_000, description="Subtasks carried out at once.")
+    max_steps: int | None = Field(default=None, ge=1, le=100, description="Maximum work orders, including the first.")
+    max_workers: int | None = Field(default=None, ge=1, le=10_000, description="Maximum assignments that run at once.")
     batch_size: int | None = Field(
-        default=None, ge=1, le=1_000_000, description="Hand subtasks out in groups of this size."
+        default=None, ge=1, le=1_000_000, description="Start subtasks in groups of this size."
     )
-    budget: float | None = Field(default=None, ge=0, le=1_000_000, description="US dollars at most.")
-    timeout: float | None = Field(default=None, ge=0.001, le=366 * 86_400, description="Seconds at most.")
-    max_requests: int | None = Field(default=None, ge=1, le=1_000_000_000, description="Model calls at most.")
+    budget: float | None = Field(default=None, ge=0, le=1_000_000, description="Maximum cost in US dollars.")
+    timeout: float | None = Field(default=None, ge=0.001, le=366 * 86_400, description="Maximum run time in seconds.")
+    max_requests: int | None = Field(default=None, ge=1, le=1_000_000_000, description="Maximum number of model calls.")
     max_tokens: int | None = Field(
-        default=None, ge=1, le=1_000_000_000_000, description="Tokens of all calls, at most."
+        default=None, ge=1, le=1_000_000_000_000, description="Maximum tokens of all model calls."
     )
-    max_output_tokens: int | None = Field(default=None, ge=16, le=1_000_000, description="Tokens of one reply.")
+    max_output_tokens: int | None = Field(default=None, ge=16, le=1_000_000, description="Maximum tokens of one reply.")
     approval_timeout: float | None = Field(
-        default=None, ge=0.001, le=366 * 86_400, description="Seconds that a question stands; then silence is a no."
+        default=None, ge=0.001, le=366 * 86_400, description="Seconds until an unanswered approval is denied."
     )
 
 
 class Submission(Body):
-    """A request to be carried out."""
+    """A request to start a run."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -71,29 +71,31 @@ class Submission(Body):
         }
     )
 
-    request: str = Field(description="What is wanted, in words.", min_length=1)
-    flow: str = Field("work-order", description="How it is carried out.")
-    model: str | None = Field(None, description="The model of every role, as provider:name; else the server's.")
-    lead_model: str | None = Field(None, description="The model that plans, reviews and composes.")
-    worker_model: str | None = Field(None, description="The model that carries subtasks out.")
-    review_model: str | None = Field(None, description="The model that reviews.")
+    request: str = Field(description="The request in natural language.", min_length=1)
+    flow: str = Field("work-order", description="The name of the flow.")
+    model: str | None = Field(None, description="The model of every role, as provider:name. Default: the server's.")
+    lead_model: str | None = Field(None, description="The model that plans, reviews and writes the answer.")
+    worker_model: str | None = Field(None, description="The model of the workers.")
+    review_model: str | None = Field(None, description="The model that reviews results.")
     offline: bool = Field(
-        False, description="The built-in rule-based model and sample data: nothing leaves the machine."
+        False, description="Use the built-in rule-based model and sample data. No data leaves the machine."
     )
     limits: LimitsBody = Field(default_factory=LimitsBody)
-    allow_unknown_price: bool = Field(False, description="Allow a model that no budget can bind.")
+    allow_unknown_price: bool = Field(False, description="Allow a model of unknown price: no budget applies to it.")
     approve: Literal["ask", "auto", "never"] | None = Field(
-        None, description="What becomes of calls that need a person's yes; else as the server was started with."
+        None, description="What to do with calls that need approval. Default: the server's policy."
     )
     approve_rules: dict[str, Literal["ask", "auto", "never"]] | None = Field(
-        None, description='What holds for some calls instead: {"tool:send_*": "auto"}.'
+        None, description='Exceptions for some calls, for example {"tool:send_*": "auto"}.'
     )
     options: dict[str, Any] = Field(default_factory=dict, description="Options of the flow; work-order has none.")
 
 
 def asked_for(submission: Submission, runtime: Runtime, agents: Mapping[str, str]) -> tuple[str, Settings]:
-    """The request, checked, and the settings its run is to have. ``agents`` are the models that were set for roles:
-    they give way to what is asked for. Raises UsageError."""
+    """Return the checked request and the settings of its run. Raises UsageError.
+
+    ``agents`` are the models that were set for roles; a model in the submission takes precedence.
+    """
     request = check_request(submission.request, example=EXAMPLE)
     if submission.options:
         known = ", ".join(sorted(submission.options))
@@ -108,10 +110,10 @@ def asked_for(submission: Submission, runtime: Runtime, agents: Mapping[str, str
     offline = submission.offline or usual.offline
     if offline and any(each != "offline" for each in (model, *roles.values()) if each is not None):
         if submission.offline:
-            raise UsageError("offline allows no other model, and one was named", "Give offline, or a model, not both.")
+            raise UsageError("offline cannot be combined with a model", "Send either offline or a model.")
         raise UsageError(
-            "this server works offline, which allows no other model, and one was named",
-            "Leave the model out; or start the server without --offline.",
+            "this server runs offline and cannot use another model",
+            "Omit the model, or start the server without --offline.",
         )
     given = submission.limits.model_dump(exclude_unset=True)
     return request, replace(
@@ -130,7 +132,7 @@ def asked_for(submission: Submission, runtime: Runtime, agents: Mapping[str, str
 
 
 def loosens(submission: Submission, usual: Settings) -> bool:
-    """Whether calls could be made unasked that the server would ask about: who starts such a run says yes to them."""
+    """Whether the run may make calls without approval that the server's policy would ask about."""
     asked = submission.approve
     looser = asked is not None and STRICTER.index(asked) < STRICTER.index(usual.approve.value)
     rules = submission.approve_rules
@@ -138,7 +140,7 @@ def loosens(submission: Submission, usual: Settings) -> bool:
 
 
 def _usual_limits(usual: Settings) -> dict[str, Any]:
-    """The limits of the process as a person would have given them."""
+    """The server's limits in the units of LimitsBody."""
     limits = usual.limits
     return {
         "max_steps": limits.max_steps,
@@ -154,19 +156,19 @@ def _usual_limits(usual: Settings) -> dict[str, Any]:
 
 
 def once(submission: Submission, key: str, who: str) -> IdempotentId:
-    """The run that this key of this principal stands for: its id is made of both, so asking twice finds the same.
+    """Return the run id that a principal's idempotency key stands for: the same key always gives the same id.
 
-    Raises Problem (422) for a key that is none.
+    Raises Problem (422) for an invalid key.
     """
     if not 1 <= len(key) <= LONGEST_KEY or not key.isprintable():
         raise Problem(
             HTTPStatus.UNPROCESSABLE_ENTITY,
             "invalid",
             "the Idempotency-Key is empty, too long or not printable",
-            f"Give a random text of up to {LONGEST_KEY} characters, another for each request: a UUID is one.",
+            f"Use a random text of up to {LONGEST_KEY} characters, such as a UUID, and a new one for each request.",
         )
     digest = hashlib.sha256(f"{who}\n{key}".encode()).digest()
-    limits = submission.limits.model_dump(mode="json", exclude_unset=True)  # null is no limit, and no omission
+    limits = submission.limits.model_dump(mode="json", exclude_unset=True)  # null differs from a missing field
     body = json.dumps(submission.model_dump(mode="json") | {"limits": limits}, sort_keys=True, separators=(",", ":"))
     return IdempotentId(
         run_id=f"run_{str(ULID.from_bytes(digest[:16])).lower()}",

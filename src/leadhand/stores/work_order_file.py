@@ -55,8 +55,8 @@ class WorkOrderFile:
             "run_id": state.run_id,
             "status": state.status.value,
             "last_seq": state.seq,
-            "work_orders": [work_order(order) for order in state.orders.values()],
-            "work_states": [work_state(state, order) for order in state.orders.values()],
+            "work_orders": [work_order(order).as_json() for order in state.orders.values()],
+            "work_states": [work_state(state, order).as_json() for order in state.orders.values()],
         }
         with self._writing:  # the last write may come while an earlier one is still on its thread
             if state.seq <= self._written:

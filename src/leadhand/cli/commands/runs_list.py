@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 from leadhand.app.formatting import age, shortened
 from leadhand.cli.console import err_is_terminal, out_is_terminal, say, width, write_json, write_line
@@ -11,7 +10,7 @@ from leadhand.cli.exit_codes import Exit
 from leadhand.cli.finding import mention_orphans
 from leadhand.cli.options import HERE, Place, open_reader
 from leadhand.cli.telling import status_words
-from leadhand.domain.document import iso
+from leadhand.domain.document import run_line
 from leadhand.domain.errors import UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
@@ -47,7 +46,7 @@ async def runs_list(
         store = (await lead.runtime()).store
         listings = await store.runs(status=wanted, text=text, limit=limit)
         if json:
-            write_json([_document(listing) for listing in listings])
+            write_json([run_line(listing).as_json() for listing in listings])
             return Exit.ANSWERED
         if not listings:
             _say_empty(filtered=bool(wanted or text))
@@ -93,11 +92,3 @@ def _say_empty(*, filtered: bool) -> None:
         say("No run is like that. leadhand runs list shows all.")
     else:
         say('No runs yet. Start one: leadhand run "What is the weather in Paris?"')
-
-
-def _document(listing: RunListing) -> dict[str, Any]:
-    return {
-        **listing.model_dump(mode="json"),
-        "created_at": iso(listing.created_at),
-        "finished_at": iso(listing.finished_at),
-    }

@@ -96,7 +96,7 @@ async def _event(runtime: Runtime, listing: RunListing, seq: int) -> dict[str, A
 
 
 def _order_document(state: RunState, order: OrderState) -> dict[str, Any]:
-    return {"work_order": work_order(order), "work_state": work_state(state, order)}
+    return {"work_order": work_order(order).as_json(), "work_state": work_state(state, order).as_json()}
 
 
 def _text(lines: Iterable[str]) -> str:
@@ -148,9 +148,9 @@ def _facts(state: RunState, listing: RunListing, place: Place) -> Iterator[str]:
 
 def _history(state: RunState) -> Iterator[str]:
     """Where a run comes from, and what it came to before people wanted more of it."""
-    origin = state.definition.options.get("forked_from")
-    if isinstance(origin, dict):
-        yield f"fork     of {origin['run_id']}, up to event {origin['seq']}"
+    origin = state.definition.forked_from
+    if origin is not None:
+        yield f"fork     of {origin.run_id}, up to event {origin.seq}"
     if state.answers:
         earlier = ", ".join(f"{answer.number} ({answer.status.value})" for answer in state.answers)
         which = f"number {state.finished.number}" if state.finished is not None else "to come"

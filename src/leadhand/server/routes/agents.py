@@ -1,4 +1,4 @@
-"""The roles of runs that are started here, and what people have set for them."""
+"""Show and change the roles of runs that are started here."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Path
-from fastapi.responses import JSONResponse, Response
+from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
 from leadhand.domain.agents import LONGEST_INSTRUCTIONS
 from leadhand.server.agents import NAMES
 from leadhand.server.problems import Problem, no_such, responses
-from leadhand.server.routes.dependencies import Admin, Reader, TheService, document
-from leadhand.server.schemas import AgentDocument, AgentsList, WorkersList
+from leadhand.server.routes.dependencies import Admin, Reader, TheService
+from leadhand.server.schemas import AgentDocument, AgentsList
 from leadhand.server.start_request import Body
 
 router = APIRouter(prefix="/api", tags=["agents"])
@@ -22,21 +21,21 @@ Name = Annotated[str, Path(description="The role.", examples=["worker"], max_len
 
 
 class AgentBody(Body):
-    """What is not given, or null, is as it ships."""
+    """A missing or null field keeps the default."""
 
-    model: str | None = Field(None, description="Its model, as provider:name.", examples=["offline"], max_length=500)
+    model: str | None = Field(None, description="The model, as provider:name.", examples=["offline"], max_length=500)
     instructions: str | None = Field(
         None,
-        description="Its standing instructions, in Markdown, in the place of those that ship.",
+        description="The instructions in Markdown, instead of the default ones.",
         min_length=1,
         max_length=LONGEST_INSTRUCTIONS,
     )
 
 
-@router.get("/agents", response_model=AgentsList, responses={**responses(401, 403, 421, 429, 503)})
-async def list_agents(service: TheService, _: Reader) -> JSONResponse:
-    """The roles of runs that are started here: the model of each, and its standing instructions."""
-    return document({"agents": await service.agents.documents()})
+@router.get("/agents", responses={**responses(401, 403, 421, 429, 503)})
+async def list_agents(service: TheService, _: Reader) -> AgentsList:
+    """The roles of runs that are started here, with their models and instructions."""
+    return AgentsList(agents=await service.agents.documents())
 
 
 class NewAgentBody(AgentBody):
@@ -46,49 +45,41 @@ class NewAgentBody(AgentBody):
 @router.post(
     "/agents",
     status_code=201,
-    response_model=AgentDocument,
     responses={**responses(401, 403, 404, 409, 413, 421, 422, 429, 503)},
 )
-async def add_agent(body: NewAgentBody, service: TheService, principal: Admin) -> JSONResponse:
-    """Set a role that is as it ships. A role that was set already is set anew with PUT."""
+async def add_agent(body: NewAgentBody, service: TheService, principal: Admin, response: Response) -> AgentDocument:
+    """Change a role that has its defaults. Use PUT for a role that was changed before."""
     _check(body.name)
     before = await service.agents.document(body.name)
-    if before["changed"] is not None:
+    if before.changed is not None:
         raise Problem(
             HTTPStatus.CONFLICT,
             "conflict",
-            f"the role {body.name} was set already, by {before['changed']['by']}",
-            f"PUT /api/agents/{body.name} sets it anew.",
+            f"the role {body.name} was already changed by {before.changed.by}",
+            f"Use PUT /api/agents/{body.name} to change it again.",
         )
     await service.agents.set(body.name, body.model, body.instructions, by=principal.name, at=datetime.now(UTC))
-    return document(await service.agents.document(body.name), 201, {"location": f"/api/agents/{body.name}"})
+    response.headers["location"] = f"/api/agents/{body.name}"
+    return await service.agents.document(body.name)
 
 
-@router.put(
-    "/agents/{name}", response_model=AgentDocument, responses={**responses(401, 403, 404, 413, 421, 422, 429, 503)}
-)
-async def set_agent(name: Name, body: AgentBody, service: TheService, principal: Admin) -> JSONResponse:
-    """Set a role's model and instructions, for runs that are started here from now on. Each run keeps its own."""
+@router.put("/agents/{name}", responses={**responses(401, 403, 404, 413, 421, 422, 429, 503)})
+async def set_agent(name: Name, body: AgentBody, service: TheService, principal: Admin) -> AgentDocument:
+    """Set a role's model and instructions for new runs. Runs that exist keep theirs."""
     _check(name)
     await service.agents.set(name, body.model, body.instructions, by=principal.name, at=datetime.now(UTC))
-    return document(await service.agents.document(name))
+    return await service.agents.document(name)
 
 
 @router.delete("/agents/{name}", status_code=204, responses={**responses(401, 403, 404, 421, 422, 429, 503)})
 async def unset_agent(name: Name, service: TheService, _: Admin) -> Response:
-    """Have a role as it ships again."""
+    """Reset a role to its defaults."""
     _check(name)
     await service.agents.unset(name)
     return Response(status_code=204)
 
 
 def _check(name: str) -> None:
-    """Raise Problem (404) for a role that the flow has not got."""
+    """Raise Problem (404) for a role that the flow does not have."""
     if name not in NAMES:
-        raise no_such(f"there is no role {name!r}", f"The work-order flow has: {', '.join(NAMES)}.")
-
-
-@router.get("/workers", response_model=WorkersList, responses={**responses(401, 403, 421, 429, 503)})
-async def list_workers(_: Reader) -> JSONResponse:
-    """The worker files of the project. The work-order flow needs none: its workers are made of subtasks."""
-    return document({"workers": []})
+        raise no_such(f"there is no role {name!r}", f"The roles of the work-order flow: {', '.join(NAMES)}.")

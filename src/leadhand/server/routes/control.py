@@ -1,19 +1,18 @@
-"""Steering runs: every verb of the command line and of Python, with who asked for it."""
+"""Control runs: cancel, pause, resume, retry, skip, supply and fork."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from fastapi import Body as BodyParameter
-from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from leadhand.app import operator
 from leadhand.domain.decide.operator_requests import ACTED, retriable
+from leadhand.domain.document import RunDocument
 from leadhand.server.problems import conflicts, responses, unconfirmed
-from leadhand.server.routes.dependencies import RunId, Runner, TheAccess, TheService, Words, document
-from leadhand.server.schemas import RunDocument
+from leadhand.server.routes.dependencies import RunId, Runner, TheAccess, TheService, Words
 from leadhand.server.start_request import Body
 
 router = APIRouter(
@@ -23,7 +22,7 @@ Key = Annotated[str, Field(description="A subtask's key.", examples=["wo-001.0"]
 
 
 class Nothing(Body):
-    """Nothing needs to be said."""
+    """An empty body."""
 
 
 class PauseBody(Body):
@@ -31,9 +30,9 @@ class PauseBody(Body):
 
 
 class RetryBody(Body):
-    subtasks: list[Key] = Field([], description="Which; none named: every one that failed.", max_length=10_000)
-    args: dict[str, Any] | None = Field(None, description="Other arguments for the one subtask named, all of them.")
-    confirmed: bool = Field(False, description="Also what did, or may have done, what cannot be taken back.")
+    subtasks: list[Key] = Field([], description="The subtasks to retry; empty for all that failed.", max_length=10_000)
+    args: dict[str, Any] | None = Field(None, description="New arguments for the one subtask named: all of them.")
+    confirmed: bool = Field(False, description="Include subtasks that made, or may have made, an irreversible call.")
 
 
 class SkipBody(Body):
@@ -43,103 +42,103 @@ class SkipBody(Body):
 
 class SupplyBody(Body):
     subtask: Key
-    summary: Words = Field(description="What it came to, in words.")
-    raw: Any = Field(None, description="The same as data.")
+    summary: Words = Field(description="The result in words.")
+    raw: Any = Field(None, description="The result as data.")
 
 
 class ForkBody(Body):
-    at: int = Field(description="The last event that both runs have, by its number.", examples=[12])
-    confirmed: bool = Field(False, description="Although the run then did what cannot be taken back.")
+    at: int = Field(description="The number of the last event that both runs share.", examples=[12])
+    confirmed: bool = Field(False, description="Fork even if the run made irreversible calls after that event.")
 
 
-@router.post("/cancel", status_code=202, response_model=RunDocument)
+@router.post("/cancel", status_code=202)
 async def cancel_run(
     run_id: RunId, service: TheService, principal: Runner, _: Annotated[Nothing | None, BodyParameter()] = None
-) -> JSONResponse:
-    """End a run for good. What it found stays on record."""
+) -> RunDocument:
+    """Cancel a run for good. Its results so far are kept."""
     with conflicts():
         await service.cancel(run_id, principal)
-    return document(await service.document(run_id), 202)
+    return await service.document(run_id)
 
 
-@router.post("/pause", status_code=202, response_model=RunDocument)
+@router.post("/pause", status_code=202)
 async def pause_run(
     run_id: RunId, service: TheService, principal: Runner, body: Annotated[PauseBody | None, BodyParameter()] = None
-) -> JSONResponse:
-    """Park a run. What is finished is kept; what was under way is done again when it is resumed."""
+) -> RunDocument:
+    """Pause a run. Finished work is kept; unfinished attempts start again when the run is resumed."""
     with conflicts():
         await service.pause(run_id, principal, body.reason if body is not None else "")
-    return document(await service.document(run_id), 202)
+    return await service.document(run_id)
 
 
-@router.post("/resume", status_code=202, response_model=RunDocument)
+@router.post("/resume", status_code=202)
 async def resume_run(
     run_id: RunId, service: TheService, principal: Runner, _: Annotated[Nothing | None, BodyParameter()] = None
-) -> JSONResponse:
-    """Go on with a run that is paused, waits for people, or was left behind by its process."""
+) -> RunDocument:
+    """Resume a run that is paused, waiting for approval, or orphaned."""
     with conflicts():
         await service.resume(run_id, principal)
-    return document(await service.document(run_id), 202)
+    return await service.document(run_id)
 
 
-@router.post("/retry", status_code=202, response_model=RunDocument)
+@router.post("/retry", status_code=202)
 async def retry_subtasks(
     run_id: RunId, service: TheService, principal: Runner, body: Annotated[RetryBody | None, BodyParameter()] = None
-) -> JSONResponse:
-    """Have subtasks done again, and what waited for them. A run that was over goes on, and comes to another answer."""
+) -> RunDocument:
+    """Retry subtasks, and those that depend on them. A finished run is reopened and gets a new answer."""
     asked = body or RetryBody.model_validate({})
     with conflicts():
         wish = operator.retry(by=principal.name, subtasks=asked.subtasks, args=asked.args, confirmed=asked.confirmed)
         if not asked.confirmed:
             await _check_taken_back(service, run_id, asked)
         await service.want(run_id, wish)
-    return document(await service.document(run_id), 202)
+    return await service.document(run_id)
 
 
 async def _check_taken_back(service: TheService, run_id: str, asked: RetryBody) -> None:
-    """Raise Problem (409, unconfirmed) when some of it did, or may have done, what cannot be taken back."""
+    """Raise Problem (409, unconfirmed) if a subtask made, or may have made, an irreversible call."""
     state = await service.runtime.load(run_id)
     named = asked.subtasks or retriable(state, confirmed=True)
     acted = [key for key in named if key in state.assignments and state.assignments[key].acted]
     if acted and (asked.subtasks or not retriable(state)):
         raise unconfirmed(
             f"{acted[0]} {ACTED}",
-            'Send "confirmed": true if that is well.',
+            'Send "confirmed": true to do it anyway.',
             done=[{"subtask": key, "tool": state.assignments[key].subtask.tool} for key in acted],
         )
 
 
-@router.post("/skip", status_code=202, response_model=RunDocument)
-async def skip_subtask(run_id: RunId, service: TheService, principal: Runner, body: SkipBody) -> JSONResponse:
-    """Leave a subtask undone that is not under way. It is a gap of the answer."""
+@router.post("/skip", status_code=202)
+async def skip_subtask(run_id: RunId, service: TheService, principal: Runner, body: SkipBody) -> RunDocument:
+    """Skip a subtask that is not running. It becomes a gap of the answer."""
     with conflicts():
         await service.want(run_id, operator.skip(by=principal.name, subtask=body.subtask, reason=body.reason))
-    return document(await service.document(run_id), 202)
+    return await service.document(run_id)
 
 
-@router.post("/supply", status_code=202, response_model=RunDocument)
-async def supply_result(run_id: RunId, service: TheService, principal: Runner, body: SupplyBody) -> JSONResponse:
-    """Give the result of a subtask that failed or has not begun: evidence of a person."""
+@router.post("/supply", status_code=202)
+async def supply_result(run_id: RunId, service: TheService, principal: Runner, body: SupplyBody) -> RunDocument:
+    """Supply the result of a subtask that failed or has not started. It counts as evidence from a person."""
     with conflicts():
         wish = operator.supply(by=principal.name, subtask=body.subtask, summary=body.summary, raw=body.raw)
         await service.want(run_id, wish)
-    return document(await service.document(run_id), 202)
+    return await service.document(run_id)
 
 
-@router.post("/fork", status_code=202, response_model=RunDocument)
+@router.post("/fork", status_code=202)
 async def fork_run(
-    run_id: RunId, service: TheService, access: TheAccess, principal: Runner, body: ForkBody
-) -> JSONResponse:
-    """Make another run that begins as this one did, up to an event, and goes on from there. This one is left alone."""
+    run_id: RunId, service: TheService, access: TheAccess, principal: Runner, body: ForkBody, response: Response
+) -> RunDocument:
+    """Start a new run from an event of this one: both share the log up to there. This run does not change."""
     async with access.rates.new_run(principal.key_id, service.active(principal)):
         with conflicts():
             cut = await operator.cut(service.runtime, run_id, body.at)
             if cut.done and not body.confirmed:
                 raise unconfirmed(
-                    f"after event {body.at} the run did what cannot be taken back, and the fork may do it again",
-                    'Send "confirmed": true if that is well.',
+                    f"the run made irreversible calls after event {body.at}, and the fork may repeat them",
+                    'Send "confirmed": true to do it anyway.',
                     done=[{"seq": each.seq, "tool": each.tool, "args": each.args} for each in cut.done],
                 )
             state = await service.fork(run_id, body.at, principal, confirmed=True)
-    headers = {"location": f"/api/runs/{state.run_id}"}
-    return document(await service.document(state.run_id), 202, headers)
+    response.headers["location"] = f"/api/runs/{state.run_id}"
+    return await service.document(state.run_id)

@@ -1,4 +1,4 @@
-"""What routes share: how they find the service, and how they answer."""
+"""Dependencies and parameter types that routes share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import StringConstraints
 
 from leadhand.domain.access import Scope
 from leadhand.server.access import Access, Principal, allowed
-from leadhand.server.schemas import RUN_ID
+from leadhand.server.examples import RUN_ID
 from leadhand.server.service import Service
 
 
@@ -30,11 +30,11 @@ Runner = Annotated[Principal, Depends(allowed(Scope.RUN))]
 Admin = Annotated[Principal, Depends(allowed(Scope.ADMIN))]
 Approver = Annotated[Principal, Depends(allowed(Scope.APPROVE))]
 
-RunId = Annotated[str, Path(description="The run's whole id.", examples=[RUN_ID], max_length=100)]
+RunId = Annotated[str, Path(description="The run's full id.", examples=[RUN_ID], max_length=100)]
 Words = Annotated[str, StringConstraints(max_length=10_000)]
-"""A reason or another text of a person."""
+"""A reason or another text that a person writes."""
 
 
 def document(body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """An answer: the document as it was made."""
+    """Return a JSON response."""
     return JSONResponse(body, status, headers)

@@ -1,18 +1,15 @@
-"""A browser's session: a key is shown once, and a cookie that no script can read takes its place."""
+"""Browser sessions: a user logs in with a key and gets a cookie that scripts cannot read."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from leadhand import __version__
 from leadhand.domain.access import Scope, allows
 from leadhand.server.access import COOKIE, SECURE_COOKIE, SESSION_S, Principal
 from leadhand.server.problems import Problem, responses
-from leadhand.server.routes.dependencies import TheAccess, document
+from leadhand.server.routes.dependencies import TheAccess
 from leadhand.server.schemas import SessionDocument
 from leadhand.server.start_request import Body
 
@@ -23,26 +20,25 @@ class KeyBody(Body):
     key: str = Field(description="An API key.", examples=["lh_…"], max_length=500)
 
 
-@router.get("", response_model=SessionDocument, responses={**responses(429, 503)})
-async def get_session(request: Request, access: TheAccess) -> JSONResponse:
-    """Who is asking, and what they may do. It is answered without a key, too."""
+@router.get("", responses={**responses(429, 503)})
+async def get_session(request: Request, access: TheAccess) -> SessionDocument:
+    """The caller's name and scopes. Needs no key."""
     try:
         principal = await access.who(request)
     except Problem:
         principal = None
-    return document(_session(access, principal))
+    return _session(access, principal)
 
 
-@router.post("", response_model=SessionDocument, responses={**responses(401, 413, 422, 429, 503)})
-async def open_session(request: Request, body: KeyBody, access: TheAccess) -> JSONResponse:
-    """Get in with a key: the browser is given a session of 12 hours, which ends with the key at the latest."""
+@router.post("", responses={**responses(401, 413, 422, 429, 503)})
+async def open_session(request: Request, body: KeyBody, access: TheAccess, response: Response) -> SessionDocument:
+    """Log in with a key. The session lasts 12 hours and ends early if the key is revoked or expires."""
     try:
         key, token = await access.open_session(body.key)
-    except Problem:  # only those are counted that do not get in: behind a proxy, all come from one address
+    except Problem:  # count failed log-ins only: behind a proxy, all clients share an address
         await access.rates.check_login(request.client.host if request.client is not None else "unknown")
         raise
-    response = document(_session(access, Principal(name=key.name, scopes=key.scopes, key_id=key.key_id)))
-    # Whoever makes this header up, without TLS, gets a cookie that their own browser will not send back.
+    # A client that forges this header without TLS gets a cookie that its own browser does not send back.
     secure = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
     response.set_cookie(
         SECURE_COOKIE if secure else COOKIE,
@@ -52,12 +48,12 @@ async def open_session(request: Request, body: KeyBody, access: TheAccess) -> JS
         httponly=True,
         samesite="strict",
     )
-    return response
+    return _session(access, Principal(name=key.name, scopes=key.scopes, key_id=key.key_id))
 
 
 @router.delete("", status_code=204, responses={**responses(429, 503)})
 async def end_session(request: Request, access: TheAccess) -> Response:
-    """Leave: the session is forgotten."""
+    """Log out: delete the session."""
     await access.end_session(request)
     response = Response(status_code=204)
     for name in (SECURE_COOKIE, COOKIE):
@@ -65,12 +61,12 @@ async def end_session(request: Request, access: TheAccess) -> Response:
     return response
 
 
-def _session(access: TheAccess, principal: Principal | None) -> dict[str, Any]:
-    scopes = [] if principal is None else [each.value for each in Scope if allows(principal.scopes, each)]
-    return {
-        "authenticated": principal is not None,
-        "needed": access.needed,
-        "name": None if principal is None else principal.name,
-        "scopes": scopes,
-        "version": __version__,
-    }
+def _session(access: TheAccess, principal: Principal | None) -> SessionDocument:
+    scopes = () if principal is None else tuple(each for each in Scope if allows(principal.scopes, each))
+    return SessionDocument(
+        authenticated=principal is not None,
+        needed=access.needed,
+        name=None if principal is None else principal.name,
+        scopes=scopes,
+        version=__version__,
+    )

@@ -1,4 +1,4 @@
-"""The tools that runs can use, and tools tried by hand."""
+"""List tools, and call one by hand."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
-from fastapi.responses import JSONResponse
 from pydantic import Field
+from pydantic_core import to_jsonable_python
 
 from leadhand.app.arguments import json_value
 from leadhand.app.tool_trial import try_tool
 from leadhand.domain.access import Scope
 from leadhand.domain.approval import policy_of
-from leadhand.domain.errors import Failure, UsageError
-from leadhand.domain.tool import ApprovalPolicy, Effect, ToolReturn, ToolSpec
+from leadhand.domain.errors import UsageError
+from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.engine.gate import argument_problems
 from leadhand.server.access import require
 from leadhand.server.problems import no_such_tool, responses, unconfirmed
-from leadhand.server.routes.dependencies import Reader, Runner, TheService, document
-from leadhand.server.schemas import ToolDocument, ToolResult, ToolsList
+from leadhand.server.routes.dependencies import Reader, Runner, TheService
+from leadhand.server.schemas import ToolDocument, ToolsList, ToolTrial, TrialData
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body
 
@@ -28,52 +28,45 @@ Name = Annotated[str, Path(description="The tool's name.", examples=["weather_to
 
 
 class CallBody(Body):
-    args: dict[str, Any] = Field({}, description="Its arguments.", examples=[{"location": "Paris"}])
-    offline: bool | None = Field(None, description="Talk to the built-in sample service; else as the server does.")
-    confirmed: bool = Field(False, description="Needed for a tool whose effect cannot be taken back.")
+    args: dict[str, Any] = Field({}, description="The tool's arguments.", examples=[{"location": "Paris"}])
+    offline: bool | None = Field(None, description="Use built-in sample data; by default as the server does.")
+    confirmed: bool = Field(False, description="Required for a tool with an irreversible effect.")
 
 
-@router.get("/tools", response_model=ToolsList, responses={**responses(401, 403, 429, 503)})
-async def list_tools(service: TheService, _: Reader) -> JSONResponse:
+@router.get("/tools", responses={**responses(401, 403, 429, 503)})
+async def list_tools(service: TheService, _: Reader) -> ToolsList:
     """The tools that runs started here can use."""
-    return document({"tools": [await _document(service, spec) for spec in service.runtime.toolbox.specs()]})
+    return ToolsList(tools=tuple([await _document(service, spec) for spec in service.runtime.toolbox.specs()]))
 
 
-@router.get("/tools/{name}", response_model=ToolDocument, responses={**responses(401, 403, 404, 422, 429, 503)})
-async def get_tool(name: Name, service: TheService, _: Reader) -> JSONResponse:
+@router.get("/tools/{name}", responses={**responses(401, 403, 404, 422, 429, 503)})
+async def get_tool(name: Name, service: TheService, _: Reader) -> ToolDocument:
     """One tool."""
-    return document(await _document(service, _spec(service, name)))
+    return await _document(service, _spec(service, name))
 
 
-@router.post(
-    "/tools/{name}/call", response_model=ToolResult, responses={**responses(401, 403, 404, 409, 413, 422, 429, 503)}
-)
-async def call_tool(name: Name, body: CallBody, service: TheService, principal: Runner) -> JSONResponse:
-    """Call a tool by hand, as a worker would: checked against its schema, bounded in time, failures classed."""
+@router.post("/tools/{name}/call", responses={**responses(401, 403, 404, 409, 413, 422, 429, 503)})
+async def call_tool(name: Name, body: CallBody, service: TheService, principal: Runner) -> ToolTrial:
+    """Call a tool by hand, with the same checks, timeout and failure classes as in a run."""
     spec = _spec(service, name)
-    json_value(body.args, "the arguments", "Give what JSON can say.")
+    json_value(body.args, "the arguments", "Send JSON values.")
     faults = argument_problems(spec, body.args)
     if faults:
-        raise UsageError(f"{name}: {'; '.join(faults)}", "GET /api/tools/NAME says what it takes.")
+        raise UsageError(f"{name}: {'; '.join(faults)}", "GET /api/tools/NAME shows its arguments.")
     settings = service.runtime.settings
     if policy_of(spec, settings.approve, dict(settings.approve_rules)) is not ApprovalPolicy.AUTO:
-        require(principal, Scope.APPROVE)  # a run would have asked
+        require(principal, Scope.APPROVE)  # a run would ask for approval
     if spec.effect is Effect.ONCE and not body.confirmed:
-        raise unconfirmed(f"what {name} does cannot be taken back", 'Send "confirmed": true if that is well.')
+        raise unconfirmed(f"{name} has an irreversible effect", 'Send "confirmed": true to call it anyway.')
     offline = service.runtime.settings.offline if body.offline is None else body.offline
     outcome = await try_tool(service.runtime, service.runtime.toolbox, spec, body.args, offline=offline)
     if outcome.failure is not None:
-        error = _failure(service, outcome.failure)
-        service.note_error(name, error, datetime.now(UTC), None)
-        return document({"task_name": name, "ok": False, "error": error})
-    data = ToolReturn(
-        raw=outcome.raw, summary=outcome.summary, sources=outcome.sources, sample=outcome.sample
-    ).model_dump(mode="json", exclude={"asks"})
-    return document({"task_name": name, "ok": True, "data": service.redactor.payload(data)})
-
-
-def _failure(service: Service, failure: Failure) -> dict[str, Any]:
-    return service.redactor.value(failure).model_dump(mode="json", exclude={"asks"})
+        failure = service.redactor.value(outcome.failure)
+        service.note_error(name, failure, datetime.now(UTC), None)
+        return ToolTrial(task_name=name, ok=False, error=failure)
+    data = {"raw": outcome.raw, "summary": outcome.summary, "sources": outcome.sources, "sample": outcome.sample}
+    clean = service.redactor.payload(to_jsonable_python(data))
+    return ToolTrial(task_name=name, ok=True, data=TrialData.model_validate(clean))
 
 
 def _spec(service: Service, name: str) -> ToolSpec:
@@ -84,5 +77,5 @@ def _spec(service: Service, name: str) -> ToolSpec:
     return found
 
 
-async def _document(service: Service, spec: ToolSpec) -> dict[str, Any]:
-    return {**spec.model_dump(mode="json", exclude={"asks"}), "last_error": await service.last_error(spec.name)}
+async def _document(service: Service, spec: ToolSpec) -> ToolDocument:
+    return ToolDocument(**dict(spec), last_error=await service.last_error(spec.name))

@@ -1,10 +1,10 @@
 // What an edited role asks for: what was changed, and nothing else.
 
 import assert from "node:assert/strict";
-import type { Agent } from "../documents.ts";
-import { lengthOf, wishOf } from "./role_wish.ts";
+import type { AgentDocument } from "../wire.ts";
+import { changesOf, lengthOf } from "./role_change.ts";
 
-const SHIPS: Agent = {
+const SHIPS: AgentDocument = {
   name: "worker",
   role: "Carries one subtask out.",
   model: "offline",
@@ -12,7 +12,7 @@ const SHIPS: Agent = {
   ships: { model: "offline", instructions: "Do it well." },
   changed: null,
 };
-const SET: Agent = {
+const SET: AgentDocument = {
   ...SHIPS,
   model: "openai:gpt-5",
   instructions: "Do it slowly.",
@@ -20,32 +20,32 @@ const SET: Agent = {
 };
 
 Deno.test("what nobody touched in a role that ships so stays as it ships", () => {
-  assert.deepEqual(wishOf(SHIPS, { model: "openai:gpt-5", instructions: "Do it well." }), {
+  assert.deepEqual(changesOf(SHIPS, { model: "openai:gpt-5", instructions: "Do it well." }), {
     model: "openai:gpt-5",
     instructions: null,
   });
-  assert.deepEqual(wishOf(SHIPS, { model: "offline", instructions: "Do it fast." }), {
+  assert.deepEqual(changesOf(SHIPS, { model: "offline", instructions: "Do it fast." }), {
     model: null,
     instructions: "Do it fast.",
   });
 });
 
 Deno.test("what was set before stays set beside what is changed", () => {
-  assert.deepEqual(wishOf(SET, { model: "openai:gpt-5", instructions: "Do it fast." }), {
+  assert.deepEqual(changesOf(SET, { model: "openai:gpt-5", instructions: "Do it fast." }), {
     model: "openai:gpt-5",
     instructions: "Do it fast.",
   });
 });
 
 Deno.test("what is written as it ships is not nailed down", () => {
-  assert.deepEqual(wishOf(SET, { model: "offline", instructions: "Do it slowly." }), {
+  assert.deepEqual(changesOf(SET, { model: "offline", instructions: "Do it slowly." }), {
     model: null,
     instructions: "Do it slowly.",
   });
 });
 
 Deno.test("an empty field is as it ships", () => {
-  assert.deepEqual(wishOf(SET, { model: "  ", instructions: "\n" }), {
+  assert.deepEqual(changesOf(SET, { model: "  ", instructions: "\n" }), {
     model: null,
     instructions: null,
   });

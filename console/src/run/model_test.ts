@@ -1,0 +1,128 @@
+// Test the view of a run: merge patches, the order of lanes, and their labels.
+
+import assert from "node:assert/strict";
+import { labelOf, shortLabels } from "./labels.ts";
+import { Model } from "./model.ts";
+import { change, sampleAssignment, sampleView } from "./sample_view.ts";
+import { merge } from "./view.ts";
+
+Deno.test("a merge patch follows RFC 7396", () => {
+  // The examples of the RFC's appendix whose target and patch are objects.
+  const cases: [Record<string, unknown>, Record<string, unknown>, unknown][] = [
+    [{ a: "b" }, { a: "c" }, { a: "c" }],
+    [{ a: "b" }, { b: "c" }, { a: "b", b: "c" }],
+    [{ a: "b" }, { a: null }, {}],
+    [{ a: "b", b: "c" }, { a: null }, { b: "c" }],
+    [{ a: ["b"] }, { a: "c" }, { a: "c" }],
+    [{ a: "c" }, { a: ["b"] }, { a: ["b"] }],
+    [{ a: { b: "c" } }, { a: { b: "d", c: null } }, { a: { b: "d" } }],
+    [{ a: [{ b: "c" }] }, { a: [1] }, { a: [1] }],
+    [{ e: null }, { a: 1 }, { e: null, a: 1 }],
+    [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+  ];
+  for (const [target, patch, wanted] of cases) {
+    merge(target, patch);
+    assert.deepEqual(target, wanted);
+  }
+});
+
+Deno.test("a name that a model wrote cannot change the prototype of an object", () => {
+  const target: Record<string, unknown> = { args: {} };
+  merge(target, JSON.parse('{"args": {"__proto__": {"hacked": true}, "place": "Paris"}}'));
+  assert.equal((target.args as { hacked?: boolean }).hacked, undefined);
+  assert.equal(({} as { hacked?: boolean }).hacked, undefined);
+  assert.deepEqual(target.args, { place: "Paris" });
+});
+
+Deno.test("a change is applied once, in the order of the log", () => {
+  const model = new Model();
+  model.replace(sampleView());
+  const done = change(3, { assignments: { "wo-001.0": { status: "completed" } } });
+  assert.equal(model.take(done), true);
+  assert.equal(model.byKey.get("wo-001.0")?.status, "completed");
+  assert.equal(model.seq, 3);
+  assert.equal(model.take(change(3, { assignments: { "wo-001.0": { status: "failed" } } })), false);
+  assert.equal(model.byKey.get("wo-001.0")?.status, "completed");
+});
+
+Deno.test("lanes are in the order of the log, however their keys sort", () => {
+  const model = new Model();
+  const view = sampleView(12);
+  const plan = sampleAssignment({ seq: 1, order: undefined, role: "plan" });
+  model.replace({ ...view, assignments: { ...view.assignments, "7": plan } });
+  const keys = Array.from({ length: 12 }, (_, position) => `wo-001.${position}`);
+  assert.deepEqual(model.lanes.map((lane) => lane.key), ["7", ...keys]);
+  model.take(change(3, {
+    assignments: { "3": sampleAssignment({ seq: 3, parent: "wo-001.1" }) },
+  }));
+  assert.equal(model.lanes.at(-1)?.key, "3");
+  assert.deepEqual(model.childrenOf("wo-001.1").map((lane) => lane.key), ["3"]);
+});
+
+Deno.test("only a changed status draws the fleet again", () => {
+  const model = new Model();
+  model.replace(sampleView());
+  const before = model.statuses;
+  model.take(change(3, { assignments: { "wo-001.0": { note: "slow" } }, spend: { tokens: 7 } }));
+  assert.equal(model.statuses, before);
+  model.take(change(4, { assignments: { "wo-001.0": { status: "running" } } }));
+  assert.equal(model.statuses, before + 1);
+  model.take(change(5, { assignments: { "wo-001.1": { superseded_by: "wo-002.0" } } }));
+  assert.equal(model.statuses, before + 2);
+});
+
+Deno.test("a removed assignment is gone from the lanes", () => {
+  const model = new Model();
+  model.replace(sampleView());
+  model.take(change(3, { assignments: { "wo-001.0": null } }));
+  assert.deepEqual(model.lanes.map((lane) => lane.key), ["wo-001.1"]);
+  assert.equal(model.byKey.has("wo-001.0"), false);
+});
+
+Deno.test("a change of known assignments looks at no others", () => {
+  const model = new Model();
+  model.replace(sampleView(1_000));
+  let looks = 0;
+  model.lanes = new Proxy(model.lanes, {
+    get(target, name) {
+      looks += 1;
+      return Reflect.get(target, name);
+    },
+  });
+  for (let seq = 3; seq < 503; seq += 1) {
+    model.take(change(seq, { assignments: { [`wo-001.${seq}`]: { status: "running" } } }));
+  }
+  assert.equal(looks, 0);
+});
+
+Deno.test("a label is a name with its arguments", () => {
+  assert.equal(labelOf("weather_tool", { location: "Paris" }), "weather_tool · Paris");
+  assert.equal(labelOf("add", { a: 1, deep: { b: [true, null, ""] } }), "add · 1, yes");
+  assert.equal(
+    labelOf("use", { it: { $result: { subtask: "wo-001.0", path: "/raw" } } }),
+    "use · from wo-001.0",
+  );
+  assert.equal(labelOf("long", { text: "x".repeat(200) }).length, 80);
+});
+
+Deno.test("short labels leave out what siblings share, and know which part is enough", () => {
+  const told = (...subtasks: Parameters<typeof shortLabels>[0]) =>
+    shortLabels(subtasks).map(({ name, rest, tells }) => `${name} [${rest}] ${tells}`).join("; ");
+  const paris = { name: "weather", args: { place: "Paris", day: "tomorrow" } };
+  const lyon = { name: "weather", args: { place: "Lyon", day: "tomorrow" } };
+  assert.equal(told(paris), "weather [Paris, tomorrow] name", "alone");
+  assert.equal(told(paris, lyon), "weather [Paris] rest; weather [Lyon] rest");
+  assert.equal(
+    told(paris, paris),
+    "weather [Paris, tomorrow] null; weather [Paris, tomorrow] null",
+    "twins",
+  );
+  const hotels = { name: "hotels", args: { place: "Paris" } };
+  assert.equal(
+    told(paris, lyon, hotels),
+    "weather [Paris] null; weather [Lyon] rest; hotels [Paris] name",
+  );
+  assert.equal(told({ name: "think" }), "think [] name");
+  const town = (number: number, place: string) => ({ name: `town_${number}`, args: { place } });
+  assert.equal(told(town(0, "Paris"), town(1, "Lyon")), "town_0 [Paris] rest; town_1 [Lyon] rest");
+});

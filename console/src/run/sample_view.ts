@@ -1,0 +1,72 @@
+// Views and changes of made-up runs, for tests.
+
+import type { Assignment, Change, Patch, View, Words } from "./view.ts";
+import { Model } from "./model.ts";
+
+export const START = "2026-11-21T12:00:00.000Z";
+
+export function sampleAssignment(given: Partial<Assignment> = {}): Assignment {
+  return {
+    name: "check_weather",
+    label: "check_weather · Paris",
+    role: "work",
+    order: "wo-001",
+    position: 0,
+    counts: true,
+    args: { location: "Paris" },
+    needs: [],
+    status: "pending",
+    note: "",
+    tries: 3,
+    seq: 2,
+    attempts: {},
+    ...given,
+  };
+}
+
+/** A run with one order of so many subtasks, after `seq` events. */
+export function sampleView(subtasks = 2, seq = 2): View {
+  const { view } = new Model();
+  const order = {
+    goal: "all of it",
+    seq: 2,
+    at: START,
+    total: subtasks,
+    completed: 0,
+    failed: 0,
+    dropped: 0,
+  };
+  const assignments = Array.from({ length: subtasks }, (_, position) => {
+    const name = `town_${position}`;
+    return [`wo-001.${position}`, sampleAssignment({ name, label: name, position })];
+  });
+  return {
+    ...view,
+    run_id: "run_1",
+    last_seq: seq,
+    last_at: START,
+    run: {
+      ...view.run,
+      request: "Weather",
+      flow: "work-order",
+      status: "running",
+      created_at: START,
+    },
+    orders: { "wo-001": order },
+    assignments: Object.fromEntries(assignments),
+  };
+}
+
+const WORDS: Words = {
+  title: "Changed",
+  text: "",
+  subject: "",
+  tone: "info",
+  level: "step",
+  topics: ["work"],
+};
+
+export function change(seq: number, patch: Patch = {}): Change {
+  const at = new Date(Date.parse(START) + seq * 1_000).toISOString();
+  return { seq, at, type: "changed", words: WORDS, patch };
+}

@@ -1,0 +1,62 @@
+// The view of a run that the service sends, and the merge patches that change it.
+
+import type { AssignmentPart, AttemptPart, EventDocument } from "../wire.ts";
+
+export type {
+  AssignmentPart as Assignment,
+  AttemptPart as Attempt,
+  CallPart as Call,
+  FailurePart as Failure,
+  OrderPart as Order,
+  RunStatus,
+  ViewDocument as View,
+} from "../wire.ts";
+
+export type AssignmentStatus = AssignmentPart["status"];
+export type Outcome = AttemptPart["outcome"];
+export type Words = EventDocument["words"];
+export type Args = { readonly [name: string]: unknown };
+
+/** One event of the run: its words, and what it changes in the view. */
+export interface Change {
+  readonly seq: number;
+  readonly at: string;
+  readonly type: string;
+  readonly words: Words;
+  readonly patch: Patch;
+}
+
+export type Patch = { readonly [key: string]: unknown };
+
+/** Apply a JSON merge patch (RFC 7396) to an object, in place. */
+export function merge(target: Record<string, unknown>, patch: Patch): void {
+  for (const [key, value] of Object.entries(patch)) {
+    if (key === "__proto__") continue; // a name that a model wrote must not change what the object is
+    if (value === null) delete target[key];
+    else if (isObject(value)) {
+      if (!isObject(target[key])) target[key] = {};
+      merge(target[key] as Record<string, unknown>, value);
+    } else target[key] = value;
+  }
+}
+
+function isObject(value: unknown): value is Patch {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const OVER = new Set<string>(["succeeded", "partial", "failed", "cancelled"]);
+
+export function isOver(status: string): boolean {
+  return OVER.has(status);
+}
+
+/** Return whether an assignment is still to be done. */
+export function isOpen(status: AssignmentStatus): boolean {
+  return status === "pending" || status === "running" || status === "waiting" ||
+    status === "retrying";
+}
+
+/** Return a moment as milliseconds; null where there is none. */
+export function millis(moment: string | undefined): number | null {
+  return moment === undefined ? null : Date.parse(moment);
+}

@@ -1,0 +1,1861 @@
+// Generated from the OpenAPI document by scripts/console-types. Do not edit.
+// deno-lint-ignore-file
+
+export interface components {
+  schemas: {
+    readonly AgentBody: {
+      readonly instructions?: string | null;
+      readonly model?: string | null;
+    };
+    readonly AgentChange: {
+      readonly at: string;
+      readonly by: string;
+    };
+    readonly AgentDefaults: {
+      readonly instructions: string;
+      readonly model: string;
+    };
+    readonly AgentDocument: {
+      readonly changed: components["schemas"]["AgentChange"] | null;
+      readonly instructions: string;
+      readonly model: string;
+      readonly name: string;
+      readonly role: string;
+      readonly ships: components["schemas"]["AgentDefaults"];
+    };
+    readonly AgentsList: {
+      readonly agents: readonly components["schemas"]["AgentDocument"][];
+    };
+    readonly Amount: {
+      readonly nanousd: number;
+      readonly requests: number;
+      readonly tokens: number;
+    };
+    readonly AnswerBody: {
+      readonly always?: boolean;
+      readonly args?: {
+        readonly [key: string]: unknown;
+      } | null;
+      /** @enum {string} */
+      readonly decision: "approve" | "deny" | "settle";
+      readonly happened?: boolean | null;
+      readonly raw?: unknown;
+      readonly reason?: string;
+      readonly summary?: string;
+    };
+    readonly AnswerPart: {
+      readonly at: string;
+      readonly seq: number;
+      readonly status: components["schemas"]["RunStatus"];
+    };
+    readonly Approval: {
+      readonly approval_id: string;
+      readonly args: {
+        readonly [key: string]: unknown;
+      };
+      readonly asked_at: string | null;
+      readonly asked_for: string;
+      readonly attempt: string;
+      readonly by: string;
+      readonly cost_usd: number | null;
+      readonly effect: components["schemas"]["Effect"];
+      readonly expires_at: string | null;
+      /** @enum {string} */
+      readonly kind: "call" | "effect";
+      readonly origins: {
+        readonly [key: string]: string;
+      };
+      readonly reason: string;
+      readonly status: components["schemas"]["ApprovalStatus"];
+      readonly tool: string;
+    };
+    readonly ApprovalAnswered: {
+      readonly always: boolean;
+      readonly approval_id: string;
+      readonly approve: boolean;
+      readonly args: {
+        readonly [key: string]: unknown;
+      } | null;
+      readonly args_hash: string;
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly reason: string;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "approval_answered";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly ApprovalCard: {
+      readonly approval_id: string;
+      readonly args: {
+        readonly [key: string]: unknown;
+      };
+      readonly asked_at: string;
+      readonly asked_for: string;
+      readonly attempt: string;
+      readonly by: string;
+      readonly call_id: string;
+      readonly cost_usd: number | null;
+      readonly driven: boolean;
+      readonly effect: components["schemas"]["Effect"];
+      readonly expires_at: string | null;
+      readonly id: string;
+      /** @enum {string} */
+      readonly kind: "call" | "effect";
+      readonly name: string;
+      readonly origins: {
+        readonly [key: string]: string;
+      };
+      readonly reason: string;
+      readonly request: string;
+      readonly run_id: string;
+      readonly status: components["schemas"]["ApprovalStatus"] | "settled";
+      readonly tool: string;
+    };
+    readonly ApprovalExpired: {
+      readonly approval_id: string;
+      readonly at: string;
+      readonly epoch: number;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "approval_expired";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly ApprovalPart: {
+      readonly args: {
+        readonly [key: string]: unknown;
+      };
+      readonly asked_at?: string;
+      readonly asked_for: string;
+      readonly assignment: string;
+      readonly attempt: string;
+      readonly by?: string;
+      readonly effect: string;
+      readonly expires_at?: string;
+      /** @enum {string} */
+      readonly kind: "call" | "effect";
+      readonly reason?: string;
+      readonly seq: number;
+      /** @enum {string} */
+      readonly status: "pending" | "approved" | "denied" | "expired" | "withdrawn";
+      readonly tool: string;
+    };
+    /** @enum {string} */
+    readonly ApprovalPolicy: "ask" | "auto" | "never";
+    readonly ApprovalRequested: {
+      readonly approval: components["schemas"]["Approval"];
+      readonly at: string;
+      readonly epoch: number;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "approval_requested";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly ApprovalsList: {
+      readonly approvals: readonly components["schemas"]["ApprovalCard"][];
+    };
+    /** @enum {string} */
+    readonly ApprovalStatus: "pending" | "approved" | "denied" | "expired" | "consumed";
+    readonly ArtifactLine: {
+      readonly bytes: number;
+      readonly digest: string;
+      readonly path: string;
+      readonly version: number;
+    };
+    readonly ArtifactPart: {
+      readonly at: string;
+      readonly by: string;
+      readonly bytes: number;
+      readonly digest: string;
+      readonly media_type: string;
+      readonly seq: number;
+      readonly version: number;
+    };
+    readonly Assignment: {
+      readonly assignment_id: string;
+      readonly covers: readonly string[];
+      readonly options: {
+        readonly [key: string]: unknown;
+      };
+      readonly parent: string | null;
+      readonly role: string;
+      readonly tools: readonly string[] | null;
+    };
+    readonly AssignmentIssued: {
+      readonly assignment: components["schemas"]["Assignment"];
+      readonly at: string;
+      readonly epoch: number;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "assignment_issued";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly AssignmentPart: {
+      readonly args: {
+        readonly [key: string]: unknown;
+      };
+      readonly attempts: {
+        readonly [key: string]: components["schemas"]["AttemptPart"];
+      };
+      readonly by?: string;
+      readonly counts: boolean;
+      readonly failure?: components["schemas"]["FailurePart"];
+      readonly label: string;
+      readonly name: string;
+      readonly needs: readonly string[];
+      readonly note: string;
+      readonly order?: string;
+      readonly parent?: string;
+      readonly position: number;
+      readonly repairs?: string;
+      readonly role: string;
+      readonly seq: number;
+      readonly settled_seq?: number;
+      /** @enum {string} */
+      readonly status:
+        | "pending"
+        | "running"
+        | "waiting"
+        | "retrying"
+        | "completed"
+        | "failed"
+        | "dropped";
+      readonly superseded_by?: string;
+      readonly tool?: string;
+      readonly tries: number;
+      readonly verdict?: components["schemas"]["VerdictPart"];
+    };
+    readonly AssistantMessage: {
+      readonly opaque: components["schemas"]["Opaque"] | null;
+      /** @constant */
+      readonly role: "assistant";
+      readonly text: string;
+      readonly tool_calls: readonly components["schemas"]["ToolCall"][];
+    };
+    readonly AttemptHeld: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly epoch: number;
+      readonly open_calls: readonly components["schemas"]["OpenCall"][];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "attempt_held";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly AttemptLost: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly epoch: number;
+      readonly failure: components["schemas"]["Failure"];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "attempt_lost";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly AttemptParked: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly epoch: number;
+      readonly open_calls: readonly components["schemas"]["OpenCall"][];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "attempt_parked";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly AttemptPart: {
+      readonly calls: {
+        readonly [key: string]: components["schemas"]["CallPart"];
+      };
+      readonly continues?: string;
+      readonly ended_at?: string;
+      readonly failure?: components["schemas"]["FailurePart"];
+      readonly feedback?: string;
+      readonly host?: string;
+      readonly not_before?: string;
+      readonly open_calls?: readonly components["schemas"]["OpenCallPart"][];
+      /** @enum {string} */
+      readonly outcome: "scheduled" | "running" | "ok" | "failed" | "parked" | "lost" | "stopped";
+      readonly reserved_nanousd?: number;
+      readonly result_seq?: number;
+      readonly scheduled_at: string;
+      readonly started_at?: string;
+    };
+    readonly AttemptReturned: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly epoch: number;
+      readonly result: components["schemas"]["WorkResult"];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "attempt_returned";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly AttemptScheduled: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly continues: string | null;
+      readonly epoch: number;
+      readonly feedback: string;
+      readonly not_before: string | null;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "attempt_scheduled";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly AttemptSettled: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly epoch: number;
+      readonly failure: components["schemas"]["Failure"] | null;
+      readonly final: boolean;
+      readonly ok: boolean;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "attempt_settled";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly AttemptStarted: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly epoch: number;
+      readonly host: string;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "attempt_started";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly CallBody: {
+      readonly args?: {
+        readonly [key: string]: unknown;
+      };
+      readonly confirmed?: boolean;
+      readonly offline?: boolean | null;
+    };
+    readonly CallPart: {
+      readonly args?: {
+        readonly [key: string]: unknown;
+      };
+      readonly began_at: string;
+      readonly effect?: string;
+      readonly ended_at?: string;
+      readonly failure?: components["schemas"]["FailurePart"];
+      readonly id: string;
+      /** @enum {string} */
+      readonly kind: "model" | "tool";
+      readonly name: string;
+      readonly ok?: boolean;
+      readonly returned_seq?: number;
+      readonly summary?: string;
+      readonly tokens?: number;
+    };
+    readonly CancelRequested: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "cancel_requested";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly Check: {
+      readonly at_least: number | null;
+      readonly at_most: number | null;
+      readonly contains: string | null;
+      readonly equals: components["schemas"]["JsonValue"];
+      readonly exists: boolean | null;
+      readonly path: string;
+    };
+    readonly CheckLine: {
+      readonly how: string;
+      readonly name: string;
+      readonly ok: boolean;
+      readonly what: string;
+    };
+    readonly ChildAnswered: {
+      readonly at: string;
+      readonly by: string;
+      readonly call_id: string;
+      readonly content: string;
+      readonly epoch: number;
+      readonly ok: boolean;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "child_answered";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly CitedSource: {
+      readonly event_id: string;
+      readonly title: string;
+      readonly url: string;
+    };
+    readonly ContextEvent: {
+      readonly agent: string;
+      readonly attempt?: string | null;
+      readonly by?: string | null;
+      readonly content: {
+        readonly [key: string]: unknown;
+      };
+      readonly event_id: string;
+      readonly refs: components["schemas"]["EventRefs"];
+      /** @enum {string} */
+      readonly result: "success" | "failure";
+      readonly task_name: string;
+      readonly timestamp: string;
+    };
+    readonly ContextStore: {
+      readonly events: readonly components["schemas"]["ContextEvent"][];
+    };
+    readonly ConversationCompacted: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly epoch: number;
+      readonly keep: number;
+      readonly seq: number;
+      readonly through: number;
+      /** @constant */
+      readonly type: "conversation_compacted";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly CountsPart: {
+      readonly approvals: number;
+      readonly attempts_running: number;
+      readonly completed: number;
+      readonly current: components["schemas"]["CurrentCounts"];
+      readonly dropped: number;
+      readonly failed: number;
+      readonly pending: number;
+      readonly retrying: number;
+      readonly running: number;
+      readonly waiting: number;
+    };
+    readonly CurrentCounts: {
+      readonly completed: number;
+      readonly dropped: number;
+      readonly failed: number;
+      readonly retriable: number;
+      readonly total: number;
+    };
+    readonly DatabaseInfo: {
+      readonly bytes: number | null;
+      readonly kind: string;
+      readonly name: string;
+      readonly runs: {
+        readonly [key: string]: number;
+      };
+      readonly schema: number;
+    };
+    /** @enum {string} */
+    readonly Decision: "accept" | "retry" | "replan" | "drop";
+    readonly EarlierAnswer: {
+      readonly answer: string | null;
+      readonly number: number;
+      readonly status: components["schemas"]["RunStatus"];
+    };
+    /** @enum {string} */
+    readonly Effect: "pure" | "idempotent" | "once";
+    readonly EffectAnswered: {
+      readonly approval_id: string;
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly happened: boolean;
+      readonly raw: unknown;
+      readonly seq: number;
+      readonly summary: string;
+      /** @constant */
+      readonly type: "effect_answered";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly EventDocument:
+      | components["schemas"]["RunStarted"]
+      | components["schemas"]["RunClaimed"]
+      | components["schemas"]["WorkOrderIssued"]
+      | components["schemas"]["PartsRefused"]
+      | components["schemas"]["AssignmentIssued"]
+      | components["schemas"]["AttemptScheduled"]
+      | components["schemas"]["AttemptSettled"]
+      | components["schemas"]["AttemptLost"]
+      | components["schemas"]["SubtaskBlocked"]
+      | components["schemas"]["OrderReviewed"]
+      | components["schemas"]["ApprovalRequested"]
+      | components["schemas"]["ApprovalExpired"]
+      | components["schemas"]["AttemptHeld"]
+      | components["schemas"]["RunPaused"]
+      | components["schemas"]["RunWaiting"]
+      | components["schemas"]["RunResumed"]
+      | components["schemas"]["RunReopened"]
+      | components["schemas"]["RetryGranted"]
+      | components["schemas"]["SubtaskResolved"]
+      | components["schemas"]["RequestDeclined"]
+      | components["schemas"]["RunFinished"]
+      | components["schemas"]["AttemptStarted"]
+      | components["schemas"]["ModelCallBegan"]
+      | components["schemas"]["ModelCallReturned"]
+      | components["schemas"]["ConversationCompacted"]
+      | components["schemas"]["ToolCallBegan"]
+      | components["schemas"]["ToolCallReturned"]
+      | components["schemas"]["AttemptReturned"]
+      | components["schemas"]["AttemptParked"]
+      | components["schemas"]["CancelRequested"]
+      | components["schemas"]["PauseRequested"]
+      | components["schemas"]["ResumeRequested"]
+      | components["schemas"]["ApprovalAnswered"]
+      | components["schemas"]["EffectAnswered"]
+      | components["schemas"]["RetryRequested"]
+      | components["schemas"]["SkipRequested"]
+      | components["schemas"]["ResultSupplied"]
+      | components["schemas"]["ChildAnswered"];
+    readonly EventRefs: {
+      readonly subtask_index: number;
+      readonly work_order_id: string;
+    };
+    readonly EventsPage: {
+      readonly events: readonly components["schemas"]["EventDocument"][];
+      readonly last_seq: number;
+      readonly next_after: number | null;
+      readonly next_before: number | null;
+    };
+    readonly Failure: {
+      readonly class: components["schemas"]["FailureClass"];
+      readonly message: string;
+      readonly next_action: string;
+      readonly retry_after_s: number | null;
+      readonly type: string;
+    };
+    /** @enum {string} */
+    readonly FailureClass:
+      | "transient"
+      | "rate_limited"
+      | "invalid"
+      | "unavailable"
+      | "rejected"
+      | "blocked"
+      | "too_large"
+      | "insufficient"
+      | "lost"
+      | "exhausted";
+    readonly FailurePart: {
+      readonly class: string;
+      readonly message: string;
+      readonly next_action?: string;
+      readonly type: string;
+    };
+    readonly ForkBody: {
+      readonly at: number;
+      readonly confirmed?: boolean;
+    };
+    readonly ForkPoint: {
+      readonly run_id: string;
+      readonly seq: number;
+    };
+    readonly Gap: {
+      readonly class: components["schemas"]["FailureClass"];
+      readonly name: string;
+      readonly next_action: string;
+      readonly reason: string;
+      readonly subtask_index: number | null;
+      readonly work_order_id: string | null;
+    };
+    readonly Health: {
+      /** @constant */
+      readonly status: "ok";
+    };
+    readonly HostLine: {
+      readonly here: boolean;
+      readonly host: string;
+      readonly runs: readonly string[];
+    };
+    readonly IssuedOrder: {
+      readonly goal: string;
+      readonly repairs?: string | null;
+      readonly subtasks: readonly components["schemas"]["OrderedSubtask"][];
+      readonly work_order_id: string;
+    };
+    readonly JsonValue: unknown;
+    readonly KeyBody: {
+      readonly key: string;
+    };
+    readonly Limits: {
+      readonly approval_timeout_s: number | null;
+      readonly attempt_timeout_s: number;
+      readonly batch_size: number | null;
+      readonly budget_nanousd: number | null;
+      readonly max_output_tokens: number;
+      readonly max_repairs: number;
+      readonly max_requests: number | null;
+      readonly max_retries: number;
+      readonly max_steps: number;
+      readonly max_tokens: number | null;
+      readonly max_turns: number;
+      readonly max_workers: number;
+      readonly timeout_s: number | null;
+    };
+    readonly LimitsBody: {
+      readonly approval_timeout?: number | null;
+      readonly batch_size?: number | null;
+      readonly budget?: number | null;
+      readonly max_output_tokens?: number | null;
+      readonly max_requests?: number | null;
+      readonly max_steps?: number | null;
+      readonly max_tokens?: number | null;
+      readonly max_workers?: number | null;
+      readonly timeout?: number | null;
+    };
+    readonly MissingPart: {
+      readonly name: string;
+      readonly tool?: string;
+    };
+    readonly ModelCallBegan: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly call_id: string;
+      readonly epoch: number;
+      readonly final: boolean;
+      readonly model: string;
+      readonly reserved: components["schemas"]["Amount"];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "model_call_began";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly ModelCallReturned: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly call_id: string;
+      readonly duration_ms: number;
+      readonly epoch: number;
+      readonly failure: components["schemas"]["Failure"] | null;
+      readonly finish_reason: string;
+      readonly message: components["schemas"]["AssistantMessage"] | null;
+      readonly model: string;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "model_call_returned";
+      readonly usage: components["schemas"]["Usage"] | null;
+      readonly value: unknown;
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly ModelChoice: {
+      readonly default: string;
+      readonly roles: {
+        readonly [key: string]: string;
+      };
+      readonly windows: {
+        readonly [key: string]: number;
+      };
+    };
+    readonly ModelInfo: {
+      readonly name: string;
+      readonly why: string;
+    };
+    readonly NewAgentBody: {
+      readonly instructions?: string | null;
+      readonly model?: string | null;
+      readonly name: string;
+    };
+    readonly Nothing: Record<string, never>;
+    readonly Opaque: {
+      readonly adapter: string;
+      readonly data: {
+        readonly [key: string]: unknown;
+      };
+      readonly model: string;
+    };
+    readonly OpenCall: {
+      readonly args: {
+        readonly [key: string]: unknown;
+      };
+      readonly call_id: string;
+      /** @enum {string} */
+      readonly kind: "approval" | "child" | "effect" | "allowance";
+      readonly tool: string;
+    };
+    readonly OpenCallPart: {
+      readonly args?: {
+        readonly [key: string]: unknown;
+      };
+      readonly call_id: string;
+      readonly kind: string;
+      readonly tool?: string;
+    };
+    readonly OrderedSubtask: {
+      readonly args: {
+        readonly [key: string]: unknown;
+      };
+      readonly checks?: readonly components["schemas"]["ResultCheck"][];
+      readonly expected_output?: string | null;
+      readonly name: string;
+      readonly needs?: readonly string[];
+      readonly repairs_subtask?: string | null;
+      readonly tool: string | null;
+      readonly worker?: string | null;
+    };
+    readonly OrderPart: {
+      readonly at: string;
+      readonly by?: string;
+      readonly completed: number;
+      readonly dropped: number;
+      readonly failed: number;
+      readonly goal: string;
+      readonly repairs?: string;
+      readonly review?: components["schemas"]["ReviewPart"];
+      readonly seq: number;
+      readonly total: number;
+    };
+    readonly OrderReviewed: {
+      readonly at: string;
+      readonly epoch: number;
+      readonly review: components["schemas"]["Review"];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "order_reviewed";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+      readonly work_order_id: string;
+    };
+    readonly OutOfReach: {
+      readonly reason: string;
+      readonly what: string;
+    };
+    readonly PartsRefused: {
+      readonly at: string;
+      readonly epoch: number;
+      readonly parts: readonly components["schemas"]["OutOfReach"][];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "parts_refused";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly PauseBody: {
+      readonly reason?: string;
+    };
+    readonly PauseRequested: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly reason: string;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "pause_requested";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly PhasePart: {
+      readonly assignment: string;
+      readonly role: string;
+      readonly running: number;
+      readonly since: string;
+      readonly text: string;
+    };
+    readonly ProblemDetails: {
+      readonly code: string;
+      readonly detail: string;
+      readonly how?: string;
+      readonly instance: string;
+      readonly status: number;
+      readonly title: string;
+      readonly type?: string;
+    } & {
+      readonly [key: string]: unknown;
+    };
+    readonly ProposedSubtask: {
+      readonly args: {
+        readonly [key: string]: components["schemas"]["JsonValue"];
+      };
+      readonly checks: readonly components["schemas"]["Check"][];
+      readonly expected_output: string | null;
+      readonly name: string;
+      readonly needs: readonly (number | string)[];
+      readonly tool: string | null;
+      readonly worker: string | null;
+    };
+    readonly RequestDeclined: {
+      readonly at: string;
+      readonly epoch: number;
+      readonly reason: string;
+      readonly request: string;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "request_declined";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly ResultCheck: {
+      readonly at_least?: number | null;
+      readonly at_most?: number | null;
+      readonly contains?: string | null;
+      readonly equals?: unknown;
+      readonly exists?: boolean | null;
+      readonly path: string;
+    };
+    readonly ResultData: {
+      readonly raw: unknown;
+      readonly sample: boolean;
+      readonly sources: readonly components["schemas"]["Source"][];
+      readonly summary: string;
+    };
+    readonly ResultSupplied: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly raw: unknown;
+      readonly seq: number;
+      readonly subtask: string;
+      readonly summary: string;
+      /** @constant */
+      readonly type: "result_supplied";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly ResumeRequested: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "resume_requested";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly RetryBody: {
+      readonly args?: {
+        readonly [key: string]: unknown;
+      } | null;
+      readonly confirmed?: boolean;
+      readonly subtasks?: readonly string[];
+    };
+    readonly RetryGranted: {
+      readonly args: {
+        readonly [key: string]: unknown;
+      } | null;
+      readonly at: string;
+      readonly by: string;
+      readonly data: components["schemas"]["ResultData"] | null;
+      readonly epoch: number;
+      readonly seq: number;
+      readonly subtasks: readonly string[];
+      /** @constant */
+      readonly type: "retry_granted";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly RetryRequested: {
+      readonly args: {
+        readonly [key: string]: unknown;
+      } | null;
+      readonly at: string;
+      readonly by: string;
+      readonly confirmed: boolean;
+      readonly epoch: number;
+      readonly seq: number;
+      readonly subtasks: readonly string[];
+      /** @constant */
+      readonly type: "retry_requested";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly Review: {
+      readonly answer: string | null;
+      readonly cannot: readonly components["schemas"]["OutOfReach"][];
+      readonly complete: boolean;
+      readonly missing: readonly components["schemas"]["ProposedSubtask"][];
+      readonly verdicts: readonly components["schemas"]["Verdict"][];
+    };
+    readonly ReviewPart: {
+      readonly accepted: number;
+      readonly at: string;
+      readonly complete: boolean;
+      readonly dropped: number;
+      readonly missing: readonly components["schemas"]["MissingPart"][];
+      readonly retry: number;
+      readonly seq: number;
+    };
+    readonly RunClaimed: {
+      readonly at: string;
+      readonly epoch: number;
+      readonly owner: string;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "run_claimed";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly RunDefinition: {
+      readonly approve: components["schemas"]["ApprovalPolicy"];
+      readonly approve_rules: {
+        readonly [key: string]: components["schemas"]["ApprovalPolicy"];
+      };
+      readonly by: string;
+      readonly detached: boolean;
+      readonly flow: string;
+      readonly flow_version: number;
+      readonly held_back: components["schemas"]["Amount"];
+      readonly instructions: {
+        readonly [key: string]: string;
+      };
+      readonly limits: components["schemas"]["Limits"];
+      readonly models: components["schemas"]["ModelChoice"];
+      readonly offline: boolean;
+      readonly options: {
+        readonly [key: string]: unknown;
+      };
+      readonly request: string;
+      readonly submission: string;
+      readonly tools: readonly components["schemas"]["ToolSpec"][];
+    };
+    readonly RunDocument: {
+      readonly answer: string | null;
+      readonly approvals: readonly components["schemas"]["Approval"][];
+      readonly artifacts: readonly components["schemas"]["ArtifactLine"][];
+      readonly context_store: components["schemas"]["ContextStore"];
+      readonly created_at: string;
+      readonly detached: boolean;
+      readonly earlier_answers: readonly components["schemas"]["EarlierAnswer"][];
+      readonly failure: components["schemas"]["Failure"] | null;
+      readonly finished_at: string | null;
+      readonly flow: string;
+      readonly forked_from: components["schemas"]["ForkPoint"] | null;
+      readonly gaps: readonly components["schemas"]["Gap"][];
+      readonly last_seq: number;
+      readonly limits: components["schemas"]["RunLimits"];
+      readonly model: string;
+      readonly models: {
+        readonly [key: string]: string;
+      };
+      readonly offline: boolean;
+      readonly owner: string | null;
+      readonly request: string;
+      readonly run_id: string;
+      readonly sources: readonly components["schemas"]["CitedSource"][];
+      readonly status: components["schemas"]["RunStatus"];
+      readonly todos: readonly components["schemas"]["TodoLine"][];
+      readonly usage: components["schemas"]["RunUsage"];
+      readonly work_orders: readonly components["schemas"]["IssuedOrder"][];
+      readonly work_state: components["schemas"]["WorkState"] | null;
+      readonly work_states: readonly components["schemas"]["WorkState"][];
+    };
+    readonly RunFinished: {
+      readonly answer: string;
+      readonly at: string;
+      readonly epoch: number;
+      readonly failure: components["schemas"]["Failure"] | null;
+      readonly gaps: readonly components["schemas"]["Gap"][];
+      readonly number: number;
+      readonly seq: number;
+      readonly sources: readonly components["schemas"]["CitedSource"][];
+      readonly status: components["schemas"]["RunStatus"];
+      /** @constant */
+      readonly type: "run_finished";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly RunLimits: {
+      readonly approval_timeout_s: number | null;
+      readonly attempt_timeout_s: number;
+      readonly batch_size: number | null;
+      readonly budget_usd: number | null;
+      readonly max_output_tokens: number;
+      readonly max_repairs: number;
+      readonly max_requests: number | null;
+      readonly max_retries: number;
+      readonly max_steps: number;
+      readonly max_tokens: number | null;
+      readonly max_turns: number;
+      readonly max_workers: number;
+      readonly timeout_s: number | null;
+    };
+    readonly RunLine: {
+      readonly asking: number;
+      readonly completed: number;
+      readonly cost_usd: number | null;
+      readonly created_at: string;
+      readonly detached: boolean;
+      readonly failed: number;
+      readonly finished_at: string | null;
+      readonly flow: string;
+      readonly last_seq: number;
+      readonly model: string;
+      readonly orphan: boolean;
+      readonly owner: string | null;
+      readonly request: string;
+      readonly requests: number;
+      readonly run_id: string;
+      readonly status: components["schemas"]["RunStatus"];
+      readonly subtasks: number;
+      readonly tokens: number;
+    };
+    readonly RunPart: {
+      readonly answers: {
+        readonly [key: string]: components["schemas"]["AnswerPart"];
+      };
+      readonly cancelled_by?: string;
+      readonly created_at: string;
+      readonly finished_at?: string;
+      readonly first_problem?: number;
+      readonly flow: string;
+      readonly idle: {
+        readonly [key: string]: readonly string[];
+      };
+      readonly idle_since?: string;
+      readonly model: string;
+      readonly owner?: string;
+      readonly phase?: components["schemas"]["PhasePart"];
+      readonly reason: string;
+      readonly request: string;
+      readonly status: components["schemas"]["RunStatus"];
+      readonly unsupported: readonly components["schemas"]["UnsupportedPart"][];
+    };
+    readonly RunPaused: {
+      readonly at: string;
+      readonly epoch: number;
+      readonly reason: string;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "run_paused";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly RunReopened: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "run_reopened";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly RunResumed: {
+      readonly at: string;
+      readonly epoch: number;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "run_resumed";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly RunsPage: {
+      readonly next_cursor: string | null;
+      readonly runs: readonly components["schemas"]["RunLine"][];
+    };
+    readonly RunStarted: {
+      readonly at: string;
+      readonly definition: components["schemas"]["RunDefinition"];
+      readonly epoch: number;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "run_started";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    /** @enum {string} */
+    readonly RunStatus:
+      | "queued"
+      | "running"
+      | "waiting"
+      | "paused"
+      | "succeeded"
+      | "partial"
+      | "failed"
+      | "cancelled";
+    readonly RunUsage: {
+      readonly cost_usd: number | null;
+      readonly input_tokens: number;
+      readonly output_tokens: number;
+      readonly requests: number;
+    };
+    readonly RunWaiting: {
+      readonly at: string;
+      readonly epoch: number;
+      readonly reason: string;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "run_waiting";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    /** @enum {string} */
+    readonly Scope: "read" | "run" | "approve" | "admin";
+    readonly SessionDocument: {
+      readonly authenticated: boolean;
+      readonly name: string | null;
+      readonly needed: boolean;
+      readonly scopes: readonly components["schemas"]["Scope"][];
+      readonly version: string;
+    };
+    readonly SkipBody: {
+      readonly reason?: string;
+      readonly subtask: string;
+    };
+    readonly SkipRequested: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly reason: string;
+      readonly seq: number;
+      readonly subtask: string;
+      /** @constant */
+      readonly type: "skip_requested";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly Source: {
+      readonly title: string;
+      readonly url: string;
+    };
+    readonly SpendPart: {
+      readonly budget_nanousd?: number;
+      readonly input_tokens: number;
+      readonly max_requests?: number;
+      readonly max_tokens?: number;
+      readonly nanousd: number;
+      readonly output_tokens: number;
+      readonly requests: number;
+      readonly reserved_nanousd: number;
+      readonly tokens: number;
+      readonly unpriced: boolean;
+    };
+    readonly Submission: {
+      readonly allow_unknown_price?: boolean;
+      readonly approve?: ("ask" | "auto" | "never") | null;
+      readonly approve_rules?: {
+        readonly [key: string]: "ask" | "auto" | "never";
+      } | null;
+      readonly flow?: string;
+      readonly lead_model?: string | null;
+      readonly limits?: components["schemas"]["LimitsBody"];
+      readonly model?: string | null;
+      readonly offline?: boolean;
+      readonly options?: {
+        readonly [key: string]: unknown;
+      };
+      readonly request: string;
+      readonly review_model?: string | null;
+      readonly worker_model?: string | null;
+    };
+    readonly Subtask: {
+      readonly args: {
+        readonly [key: string]: components["schemas"]["JsonValue"];
+      };
+      readonly checks: readonly components["schemas"]["Check"][];
+      readonly expected_output: string | null;
+      readonly name: string;
+      readonly needs: readonly string[];
+      readonly repairs_subtask: string | null;
+      readonly tool: string | null;
+      readonly worker: string | null;
+    };
+    readonly SubtaskBlocked: {
+      readonly at: string;
+      readonly cause: string;
+      readonly epoch: number;
+      readonly seq: number;
+      readonly subtask: string;
+      /** @constant */
+      readonly type: "subtask_blocked";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly SubtaskProgress: {
+      readonly event_ids: readonly string[];
+      readonly name: string;
+      readonly status: components["schemas"]["SubtaskStatus"];
+    };
+    readonly SubtaskResolved: {
+      readonly at: string;
+      readonly by: string;
+      /** @enum {string} */
+      readonly counted: "open" | "completed" | "failed";
+      readonly data: components["schemas"]["ResultData"] | null;
+      readonly epoch: number;
+      readonly reason: string;
+      readonly seq: number;
+      readonly subtask: string;
+      /** @constant */
+      readonly type: "subtask_resolved";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    /** @enum {string} */
+    readonly SubtaskStatus: "pending" | "running" | "waiting" | "completed" | "failed" | "dropped";
+    readonly SupplyBody: {
+      readonly raw?: unknown;
+      readonly subtask: string;
+      readonly summary: string;
+    };
+    readonly SystemDocument: {
+      readonly checks: readonly components["schemas"]["CheckLine"][];
+      readonly console: boolean;
+      readonly database: components["schemas"]["DatabaseInfo"];
+      readonly driving: number;
+      readonly hosts: readonly components["schemas"]["HostLine"][];
+      readonly model: components["schemas"]["ModelInfo"];
+      readonly platform: string;
+      readonly python: string;
+      readonly started_at: string;
+      readonly streams: number;
+      readonly version: string;
+    };
+    readonly TodoLine: {
+      readonly content: string;
+      readonly id: string;
+      readonly priority: string | null;
+      /** @enum {string} */
+      readonly status: "pending" | "in_progress" | "completed";
+    };
+    readonly TodoPart: {
+      readonly content: string;
+      readonly position: number;
+      readonly priority?: string;
+      /** @enum {string} */
+      readonly status: "pending" | "in_progress" | "completed";
+    };
+    readonly ToolCall: {
+      readonly arguments: {
+        readonly [key: string]: unknown;
+      } | null;
+      readonly id: string;
+      readonly name: string;
+      readonly raw: string;
+    };
+    readonly ToolCallBegan: {
+      readonly args: {
+        readonly [key: string]: unknown;
+      };
+      readonly at: string;
+      readonly attempt: string;
+      readonly call_id: string;
+      readonly effect: components["schemas"]["Effect"];
+      readonly epoch: number;
+      readonly seq: number;
+      readonly tool: string;
+      /** @constant */
+      readonly type: "tool_call_began";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly ToolCallReturned: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly call_id: string;
+      readonly duration_ms: number;
+      readonly epoch: number;
+      readonly failure: components["schemas"]["Failure"] | null;
+      readonly ok: boolean;
+      readonly raw: unknown;
+      readonly sample: boolean;
+      readonly seq: number;
+      readonly sources: readonly components["schemas"]["Source"][];
+      readonly summary: string | null;
+      readonly tool: string;
+      /** @constant */
+      readonly type: "tool_call_returned";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly ToolDocument: {
+      readonly approval: components["schemas"]["ApprovalPolicy"] | null;
+      readonly cost_usd: number | null;
+      readonly delegate: boolean;
+      readonly description: string;
+      readonly effect: components["schemas"]["Effect"];
+      readonly fingerprint: string;
+      readonly import_path: string;
+      readonly last_error: components["schemas"]["ToolError"] | null;
+      readonly name: string;
+      readonly parameters: {
+        readonly [key: string]: unknown;
+      };
+      readonly retries: number;
+      readonly timeout_s: number;
+      readonly toolset: string;
+    };
+    readonly ToolError: {
+      readonly at: string;
+      readonly class: components["schemas"]["FailureClass"];
+      readonly message: string;
+      readonly run_id: string | null;
+      readonly type: string;
+    };
+    readonly ToolsList: {
+      readonly tools: readonly components["schemas"]["ToolDocument"][];
+    };
+    readonly ToolSpec: {
+      readonly approval: components["schemas"]["ApprovalPolicy"] | null;
+      readonly cost_usd: number | null;
+      readonly delegate: boolean;
+      readonly description: string;
+      readonly effect: components["schemas"]["Effect"];
+      readonly fingerprint: string;
+      readonly import_path: string;
+      readonly name: string;
+      readonly parameters: {
+        readonly [key: string]: unknown;
+      };
+      readonly retries: number;
+      readonly timeout_s: number;
+      readonly toolset: string;
+    };
+    readonly ToolTrial: {
+      readonly data?: components["schemas"]["TrialData"] | null;
+      readonly error?: components["schemas"]["Failure"] | null;
+      readonly ok: boolean;
+      readonly task_name: string;
+    };
+    readonly TrialData: {
+      readonly raw: unknown;
+      readonly sample: boolean;
+      readonly sources: readonly components["schemas"]["Source"][];
+      readonly summary: string | null;
+    };
+    readonly UnsupportedPart: {
+      readonly reason: string;
+      readonly what: string;
+    };
+    readonly Usage: {
+      readonly input_tokens: number;
+      readonly nanousd: number | null;
+      readonly output_tokens: number;
+      readonly requests: number;
+    };
+    readonly Verdict: {
+      readonly reason: string;
+      readonly replacement: components["schemas"]["ProposedSubtask"] | null;
+      readonly subtask: string;
+      readonly verdict: components["schemas"]["Decision"];
+    };
+    readonly VerdictPart: {
+      readonly reason: string;
+      /** @enum {string} */
+      readonly verdict: "accept" | "retry" | "replan" | "drop";
+    };
+    readonly ViewDocument: {
+      readonly approvals: {
+        readonly [key: string]: components["schemas"]["ApprovalPart"];
+      };
+      readonly artifacts: {
+        readonly [key: string]: components["schemas"]["ArtifactPart"];
+      };
+      readonly assignments: {
+        readonly [key: string]: components["schemas"]["AssignmentPart"];
+      };
+      readonly counts: components["schemas"]["CountsPart"];
+      readonly last_at: string;
+      readonly last_seq: number;
+      readonly orders: {
+        readonly [key: string]: components["schemas"]["OrderPart"];
+      };
+      readonly run: components["schemas"]["RunPart"];
+      readonly run_id: string;
+      readonly spend: components["schemas"]["SpendPart"];
+      readonly todos: {
+        readonly [key: string]: components["schemas"]["TodoPart"];
+      };
+    };
+    readonly WorkOrder: {
+      readonly goal: string;
+      readonly repairs: string | null;
+      readonly subtasks: readonly components["schemas"]["Subtask"][];
+      readonly work_order_id: string;
+    };
+    readonly WorkOrderIssued: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly order: components["schemas"]["WorkOrder"];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "work_order_issued";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
+    };
+    readonly WorkResult: {
+      readonly data: components["schemas"]["ResultData"] | null;
+      readonly error: components["schemas"]["Failure"] | null;
+      readonly ok: boolean;
+      readonly task_name: string;
+      readonly used: readonly string[];
+    };
+    readonly WorkState: {
+      readonly completed: boolean;
+      readonly created_at: string;
+      readonly subtask_state: {
+        readonly [key: string]: components["schemas"]["SubtaskProgress"];
+      };
+      readonly work_order_id: string;
+    };
+  };
+  responses: never;
+  parameters: never;
+  requestBodies: never;
+  headers: never;
+  pathItems: never;
+}
+export type AgentBody = components["schemas"]["AgentBody"];
+export type AgentChange = components["schemas"]["AgentChange"];
+export type AgentDefaults = components["schemas"]["AgentDefaults"];
+export type AgentDocument = components["schemas"]["AgentDocument"];
+export type AgentsList = components["schemas"]["AgentsList"];
+export type Amount = components["schemas"]["Amount"];
+export type AnswerBody = components["schemas"]["AnswerBody"];
+export type AnswerPart = components["schemas"]["AnswerPart"];
+export type Approval = components["schemas"]["Approval"];
+export type ApprovalAnswered = components["schemas"]["ApprovalAnswered"];
+export type ApprovalCard = components["schemas"]["ApprovalCard"];
+export type ApprovalExpired = components["schemas"]["ApprovalExpired"];
+export type ApprovalPart = components["schemas"]["ApprovalPart"];
+export type ApprovalPolicy = components["schemas"]["ApprovalPolicy"];
+export type ApprovalRequested = components["schemas"]["ApprovalRequested"];
+export type ApprovalsList = components["schemas"]["ApprovalsList"];
+export type ApprovalStatus = components["schemas"]["ApprovalStatus"];
+export type ArtifactLine = components["schemas"]["ArtifactLine"];
+export type ArtifactPart = components["schemas"]["ArtifactPart"];
+export type Assignment = components["schemas"]["Assignment"];
+export type AssignmentIssued = components["schemas"]["AssignmentIssued"];
+export type AssignmentPart = components["schemas"]["AssignmentPart"];
+export type AssistantMessage = components["schemas"]["AssistantMessage"];
+export type AttemptHeld = components["schemas"]["AttemptHeld"];
+export type AttemptLost = components["schemas"]["AttemptLost"];
+export type AttemptParked = components["schemas"]["AttemptParked"];
+export type AttemptPart = components["schemas"]["AttemptPart"];
+export type AttemptReturned = components["schemas"]["AttemptReturned"];
+export type AttemptScheduled = components["schemas"]["AttemptScheduled"];
+export type AttemptSettled = components["schemas"]["AttemptSettled"];
+export type AttemptStarted = components["schemas"]["AttemptStarted"];
+export type CallBody = components["schemas"]["CallBody"];
+export type CallPart = components["schemas"]["CallPart"];
+export type CancelRequested = components["schemas"]["CancelRequested"];
+export type Check = components["schemas"]["Check"];
+export type CheckLine = components["schemas"]["CheckLine"];
+export type ChildAnswered = components["schemas"]["ChildAnswered"];
+export type CitedSource = components["schemas"]["CitedSource"];
+export type ContextEvent = components["schemas"]["ContextEvent"];
+export type ContextStore = components["schemas"]["ContextStore"];
+export type ConversationCompacted = components["schemas"]["ConversationCompacted"];
+export type CountsPart = components["schemas"]["CountsPart"];
+export type CurrentCounts = components["schemas"]["CurrentCounts"];
+export type DatabaseInfo = components["schemas"]["DatabaseInfo"];
+export type Decision = components["schemas"]["Decision"];
+export type EarlierAnswer = components["schemas"]["EarlierAnswer"];
+export type Effect = components["schemas"]["Effect"];
+export type EffectAnswered = components["schemas"]["EffectAnswered"];
+export type EventDocument = components["schemas"]["EventDocument"];
+export type EventRefs = components["schemas"]["EventRefs"];
+export type EventsPage = components["schemas"]["EventsPage"];
+export type Failure = components["schemas"]["Failure"];
+export type FailureClass = components["schemas"]["FailureClass"];
+export type FailurePart = components["schemas"]["FailurePart"];
+export type ForkBody = components["schemas"]["ForkBody"];
+export type ForkPoint = components["schemas"]["ForkPoint"];
+export type Gap = components["schemas"]["Gap"];
+export type Health = components["schemas"]["Health"];
+export type HostLine = components["schemas"]["HostLine"];
+export type IssuedOrder = components["schemas"]["IssuedOrder"];
+export type JsonValue = components["schemas"]["JsonValue"];
+export type KeyBody = components["schemas"]["KeyBody"];
+export type Limits = components["schemas"]["Limits"];
+export type LimitsBody = components["schemas"]["LimitsBody"];
+export type MissingPart = components["schemas"]["MissingPart"];
+export type ModelCallBegan = components["schemas"]["ModelCallBegan"];
+export type ModelCallReturned = components["schemas"]["ModelCallReturned"];
+export type ModelChoice = components["schemas"]["ModelChoice"];
+export type ModelInfo = components["schemas"]["ModelInfo"];
+export type NewAgentBody = components["schemas"]["NewAgentBody"];
+export type Nothing = components["schemas"]["Nothing"];
+export type Opaque = components["schemas"]["Opaque"];
+export type OpenCall = components["schemas"]["OpenCall"];
+export type OpenCallPart = components["schemas"]["OpenCallPart"];
+export type OrderedSubtask = components["schemas"]["OrderedSubtask"];
+export type OrderPart = components["schemas"]["OrderPart"];
+export type OrderReviewed = components["schemas"]["OrderReviewed"];
+export type OutOfReach = components["schemas"]["OutOfReach"];
+export type PartsRefused = components["schemas"]["PartsRefused"];
+export type PauseBody = components["schemas"]["PauseBody"];
+export type PauseRequested = components["schemas"]["PauseRequested"];
+export type PhasePart = components["schemas"]["PhasePart"];
+export type ProblemDetails = components["schemas"]["ProblemDetails"];
+export type ProposedSubtask = components["schemas"]["ProposedSubtask"];
+export type RequestDeclined = components["schemas"]["RequestDeclined"];
+export type ResultCheck = components["schemas"]["ResultCheck"];
+export type ResultData = components["schemas"]["ResultData"];
+export type ResultSupplied = components["schemas"]["ResultSupplied"];
+export type ResumeRequested = components["schemas"]["ResumeRequested"];
+export type RetryBody = components["schemas"]["RetryBody"];
+export type RetryGranted = components["schemas"]["RetryGranted"];
+export type RetryRequested = components["schemas"]["RetryRequested"];
+export type Review = components["schemas"]["Review"];
+export type ReviewPart = components["schemas"]["ReviewPart"];
+export type RunClaimed = components["schemas"]["RunClaimed"];
+export type RunDefinition = components["schemas"]["RunDefinition"];
+export type RunDocument = components["schemas"]["RunDocument"];
+export type RunFinished = components["schemas"]["RunFinished"];
+export type RunLimits = components["schemas"]["RunLimits"];
+export type RunLine = components["schemas"]["RunLine"];
+export type RunPart = components["schemas"]["RunPart"];
+export type RunPaused = components["schemas"]["RunPaused"];
+export type RunReopened = components["schemas"]["RunReopened"];
+export type RunResumed = components["schemas"]["RunResumed"];
+export type RunsPage = components["schemas"]["RunsPage"];
+export type RunStarted = components["schemas"]["RunStarted"];
+export type RunStatus = components["schemas"]["RunStatus"];
+export type RunUsage = components["schemas"]["RunUsage"];
+export type RunWaiting = components["schemas"]["RunWaiting"];
+export type Scope = components["schemas"]["Scope"];
+export type SessionDocument = components["schemas"]["SessionDocument"];
+export type SkipBody = components["schemas"]["SkipBody"];
+export type SkipRequested = components["schemas"]["SkipRequested"];
+export type Source = components["schemas"]["Source"];
+export type SpendPart = components["schemas"]["SpendPart"];
+export type Submission = components["schemas"]["Submission"];
+export type Subtask = components["schemas"]["Subtask"];
+export type SubtaskBlocked = components["schemas"]["SubtaskBlocked"];
+export type SubtaskProgress = components["schemas"]["SubtaskProgress"];
+export type SubtaskResolved = components["schemas"]["SubtaskResolved"];
+export type SubtaskStatus = components["schemas"]["SubtaskStatus"];
+export type SupplyBody = components["schemas"]["SupplyBody"];
+export type SystemDocument = components["schemas"]["SystemDocument"];
+export type TodoLine = components["schemas"]["TodoLine"];
+export type TodoPart = components["schemas"]["TodoPart"];
+export type ToolCall = components["schemas"]["ToolCall"];
+export type ToolCallBegan = components["schemas"]["ToolCallBegan"];
+export type ToolCallReturned = components["schemas"]["ToolCallReturned"];
+export type ToolDocument = components["schemas"]["ToolDocument"];
+export type ToolError = components["schemas"]["ToolError"];
+export type ToolsList = components["schemas"]["ToolsList"];
+export type ToolSpec = components["schemas"]["ToolSpec"];
+export type ToolTrial = components["schemas"]["ToolTrial"];
+export type TrialData = components["schemas"]["TrialData"];
+export type UnsupportedPart = components["schemas"]["UnsupportedPart"];
+export type Usage = components["schemas"]["Usage"];
+export type Verdict = components["schemas"]["Verdict"];
+export type VerdictPart = components["schemas"]["VerdictPart"];
+export type ViewDocument = components["schemas"]["ViewDocument"];
+export type WorkOrder = components["schemas"]["WorkOrder"];
+export type WorkOrderIssued = components["schemas"]["WorkOrderIssued"];
+export type WorkResult = components["schemas"]["WorkResult"];
+export type WorkState = components["schemas"]["WorkState"];
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;

@@ -1,0 +1,257 @@
+"""The documents that leave the program: the run document, the line of a list, the approval card, and their parts.
+
+The command line, Python, the HTTP API and the console's types all use these values, so each shape exists once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from leadhand.domain.approval import Approval, ApprovalStatus
+from leadhand.domain.errors import Failure
+from leadhand.domain.lifecycle import AssignmentStatus
+from leadhand.domain.limits import Limits
+from leadhand.domain.run import CitedSource, Gap, RunStatus
+from leadhand.domain.tool import Effect
+from leadhand.domain.value import Json, Value
+
+from .moments import Moment
+
+
+def _unset(value: object) -> bool:
+    return value is None or value == ()
+
+
+class Document(Value):
+    """Base of a value that leaves the program as JSON."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    def as_json(self) -> dict[str, Any]:
+        """The document as JSON data: what every door sends, prints or returns."""
+        return self.model_dump(mode="json")
+
+
+# --- work orders and their states --------------------------------------------------------------------------------
+
+
+class ResultCheck(Document):
+    """A condition on a result: the value at ``path`` (a JSON pointer) and what must hold for it."""
+
+    path: str
+    exists: bool | None = Field(default=None, exclude_if=_unset)
+    equals: Json = Field(default=None, exclude_if=_unset)
+    contains: str | None = Field(default=None, exclude_if=_unset)
+    at_least: float | None = Field(default=None, exclude_if=_unset)
+    at_most: float | None = Field(default=None, exclude_if=_unset)
+
+
+class OrderedSubtask(Document):
+    """A subtask of a work order. Optional fields are left out when they are not set."""
+
+    name: str
+    args: dict[str, Json] = {}
+    tool: str | None = None
+    needs: tuple[str, ...] = Field(default=(), exclude_if=_unset, description="Keys of subtasks whose results it uses.")
+    expected_output: str | None = Field(default=None, exclude_if=_unset)
+    checks: tuple[ResultCheck, ...] = Field(default=(), exclude_if=_unset)
+    worker: str | None = Field(default=None, exclude_if=_unset, description="The name of a worker file.")
+    repairs_subtask: str | None = Field(
+        default=None, exclude_if=_unset, description="The key of the subtask it repeats."
+    )
+
+
+class IssuedOrder(Document):
+    """A work order as it was issued. ``repairs`` names the order that a repair order repairs."""
+
+    work_order_id: str
+    goal: str
+    subtasks: tuple[OrderedSubtask, ...]
+    repairs: str | None = Field(default=None, exclude_if=_unset)
+
+
+class SubtaskProgress(Document):
+    """The status of one subtask, and the ids of the context events that are its evidence."""
+
+    name: str
+    status: AssignmentStatus
+    event_ids: tuple[str, ...]
+
+
+class WorkState(Document):
+    """The state of one work order. ``subtask_state`` is keyed by the subtask's index in its order."""
+
+    work_order_id: str
+    created_at: Moment
+    subtask_state: dict[str, SubtaskProgress]
+    completed: bool = Field(description="Whether every subtask completed.")
+
+
+# --- evidence ------------------------------------------------------------------------------------------------------
+
+
+class EventRefs(Document):
+    """The subtask that a context event belongs to; for other work, the assignment."""
+
+    work_order_id: str | None = None
+    subtask_index: int | None = None
+    assignment: str | None = None
+
+
+class ContextEvent(Document):
+    """The outcome of one attempt at a subtask, of a blocked subtask, or of one that a person settled (``by``)."""
+
+    event_id: str
+    timestamp: Moment
+    task_name: str
+    result: Literal["success", "failure"]
+    agent: str = Field(description="The worker file's name, else `worker_` and the tool's name without `_tool`.")
+    content: dict[str, Json] = Field(
+        description="The arguments, and `summary`, `raw`, `sources` and `sample` on success or `error` on failure."
+    )
+    refs: EventRefs
+    attempt: str | None = Field(default=None, exclude_if=_unset)
+    by: str | None = Field(default=None, exclude_if=_unset)
+
+
+class ContextStore(Document):
+    """The evidence of a run, in the order of its log."""
+
+    events: tuple[ContextEvent, ...]
+
+
+# --- the run document ----------------------------------------------------------------------------------------------
+
+
+class EarlierAnswer(Document):
+    """An answer that a run had before it was reopened."""
+
+    number: int
+    status: RunStatus
+    answer: str | None
+
+
+class TodoLine(Document):
+    """An item of the run's to-do list."""
+
+    id: str
+    content: str
+    status: Literal["pending", "in_progress", "completed"]
+    priority: str | None = None
+
+
+class ArtifactLine(Document):
+    """A file that the run produced."""
+
+    path: str
+    digest: str
+    bytes: int
+    version: int = 1
+
+
+class RunUsage(Document):
+    """What the model calls of a run used."""
+
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None = Field(description="US dollars; null when the price of a call is unknown.")
+
+
+class RunLimits(Limits):
+    """The limits of a run, money in US dollars and times in seconds."""
+
+    budget_nanousd: int | None = Field(default=None, exclude=True)
+    budget_usd: float | None = Field(default=None, ge=0)
+
+
+class ForkPoint(Document):
+    """The run and the event that a run was forked from."""
+
+    run_id: str
+    seq: int
+
+
+class RunDocument(Document):
+    """A run: its request, work orders, evidence and answer as of ``last_seq``."""
+
+    run_id: str
+    flow: str
+    request: str
+    status: RunStatus
+    owner: str | None = Field(description="The host that drives the run; null when no host does.")
+    answer: str | None
+    sources: tuple[CitedSource, ...] = Field(description="The first is cited as `[1]`.")
+    gaps: tuple[Gap, ...] = Field(description="What the request asked for and the answer does not contain.")
+    earlier_answers: tuple[EarlierAnswer, ...]
+    failure: Failure | None
+    work_orders: tuple[IssuedOrder, ...]
+    work_states: tuple[WorkState, ...] = Field(description="One for each work order, in the same order.")
+    work_state: WorkState | None = Field(description="The latest of `work_states`.")
+    context_store: ContextStore
+    todos: tuple[TodoLine, ...]
+    artifacts: tuple[ArtifactLine, ...]
+    approvals: tuple[Approval, ...]
+    usage: RunUsage
+    limits: RunLimits
+    model: str
+    models: dict[str, str] = Field(description="The models of single roles, where they differ from `model`.")
+    forked_from: ForkPoint | None
+    offline: bool
+    detached: bool
+    created_at: Moment
+    finished_at: Moment | None
+    last_seq: int
+
+
+# --- lists -----------------------------------------------------------------------------------------------------------
+
+
+class RunLine(Document):
+    """A run in a list."""
+
+    run_id: str
+    flow: str
+    request: str = Field(description="The first 200 characters of the request.")
+    status: RunStatus
+    model: str
+    created_at: Moment
+    finished_at: Moment | None
+    last_seq: int
+    owner: str | None = Field(description="The host that drives the run; null when no host does.")
+    orphan: bool = Field(description="Whether the run should be driven and no host drives it.")
+    detached: bool
+    subtasks: int
+    completed: int
+    failed: int
+    asking: int = Field(description="Open approvals.")
+    requests: int
+    tokens: int
+    cost_usd: float | None = Field(description="US dollars; null when unknown.")
+
+
+class ApprovalCard(Document):
+    """A question to a person: may a call be made (``call``), or did a call that was interrupted happen (``effect``)?"""
+
+    id: str = Field(description="Identifies the question and its arguments: other arguments make another id.")
+    run_id: str
+    call_id: str
+    request: str
+    driven: bool = Field(description="Whether a host drives the run now.")
+    approval_id: str
+    kind: Literal["call", "effect"]
+    attempt: str
+    tool: str
+    args: dict[str, Json]
+    effect: Effect
+    asked_for: str = Field(description="The subtask's key.")
+    name: str = Field(description="The subtask's name.")
+    origins: dict[str, str] = Field(description="Where each argument came from.")
+    cost_usd: float | None = Field(description="What a call costs, in US dollars; null when the tool does not say.")
+    asked_at: Moment
+    expires_at: Moment | None
+    status: ApprovalStatus | Literal["settled"]
+    by: str
+    reason: str

@@ -1,0 +1,123 @@
+"""Read the work orders, the evidence and the usage of a run's state: the only code that knows the state's maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from leadhand.domain.errors import Failure
+from leadhand.domain.events import AttemptSettled, Entry, SubtaskBlocked, SubtaskResolved
+from leadhand.domain.evidence import needs_failed, skipped
+from leadhand.domain.ids import assignment_of, event_id
+from leadhand.domain.lifecycle import AssignmentStatus
+from leadhand.domain.limits import usd
+from leadhand.domain.state import OrderState, RunState
+from leadhand.domain.work_result import ResultData
+
+from .shapes import (
+    ContextEvent,
+    EventRefs,
+    IssuedOrder,
+    OrderedSubtask,
+    ResultCheck,
+    RunUsage,
+    SubtaskProgress,
+    WorkState,
+)
+
+
+def work_order(order: OrderState) -> IssuedOrder:
+    """A work order as it was issued."""
+    issued = order.order
+    return IssuedOrder(
+        work_order_id=issued.work_order_id,
+        goal=issued.goal,
+        subtasks=tuple(
+            OrderedSubtask(
+                name=subtask.name,
+                args=subtask.args,
+                tool=subtask.tool,
+                needs=subtask.needs,
+                expected_output=subtask.expected_output,
+                checks=tuple(ResultCheck(**dict(check)) for check in subtask.checks),
+                worker=subtask.worker,
+                repairs_subtask=subtask.repairs_subtask,
+            )
+            for subtask in issued.subtasks
+        ),
+        repairs=issued.repairs,
+    )
+
+
+def work_state(state: RunState, order: OrderState) -> WorkState:
+    """The state of one work order."""
+    subtasks = [state.assignments[key] for key in order.order.subtask_keys()]
+    return WorkState(
+        work_order_id=order.order.work_order_id,
+        created_at=order.at,
+        subtask_state={
+            str(each.position): SubtaskProgress(name=each.subtask.name, status=each.status, event_ids=each.event_ids)
+            for each in subtasks
+        },
+        completed=all(each.status is AssignmentStatus.COMPLETED for each in subtasks),
+    )
+
+
+def usage(state: RunState) -> RunUsage:
+    """What the model calls of a run used so far."""
+    return RunUsage(
+        requests=state.spent.requests,
+        input_tokens=state.input_tokens,
+        output_tokens=state.output_tokens,
+        cost_usd=None if state.unpriced else usd(state.spent.nanousd),
+    )
+
+
+def context_events(state: RunState, entries: Iterable[Entry]) -> tuple[ContextEvent, ...]:
+    """The evidence: one event for each settled attempt at a subtask, each blocked one, each that a person settled."""
+    return tuple(found for entry in entries if (found := _context_event(state, entry)) is not None)
+
+
+def _context_event(state: RunState, entry: Entry) -> ContextEvent | None:
+    event = entry.event
+    match event:
+        case AttemptSettled() if event.counts:
+            key = assignment_of(event.attempt)
+            outcome = state.assignments[key].data if event.ok else event.failure
+            return _made(state, entry, key, ok=event.ok, outcome=outcome, attempt=event.attempt)
+        case SubtaskBlocked():
+            return _made(state, entry, event.subtask, ok=False, outcome=needs_failed(event.cause))
+        case SubtaskResolved():
+            outcome = skipped(event.by, event.reason) if event.data is None else event.data
+            return _made(state, entry, event.subtask, ok=event.data is not None, outcome=outcome, by=event.by)
+        case _:
+            return None
+
+
+def _made(
+    state: RunState,
+    entry: Entry,
+    key: str,
+    *,
+    ok: bool,
+    outcome: ResultData | Failure | None,
+    attempt: str | None = None,
+    by: str | None = None,
+) -> ContextEvent:
+    assignment = state.assignments[key]
+    given, subtask = assignment.assignment, assignment.assignment.subtask
+    worker = subtask.agent if subtask is not None else given.role
+    args = subtask.args if subtask is not None else given.input
+    content = {} if outcome is None else outcome.model_dump(mode="json")
+    return ContextEvent(
+        event_id=event_id(entry.seq),
+        timestamp=entry.at,
+        task_name=given.name,
+        result="success" if ok else "failure",
+        agent=worker if by is None else "person",
+        content={**args, **({"error": content} if isinstance(outcome, Failure) else content)},
+        refs=EventRefs(work_order_id=assignment.order, subtask_index=assignment.position)
+        if assignment.order
+        else EventRefs(assignment=key),
+        attempt=attempt,
+        by=by,
+    )
