@@ -10,20 +10,33 @@ from typing import Any
 
 import pytest
 
+from leadhand.domain.asks import Todo
+from leadhand.domain.assignment import Assignment
 from leadhand.domain.errors import Failure
 from leadhand.domain.events import (
-    EVENT,
     EVENT_TYPES,
+    ArtifactWritten,
+    AssignmentIssued,
+    AttemptReturned,
     AttemptScheduled,
     AttemptSettled,
+    AttemptStarted,
     Entry,
+    NoteEmitted,
+    RetryGranted,
     RunFinished,
+    RunStarted,
+    SubtaskBlocked,
+    TodosSet,
+    WorkerDefined,
     WorkOrderIssued,
     upcast,
 )
-from leadhand.domain.run import RunStatus
+from leadhand.domain.role import Role
+from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.view import WORDS, Level, Projection, Tone, words
 from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.domain.work_result import WorkResult
 
 HERE = Path(__file__).parent
 SAMPLES = HERE.parent / "stores" / "golden"
@@ -32,8 +45,8 @@ NOON = datetime(2025, 12, 16, 12, tzinfo=UTC)
 
 def entry(seq: int, at: datetime, epoch: int, type_: str, version: int, body: dict[str, Any]) -> Entry:
     """An entry that an older release wrote."""
-    today = {"type": type_, **upcast(type_, version, body)}
-    return Entry(seq=seq, at=at, epoch=epoch, event=EVENT.validate_python(today))
+    event: Any = EVENT_TYPES[type_].model_validate(upcast(type_, version, body))
+    return Entry(seq=seq, at=at, epoch=epoch, event=event)
 
 
 def recorded() -> Iterable[Entry]:
@@ -183,3 +196,72 @@ def test_words_of_an_order_count_its_subtasks() -> None:
 
     assert issued(1) == "1 subtask: both"
     assert issued(1_200, repairs="wo-001") == "1,200 subtasks: both (repairs wo-001, requested by ann)"
+
+
+def test_new_kinds_of_events_have_words_and_parts_of_the_view() -> None:
+    definition = RunDefinition(request="write it", flow="notes", models=ModelChoice(default="fake"))
+    todos = (Todo(id="1", content="Read"), Todo(id="2", content="Write", status="completed", priority="high"))
+    events = [
+        RunStarted(definition=definition),
+        AssignmentIssued(assignment=Assignment(assignment_id="lead", role="lead", title="Lead")),
+        TodosSet(attempt="lead/a1", todos=todos),
+        ArtifactWritten(
+            attempt="lead/a1", path="memory/a.md", digest="sha256:00", size=1_200, media_type="text/markdown"
+        ),
+        ArtifactWritten(attempt="lead/a1", path="memory/a.md", digest="sha256:01", size=7, media_type="text/markdown"),
+        NoteEmitted(attempt="lead/a1", message="Reading"),
+        WorkerDefined(attempt="lead/a1", role=Role(name="critic"), description="finds faults"),
+        TodosSet(attempt="lead/a1", todos=todos[1:]),
+    ]
+    projection = Projection("run_1")
+    made = projection.take_all(Entry(seq=n, at=NOON, epoch=1, event=event) for n, event in enumerate(events, 1))
+    view = projection.view.document
+
+    assert view["todos"] == {"2": {"content": "Write", "status": "completed", "priority": "high", "position": 0}}
+    assert view["artifacts"] == {
+        "memory/a.md": {
+            "version": 2,
+            "bytes": 7,
+            "digest": "sha256:01",
+            "media_type": "text/markdown",
+            "by": "lead",
+            "at": "2025-12-16T12:00:00.000Z",
+            "seq": 5,
+        }
+    }
+    assert [(change.words.title, change.words.text, change.words.subject) for change in made[2:]] == [
+        ("Todos updated", "1 of 2 completed", "lead"),
+        ("File written", "memory/a.md (1,200 bytes)", "lead"),
+        ("File written", "memory/a.md (7 bytes)", "lead"),
+        ("Note", "Reading", "lead"),
+        ("Worker defined", "critic: finds faults", "lead"),
+        ("Todos updated", "1 of 1 completed", "lead"),
+    ]
+
+
+def test_an_assignment_that_is_retried_under_its_own_id_is_open_again() -> None:
+    definition = RunDefinition(request="translate", flow="translate", models=ModelChoice(default="fake"))
+    failure = Failure.model_validate({"message": "time is up", "type": "timeout", "class": "transient"})
+    given = Assignment(assignment_id="to-0", role="translator", title="French", input={"text": "a"}, counts=True)
+    needs = given.evolve(assignment_id="to-1", title="Dutch", needs=("to-0",))
+    log = [
+        RunStarted(definition=definition),
+        AssignmentIssued(assignment=given),
+        AssignmentIssued(assignment=needs),
+        AttemptStarted(attempt="to-0/a1", host="here"),
+        AttemptReturned(attempt="to-0/a1", result=WorkResult.failed("French", failure)),
+        AttemptSettled(attempt="to-0/a1", ok=False, final=True, counts=True, failure=failure),
+        SubtaskBlocked(subtask="to-1", cause="to-0"),
+    ]
+    projection = Projection("run_1")
+    projection.take_all(Entry(seq=n, at=NOON, epoch=1, event=event) for n, event in enumerate(log, 1))
+    lanes, counts = projection.view.document["assignments"], projection.view.document["counts"]
+
+    assert (lanes["to-0"]["label"], lanes["to-0"]["status"]) == ("French", "failed")
+    assert (lanes["to-1"]["status"], lanes["to-1"]["attempts"]) == ("failed", {})
+    assert counts["current"] == {"total": 2, "completed": 0, "failed": 2, "dropped": 0, "retriable": 1}
+    again = RetryGranted(subtasks=("to-0",), args={"language": "fr"}, by="ann")
+    projection.take(Entry(seq=8, at=NOON, epoch=1, event=again))
+    assert [(lane["status"], "failure" in lane) for lane in lanes.values()] == [("pending", False), ("pending", False)]
+    assert lanes["to-0"]["args"] == {"language": "fr"}
+    assert counts["current"] == {"total": 2, "completed": 0, "failed": 0, "dropped": 0, "retriable": 0}

@@ -18,7 +18,8 @@ from .patches import Draft, Patch, differing, merge, moment
 from .runs import RUNS
 from .shapes import ViewDocument, empty
 from .texts import failure_part, line
-from .words import Tone, Words, words
+from .wording import Tone, Words
+from .words import words
 
 
 class Change(NamedTuple):

@@ -167,8 +167,8 @@ def _reopen_lanes(draft: Draft) -> list[str]:
 def todos_set(draft: Draft, _event: ev.TodosSet) -> None:
     after: dict[str, Any] = {}
     for position, todo in enumerate(reading.todos(draft.state)):
-        after[todo.id] = {"content": cut(todo.content), "status": todo.status, "position": position}
-        after[todo.id]["priority"] = todo.priority
+        shown = {"content": cut(todo.content), "status": todo.status, "position": position}
+        after[todo.id] = {**shown, "priority": todo.priority}  # None removes what an earlier list said
     gone = dict.fromkeys(draft.shown["todos"].keys() - after.keys())
     draft.part("todos").update({**gone, **after})
 

@@ -2,49 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from enum import StrEnum
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from leadhand.domain import events as ev
-from leadhand.domain.assignment import OpenCall
-from leadhand.domain.errors import Failure
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.review import VerdictKind
 from leadhand.domain.run import RunStatus
 
 from .reading import INTERRUPTED
 from .texts import label, line, waits_for
-
-
-class Tone(StrEnum):
-    """How an event is to be taken. ``attention``: something waits, is retried, or was decided by a person."""
-
-    INFO = "info"
-    GOOD = "good"
-    ATTENTION = "attention"
-    PROBLEM = "problem"
-
-
-class Level(StrEnum):
-    """Where an event is worth showing: ``phase`` is about the run as a whole, ``step`` about one assignment and worth a
-    line of plain output, ``detail`` belongs in the log only."""
-
-    PHASE = "phase"
-    STEP = "step"
-    DETAIL = "detail"
-
-
-class Words(NamedTuple):
-    """An event in words. ``text`` is one line, "" where the title says everything; ``subject`` is the id of what it is
-    about: an assignment, an order, or "" for the run. ``topics`` are among work, tools, models and people."""
-
-    title: str
-    text: str = ""
-    subject: str = ""
-    tone: Tone = Tone.INFO
-    level: Level = Level.DETAIL
-    topics: tuple[str, ...] = ()
+from .wording import Level, Tone, Words, by_whom, caller, listed, named_calls, split, why
 
 
 def words(entry: ev.Entry) -> Words:
@@ -98,7 +66,7 @@ _ENDINGS = {
 
 def _run_finished(_: ev.Entry, event: ev.RunFinished) -> Words:
     title, tone = _ENDINGS.get(event.status, ("Run finished", _INFO))
-    return Words(title, _why(event.failure), tone=tone, level=_PHASE)
+    return Words(title, why(event.failure), tone=tone, level=_PHASE)
 
 
 # --- orders ----------------------------------------------------------------------------------------------------------
@@ -163,7 +131,7 @@ def _assignment_issued(_: ev.Entry, event: ev.AssignmentIssued) -> Words:
 
 
 def _attempt_scheduled(entry: ev.Entry, event: ev.AttemptScheduled) -> Words:
-    key, number = _split(event.attempt)
+    key, number = split(event.attempt)
     wait = (event.not_before - entry.at).total_seconds() if event.not_before is not None else 0.0
     when = f"in {wait:.1f} s" if wait >= 0.05 else ""
     why = event.feedback or (f"continues {event.continues}" if event.continues else "")
@@ -180,7 +148,7 @@ def _attempt_scheduled(entry: ev.Entry, event: ev.AttemptScheduled) -> Words:
 
 
 def _attempt_started(_: ev.Entry, event: ev.AttemptStarted) -> Words:
-    key, number = _split(event.attempt)
+    key, number = split(event.attempt)
     return Words(
         f"Attempt {number} started",
         f"on {event.host}",
@@ -195,7 +163,7 @@ def _attempt_returned(_: ev.Entry, event: ev.AttemptReturned) -> Words:
     result = event.result
     if result.ok:
         return Words("Result returned", line(result.data.summary) if result.data else "", key, topics=_WORK)
-    return Words("Failure returned", _why(result.error), key, _PROBLEM, topics=_WORK)
+    return Words("Failure returned", why(result.error), key, _PROBLEM, topics=_WORK)
 
 
 def _attempt_settled(_: ev.Entry, event: ev.AttemptSettled) -> Words:
@@ -205,24 +173,24 @@ def _attempt_settled(_: ev.Entry, event: ev.AttemptSettled) -> Words:
     interrupted = event.failure is not None and event.failure.type == INTERRUPTED
     tone = _INFO if interrupted else _PROBLEM
     if event.final:
-        return Words("Failed", _why(event.failure), key, tone, _PHASE, _WORK)
-    return Words("Will be retried", _why(event.failure), key, tone, topics=_WORK)
+        return Words("Failed", why(event.failure), key, tone, _PHASE, _WORK)
+    return Words("Will be retried", why(event.failure), key, tone, topics=_WORK)
 
 
 def _attempt_lost(_: ev.Entry, event: ev.AttemptLost) -> Words:
     key = assignment_of(event.attempt)
     if event.failure.type == INTERRUPTED:
         return Words("Interrupted", line(event.failure.message), key, topics=_WORK)
-    return Words("Attempt lost", _why(event.failure), key, _PROBLEM, topics=_WORK)
+    return Words("Attempt lost", why(event.failure), key, _PROBLEM, topics=_WORK)
 
 
 def _attempt_parked(_: ev.Entry, event: ev.AttemptParked) -> Words:
-    text = line(f"{waits_for(event.open_calls)}: {_calls(event.open_calls)}")
+    text = line(f"{waits_for(event.open_calls)}: {named_calls(event.open_calls)}")
     return Words("Waiting", text, assignment_of(event.attempt), _ATTENTION, _PHASE, _WORK)
 
 
 def _effect_questioned(_: ev.Entry, event: ev.EffectQuestioned) -> Words:
-    text = line(f"a person has to say whether this call was made: {_calls(event.open_calls)}")
+    text = line(f"a person has to say whether this call was made: {named_calls(event.open_calls)}")
     return Words("Waiting for confirmation", text, assignment_of(event.attempt), _PROBLEM, _PHASE, _WORK_PEOPLE)
 
 
@@ -236,7 +204,7 @@ def _model_began(_: ev.Entry, event: ev.ModelCallBegan) -> Words:
 def _model_returned(_: ev.Entry, event: ev.ModelCallReturned) -> Words:
     key = assignment_of(event.attempt)
     if event.failure is not None:
-        return Words("Model call failed", _why(event.failure), key, _PROBLEM, topics=_MODELS)
+        return Words("Model call failed", why(event.failure), key, _PROBLEM, topics=_MODELS)
     usage = event.usage
     used = "usage unknown" if usage is None else f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
     return Words("Model answered", f"{event.model}: {used}", key, topics=_MODELS)
@@ -255,11 +223,11 @@ def _tool_returned(_: ev.Entry, event: ev.ToolCallReturned) -> Words:
     key = assignment_of(event.attempt)
     if event.ok:
         return Words("Tool answered", line(f"{event.tool}: {event.summary or 'data'}"), key, topics=_TOOLS)
-    return Words("Tool failed", line(f"{event.tool}: {_why(event.failure)}"), key, _PROBLEM, topics=_TOOLS)
+    return Words("Tool failed", line(f"{event.tool}: {why(event.failure)}"), key, _PROBLEM, topics=_TOOLS)
 
 
 def _call_answered(_: ev.Entry, event: ev.CallAnswered) -> Words:
-    key = _caller(event.call_id)
+    key = caller(event.call_id)
     if event.ok:
         return Words("Call answered", line(event.content), key, topics=_WORK)
     return Words("Call failed", line(event.content), key, _PROBLEM, topics=_WORK)
@@ -297,48 +265,48 @@ def _approval_requested(_: ev.Entry, event: ev.ApprovalRequested) -> Words:
 
 def _approval_answered(_: ev.Entry, event: ev.ApprovalAnswered) -> Words:
     title = "Denied" if not event.approve else "Approved for the run" if event.always else "Approved"
-    return Words(title, _by(event.by, event.reason), _caller(event.approval_id), _ATTENTION, topics=_PEOPLE)
+    return Words(title, by_whom(event.by, event.reason), caller(event.approval_id), _ATTENTION, topics=_PEOPLE)
 
 
 def _approval_expired(_: ev.Entry, event: ev.ApprovalExpired) -> Words:
     text = "nobody answered in time, so the call is denied"
-    return Words("Approval expired", text, _caller(event.approval_id), _PROBLEM, _PHASE, _PEOPLE)
+    return Words("Approval expired", text, caller(event.approval_id), _PROBLEM, _PHASE, _PEOPLE)
 
 
 def _effect_answered(_: ev.Entry, event: ev.EffectAnswered) -> Words:
     title = "Call confirmed" if event.happened else "Call was not made"
-    return Words(title, _by(event.by, event.summary), _caller(event.approval_id), _ATTENTION, topics=_PEOPLE)
+    return Words(title, by_whom(event.by, event.summary), caller(event.approval_id), _ATTENTION, topics=_PEOPLE)
 
 
 def _retry_requested(_: ev.Entry, event: ev.RetryRequested) -> Words:
-    which = _list(event.subtasks) or "all that failed"
-    return Words("Retry requested", _by(event.by, which), tone=_ATTENTION, topics=_PEOPLE)
+    which = listed(event.subtasks) or "all that failed"
+    return Words("Retry requested", by_whom(event.by, which), tone=_ATTENTION, topics=_PEOPLE)
 
 
 def _retry_granted(_: ev.Entry, event: ev.RetryGranted) -> Words:
     title = "Retry accepted" if event.data is None else "Result accepted"
     changed = " with other arguments" if event.args is not None else ""
-    return Words(title, line(f"{_list(event.subtasks)}{changed}, by {event.by}"), "", _ATTENTION, _PHASE, _WORK_PEOPLE)
+    return Words(title, line(f"{listed(event.subtasks)}{changed}, by {event.by}"), "", _ATTENTION, _PHASE, _WORK_PEOPLE)
 
 
 def _skip_requested(_: ev.Entry, event: ev.SkipRequested) -> Words:
-    return Words("Skip requested", _by(event.by, event.reason), event.subtask, _ATTENTION, topics=_PEOPLE)
+    return Words("Skip requested", by_whom(event.by, event.reason), event.subtask, _ATTENTION, topics=_PEOPLE)
 
 
 def _result_supplied(_: ev.Entry, event: ev.ResultSupplied) -> Words:
-    return Words("Result offered", _by(event.by, event.summary), event.subtask, _ATTENTION, topics=_PEOPLE)
+    return Words("Result offered", by_whom(event.by, event.summary), event.subtask, _ATTENTION, topics=_PEOPLE)
 
 
 def _cancel_requested(_: ev.Entry, event: ev.CancelRequested) -> Words:
-    return Words("Cancellation requested", _by(event.by), "", _ATTENTION, _PHASE, _PEOPLE)
+    return Words("Cancellation requested", by_whom(event.by), "", _ATTENTION, _PHASE, _PEOPLE)
 
 
 def _pause_requested(_: ev.Entry, event: ev.PauseRequested) -> Words:
-    return Words("Pause requested", _by(event.by, event.reason), "", _ATTENTION, topics=_PEOPLE)
+    return Words("Pause requested", by_whom(event.by, event.reason), "", _ATTENTION, topics=_PEOPLE)
 
 
 def _resume_requested(_: ev.Entry, event: ev.ResumeRequested) -> Words:
-    return Words("Resume requested", _by(event.by), "", _ATTENTION, topics=_PEOPLE)
+    return Words("Resume requested", by_whom(event.by), "", _ATTENTION, topics=_PEOPLE)
 
 
 _REQUESTS = {
@@ -352,40 +320,6 @@ _REQUESTS = {
 def _request_declined(_: ev.Entry, event: ev.RequestDeclined) -> Words:
     text = line(f"{_REQUESTS.get(event.request, event.request)}: {event.reason}")
     return Words("Request declined", text, "", _PROBLEM, _PHASE, _PEOPLE)
-
-
-# --- parts -----------------------------------------------------------------------------------------------------------
-
-
-def _why(failure: Failure | None) -> str:
-    return line(f"{failure.message} ({failure.class_.value})") if failure is not None else ""
-
-
-def _by(name: str, more: str = "") -> str:
-    who = f"by {name or 'somebody'}"
-    return line(f"{who}: {more}" if more else who)
-
-
-def _split(attempt: str) -> tuple[str, str]:
-    key, _, number = attempt.rpartition("/a")
-    return key, number
-
-
-def _caller(call_id: str) -> str:
-    """The assignment that a call belongs to: ``wo-001.0/t1/c0`` is a call of ``wo-001.0``."""
-    return call_id.rpartition("/t")[0] or call_id
-
-
-def _calls(calls: Iterable[OpenCall]) -> str:
-    return ", ".join(label(call.tool, call.args) for call in calls if call.tool)
-
-
-_SHOWN = 5
-
-
-def _list(keys: tuple[str, ...]) -> str:
-    more = f" and {len(keys) - _SHOWN:,} more" if len(keys) > _SHOWN else ""
-    return f"{', '.join(keys[:_SHOWN])}{more}"
 
 
 WORDS: dict[type, Callable[[ev.Entry, Any], Words]] = {
