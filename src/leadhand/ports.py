@@ -205,7 +205,7 @@ class Models(Protocol):
 
 
 class ContextStore(Protocol):
-    """Where events live: one append-only sequence a run, the truth about it.
+    """Stores events: one append-only sequence for each run, which is the truth about it.
 
     Every method may raise :class:`~leadhand.domain.errors.StoreError`; those that name a run,
     :class:`~leadhand.domain.errors.NoSuchRun`.
@@ -213,11 +213,11 @@ class ContextStore(Protocol):
 
     @property
     def host(self) -> str:
-        """The id of this process's hold on the store: the owner it names in the runs it drives."""
+        """The id of this process at the store: the owner of the runs that it drives."""
         ...
 
     async def create(self, run_id: str, started: RunStarted) -> Entry:
-        """Make a run, owned by this host under epoch 1; its first entry has sequence 1."""
+        """Create a run, owned by this host under epoch 1; its first entry has sequence 1."""
         ...
 
     def append(
@@ -231,7 +231,7 @@ class ContextStore(Protocol):
     ) -> Awaitable[list[Entry]]:
         """Write events, all or none, and return their entries once they are committed.
 
-        The order of calls is the order in the log; the call takes its place at once, awaiting only waits for the
+        The order of calls is the order in the log. The call itself reserves the place; awaiting it waits for the
         commit. ``epoch`` fences decisions: raises :class:`~leadhand.domain.errors.Fenced` when the run has another.
         ``current`` fences a ``once`` call on its attempt: :class:`StaleAttempt`. Reservations in ``ModelCallBegan``
         are taken from the run's allowance, and from each they name in ``within``, in the same transaction:
@@ -240,26 +240,26 @@ class ContextStore(Protocol):
         ...
 
     async def read(self, run_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
-        """Entries with a sequence above ``after``, in order, at most ``limit``."""
+        """Return the entries with a sequence above ``after``, in order, at most ``limit``."""
         ...
 
     def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[list[Entry]]:
-        """Entries as they are committed, by any process, in order, without gap or repeat; never ends by itself.
+        """Yield entries as they are committed by any process, in order, each once; never ends by itself.
 
-        What this process commits comes at once, what others commit within 100 ms.
+        Entries of this process come at once, those of other processes within 100 ms.
         """
         ...
 
     async def claim(self, run_id: str, *, ended: bool = False) -> int:
         """Become the owner of a run that no living process owns, and return the new epoch.
 
-        Writes ``RunClaimed``. Raises :class:`~leadhand.domain.errors.RunOwned` while its owner lives. A run that is
-        over can be claimed only with ``ended``, by whoever means to reopen it.
+        Writes ``RunClaimed``. Raises :class:`~leadhand.domain.errors.RunOwned` while its owner lives. A finished run
+        can be claimed only with ``ended``, in order to reopen it.
         """
         ...
 
     async def release(self, run_id: str, epoch: int) -> None:
-        """Stop owning a run (its epoch stays). Does nothing when it is no longer ours."""
+        """Stop owning a run (its epoch stays). Does nothing if another host owns it."""
         ...
 
     async def run(self, run_id: str) -> RunListing: ...
@@ -276,49 +276,49 @@ class ContextStore(Protocol):
         limit: int = 50,
         before: str | None = None,
     ) -> list[RunListing]:
-        """Runs, newest first; ``before`` is the last run id of the page before.
+        """Return runs, newest first; ``before`` is the last run id of the previous page.
 
-        Only those that meet every filter: of this ``status``, with this ``text`` in their request, made at ``since`` or
-        later and before ``until`` (times with a zone), with an open question to people, ``detached`` or not.
+        A run must meet every filter: its ``status``, ``text`` in its request, created at ``since`` or later and before
+        ``until`` (times with a zone), ``asking`` (it has an open approval), ``detached`` or not.
         """
         ...
 
     async def hosts(self) -> list[HostLine]:
-        """The processes that are alive and hold the store: this one first, then those that drive runs."""
+        """Return the living processes: this one first, then those that drive runs."""
         ...
 
     async def about(self) -> StoreInfo:
-        """What operators want to know of the store."""
+        """Return what operators want to know about the store."""
         ...
 
     async def blob(self, digest: str) -> bytes:
-        """The bytes of a payload. Raises KeyError for a digest that is not there."""
+        """Return the bytes of a payload. Raises KeyError for an unknown digest."""
         ...
 
     async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
-        """Keep a run's folded state; a cache that may be dropped at any time."""
+        """Store a run's folded state: a cache that may be emptied at any time."""
         ...
 
     async def snapshot(self, run_id: str, schema: str) -> tuple[int, bytes] | None:
-        """The latest snapshot of this schema, with the sequence it stands at."""
+        """Return the sequence and body of the latest snapshot of this schema."""
         ...
 
     async def pass_gate(self, name: str, interval_s: float) -> float:
-        """Take the next free moment of a gate shared by every process; return the seconds to wait for it."""
+        """Reserve the next free moment of a gate shared by every process; return the seconds until then."""
         ...
 
     async def hold_gate(self, name: str, seconds: float) -> None:
-        """Keep a gate closed for every process, for ``seconds`` from now at the least; holds do not add up."""
+        """Keep a gate closed for every process for at least ``seconds`` from now; holds do not add up."""
         ...
 
     async def cached(self, key: str) -> Json | None:
-        """A kept answer that has not expired."""
+        """Return a cached answer that has not expired."""
         ...
 
     async def cache(self, key: str, value: Json, ttl_s: float) -> None: ...
 
     async def aclose(self) -> None:
-        """Commit what is under way and let go of every run."""
+        """Commit pending writes and release every run."""
         ...
 
 
@@ -348,44 +348,44 @@ class HasArtifacts(Protocol):
 
 @runtime_checkable
 class AgentStore(Protocol):
-    """Where the settings of roles are kept. Every method may raise StoreError."""
+    """Stores the settings of roles. Every method may raise StoreError."""
 
     async def agents(self) -> list[AgentSettings]:
-        """Every role's settings, by name."""
+        """Return the settings of all roles, by name."""
         ...
 
     async def set_agent(self, agent: AgentSettings) -> None:
-        """Keep the settings of a role, in the place of earlier ones."""
+        """Store the settings of a role, replacing earlier settings."""
         ...
 
     async def unset_agent(self, name: str) -> None:
-        """Forget the settings of a role; nothing when there are none."""
+        """Delete the settings of a role; does nothing if the role has none."""
         ...
 
 
 @runtime_checkable
 class KeyStore(Protocol):
-    """Where API keys are kept, without the keys themselves. Every method may raise StoreError."""
+    """Stores API keys, without the keys themselves. Every method may raise StoreError."""
 
     async def add_key(self, key: ApiKey) -> None:
-        """Keep a key. Raises UsageError when there is one of this id or digest."""
+        """Store a key. Raises UsageError if its id or digest is in use."""
         ...
 
     async def keys(self) -> list[ApiKey]:
-        """Every key, newest first, revoked ones among them."""
+        """Return every key, newest first, including revoked keys."""
         ...
 
     async def key_of(self, digest: str) -> ApiKey | None:
-        """The key of this digest, revoked or not."""
+        """Return the key of this digest, revoked or not."""
         ...
 
     async def revoke_key(self, key_id: str) -> ApiKey:
-        """Have a key open nothing any more, from now on; one that is revoked already stays as it is.
+        """Revoke a key from now on; a revoked key stays as it is.
 
-        Raises UsageError when there is no such key.
+        Raises UsageError for an unknown id.
         """
         ...
 
     async def used_key(self, key_id: str, at: datetime) -> None:
-        """Take note that a key was used at ``at``, unless it was used later; nothing when there is no such key."""
+        """Record that a key was used at ``at``, unless a later use is recorded; ignores an unknown id."""
         ...

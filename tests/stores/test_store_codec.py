@@ -304,7 +304,7 @@ def test_the_type_is_a_column_and_not_in_the_body() -> None:
 
 def test_what_json_cannot_say_is_refused() -> None:
     event = events.ToolCallReturned(attempt="a", call_id="c", tool="t", ok=True, raw=object())
-    with pytest.raises(StoreError, match="tool_call_returned event of a holds what JSON cannot say"):
+    with pytest.raises(StoreError, match="tool_call_returned event of a holds a value that JSON cannot express"):
         encode(event)
 
 

@@ -139,7 +139,7 @@ async def test_the_database_of_another_program_is_left_alone(tmp_path: Path) -> 
         connection.execute("CREATE TABLE bookmarks (url TEXT)")
         connection.commit()
     body = path.read_bytes()
-    what = await refused(str(path), "a database of its own")
+    what = await refused(str(path), "a separate database")
     assert what == f"{path} holds the tables of another program (bookmarks, …)"
     assert path.read_bytes() == body
     assert list(tmp_path.iterdir()) == [path]

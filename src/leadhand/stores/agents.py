@@ -1,4 +1,4 @@
-"""Settings of roles, as their rows: one a role that differs from what ships."""
+"""Settings of roles as rows: one for each role that differs from the built-in settings."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .connection import Connection
 
 
 def agents(connection: Connection) -> list[AgentSettings]:
-    """Every role's settings, by name."""
+    """Return the settings of all roles, by name."""
     return [_agent(name, body) for name, body in connection.execute("SELECT name, body FROM agents ORDER BY name")]
 
 
 def set_agent(connection: Connection, agent: AgentSettings) -> None:
-    """Keep the settings of a role, in the place of earlier ones."""
+    """Store the settings of a role, replacing earlier settings."""
     connection.execute(
         "INSERT INTO agents (name, body) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body",
         (agent.name, agent.model_dump_json()),
@@ -24,7 +24,7 @@ def set_agent(connection: Connection, agent: AgentSettings) -> None:
 
 
 def unset_agent(connection: Connection, name: str) -> None:
-    """Forget the settings of a role; nothing when there are none."""
+    """Delete the settings of a role; does nothing if the role has none."""
     connection.execute("DELETE FROM agents WHERE name = ?", (name,))
 
 
@@ -33,5 +33,5 @@ def _agent(name: str, body: str) -> AgentSettings:
         return AgentSettings.model_validate_json(body)
     except ValidationError as error:
         raise StoreError(
-            f"the settings of the agent {name} are damaged", "restore the database from a backup, or set them anew"
+            f"the settings of the agent {name} are damaged", "restore the database from a backup, or set them again"
         ) from error

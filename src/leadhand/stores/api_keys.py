@@ -1,6 +1,6 @@
 """API keys as rows: digests and scopes, never the keys themselves."""
 
-# ruff: noqa: S608 - only words of our own are put into SQL; data are parameters
+# ruff: noqa: S608 - SQL is built from constants only; data are parameters
 
 from __future__ import annotations
 

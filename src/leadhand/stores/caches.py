@@ -1,6 +1,6 @@
-"""What may be forgotten: snapshots of folded runs, and answers of tools and services that are asked often."""
+"""Caches that may be emptied at any time: snapshots of folded runs, and answers of tools and services."""
 
-# ruff: noqa: S608 - only words of our own are put into SQL; data are parameters
+# ruff: noqa: S608 - SQL is built from constants only; data are parameters
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .connection import Connection, Dialect
 
 CLEANING_INTERVAL_S = 60.0
 LONGEST_S = 1e10
-"""Longer than any answer stays true; infinity included, so that it can be counted in microseconds."""
+"""The longest lifetime of an answer, in seconds: longer ones, even infinity, count as this."""
 
 
 def save_snapshot(connection: Connection, run_id: str, seq: int, schema: str, body: bytes) -> None:
-    """Keep a run's folded state, unless a later one of the same schema is kept. Raises NoSuchRun."""
+    """Store a run's folded state, unless a later one of the same schema is stored. Raises NoSuchRun."""
     if not connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run_id,)):
         raise no_such_run(run_id)
     connection.execute(
@@ -31,7 +31,7 @@ def save_snapshot(connection: Connection, run_id: str, seq: int, schema: str, bo
 
 
 def snapshot(connection: Connection, run_id: str, schema: str) -> tuple[int, bytes] | None:
-    """The kept state of a run, and the sequence it stands at; None when it has another schema. Raises NoSuchRun."""
+    """Return the sequence and body of a run's snapshot; None if it has another schema. Raises NoSuchRun."""
     rows = connection.execute(
         "SELECT snapshots.seq, snapshots.body FROM runs LEFT JOIN snapshots"
         " ON snapshots.run_id = runs.run_id AND snapshots.shape = ? WHERE runs.run_id = ?",
@@ -44,7 +44,7 @@ def snapshot(connection: Connection, run_id: str, schema: str) -> tuple[int, byt
 
 
 def cached(connection: Connection, dialect: Dialect, key: str) -> Json | None:
-    """A kept answer that has not expired; one that is damaged is none."""
+    """Return a cached answer that has not expired; None for one that is damaged."""
     rows = connection.execute(f"SELECT value FROM cache WHERE cache_key = ? AND expires_at > {dialect.now}", (key,))
     try:
         return json.loads(rows[0][0]) if rows else None
@@ -53,14 +53,14 @@ def cached(connection: Connection, dialect: Dialect, key: str) -> Json | None:
 
 
 def write_nothing(connection: Connection) -> None:
-    """Keep an answer and take it away again: the disk is written, and nothing is left of it."""
+    """Insert a row and delete it again, so that the database is written but not changed."""
     key = "is this database writable?"
     connection.execute("INSERT INTO cache (cache_key, value, expires_at) VALUES (?, 'null', 0)", (key,))
     connection.execute("DELETE FROM cache WHERE cache_key = ?", (key,))
 
 
 class Keeper:
-    """Writes answers to the cache, and now and then throws away those that have expired."""
+    """Writes answers to the cache, and deletes expired answers now and then."""
 
     def __init__(self, dialect: Dialect, clock: Callable[[], float] = time.monotonic) -> None:
         self._dialect = dialect
@@ -68,7 +68,7 @@ class Keeper:
         self._clean_at = clock()
 
     def keep(self, connection: Connection, key: str, value: str, ttl_s: float) -> None:
-        """Keep JSON text under ``key`` for ``ttl_s`` seconds."""
+        """Cache JSON text under ``key`` for ``ttl_s`` seconds."""
         now = self._dialect.now
         connection.execute(
             f"INSERT INTO cache (cache_key, value, expires_at) VALUES (?, ?, {now} + ?)"

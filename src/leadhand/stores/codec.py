@@ -1,10 +1,9 @@
-"""Entries of the log to rows and back: the JSON of an event without its ``type``, and the columns beside it.
+"""Convert entries of the log to rows and back: the JSON of an event without its ``type``, and the columns beside it.
 
-The body is written and read by pydantic itself; what an older release wrote is brought to today's shape by the
-upcasters on the way.
+Pydantic writes and reads the body; upcasters bring what an older release wrote to today's shape.
 """
 
-# ruff: noqa: S608 - only words of our own are put into SQL; data are parameters
+# ruff: noqa: S608 - SQL is built from constants only; data are parameters
 
 from __future__ import annotations
 
@@ -31,45 +30,45 @@ TYPE = {"type"}
 
 
 class Encoded(NamedTuple):
-    """An event and the columns it alone decides: kind, type, version, subject, body."""
+    """An event and the columns that follow from it: kind, type, version, subject, body."""
 
     event: AnyEvent
     columns: tuple[str, str, int, str, str]
 
 
 def encode(event: AnyEvent) -> Encoded:
-    """An event ready to be written.
+    """Return an event ready to be written.
 
-    Half a character, such as models leave behind when they are cut off inside an emoji, is replaced (U+FFFD), in the
-    event too, so that memory and log agree. Raises StoreError for anything else that JSON cannot say.
+    Half a character, such as models produce when they are cut off inside an emoji, is replaced (U+FFFD), in the event
+    too, so that memory and log agree. Raises StoreError for any other value that JSON cannot express.
     """
     try:
         body = event.model_dump_json(exclude=TYPE, by_alias=True)
     except PydanticSerializationError as error:
         if "surrogates" not in str(error):
             raise StoreError(
-                f"a {event.type} event of {event.subject or 'the run'} holds what JSON cannot say: {error}",
+                f"a {event.type} event of {event.subject or 'the run'} holds a value that JSON cannot express: {error}",
                 "return plain JSON from the tool: null, bool, number, string, list, object with string keys",
             ) from error
-        event = type(event).model_validate(_mended(event.model_dump(by_alias=True)))
+        event = type(event).model_validate(_well_formed(event.model_dump(by_alias=True)))
         body = event.model_dump_json(exclude=TYPE, by_alias=True)
     return Encoded(event, (event.kind.value, event.type, event.version, event.subject, body))
 
 
 def microseconds(moment: datetime) -> int:
-    """A moment as the store keeps it."""
+    """Return a moment as the store keeps it."""
     return (moment - EPOCH) // timedelta(microseconds=1)
 
 
 def moment(microseconds: int) -> datetime:
-    """A moment as the store kept it, in UTC."""
+    """Return a stored moment, in UTC."""
     return EPOCH + timedelta(microseconds=microseconds)
 
 
 def read_entries(
     connection: Connection, dialect: Dialect, run_id: str, after: int = 0, limit: int | None = None
 ) -> list[Entry]:
-    """Entries of a run with a sequence above ``after``, in order, at most ``limit``.
+    """Return the entries of a run with a sequence above ``after``, in order, at most ``limit``.
 
     Raises NoSuchRun, and StoreError for an entry that is missing, damaged, or of a newer release.
     """
@@ -86,9 +85,9 @@ def read_entries(
 
 
 def entries_of_types(connection: Connection, types: Sequence[str]) -> Iterator[tuple[str, Callable[[], Entry]]]:
-    """The entries of these types in the logs of all runs, run by run and in order: for migrations, which must look.
+    """Yield the entries of these types in the logs of all runs, run by run and in order: for migrations.
 
-    Each comes as its run's id and what decodes it, which raises StoreError for one that cannot be read.
+    Each comes as its run's id and a function that decodes it, which raises StoreError for an unreadable entry.
     """
     rows = connection.execute(
         "SELECT run_id, seq, at, epoch, type, version, body FROM events"
@@ -100,8 +99,10 @@ def entries_of_types(connection: Connection, types: Sequence[str]) -> Iterator[t
 
 
 def no_such_run(run_id: str) -> NoSuchRun:
-    """The error of every method that is given a run's id."""
-    return NoSuchRun(f"there is no run {run_id} in this database", "`leadhand runs list` shows those that are there")
+    """Return the error of an unknown run id."""
+    return NoSuchRun(
+        f"there is no run {run_id} in this database", "`leadhand runs list` shows the runs of this database"
+    )
 
 
 # A page comes as one text: the fields of an entry separated by one control character, entries by another. JSON escapes
@@ -111,12 +112,12 @@ FIELDS = f" || '{FIELD}' || ".join(("seq", "at", "epoch", "type", "version", "bo
 
 
 def _page(connection: Connection, dialect: Dialect, run_id: str, after: int, size: int) -> tuple[list[Entry], int]:
-    """Up to ``size`` entries, joined into one value by the database, and the number of the run's last.
+    """Return up to ``size`` entries, joined into one value by the database, and the number of the run's last entry.
 
     Both come from one statement, so that nothing can be committed in between.
 
-    Fetching a thousand rows would let go of the interpreter lock a thousand times, and beside a busy event loop each
-    time take up to 5 ms to get it back: 0.6 s a page, against 0.02 s so.
+    Fetching a thousand rows would release the interpreter lock a thousand times, and beside a busy event loop it takes
+    up to 5 ms to get the lock back each time: 0.6 s for a page, against 0.02 s this way.
     """
     ((text, head),) = connection.execute(
         f"SELECT {dialect.joined.format(FIELDS, RECORD)}, (SELECT head_seq FROM runs WHERE run_id = ?)"
@@ -128,17 +129,17 @@ def _page(connection: Connection, dialect: Dialect, run_id: str, after: int, siz
     entries: list[Entry] = []
     for record in text.split(RECORD) if text else ():
         fields = record.split(FIELD, 5)
-        if len(fields) != 6:  # no body of ours holds the mark between two records, so the one before is none of ours
+        if len(fields) != 6:  # JSON never contains the separator, so the record before is damaged
             raise _damaged(run_id, entries[-1].seq if entries else after + 1, "it holds control characters")
         entries.append(_decoded(run_id, *fields))
-    entries.sort(key=attrgetter("seq"))  # quick when sorted already, as they are; but no database promises it
+    entries.sort(key=attrgetter("seq"))  # they are sorted, but no database guarantees the order of an aggregate
     return entries, head
 
 
 def _check_numbers(run_id: str, after: int, page: Sequence[Entry], last: int) -> None:
-    """Raise StoreError unless the page goes on from ``after`` without a gap, and up to ``last`` at least.
+    """Raise StoreError unless the page continues ``after`` without a gap, at least up to ``last``.
 
-    What a run has become follows from all of its events: without one of them it would quietly be another run.
+    The state of a run follows from all of its events: if one were missing, the state would be wrong without notice.
     """
     end = page[-1].seq if page else after
     if end == after + len(page) and end >= last:
@@ -151,7 +152,7 @@ def _check_numbers(run_id: str, after: int, page: Sequence[Entry], last: int) ->
 def _decoded(
     run_id: str, seq: str | int, at: str | int, epoch: str | int, type_: str, version: str | int, body: str
 ) -> Entry:
-    """One entry, whatever release wrote it. Raises StoreError for one that is damaged, or of a newer release."""
+    """Decode an entry of any release up to this one. Raises StoreError for a damaged or newer entry."""
     known = EVENT_TYPES.get(type_)
     try:
         if known is None or known.version < int(version):
@@ -170,7 +171,7 @@ def _decoded(
         raise _damaged(run_id, seq, f"{type(error).__name__}: {error}") from error
 
 
-# What upcasters and conversions raise when they are given something else than was ever written.
+# What upcasters and conversions raise for a body that no release has written.
 UNREADABLE = (ValueError, ArithmeticError, LookupError, TypeError, AttributeError)
 
 UPGRADE = "upgrade: pip install -U leadhand (the database was not touched)"
@@ -178,9 +179,9 @@ RESTORE = "restore the database from a backup; its other runs are not affected"
 
 
 def _misshapen(run_id: str, seq: str | int, type_: str, error: ValidationError) -> StoreError:
-    """What it means that a body of a known type and version is of another shape.
+    """Return the error of a body whose shape is not that of its type and version.
 
-    A further field with a default is no new version, so fields too many may well be those of a newer release.
+    A new field with a default keeps the version, so unknown fields may be those of a newer release.
     """
     faults = error.errors(include_url=False, include_context=False, include_input=False)
     if all(fault["type"] == "extra_forbidden" for fault in faults):
@@ -203,13 +204,13 @@ def _damaged(run_id: str, seq: int | str, what: str) -> StoreError:
     return StoreError(f"event {seq} of run {run_id} is damaged: {line}", RESTORE)
 
 
-def _mended(value: Any) -> Any:
-    """A value whose texts are well-formed: pairs of surrogates joined, single ones replaced."""
+def _well_formed(value: Any) -> Any:
+    """Return a value with well-formed texts: pairs of surrogates joined, single surrogates replaced."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
         members = cast("dict[Any, Any]", value)
-        return {_mended(name): _mended(member) for name, member in members.items()}
+        return {_well_formed(name): _well_formed(member) for name, member in members.items()}
     if isinstance(value, list | tuple):
-        return [_mended(item) for item in cast("Sequence[Any]", value)]
+        return [_well_formed(item) for item in cast("Sequence[Any]", value)]
     return value

@@ -1,10 +1,10 @@
-"""The seam between the store and a database: a session that runs SQL, and the few points on which databases differ.
+"""The interface between the store and a database: a session that runs SQL, and the points on which databases differ.
 
-SQL is written once, with ``?`` for parameters, in what SQLite (3.35 and later) and PostgreSQL have in common. Where
-they have nothing in common a :class:`Dialect` says how it is put.
+SQL is written once, with ``?`` for parameters, in the language that SQLite (3.35 and later) and PostgreSQL share. Where
+they differ, a :class:`Dialect` has the words of each.
 """
 
-# ruff: noqa: S608 - only words of our own are put into SQL; data are parameters
+# ruff: noqa: S608 - SQL is built from constants only; data are parameters
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ Row = tuple[Any, ...]
 
 
 class Unstorable(StoreError):
-    """A value that this database cannot hold (a NUL in text, a number that is too large): the fault of one write."""
+    """A value that this database cannot hold (a NUL in text, a number that is too large); only its write fails."""
 
 
 class TryAgain(StoreError):
-    """The transaction met another one and was undone; the same again will do."""
+    """The transaction conflicted with another and was rolled back; it can be repeated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How one kind of database puts what the two do not have in common; each field but ``kind`` is a piece of SQL.
+    """How one kind of database expresses what the two do not share; each field but ``kind`` is a piece of SQL.
 
-    ``kind`` is what it is called. ``now`` is the database's clock in whole microseconds since 1970, UTC. ``joined`` is
-    the aggregate that joins the texts ``{0}``, with ``{1}`` in between, ``rows`` the one that makes one JSON text of
-    rows of the columns ``{0}``. ``migration_lock`` keeps a second process from migrating at the same time ("":
-    beginning a transaction does). ``tables`` lists the tables that are there, ``size`` counts the bytes of it all.
-    ``alone`` is true when the database belongs to one program only.
+    ``kind`` is the database's name. ``now`` is its clock in whole microseconds since 1970, UTC. ``joined`` is the
+    aggregate that joins the texts ``{0}`` with ``{1}`` in between, ``rows`` the aggregate that makes one JSON text of
+    rows of the columns ``{0}``. ``migration_lock`` keeps a second process from migrating at the same time (empty:
+    beginning a transaction does). ``tables`` lists the tables, ``size`` returns the bytes of the database. ``alone`` is
+    true if the database belongs to one program only.
     """
 
     kind: str
@@ -59,15 +59,15 @@ class Connection(Protocol):
 
     @property
     def broken(self) -> bool:
-        """Whether the session is lost for good and must be replaced."""
+        """Whether the session is lost and must be replaced."""
         ...
 
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
-        """Run one statement and return all its rows (none for a statement that has none)."""
+        """Run one statement and return all its rows."""
         ...
 
     def prepare(self) -> None:
-        """Make the durability promises hold, once the database is known to be ours."""
+        """Set up durability, once the database is known to be Leadhand's."""
         ...
 
     def begin(self) -> None:
@@ -81,42 +81,42 @@ class Connection(Protocol):
         ...
 
     def commits(self) -> int | None:
-        """A number that differs once somebody else has committed; None where there is no such number."""
+        """Return a number that differs after a commit of another session; None if the database has none."""
         ...
 
     def close(self) -> None: ...
 
 
 class Hold(Protocol):
-    """A process's sign of life at a database, seen at once by others when it is gone: liveness, with no time-out."""
+    """A process's sign of life at a database. Others notice its end at once, without a timeout."""
 
     @property
     def host(self) -> str: ...
 
     def take(self) -> None:
-        """Begin to hold, or hold again after the database forgot us. Raises StoreError."""
+        """Take the hold, or take it again after the database lost it. Raises StoreError."""
         ...
 
     def living(self, hosts: Collection[str], connection: Connection) -> set[str]:
-        """Which of these hosts are alive now."""
+        """Return those of the hosts that are alive now."""
         ...
 
     def release(self) -> None: ...
 
 
 class Database(Protocol):
-    """One database: where it is, and how to reach it."""
+    """One database: its place, and how to connect to it."""
 
     @property
     def name(self) -> str:
-        """What people call it: a path, or a URL without its password."""
+        """Its name for people: a path, or a URL without its password."""
         ...
 
     @property
     def dialect(self) -> Dialect: ...
 
     def connect(self, *, writes: bool = True) -> Connection:
-        """A new session. Raises StoreError, or ConfigurationError when a driver is missing."""
+        """Open a session. Raises StoreError, or ConfigurationError if a driver is missing."""
         ...
 
     @property
@@ -132,10 +132,10 @@ class Database(Protocol):
 def at_once(
     connection: Connection, dialect: Dialect, columns: str, rest: str, parameters: Sequence[object]
 ) -> list[list[Any]]:
-    """The rows of ``SELECT {columns} {rest}``, in any order, fetched as one.
+    """Return the rows of ``SELECT {columns} {rest}``, in any order, fetched as one value.
 
-    Each row that is fetched lets go of the interpreter lock, and beside a busy event loop takes up to 5 ms to get it
-    back. So where there may be hundreds of small ones, let the database put them together.
+    Fetching a row releases the interpreter lock, and beside a busy event loop it takes up to 5 ms to get the lock back.
+    So where there may be hundreds of small rows, the database joins them.
     """
     query = f"SELECT {dialect.rows.format(columns)} FROM (SELECT {columns} {rest}) AS found"
     ((text,),) = connection.execute(query, parameters)
@@ -149,8 +149,8 @@ LARGEST_STATEMENT = 1_024
 def insert(connection: Connection, into: str, columns: int, rows: Sequence[Row], then: str = "") -> None:
     """Insert rows with few statements: ``INSERT INTO {into} VALUES …{then}``.
 
-    ``executemany`` would let go of the interpreter lock twice a row: beside a busy event loop 1,500 rows took 3.8 s
-    so, and 0.07 s this way. Sizes are powers of two, so that the statements are few and stay prepared.
+    ``executemany`` would release the interpreter lock twice for each row: beside a busy event loop 1,500 rows took
+    3.8 s that way, and 0.07 s this way. Sizes are powers of two, so that few statements are needed and stay prepared.
     """
     one = f"({', '.join('?' * columns)})"
     start = 0
@@ -162,9 +162,9 @@ def insert(connection: Connection, into: str, columns: int, rows: Sequence[Row],
 
 
 def among(rows: Sequence[Row]) -> Iterator[tuple[str, list[object]]]:
-    """``VALUES …`` of these rows, and its parameters, in portions.
+    """Yield ``VALUES …`` of these rows and its parameters, in portions.
 
-    The last row is repeated up to a power of two, to the same end as above; so use it where repeats do no harm.
+    The last row is repeated up to a power of two, so that few statements are needed; use it where repeats are harmless.
     """
     for start in range(0, len(rows), LARGEST_STATEMENT):
         portion = list(rows[start : start + LARGEST_STATEMENT])

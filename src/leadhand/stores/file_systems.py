@@ -1,4 +1,4 @@
-"""Whether a path is on a file system that other machines see, where SQLite's locks cannot be relied on."""
+"""Detect network file systems, where SQLite's locks are not reliable."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NETWORKED = frozenset(
 
 
 def network_file_system(path: Path | str, mounts: Path = MOUNTS) -> str | None:
-    """The type of the network file system that ``path`` is on, such as ``nfs4``; None for a local disk.
+    """Return the type of the network file system that ``path`` is on, such as ``nfs4``; None for a local disk.
 
-    The path need not exist. None, too, where there is no list of mounts (macOS).
+    The path need not exist. Returns None on systems without a list of mounts (macOS).
     """
     try:
         lines = mounts.read_text(errors="surrogateescape").splitlines()

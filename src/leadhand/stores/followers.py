@@ -1,7 +1,7 @@
-"""Following a log: what this process commits is handed on as it is, what others commit is read as soon as it shows.
+"""Follow a log: entries of this process are passed on directly, entries of others are read as soon as they are noticed.
 
-A follower keeps its position and believes nothing else: news that does not follow on from it means a gap, and a gap
-is filled by reading. So there is no gap, no repeat and no disorder, whoever commits and however slow the reader is.
+A follower relies on its position alone: entries that do not adjoin it mean a gap, and the gap is filled by reading. So
+each follower gets every entry once and in order, whichever process commits and however slowly the follower reads.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from .polling import Poller
 from .threads import Wakeups, copy_error
 
 PAGE = 500
-"""Entries a follower is given at once when it catches up."""
+"""The most entries in one batch while a follower catches up."""
 
 MOST_HELD = 2_000
-"""Entries held for a follower that is slow to take them; beyond that it reads them again."""
+"""The most entries held in memory for a slow follower; after more it reads them from the database."""
 
 Read = Callable[[str, int, int], Awaitable[list[Entry]]]
 
 
 class Followers:
-    """Everybody who follows a run through this store."""
+    """The followers of runs through one store."""
 
     def __init__(self, read: Read, poller: Poller) -> None:
         self._read = read
@@ -62,7 +62,7 @@ class Followers:
             self._remove(run_id, follower)
 
     def publish(self, committed: Mapping[str, list[Entry]], wakeups: Wakeups) -> None:
-        """Hand what this process has committed to those who follow it. Called on the writer's thread."""
+        """Pass on what this process has committed. Called on the writer's thread."""
         for run_id, entries in committed.items():
             followers = self._of_run.get(run_id)
             if followers:
@@ -71,7 +71,7 @@ class Followers:
                     wakeups.call(follower.loop, follower.give, entries)
 
     def poke(self, run_id: str, wakeups: Wakeups) -> None:
-        """Have the followers of a run look for themselves. Called on the poller's thread."""
+        """Make the followers of a run read the database. Called on the poller's thread."""
         for follower in self._of_run.get(run_id, ()):
             wakeups.call(follower.loop, follower.poke)
 
@@ -86,7 +86,7 @@ class Followers:
         wakeups.send()
 
     def abandon(self, error: StoreError) -> None:
-        """Refuse everything from now on with ``error``: this is a forked child."""
+        """Refuse every call from now on with ``error``: this is a forked child."""
         self._lock = threading.Lock()
         self._closed = error
         self._of_run = {}
@@ -109,12 +109,12 @@ class Followers:
 
 
 class _Follower:
-    """One follower's letter box; all but making it happens on its loop."""
+    """The inbox of one follower; every method runs on its event loop."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
         self._held: list[Entry] = []
-        self._behind = True  # whatever was committed before
+        self._behind = True  # entries from before it followed are in the database
         self._bell = asyncio.Event()
         self._error: StoreError | None = None
 
@@ -134,14 +134,14 @@ class _Follower:
         self._bell.set()
 
     def take(self) -> tuple[list[Entry], bool]:
-        """What was given since, and whether there may be more to read."""
+        """Return the entries passed on since, and whether there may be more in the database."""
         held, behind = self._held, self._behind
         self._held, self._behind = [], False
         self._bell.clear()
         return held, behind
 
     async def woken(self) -> None:
-        """Wait until there is something to take. Raises StoreError once the store is closed."""
+        """Wait for news. Raises StoreError once the store is closed."""
         await self._bell.wait()
         if self._error is not None:
             raise copy_error(self._error)

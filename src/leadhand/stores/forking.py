@@ -1,4 +1,4 @@
-"""What must not live on in a forked child: locks and sockets that it inherits, and the store itself."""
+"""Close in a forked child what it inherits by accident: locks, sockets and the store itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from weakref import WeakSet
 
 
 class Inherited(Protocol):
-    """Something a fork copies by accident. Its method runs in the child only, before anything else does."""
+    """An object that a fork copies by accident. Its method runs in the child only, before any other code."""
 
     def after_fork_in_child(self) -> None: ...
 
@@ -17,7 +17,7 @@ _inherited: WeakSet[Inherited] = WeakSet()
 
 
 def close_in_forked_child(thing: Inherited) -> None:
-    """Have ``thing.after_fork_in_child()`` called in every process that is forked while the thing exists."""
+    """Call ``thing.after_fork_in_child()`` in every process that is forked while the object exists."""
     _inherited.add(thing)
 
 

@@ -1,6 +1,6 @@
-"""Gates: how often a service may be asked, counted for every process that shares the database."""
+"""Gates: limit how often a service is called, across all processes that share the database."""
 
-# ruff: noqa: S608 - only words of our own are put into SQL; data are parameters
+# ruff: noqa: S608 - SQL is built from constants only; data are parameters
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from .connection import Connection, Dialect
 
 
 def pass_gate(connection: Connection, dialect: Dialect, name: str, interval_s: float) -> float:
-    """Take the next free moment of a gate, and return the seconds to wait for it.
+    """Reserve the next free moment of a gate, and return the seconds until then.
 
-    One statement by the database's own clock, so that neither processes nor clocks can disagree.
+    One statement with the database's own clock, so that neither processes nor clocks can disagree.
     """
     interval = int(interval_s * 1_000_000)
     now = dialect.now
@@ -24,7 +24,7 @@ def pass_gate(connection: Connection, dialect: Dialect, name: str, interval_s: f
 
 
 def hold_gate(connection: Connection, dialect: Dialect, name: str, seconds: float) -> None:
-    """Keep a gate closed for ``seconds`` from now at the least; whoever holds it longer wins."""
+    """Keep a gate closed for at least ``seconds`` from now; the longest hold counts."""
     until = f"{dialect.now} + ?"
     held = int(seconds * 1_000_000)
     connection.execute(

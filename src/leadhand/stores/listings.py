@@ -1,6 +1,6 @@
-"""Lists of runs, from the small projection in their rows; of the hosts that drive them; and how many there are."""
+"""Lists of runs, from the small projection in their rows; of hosts; and counts for operators."""
 
-# ruff: noqa: S608 - only words of our own are put into SQL; data are parameters
+# ruff: noqa: S608 - SQL is built from constants only; data are parameters
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .codec import microseconds, moment, no_such_run
 from .connection import Connection, Database, Hold, Row
 
 DRIVEN = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
-"""In these a run should have an owner; without one it is an orphan."""
+"""A run with one of these statuses should have an owner; without an owner it is an orphan."""
 
 SELECT = (
     "SELECT run_id, flow, request, status, model, created_at, finished_at, head_seq, epoch, owner, detached,"
@@ -30,7 +30,7 @@ ASKING = (
 
 
 def run_listing(connection: Connection, hold: Hold, run_id: str) -> RunListing:
-    """One run's line. Raises NoSuchRun."""
+    """Return the line of one run. Raises NoSuchRun."""
     lines = _lines(connection.execute(f"{SELECT} WHERE run_id = ?", (run_id,)), connection, hold)
     if not lines:
         raise no_such_run(run_id)
@@ -50,9 +50,9 @@ def run_listings(
     limit: int,
     before: str | None,
 ) -> list[RunListing]:
-    """Runs, newest first, that meet every filter, after the page before: see :meth:`leadhand.ports.ContextStore.runs`.
+    """Return the runs that meet every filter, newest first: see :meth:`leadhand.ports.ContextStore.runs`.
 
-    Raises NoSuchRun when ``before`` is no run.
+    Raises NoSuchRun if ``before`` is unknown.
     """
     conditions: list[str] = []
     parameters: list[object] = []
@@ -100,7 +100,7 @@ def _readable(row: Row, living: set[str]) -> RunListing:
 
 
 def _line(row: Row, living: set[str]) -> RunListing:
-    owner = row[9] if row[9] in living else None  # a dead owner drives nothing
+    owner = row[9] if row[9] in living else None  # a dead owner does not drive the run
     status = RunStatus(row[3])
     return RunListing(
         run_id=row[0],
@@ -126,7 +126,7 @@ def _line(row: Row, living: set[str]) -> RunListing:
 
 
 def host_lines(connection: Connection, hold: Hold) -> list[HostLine]:
-    """This process, and every living one that drives runs, each with its runs, oldest first."""
+    """Return this process and every living process that drives runs, each with its runs, oldest first."""
     driven: dict[str, list[str]] = {hold.host: []}
     rows = connection.execute("SELECT owner, run_id FROM runs WHERE owner IS NOT NULL ORDER BY created_at, run_id")
     for owner, run_id in rows:
@@ -138,7 +138,7 @@ def host_lines(connection: Connection, hold: Hold) -> list[HostLine]:
 
 
 def store_info(connection: Connection, database: Database) -> StoreInfo:
-    """What kind of database it is, its schema, its size, and how many runs are in it."""
+    """Return the kind of the database, its schema, its size, and its number of runs by status."""
     ((version,),) = connection.execute("SELECT version FROM meta")
     ((size,),) = connection.execute(database.dialect.size)
     counts = connection.execute("SELECT status, count(*) FROM runs GROUP BY status ORDER BY status")

@@ -1,4 +1,4 @@
-"""Opening the context store that a URL names."""
+"""Open the context store that a URL names."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .file_systems import network_file_system
 from .sql_store import SqlContextStore, utc_now
 
 ALLOW_NETWORK = "LEADHAND_ALLOW_NETWORK_FILE_SYSTEM"
-"""Set to ``1`` in the environment, it opens SQLite even where locks may not work: at one's own risk."""
+"""Set to ``1`` in the environment, this opens SQLite even where locks may not work, at your own risk."""
 
 
 async def open_store(url: str, *, now: Callable[[], datetime] = utc_now) -> SqlContextStore:
-    """The store at ``url``, opened, and brought to today's schema if need be; close it with ``aclose()``.
+    """Open the store at ``url``, and migrate it to today's schema if needed; close it with ``aclose()``.
 
     ``url`` is ``sqlite:///relative/path``, ``sqlite:////absolute/path``, a plain path or ``postgresql://…``. ``now``
-    is the clock entries are dated by. Raises ConfigurationError for a URL of another kind or a missing driver, and
+    is the clock that dates entries. Raises ConfigurationError for an unknown kind of URL or a missing driver, and
     StoreError when the database cannot be opened, belongs to something else or to a newer release.
     """
     store = SqlContextStore(database_at(url), now=now)
@@ -34,7 +34,7 @@ async def open_store(url: str, *, now: Callable[[], datetime] = utc_now) -> SqlC
 
 
 def database_at(url: str) -> Database:
-    """The database that a URL names, not opened yet. Raises ConfigurationError, StoreError."""
+    """Return the database that a URL names, not opened yet. Raises ConfigurationError, StoreError."""
     scheme, separator, rest = url.partition("://")
     if not separator:
         return _sqlite(url)
@@ -61,7 +61,7 @@ def _sqlite(path: str) -> Database:
     type_ = network_file_system(path)
     if type_ is not None and os.environ.get(ALLOW_NETWORK) != "1":
         raise StoreError(
-            f"{path} is on a network file system ({type_}), where SQLite's locks cannot be relied on",
+            f"{path} is on a network file system ({type_}), where SQLite's locks are not reliable",
             f"keep it on a local disk, or use PostgreSQL; {ALLOW_NETWORK}=1 opens it all the same",
         )
     return SqliteDatabase(Path(path))
@@ -72,7 +72,7 @@ def _postgres(url: str) -> Database:
         from .postgres import PostgresDatabase
     except ImportError as error:
         raise ConfigurationError(
-            "a postgresql:// database needs the package psycopg, which is not here",
+            "a postgresql:// database needs the package psycopg, which is not installed",
             'run: pip install "leadhand[postgres]"',
         ) from error
     return PostgresDatabase(url)

@@ -1,7 +1,7 @@
-"""Who is alive: a lock that the operating system or PostgreSQL takes back at the moment its process dies.
+"""Liveness of processes: a lock that the operating system or PostgreSQL releases at the moment its process dies.
 
-The lock is liveness only. Safety is the epoch of a run: were a living host ever taken for dead, its next decision
-would be refused, and nothing of it written.
+The lock decides liveness only. The epoch of a run provides safety: if a living host were taken for dead, its next
+decision would be refused and nothing of it written.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .forking import close_in_forked_child
 
 
 def new_host() -> str:
-    """An id for a process's hold on a store, never used twice: ``<hostname>-<pid>-<random>``."""
+    """Return an id for a process's hold on a store, never used twice: ``<hostname>-<pid>-<random>``."""
     hostname = "".join(letter if letter.isalnum() or letter in "-." else "_" for letter in os.uname().nodename)
     return f"{hostname[:64]}-{os.getpid()}-{os.urandom(4).hex()}"
 
@@ -34,7 +34,7 @@ class LockFileHold:
         self._descriptor: int | None = None
 
     def take(self) -> None:
-        """Lock our file. Raises StoreError when it cannot be made."""
+        """Lock this host's file. Raises StoreError if it cannot be created."""
         if self._descriptor is not None:
             return
         try:
@@ -49,20 +49,20 @@ class LockFileHold:
         self._sweep()
 
     def living(self, hosts: Collection[str], connection: Connection) -> set[str]:
-        """Which of these hosts are alive now."""
+        """Return those of the hosts that are alive now."""
         return {host for host in hosts if host == self.host or self._alive(self._path(host))}
 
     def release(self) -> None:
-        """Take our file away; a second call does nothing."""
+        """Remove this host's file; a second call does nothing."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             self._path(self.host).unlink(missing_ok=True)
             os.close(descriptor)
 
     def after_fork_in_child(self) -> None:
-        """Close our copy of the descriptor, which would keep the lock alive after our parent's death.
+        """Close the child's copy of the descriptor, which would keep the lock alive after the parent's death.
 
-        Closing, unlike unlocking, leaves the parent's lock where it is.
+        Closing, unlike unlocking, keeps the parent's lock.
         """
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
@@ -77,7 +77,7 @@ class LockFileHold:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
-                # Between the two calls another process may have seen an unlocked file and swept it away.
+                # Between the two calls another process may have found the file unlocked and removed it.
                 if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
                     return descriptor
             except BaseException:
@@ -86,16 +86,16 @@ class LockFileHold:
             os.close(descriptor)
 
     def _alive(self, path: Path) -> bool:
-        """Whether a file is locked; a file that is not is a dead host's, and is removed.
+        """Whether a file is locked; an unlocked file belongs to a dead host and is removed.
 
-        We ask for a shared lock, so that two who ask at once do not take each other for the owner.
+        The check takes a shared lock, so that two processes that check at once do not take each other for the owner.
         """
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return False
         except OSError:
-            return True  # we may not look: better a run that waits than a run driven twice
+            return True  # no permission to check: a run that waits is better than a run driven twice
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             path.unlink(missing_ok=True)
@@ -116,7 +116,7 @@ class LockFileHold:
 class AdvisoryLockHold:
     """A session-level advisory lock, keyed by a hash of the host's id, on a connection of its own.
 
-    It needs a session that stays: a pooler in transaction mode between us and PostgreSQL breaks it.
+    It needs a lasting session: a pooler in transaction mode in front of PostgreSQL breaks it.
     """
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
@@ -125,7 +125,7 @@ class AdvisoryLockHold:
         self._connection: Connection | None = None
 
     def take(self) -> None:
-        """Take our lock, anew if its session was lost. Raises StoreError."""
+        """Take the lock, or take it again if its session was lost. Raises StoreError."""
         if self._connection is not None:
             with suppress(StoreError):
                 self._connection.execute("SELECT 1")  # a lost session is noticed only by using it
@@ -136,7 +136,7 @@ class AdvisoryLockHold:
         self._connection.execute("SELECT pg_advisory_lock(?)", (key - (1 << 64) if key >> 63 else key,))
 
     def living(self, hosts: Collection[str], connection: Connection) -> set[str]:
-        """Which of these hosts are alive now. Looking at the locks, rather than trying them, disturbs nobody."""
+        """Return those of the hosts that are alive now: reads the list of locks, without taking any."""
         if not hosts:
             return set()
         held = {
@@ -157,5 +157,8 @@ class AdvisoryLockHold:
 
 
 def _lock_key(host: str) -> int:
-    """A host's 64-bit key. Two hosts in a million share one with a probability of 1e-7; then one seems to live on."""
+    """Return a host's 64-bit key.
+
+    Among a million hosts, two share a key with a probability of 3e-8; then each seems alive as long as the other.
+    """
     return int.from_bytes(blake2b(host.encode(), digest_size=8).digest())

@@ -1,10 +1,10 @@
-"""Noticing what other processes commit: one thread that looks at the head of each run somebody follows.
+"""Notice what other processes commit: one thread checks the head of each run that is followed.
 
-It looks every 50 ms, and only while somebody follows something. On SQLite a look costs one pragma until another
-connection has committed.
+It checks every 50 ms, and only while a run is followed. On SQLite a check costs one pragma until another connection has
+committed.
 """
 
-# ruff: noqa: S608 - only words of our own are put into SQL; data are parameters
+# ruff: noqa: S608 - SQL is built from constants only; data are parameters
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .threads import Service, Wakeups
 
 INTERVAL_S = 0.05
 RETRY_S = 1.0
-"""Between two looks when the database cannot be reached."""
+"""Seconds between two checks while the database cannot be reached."""
 
 
 class Poller:
-    """Calls ``changed(run_id, wakeups)`` when the head of a watched run is beyond what was seen of it."""
+    """Calls ``changed(run_id, wakeups)`` when a watched run has entries that were not seen."""
 
     def __init__(self, database: Database, changed: Callable[[str, Wakeups], None]) -> None:
         self._database = database
@@ -33,7 +33,7 @@ class Poller:
         self._thread: Service | None = None
 
     def watch(self, run_id: str) -> None:
-        """Watch a run until :meth:`unwatch`; to watch one twice is to watch it once."""
+        """Watch a run until :meth:`unwatch`; watching a run twice has no further effect."""
         with self._condition:
             self._seen.setdefault(run_id, 0)
             if self._thread is None and not self._closed:
@@ -46,7 +46,7 @@ class Poller:
             self._seen.pop(run_id, None)
 
     def seen(self, run_id: str, seq: int) -> None:
-        """Take note that followers know of ``seq`` already."""
+        """Record that followers have the entries up to ``seq``."""
         with self._condition:
             if seq > self._seen.get(run_id, seq):
                 self._seen[run_id] = seq
@@ -60,7 +60,7 @@ class Poller:
             await self._thread.ended()
 
     def abandon(self) -> None:
-        """Forget the thread: this is a forked child, where it does not exist."""
+        """Drop the thread: this is a forked child, where it does not exist."""
         self._condition = threading.Condition()
         self._closed = True
         self._thread = None
@@ -80,7 +80,7 @@ class Poller:
                         self._look(connection)
                     commits, pause = latest, INTERVAL_S
                 except StoreError:
-                    # Whoever writes or reads meets the same error and can act on it; here it only means: later.
+                    # Writers and readers get the same error and can act on it; here it only means a retry.
                     if connection is not None:
                         connection.close()
                     connection, pause = None, RETRY_S
@@ -89,7 +89,7 @@ class Poller:
                 connection.close()
 
     def _rest(self, pause: float) -> bool:
-        """Wait for the time of the next look, for ever if nobody follows anything; False once it is over."""
+        """Wait until the next check, while no run is followed without end; return False once the poller is closed."""
         with self._condition:
             while not self._seen and not self._closed:
                 self._condition.wait()
@@ -111,7 +111,7 @@ class Poller:
         wakeups = Wakeups()
         for run_id, seen in watched.items():
             head = heads.get(run_id)
-            if head is None:  # gone: whoever follows it finds out by reading
+            if head is None:  # the run is gone: its followers get the error by reading
                 self._changed(run_id, wakeups)
             elif head > seen:
                 self.seen(run_id, head)

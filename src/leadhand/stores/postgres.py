@@ -1,4 +1,4 @@
-"""PostgreSQL behind the seam, through psycopg 3: the extra ``postgres``, so import this only for such a URL."""
+"""PostgreSQL through psycopg 3, which is the extra ``postgres``: imported for PostgreSQL URLs only."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ NOTICE_THE_DEAD = (
     " set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false)"
 )
 
-# By the beginning of the SQLSTATE: what is wrong ({name} the database, {error} the server's own words), and how to
-# mend it.
+# By the beginning of the SQLSTATE: what is wrong ({name} is the database, {error} the server's own words), and the
+# remedy.
 EXPLAINED: tuple[tuple[str, str, str], ...] = (
     ("53100", "the disk of {name} is full", "free some space and resume; nothing that was committed is lost"),
     ("53300", "{name} has no connection left", "close other programs, or raise max_connections"),
@@ -50,7 +50,7 @@ EXPLAINED: tuple[tuple[str, str, str], ...] = (
     ("3F", "{name}: {error}", "make the schema first, or correct search_path in the URL"),
 )
 
-# Serialisation failure, deadlock, and two who made the same row at once.
+# Serialisation failure, deadlock, and two sessions that insert the same row at once.
 TRY_AGAIN = frozenset({"40001", "40P01", "23505"})
 
 
@@ -65,7 +65,7 @@ class PostgresDatabase:
         self.name = without_password(url)
 
     def connect(self, *, writes: bool = True) -> PostgresConnection:
-        """A new session. Raises StoreError."""
+        """Open a session. Raises StoreError."""
         try:
             raw = psycopg.connect(
                 self._url,
@@ -93,7 +93,7 @@ class PostgresDatabase:
         return connection
 
     def hold(self) -> AdvisoryLockHold:
-        """A new sign of life, not yet taken."""
+        """Return a new hold, not yet taken."""
         return AdvisoryLockHold(self.connect)
 
 
@@ -121,7 +121,7 @@ class PostgresConnection:
             raise unstorable(error, self._name) from error
 
     def prepare(self) -> None:
-        """Nothing: the server is durable as it is."""
+        """Do nothing: a server is durable without further settings."""
 
     def begin(self) -> None:
         self.execute("BEGIN")
@@ -130,7 +130,7 @@ class PostgresConnection:
         self.execute("COMMIT")
 
     def rollback(self) -> None:
-        """Undo the transaction, if there is one and a server to tell."""
+        """Undo the transaction, if there is one and the server can be reached."""
         with suppress(psycopg.Error):
             self._raw.rollback()
 
@@ -142,9 +142,9 @@ class PostgresConnection:
             self._raw.close()
 
     def after_fork_in_child(self) -> None:
-        """Close our copy of the socket, without a word to the server: the session is our parent's.
+        """Close the child's copy of the socket without ending the session, which belongs to the parent.
 
-        While the copy were open, the server would not notice our parent's death, and keep its locks.
+        While the copy is open, the server does not notice the parent's death and keeps its locks.
         """
         self._inherited = True
         with suppress(psycopg.Error, OSError):
@@ -152,7 +152,7 @@ class PostgresConnection:
 
 
 def explained(error: psycopg.Error, name: str) -> StoreError:
-    """What an error of PostgreSQL or psycopg means to the person at the door."""
+    """Return an error of PostgreSQL or psycopg as a StoreError with its remedy."""
     state = error.sqlstate or ""
     if state in TRY_AGAIN:
         return TryAgain(f"{name}: {_first_line(error)}", "try again")

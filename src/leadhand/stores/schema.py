@@ -1,4 +1,4 @@
-"""Whether a database is ours, of which schema version it is, and bringing it to today's."""
+"""Recognise a database of Leadhand, read its schema version, and migrate it to today's schema."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ VERSION = 3
 """The latest schema, which is the number of migrations (checked by a test; they are imported only when needed)."""
 
 TABLES = frozenset({"meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache"})
-"""The tables of the first schema: having all of them is how a database is known to be Leadhand's."""
+"""The tables of the first schema: a database that has all of them is Leadhand's."""
 
 LATER_TABLES: dict[int, frozenset[str]] = {
     1: frozenset(),
@@ -21,20 +21,20 @@ LATER_TABLES: dict[int, frozenset[str]] = {
 
 
 def version_of(connection: Connection, database: Database) -> int:
-    """The schema version of a database, 0 for one that is still empty. Writes nothing.
+    """Return the schema version of a database, 0 for an empty database. Writes nothing.
 
-    Raises StoreError for a database of another program, for a schema that is newer than this release knows, and for
-    one of ours that is damaged.
+    Raises StoreError for a database of another program, for a schema newer than this release knows, and for a damaged
+    database.
     """
     there = {str(name) for (name,) in connection.execute(database.dialect.tables)}
     missing = TABLES - there
     if missing:
-        if len(missing) * 2 < len(TABLES):  # no other program has most of our tables by chance
+        if len(missing) * 2 < len(TABLES):  # another program does not have most of these tables by chance
             raise _damaged(database, f"it lacks the tables of {', '.join(sorted(missing))}")
         if there & TABLES.union(*LATER_TABLES.values()) or (there and database.dialect.alone):
             raise StoreError(
                 f"{database.name} holds the tables of another program ({', '.join(sorted(there)[:3])}, …)",
-                "name a database of its own for Leadhand"
+                "use a separate database for Leadhand"
                 + ("" if database.dialect.alone else ", or a schema: …?options=-csearch_path%3Dleadhand"),
             )
         return 0
@@ -51,7 +51,7 @@ def version_of(connection: Connection, database: Database) -> int:
 
 
 def _recorded(connection: Connection, database: Database) -> int:
-    """The version that ``meta`` says. Raises StoreError unless it is one, from 1 on: steps are never done twice."""
+    """Return the version in ``meta``. Raises StoreError unless it is 1 or more, so that no step is done twice."""
     rows = connection.execute("SELECT version FROM meta")
     if len(rows) != 1:
         raise _damaged(database, f"its table meta holds {len(rows)} versions in place of one")
@@ -69,8 +69,8 @@ def _damaged(database: Database, what: str) -> StoreError:
 
 
 def migrate(connection: Connection, database: Database) -> None:
-    """Bring a database to today's schema, in one transaction; harmless when several processes do it at once."""
-    from .migrations import MIGRATIONS  # most processes never need it
+    """Migrate a database to today's schema, in one transaction; several processes may do so at once."""
+    from .migrations import MIGRATIONS  # most processes never need this module
 
     connection.begin()
     try:

@@ -1,4 +1,4 @@
-"""The context store: what its port promises, put together from the parts beside this file."""
+"""The context store in a database: implements the port with the other modules of this package."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .writer import SideWrite, Writer
 
 
 def utc_now() -> datetime:
-    """The time."""
+    """Return the time in UTC."""
     return datetime.now(UTC)
 
 
@@ -41,8 +41,8 @@ class SqlContextStore:
     """A :class:`~leadhand.ports.ContextStore` in a database. :func:`~leadhand.stores.opening.open_store` opens one.
 
     One thread writes, up to two read, and one looks for what other processes commit while somebody follows a run.
-    ``now`` is the clock entries are dated by. An instance belongs to one process; in a forked child it refuses
-    everything, and has let go of its locks.
+    ``now`` is the clock that dates entries. An instance belongs to one process; in a forked child it refuses every call
+    and holds no locks.
     """
 
     def __init__(self, database: Database, *, now: Callable[[], datetime] = utc_now) -> None:
@@ -62,7 +62,7 @@ class SqlContextStore:
 
     @property
     def name(self) -> str:
-        """What people call the database: a path, or a URL without its password."""
+        """The name of the database for people: a path, or a URL without its password."""
         return self._database.name
 
     @property
@@ -77,7 +77,7 @@ class SqlContextStore:
         close_in_forked_child(self)
 
     async def create(self, run_id: str, started: RunStarted) -> Entry:
-        """Make a run, owned by this host under epoch 1. Raises UsageError when there is one of this id."""
+        """Create a run, owned by this host under epoch 1. Raises UsageError if the id is in use."""
         return await self._writer.submit(Create(run_id=run_id, started=encode(started)))
 
     def append(
@@ -91,8 +91,8 @@ class SqlContextStore:
     ) -> Awaitable[list[Entry]]:
         """Write events, all or none: see :meth:`leadhand.ports.ContextStore.append`.
 
-        Giving up waiting does not take the events back. They are turned into JSON in the call itself, so that what
-        becomes of them later does not matter.
+        Cancelling the wait does not withdraw the events. They are encoded in the call itself, so later changes to them
+        have no effect.
         """
         try:
             encoded = [encode(event) for event in events]
@@ -113,31 +113,31 @@ class SqlContextStore:
 
     async def read(self, run_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
         """Entries with a sequence above ``after``, in order, at most ``limit``. Raises NoSuchRun."""
-        return await self._ask(read_entries, self._database.dialect, run_id, after, limit)
+        return await self._query(read_entries, self._database.dialect, run_id, after, limit)
 
     def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[list[Entry]]:
         """Entries as they are committed, by any process, in order, without gap or repeat.
 
-        An async generator: closing it, or cancelling whoever waits for it, ends it at once. It ends by itself only
-        with an error: NoSuchRun, or StoreError when the store is closed.
+        An async generator: closing it or cancelling its reader ends it at once. It ends by itself only with an error:
+        NoSuchRun, or StoreError when the store is closed.
         """
         return self._followers.follow(run_id, after)
 
     async def claim(self, run_id: str, *, ended: bool = False) -> int:
         """Become the owner of a run that no living process owns, and return the new epoch.
 
-        Raises NoSuchRun, RunOwned while its owner lives (this store included), UsageError when the run is finished and
-        this was not allowed for by ``ended``.
+        Raises NoSuchRun, RunOwned while its owner lives (this store included), UsageError if the run is finished and
+        ``ended`` is false.
         """
         return await self._writer.submit(Claim(run_id=run_id, ended=ended))
 
     async def release(self, run_id: str, epoch: int) -> None:
-        """Stop owning a run. Does nothing when it is no longer ours. Raises NoSuchRun."""
+        """Stop owning a run. Does nothing if another host owns it. Raises NoSuchRun."""
         await self._writer.submit(Release(run_id=run_id, epoch=epoch))
 
     async def run(self, run_id: str) -> RunListing:
-        """A run's line in lists. Raises NoSuchRun."""
-        return await self._ask(run_listing, self._hold, run_id)
+        """Return a run's line in lists. Raises NoSuchRun."""
+        return await self._query(run_listing, self._hold, run_id)
 
     async def runs(
         self,
@@ -151,12 +151,12 @@ class SqlContextStore:
         limit: int = 50,
         before: str | None = None,
     ) -> list[RunListing]:
-        """Runs, newest first, that meet every filter: see :meth:`leadhand.ports.ContextStore.runs`.
+        """Return the runs that meet every filter, newest first: see :meth:`leadhand.ports.ContextStore.runs`.
 
-        ``text`` is looked for in what lists show of the request, in any case. Raises NoSuchRun when ``before``, the
-        last run id of the page before, is no run.
+        ``text`` is searched in the part of the request that lists show, ignoring case. Raises NoSuchRun if ``before``,
+        the last run id of the previous page, is unknown.
         """
-        return await self._ask(
+        return await self._query(
             run_listings,
             self._hold,
             status=status,
@@ -170,89 +170,89 @@ class SqlContextStore:
         )
 
     async def hosts(self) -> list[HostLine]:
-        """The processes that are alive and hold the store: this one first, then those that drive runs."""
-        return await self._ask(host_lines, self._hold)
+        """Return the living processes: this one first, then those that drive runs."""
+        return await self._query(host_lines, self._hold)
 
     async def about(self) -> StoreInfo:
-        """The kind of the database, its name, schema and size, and how many runs are in it."""
-        return await self._ask(store_info, self._database)
+        """Return the kind, name, schema and size of the database, and its number of runs by status."""
+        return await self._query(store_info, self._database)
 
     async def blob(self, digest: str) -> bytes:
-        """The bytes of a payload. Raises KeyError for a digest that is not there."""
-        return await self._ask(_blob, digest)
+        """Return the bytes of a payload. Raises KeyError for an unknown digest."""
+        return await self._query(_blob, digest)
 
     async def _keep_blob(self, digest: str, body: bytes) -> None:
         await self._write_beside(f"6 {digest}", _keep_blob, digest, body)
 
     async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
-        """Keep a run's folded state, the latest only. Raises NoSuchRun."""
+        """Store the latest folded state of a run. Raises NoSuchRun."""
         await self._write_beside(f"1 {run_id}", caches.save_snapshot, run_id, seq, schema, body)
 
     async def snapshot(self, run_id: str, schema: str) -> tuple[int, bytes] | None:
-        """The latest snapshot, if it is of this schema, with the sequence it stands at. Raises NoSuchRun."""
-        return await self._ask(caches.snapshot, run_id, schema)
+        """Return the sequence and body of the latest snapshot, if it has this schema. Raises NoSuchRun."""
+        return await self._query(caches.snapshot, run_id, schema)
 
     async def pass_gate(self, name: str, interval_s: float) -> float:
-        """Take the next free moment of a gate shared by every process; return the seconds to wait for it."""
+        """Reserve the next free moment of a gate shared by every process; return the seconds until then."""
         return await self._write_beside(f"2 {name}", pass_gate, self._database.dialect, name, interval_s)
 
     async def hold_gate(self, name: str, seconds: float) -> None:
-        """Keep a gate closed for every process, for ``seconds`` from now at the least; holds do not add up."""
+        """Keep a gate closed for every process for at least ``seconds`` from now; holds do not add up."""
         await self._write_beside(f"2 {name}", hold_gate, self._database.dialect, name, seconds)
 
     async def cached(self, key: str) -> Json | None:
-        """A kept answer that has not expired."""
-        return await self._ask(caches.cached, self._database.dialect, key)
+        """Return a cached answer that has not expired."""
+        return await self._query(caches.cached, self._database.dialect, key)
 
     async def cache(self, key: str, value: Json, ttl_s: float) -> None:
-        """Keep an answer for ``ttl_s`` seconds. Raises TypeError for what is no JSON."""
+        """Cache an answer for ``ttl_s`` seconds. Raises TypeError for a value that JSON cannot express."""
         await self._write_beside(f"3 {key}", self._keeper.keep, key, json.dumps(value), ttl_s)
 
     async def add_key(self, key: ApiKey) -> None:
-        """Keep an API key. Raises UsageError when there is one of this id or digest."""
+        """Store an API key. Raises UsageError if its id or digest is in use."""
         await self._write_beside(f"4 {key.key_id}", api_keys.add_key, key)
 
     async def keys(self) -> list[ApiKey]:
-        """Every API key, newest first, revoked ones among them."""
-        return await self._ask(api_keys.keys)
+        """Return every API key, newest first, including revoked keys."""
+        return await self._query(api_keys.keys)
 
     async def key_of(self, digest: str) -> ApiKey | None:
-        """The API key of this digest, revoked or not."""
-        return await self._ask(api_keys.key_of, digest)
+        """Return the API key of this digest, revoked or not."""
+        return await self._query(api_keys.key_of, digest)
 
     async def revoke_key(self, key_id: str) -> ApiKey:
-        """Have an API key open nothing any more; one that is revoked already stays so. Raises UsageError."""
+        """Revoke an API key; a revoked key stays as it is. Raises UsageError for an unknown id."""
         return await self._write_beside(f"4 {key_id}", api_keys.revoke_key, key_id, self._now())
 
     async def used_key(self, key_id: str, at: datetime) -> None:
-        """Take note that an API key was used at ``at``, unless it was used later."""
+        """Record that an API key was used at ``at``, unless a later use is recorded."""
         await self._write_beside(f"4 {key_id}", api_keys.used_key, key_id, at)
 
     async def agents(self) -> list[AgentSettings]:
-        """The settings of roles, by name."""
-        return await self._ask(agents.agents)
+        """Return the settings of all roles, by name."""
+        return await self._query(agents.agents)
 
     async def set_agent(self, agent: AgentSettings) -> None:
-        """Keep the settings of a role, in the place of earlier ones."""
+        """Store the settings of a role, replacing earlier settings."""
         await self._write_beside(f"5 {agent.name}", agents.set_agent, agent)
 
     async def unset_agent(self, name: str) -> None:
-        """Forget the settings of a role; nothing when there are none."""
+        """Delete the settings of a role; does nothing if the role has none."""
         await self._write_beside(f"5 {name}", agents.unset_agent, name)
 
     async def check_writable(self) -> None:
-        """Write, and commit, a little that is gone again: no run, no entry. Raises StoreError when that cannot be."""
+        """Commit a write that changes nothing. Raises StoreError if the database cannot be written."""
         await self._write_beside("0", caches.write_nothing)
 
     async def aclose(self) -> None:
-        """Commit what is under way and let go of every run; a second call does nothing."""
+        """Commit pending writes and release every run; a second call does nothing."""
         self._followers.close(closed_error())
         await self._poller.aclose()
         await self._readers.aclose()
         await self._writer.aclose()
 
     def after_fork_in_child(self) -> None:
-        """Refuse everything: threads and connections are our parent's."""
+        """Refuse every call: the threads and connections belong to the parent process."""
         error = StoreError(
             "this store was opened by the process that forked this one", "open another with open_store()"
         )
@@ -261,8 +261,8 @@ class SqlContextStore:
         self._followers.abandon(error)
         self._poller.abandon()
 
-    async def _ask(self, question: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        return await self._readers.ask(lambda connection: question(connection, *arguments, **named))
+    async def _query(self, query: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        return await self._readers.ask(lambda connection: query(connection, *arguments, **named))
 
     async def _write_beside(self, key: str, write: Callable[..., Any], *arguments: Any) -> Any:
         return await self._writer.submit(SideWrite(key=key, write=lambda connection: write(connection, *arguments)))

@@ -1,4 +1,4 @@
-"""SQLite behind the seam: one file, write-ahead log, a commit is on the disk when it returns."""
+"""SQLite: one file with a write-ahead log; a commit is on the disk when it returns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .connection import Dialect, Row, Unstorable
 from .ownership import LockFileHold
 
 PATIENCE_S = 60.0
-"""How long a write waits for another process's transaction, in seconds. Ours take milliseconds."""
+"""Seconds that a write waits for another process's transaction. Those of Leadhand take milliseconds."""
 
 DIALECT = Dialect(
     kind="sqlite",
@@ -30,8 +30,8 @@ DIALECT = Dialect(
     alone=True,
 )
 
-# By the beginning of SQLite's name for the error: what is wrong ({name} the file, {error} its own words), and how to
-# mend it.
+# By the beginning of SQLite's name for the error: what is wrong ({name} is the file, {error} SQLite's own words), and
+# the remedy.
 EXPLAINED: tuple[tuple[str, str, str], ...] = (
     ("SQLITE_NOTADB", "{name} is not a SQLite database", "name another file with --database, or move this one away"),
     (
@@ -50,16 +50,16 @@ EXPLAINED: tuple[tuple[str, str, str], ...] = (
     ("SQLITE_IOERR", "the disk of {name} failed: {error}", "check the disk; `leadhand doctor` says more"),
 )
 
-# Raised before SQLite was asked at all: the value itself is at fault.
+# Raised before SQLite is called: the value itself is at fault.
 UNSTORABLE = (OverflowError, UnicodeError, sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.DataError)
 
 
 BESIDE = ("", "-wal", "-shm")
-"""What is added to a database's name in the names of its files: SQLite writes all three."""
+"""The endings of the names of a database's files: SQLite writes all three."""
 
 
 class SqliteDatabase:
-    """A database file, made by the first migration. Its directory must be there: a slip in a name makes no place."""
+    """A database file, created by the first migration. Its directory must exist: a typing error creates none."""
 
     dialect = DIALECT
 
@@ -70,7 +70,7 @@ class SqliteDatabase:
         self.artifact_folder = self.path.with_name(self.path.name + ".artifacts")
 
     def connect(self, *, writes: bool = True) -> SqliteConnection:
-        """A new session. Raises StoreError."""
+        """Open a session. Raises StoreError."""
         self._check_directory()
         if writes:
             self._check_writable()
@@ -87,7 +87,7 @@ class SqliteDatabase:
         return connection
 
     def hold(self) -> LockFileHold:
-        """A new sign of life, not yet taken."""
+        """Return a new hold, not yet taken."""
         return LockFileHold(self.path.with_name(self.path.name + ".hosts"))
 
     def _check_directory(self) -> None:
@@ -108,8 +108,8 @@ class SqliteDatabase:
     def _check_writable(self) -> None:
         """Raise StoreError when a file of the database, or its directory, cannot be written.
 
-        SQLite itself opens what it may only read, and would refuse the first write, in the middle of a run. Asking
-        the file system takes no lock, so that opening never waits for whoever is writing.
+        SQLite opens a file that it may only read, and would refuse the first write in the middle of a run. Checking the
+        file system takes no lock, so opening never waits for a writer.
         """
         directory = self.path.parent
         for path in (directory, *(self.path.with_name(self.path.name + suffix) for suffix in BESIDE)):
@@ -123,7 +123,7 @@ class SqliteDatabase:
 
 
 class SqliteConnection:
-    """A session with a database file; to be used, and closed, by the thread that opened it."""
+    """A session with a database file; only the thread that opened it may use and close it."""
 
     broken = False
 
@@ -143,13 +143,13 @@ class SqliteConnection:
             raise explained(error, self._name) from error
 
     def prepare(self) -> None:
-        """Switch the file to write-ahead logging, once and for all who will ever open it."""
+        """Switch the file to write-ahead logging, which lasts for every later session."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             try:
                 mode = self._raw.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             except sqlite3.OperationalError as error:
-                # The switch does not always wait for a process that is doing the same.
+                # The switch does not always wait for a process that makes the same switch.
                 if not _named(error).startswith("SQLITE_BUSY") or time.monotonic() > deadline:
                     raise explained(error, self._name) from error
                 time.sleep(0.01)
@@ -159,7 +159,7 @@ class SqliteConnection:
                     f"{self._name} is on a file system without the shared memory that SQLite needs",
                     "keep the database on a local disk, or use PostgreSQL",
                 )
-            # What a burst of writes or a slow reader made large becomes small again.
+            # The log shrinks again after a burst of writes or a slow reader.
             self.execute("PRAGMA journal_size_limit = 67108864")
             return
 
@@ -176,10 +176,10 @@ class SqliteConnection:
             if self._raw.in_transaction:
                 self._raw.execute("ROLLBACK")
         except sqlite3.Error:
-            pass  # the error that led here is the one to tell
+            pass  # the error that led here is the one to report
 
     def commits(self) -> int | None:
-        """A number that differs once another session has committed."""
+        """Return a number that differs after a commit of another session."""
         return self.execute("PRAGMA data_version")[0][0]
 
     def close(self) -> None:
@@ -187,14 +187,14 @@ class SqliteConnection:
 
 
 def session(path: Path | str) -> sqlite3.Connection:
-    """A session of the driver's own, as the class above needs it."""
+    """Open a session of the driver, with the settings that the class above needs."""
     raw = sqlite3.connect(path, timeout=PATIENCE_S, isolation_level=None, cached_statements=256)
     raw.text_factory = _text
     return raw
 
 
 def explained(error: sqlite3.Error, name: str) -> StoreError:
-    """What an error of SQLite means to the person at the door."""
+    """Return an error of SQLite as a StoreError with its remedy."""
     code = _named(error)
     for prefix, what, how in EXPLAINED:
         if code.startswith(prefix):
@@ -203,14 +203,14 @@ def explained(error: sqlite3.Error, name: str) -> StoreError:
 
 
 def _writable(path: Path) -> bool:
-    """Whether what is at a path can be written; what is not there yet can."""
-    # Under sudo and the like it is the effective user who will write.
+    """Whether a path can be written; a path that does not exist yet can."""
+    # Under sudo, the effective user is the one who writes.
     writable = os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
     return writable or not path.exists()
 
 
 def _text(body: bytes) -> str:
-    """A text of the database. One that is damaged shall be found by whoever reads it, who knows what it belongs to."""
+    """Decode a text of the database. Damaged text passes, so that its reader can say what it belongs to."""
     return body.decode("utf-8", "surrogateescape")
 
 

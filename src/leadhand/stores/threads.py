@@ -1,7 +1,7 @@
-"""Between event loops and the store's threads: results go back in few wake-ups, and the end of a thread can be awaited.
+"""Return results from the store's threads to event loops in few wake-ups, and await the end of a thread.
 
-The drivers are synchronous, since an asynchronous one would be a thread or a queue behind our backs, and none is as
-cheap as one thread that takes what many have queued.
+The database drivers are synchronous: an asynchronous driver would add a thread or a queue of its own, and one thread
+that takes what many callers have queued is cheaper.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from leadhand.domain.errors import StoreError
 
 
 class Wakeups:
-    """Calls to be made on event loops: each loop is woken once, however many calls there are for it."""
+    """Calls to make on event loops: each loop is woken once, however many calls it gets."""
 
     def __init__(self) -> None:
         self._calls: dict[asyncio.AbstractEventLoop, list[tuple[Callable[..., object], tuple[Any, ...]]]] = {}
@@ -25,19 +25,19 @@ class Wakeups:
         self._calls.setdefault(loop, []).append((function, args))
 
     def succeed(self, future: asyncio.Future[Any], result: object) -> None:
-        """Give a future its result, unless whoever waited has gone."""
+        """Set the result of a future, unless it is done already."""
         self.call(future.get_loop(), _succeed, future, result)
 
     def fail(self, future: asyncio.Future[Any], error: BaseException) -> None:
-        """Give a future its error, unless whoever waited has gone."""
+        """Set the error of a future, unless it is done already."""
         self.call(future.get_loop(), _fail, future, error)
 
     def send(self) -> None:
-        """Wake the loops. A loop that is closed has nobody left to tell."""
+        """Wake the loops; calls for a loop that is closed are dropped."""
         calls, self._calls = self._calls, {}
-        for loop, those in calls.items():
+        for loop, loop_calls in calls.items():
             try:
-                loop.call_soon_threadsafe(_make, those)
+                loop.call_soon_threadsafe(_make, loop_calls)
             except RuntimeError:
                 if not loop.is_closed():
                     raise
@@ -56,13 +56,13 @@ def _succeed(future: asyncio.Future[Any], result: object) -> None:
 def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
     if not future.done():
         future.set_exception(error)
-        _heard(future)
+        _mark_retrieved(future)
 
 
 class Service(threading.Thread):
     """A thread that runs ``work`` once and whose end can be awaited.
 
-    It is a daemon: a program that forgot to close its store still ends, and loses nothing that was acknowledged.
+    It is a daemon thread: a program that does not close its store still ends, and loses nothing that was acknowledged.
     """
 
     def __init__(self, name: str, work: Callable[[], None]) -> None:
@@ -84,7 +84,7 @@ class Service(threading.Thread):
             wakeups.send()
 
     async def ended(self) -> None:
-        """Wait until the thread has done its work."""
+        """Wait until the thread has ended."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._ending:
             if self._over:
@@ -92,32 +92,32 @@ class Service(threading.Thread):
             else:
                 self._waiting.append(future)
         await future
-        self.join()  # nothing is left for it to do but to return
+        self.join()  # the work is done, so this returns at once
 
 
 def failed(error: BaseException) -> asyncio.Future[Any]:
-    """What a call answers that failed before it began to wait."""
+    """Return a future that has failed, for a call that fails before it is queued."""
     future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     future.set_exception(error)
-    _heard(future)
+    _mark_retrieved(future)
     return future
 
 
-def _heard(future: asyncio.Future[Any]) -> None:
-    """Keep asyncio from complaining of an error that nobody awaits.
+def _mark_retrieved(future: asyncio.Future[Any]) -> None:
+    """Keep asyncio from warning about an error that no caller awaits.
 
-    Who appends without waiting for the commit relies on a later append of theirs, which meets the same error.
+    A caller that appends without waiting for the commit relies on its next append, which gets the same error.
     """
     future.exception()
 
 
 def closed_error() -> StoreError:
-    """The error of every call on a store that was closed."""
+    """Return the error of every call on a closed store."""
     return StoreError("the store is closed", "open it again with open_store()")
 
 
 def copy_error(error: StoreError) -> StoreError:
-    """The same error anew: one for each who waits, or their tracebacks would mingle."""
-    another = type(error)(error.what, error.how)
-    another.__cause__ = error.__cause__
-    return another
+    """Return a copy of an error: callers that share one would add to each other's tracebacks."""
+    copy = type(error)(error.what, error.how)
+    copy.__cause__ = error.__cause__
+    return copy

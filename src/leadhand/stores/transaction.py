@@ -1,11 +1,11 @@
-"""One transaction of the log: what many asked for in a moment, judged in order and written together.
+"""One transaction of the log: operations of many callers, judged in order and written together.
 
-Rows are read and locked once at the start, in one order everywhere, so that two processes never wait for each other
-in a circle. Each operation is then judged in memory; one that is refused leaves no trace, and those beside it do not
-notice. What remains is written with a handful of statements, however many operations there were.
+Rows are read and locked once at the start, in the same order everywhere, so that two processes never deadlock. Each
+operation is then judged in memory; a refused operation leaves no trace and does not affect the others. The rest is
+written with a handful of statements, however many operations there are.
 """
 
-# ruff: noqa: S608 - only words of our own are put into SQL; data are parameters
+# ruff: noqa: S608 - SQL is built from constants only; data are parameters
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from .codec import Encoded, encode, microseconds, moment, no_such_run
 from .connection import Connection, Dialect, Hold, Row, among, at_once, insert
 
 ENDING = frozenset({"attempt_settled", "attempt_lost"})
-"""The types of the events after which an attempt is no longer current."""
+"""The types of events that end an attempt."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Create:
-    """Make a run; answers with its first entry."""
+    """Create a run; the result is its first entry."""
 
     run_id: str
     started: Encoded
@@ -40,7 +40,7 @@ class Create:
 
 @dataclass(slots=True, kw_only=True)
 class Append:
-    """Write events, all or none; answers with their entries.
+    """Write events, all or none; the result is their entries.
 
     ``metered`` are the events that change the budget, ``attempts`` those whose reservations they change.
     """
@@ -66,7 +66,7 @@ class Append:
 
 @dataclass(slots=True, kw_only=True)
 class Claim:
-    """Become the owner of a run, of one that is over only if ``ended``; answers with the new epoch."""
+    """Become the owner of a run, of a finished run only with ``ended``; the result is the new epoch."""
 
     run_id: str
     ended: bool = False
@@ -74,7 +74,7 @@ class Claim:
 
 @dataclass(slots=True, kw_only=True)
 class Release:
-    """Stop owning a run, unless it is no longer ours."""
+    """Stop owning a run, unless another host owns it."""
 
     run_id: str
     epoch: int
@@ -108,7 +108,7 @@ CHANGE_ALLOWANCE = _on_conflict("run_id, scope", ALLOWANCE_COLUMNS.split(", ")[2
 
 
 class RunRow:
-    """A run's row, as it is while the transaction lasts. ``accepted`` are events the listing does not count yet.
+    """A run's row during the transaction. ``accepted`` are events that the listing does not count yet.
 
     ``loaded_approvals`` are the open approvals of the database, loaded where events may change them; ``approvals`` are
     those that are open by now.
@@ -130,7 +130,7 @@ class RunRow:
 
     @classmethod
     def of(cls, run_id: str, started: RunStarted, owner: str, at: int) -> RunRow:
-        """The row of a run that begins now, at ``at`` in microseconds."""
+        """Return the row of a run that begins at ``at``, in microseconds."""
         definition = started.definition
         shown = definition.request[:REQUEST_SHOWN].replace("\0", "�")  # a log may hold a NUL, a column may not
         return cls(
@@ -156,7 +156,7 @@ class RunRow:
             self.finished_at = at if change.status in ENDED else None
 
     def values(self) -> Row:
-        """The row in the order of :data:`RUN_COLUMNS`."""
+        """Return the row in the order of :data:`RUN_COLUMNS`."""
         return (
             *self.fixed, self.status, self.finished_at, self.head_seq, self.epoch, self.owner, self.subtasks,
             self.completed, self.failed, *self.budget.run.spent, *self.budget.run.reserved,
@@ -164,9 +164,9 @@ class RunRow:
 
 
 class LogTransaction:
-    """The judge of a batch: begun on ``connection`` by the writer, which commits it or undoes it.
+    """Judges and writes a batch on ``connection``; the writer begins the transaction, and commits or undoes it.
 
-    ``committed`` holds the new entries of each run, to be shown to followers once the commit has succeeded.
+    ``committed`` holds the new entries of each run, for the followers once the commit has succeeded.
     """
 
     def __init__(
@@ -193,9 +193,9 @@ class LogTransaction:
         self._load_over([(append.run_id, append.current) for append in appends if append.current is not None])
 
     def carry_out(self, operation: Operation) -> object:
-        """Judge one operation and return its answer.
+        """Judge one operation and return its result.
 
-        Raises NoSuchRun, UsageError, Fenced, StaleAttempt, AllowanceRefused or RunOwned; then it left no trace.
+        Raises NoSuchRun, UsageError, Fenced, StaleAttempt, AllowanceRefused or RunOwned; then it has no effect.
         """
         match operation:
             case Append():
@@ -208,12 +208,12 @@ class LogTransaction:
                 return self._release(operation)
 
     def write(self) -> None:
-        """Write all that was accepted, for the writer to commit."""
+        """Write what was accepted; the writer commits it."""
         settled: list[Row] = []
         reserved: list[Row] = []
         allowances: list[Row] = []
         answered: list[Row] = []
-        asked: list[Row] = []
+        requested: list[Row] = []
         for run_id, row in self._changed.items():
             row.fold_listing(self._at)
             settled += [(run_id, *key) for key in row.budget.closed()]
@@ -221,7 +221,7 @@ class LogTransaction:
             allowances += [(run_id, scope, *chain(*account)) for scope, account in row.budget.changed_scopes()]
             before, after = row.loaded_approvals, row.approvals
             answered += [(run_id, name) for name, approval in before.items() if after.get(name) != approval]
-            asked += [_approval(run_id, *each) for each in after.items() if before.get(each[0]) != each[1]]
+            requested += [_approval(run_id, *each) for each in after.items() if before.get(each[0]) != each[1]]
         insert(self._connection, f"events ({EVENT_COLUMNS})", 9, self._events)
         runs = [row.values() for row in self._changed.values()]
         insert(self._connection, f"runs ({RUN_COLUMNS})", 27, runs, CHANGE_RUN)
@@ -237,8 +237,8 @@ class LogTransaction:
         for values, parameters in among(answered):
             these = f"WITH answered (run_id, approval_id) AS ({values}) SELECT run_id, approval_id FROM answered"
             self._connection.execute(f"DELETE FROM open_approvals WHERE (run_id, approval_id) IN ({these})", parameters)
-        insert(self._connection, f"open_approvals ({APPROVAL_COLUMNS})", 7, asked)
-        # In one order everywhere: two transactions that keep the same blobs must not wait for each other in a circle.
+        insert(self._connection, f"open_approvals ({APPROVAL_COLUMNS})", 7, requested)
+        # In one order everywhere, so that two transactions that write the same blobs never deadlock.
         blobs = sorted(self._blobs.items())
         insert(self._connection, "blobs (digest, body)", 2, blobs, " ON CONFLICT (digest) DO NOTHING")
 
@@ -293,7 +293,7 @@ class LogTransaction:
             self._changed[release.run_id] = row
 
     def _enter(self, run_id: str, row: RunRow, events: Sequence[Encoded]) -> list[Entry]:
-        """Give accepted events their places in the log."""
+        """Number accepted events and add them to the log."""
         entries: list[Entry] = []
         seq, epoch = row.head_seq, row.epoch
         for event, columns in events:
@@ -361,7 +361,7 @@ class LogTransaction:
             fenced = f"WITH fenced (run_id, attempt) AS ({values}) SELECT run_id, attempt FROM fenced"
             over = self._connection.execute(
                 f"SELECT run_id, subject FROM events WHERE (run_id, subject) IN ({fenced})"
-                " AND type IN ('attempt_settled', 'attempt_lost')",  # the very words of the index
+                " AND type IN ('attempt_settled', 'attempt_lost')",  # exactly the condition of the index
                 parameters,
             )
             self._over.update((run_id, attempt) for run_id, attempt in over)

@@ -20,7 +20,7 @@ INTERVAL_S = 0.2
 class WorkOrderFile:
     """Keeps ``<folder>/<run_id>/work_order.json`` up to date with the committed state of one run.
 
-    Where it cannot be written (the disk is full), a warning says so, once, and the run goes on: the log has it all.
+    If it cannot be written (a full disk), one warning is logged and the run continues: the log has everything.
     """
 
     def __init__(self, folder: Path, run_id: str) -> None:
@@ -32,7 +32,7 @@ class WorkOrderFile:
         self._failed = False
 
     def note(self, state: RunState) -> None:
-        """Take note of a committed state; it will be written soon."""
+        """Accept a committed state; it is written soon."""
         self._latest = state
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._soon())
@@ -43,7 +43,7 @@ class WorkOrderFile:
             await asyncio.sleep(INTERVAL_S)
 
     async def aclose(self) -> None:
-        """Write what was last noted, if it is not yet written."""
+        """Write the last state, if it is not written yet."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -58,14 +58,14 @@ class WorkOrderFile:
             "work_orders": [work_order(order).as_json() for order in state.orders.values()],
             "work_states": [work_state(state, order).as_json() for order in state.orders.values()],
         }
-        with self._writing:  # the last write may come while an earlier one is still on its thread
+        with self._writing:  # the last write may begin while an earlier one is still on its thread
             if state.seq <= self._written:
                 return
             try:
                 self._replace(json.dumps(document, ensure_ascii=False, indent=1))
             except OSError as error:
                 if not self._failed:
-                    LOGGER.warning("cannot write %s: %s; the run goes on without it", self._path, error.strerror)
+                    LOGGER.warning("cannot write %s: %s; the run continues without it", self._path, error.strerror)
                 self._failed = True
             self._written = state.seq
 
@@ -76,5 +76,5 @@ class WorkOrderFile:
             draft.write_text(text, encoding="utf-8")
             os.replace(draft, self._path)
         except OSError:
-            draft.unlink(missing_ok=True)  # half a file would only take up room
+            draft.unlink(missing_ok=True)  # half a file is of no use
             raise

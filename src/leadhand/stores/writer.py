@@ -1,10 +1,10 @@
-"""The one thread that writes: it takes what many have queued and commits it once.
+"""The one thread that writes: it takes what many callers have queued and commits it in one transaction.
 
-Whoever appends has its place from the moment of the call; the thread takes all that is queued (up to a bound), judges
-it in order in one transaction and commits. While the disk works, the next batch gathers: the busier, the cheaper.
+The order of calls is the order of the log. The thread takes all that is queued (up to a bound), judges it in order in
+one transaction and commits. While the disk works, the next batch gathers, so each write costs less under load.
 """
 
-# ruff: noqa: S608 - only words of our own are put into SQL; data are parameters
+# ruff: noqa: S608 - SQL is built from constants only; data are parameters
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ BATCH = 512
 """Writes in one transaction, at most."""
 
 TRIES = 5
-"""How often a transaction that met another is tried, in all."""
+"""How often a transaction that conflicts with another is tried, in all."""
 
 RETRY_S = 1.0
-"""How long, in seconds, until what is owed to a database that could not be written is tried again."""
+"""Seconds between attempts to write releases that failed."""
 
 Publish = Callable[[dict[str, list[Entry]], Wakeups], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideWrite:
-    """A write beside the log. ``key`` orders those of one transaction, the same way in every process."""
+    """A write that is not part of the log. ``key`` orders those of a transaction, equally in every process."""
 
     key: str
     write: Callable[[Connection], object]
@@ -55,7 +55,7 @@ Waiting = tuple[Write, asyncio.Future[Any]]
 
 
 class Writer:
-    """Owns the connection that writes, and the hold. ``publish`` shows followers what was committed."""
+    """Owns the connection that writes, and the hold. ``publish`` passes committed entries to followers."""
 
     def __init__(self, database: Database, hold: Hold, now: Callable[[], datetime], publish: Publish) -> None:
         self._database = database
@@ -66,8 +66,8 @@ class Writer:
         self._door = threading.Lock()  # nothing may be queued behind the None that ends the thread
         self._closed: StoreError | None = None
         self._thread: Service | None = None
-        # Runs we let go of in vain, on a full disk for example. We live, so until that is written nobody may have them.
-        self._owed: list[Release] = []
+        # Releases that failed, on a full disk for example. Until they are written, no process can claim the runs.
+        self._failed_releases: list[Release] = []
 
     async def open(self) -> None:
         """Open the database, bring it to today's schema and take the hold. Raises StoreError, ConfigurationError."""
@@ -77,7 +77,7 @@ class Writer:
         await self._opened
 
     def submit(self, write: Write) -> asyncio.Future[Any]:
-        """Queue a write, at once; the future has its answer after the commit, or the error that refused it."""
+        """Queue a write at once; the future gets its result after the commit, or the error that refused it."""
         with self._door:
             if self._closed is None:
                 future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -86,7 +86,7 @@ class Writer:
         return failed(copy_error(self._closed))
 
     async def aclose(self) -> None:
-        """Commit what is queued, let go of every run and of the hold, and end the thread."""
+        """Commit what is queued, release every run and the hold, and end the thread."""
         with self._door:
             if self._closed is None:
                 self._closed = closed_error()
@@ -95,7 +95,7 @@ class Writer:
             await self._thread.ended()
 
     def abandon(self, error: StoreError) -> None:
-        """Refuse everything from now on with ``error``: this is a forked child, where the thread does not exist."""
+        """Refuse every write from now on with ``error``: this is a forked child, where the thread does not exist."""
         self._door = threading.Lock()
         self._closed = error
         self._thread = None
@@ -113,19 +113,19 @@ class Writer:
         wakeups.succeed(self._opened, None)
         wakeups.send()
         try:
-            going_on = True
-            while going_on:
-                batch, going_on = self._next_batch()
-                if batch or self._owed:
+            more = True
+            while more:
+                batch, more = self._next_batch()
+                if batch or self._failed_releases:
                     self._commit(batch)
-            self._let_go()
+            self._release_all()
         finally:
             self._refuse_the_rest()
             self._connection.close()
             self._hold.release()
 
     def _refuse_the_rest(self) -> None:
-        """Leave nobody waiting, even if it was a fault of ours that ended the thread."""
+        """Fail every queued write, so that no caller waits for ever, even if a defect ended the thread."""
         wakeups = Wakeups()
         with self._door:
             self._closed = self._closed or closed_error()
@@ -149,10 +149,10 @@ class Writer:
         return connection
 
     def _next_batch(self) -> tuple[list[Waiting], bool]:
-        """What is queued, at least one write unless some are owed, and whether there will be more."""
+        """Return what is queued and whether the thread goes on; waits for a write unless releases have failed."""
         batch: list[Waiting] = []
         try:
-            item = self._queue.get(timeout=RETRY_S if self._owed else None)
+            item = self._queue.get(timeout=RETRY_S if self._failed_releases else None)
         except Empty:
             return batch, True
         while item is not None:
@@ -166,22 +166,22 @@ class Writer:
         return batch, False
 
     def _commit(self, batch: list[Waiting]) -> None:
-        """Write a batch and tell those who wait what became of it."""
+        """Write a batch and set the futures of its writes."""
         wakeups = Wakeups()
-        owed = self._owed
+        releases = self._failed_releases
         try:
-            outcomes, committed = self._transact([*owed, *(write for write, _ in batch)])
-            outcomes, self._owed = outcomes[len(owed) :], []
+            outcomes, committed = self._transact([*releases, *(write for write, _ in batch)])
+            outcomes, self._failed_releases = outcomes[len(releases) :], []
         except Unstorable as error:
-            if len(batch) > 1:  # the fault of one write, so the others shall not suffer
+            if len(batch) > 1:  # one write is at fault, so the others are tried without it
                 for waiting in batch:
                     self._commit([waiting])
                 return
             outcomes, committed = [error for _ in batch], dict[str, list[Entry]]()
         except StoreError as error:
             outcomes, committed = [copy_error(error) for _ in batch], {}
-            self._owed = [*owed, *(write for write, _ in batch if isinstance(write, Release))]
-        except Exception as error:  # a fault of ours: those who wait must hear of it rather than wait for ever
+            self._failed_releases = [*releases, *(write for write, _ in batch if isinstance(write, Release))]
+        except Exception as error:  # a defect: callers get an error rather than wait for ever
             what = StoreError(f"{self._database.name}: {type(error).__name__}: {error}", "please report this")
             what.__cause__ = error
             outcomes, committed = [copy_error(what) for _ in batch], {}
@@ -204,7 +204,7 @@ class Writer:
         return self._transact_once(writes)
 
     def _transact_once(self, writes: Sequence[Write]) -> tuple[list[object], dict[str, list[Entry]]]:
-        """The outcome of each write, an answer or a refusal, and what the log has gained. Raises StoreError."""
+        """Return the outcome of each write (a result or a refusal) and the new entries. Raises StoreError."""
         connection = self._begun()
         outcomes: list[object] = [None] * len(writes)
         try:
@@ -226,19 +226,19 @@ class Writer:
         return outcomes, log.committed
 
     def _begun(self) -> Connection:
-        """The connection, with a transaction begun."""
+        """Begin a transaction and return the connection."""
         connection = self._session()
         try:
             connection.begin()
         except StoreError:
             if not connection.broken:
                 raise
-            connection = self._session()  # it was lost while nothing was under way, so nothing can be done twice
+            connection = self._session()  # it was lost outside a transaction, so nothing is done twice
             connection.begin()
         return connection
 
     def _session(self) -> Connection:
-        """The connection, a new one when the server has forgotten us; then the hold is to be taken again, too."""
+        """Return the connection; if the server has closed it, a new one, with the hold taken again."""
         if self._connection.broken:
             self._connection.close()
             connection = self._database.connect()
@@ -250,21 +250,21 @@ class Writer:
             self._connection = connection
         return self._connection
 
-    def _let_go(self) -> None:
-        """Own no run any more. Should it fail: once the hold is released, nobody takes us for their owner."""
+    def _release_all(self) -> None:
+        """Release every run. If that fails, the runs have no living owner once the hold is released."""
         mine = f"SELECT run_id FROM runs WHERE owner = ? ORDER BY run_id{self._database.dialect.for_update}"
         with suppress(StoreError):
             connection = self._session()
             if not connection.execute("SELECT 1 FROM runs WHERE owner = ? LIMIT 1", (self._hold.host,)):
                 return
             connection.begin()
-            connection.execute(mine, (self._hold.host,))  # locks them in the order in which everybody does
+            connection.execute(mine, (self._hold.host,))  # locks the rows in the same order as every transaction
             connection.execute("UPDATE runs SET owner = NULL WHERE owner = ?", (self._hold.host,))
             connection.commit()
 
 
 def _outcome(write: Callable[[Argument], object], argument: Argument) -> object:
-    """What a write answers, or the error that refused it. A StoreError is the fault of all, and is raised."""
+    """Return the result of a write, or the error that refused it. Raises StoreError, which concerns the whole batch."""
     try:
         return write(argument)
     except StoreError:

@@ -1,4 +1,4 @@
-"""What can go wrong on the other side of a model, by name, and what each must become: the list the contract goes by.
+"""The faults of model servers by name, each with the failure class that an adapter must report for it.
 
 It says nothing about a protocol: a server of one's own shape gives each fault its own body (that of
 :class:`~leadhand.testing.model_server.ScriptedServer` are in ``leadhand.testing.faults_served``).
@@ -82,9 +82,9 @@ FAULTS: tuple[Fault, ...] = (
     _fault("stream_hang", "a stream that falls silent", _T, streamed=True, slow=True),
     _fault("stream_cut_short", "a stream that stopped at the limit of its tokens", FailureClass.INVALID, streamed=True),
 )
-"""Every fault an adapter must make one classed failure of."""
+"""Every fault that an adapter must turn into one classed failure."""
 
 
 def fault(name: str) -> Fault:
-    """The fault of that name. Raises KeyError if there is none."""
+    """Return the fault of that name. Raises KeyError if it is unknown."""
     return {known.name: known for known in FAULTS}[name]

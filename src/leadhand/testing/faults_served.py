@@ -52,7 +52,7 @@ _SERVED: dict[str, Callable[[], Served]] = {
 
 
 def served_fault(fault: Fault | str) -> Served:
-    """What a chat-completions server answers that has ``fault``. Raises KeyError for a fault nobody knows."""
+    """Return the answer of a chat-completions server that has ``fault``. Raises KeyError for an unknown fault."""
     return _SERVED[str(fault)]()
 
 

@@ -1,6 +1,6 @@
-"""What every adapter of models must do: the promises of its port as tests, to be run against your own.
+"""Contract tests for adapters of models: inherit them to test your own adapter.
 
-Say how your adapter is opened against another side that answers as it is told, and inherit the tests::
+Open your adapter against a server that gives the scripted answers, and inherit the tests::
 
     class TestMyModels(FaultyModelsContract):
         @asynccontextmanager
@@ -52,10 +52,10 @@ LIMIT_S = 0.3
 """How long, in seconds, an adapter under test may wait for the first byte and between two pieces."""
 
 PATIENCE_S = 20.0
-"""Nothing here takes long; this only ends a test that would wait for ever."""
+"""The longest wait of a test, in seconds: it ends a test that would hang."""
 
 AFTER = says("all is well")
-"""What the other side answers once its fault is over."""
+"""The answer of the server after its fault."""
 
 _PLACE: dict[str, Any] = {
     "type": "object",
@@ -96,8 +96,8 @@ A_TEXT = says("Paris: 18 °C and sunny")
 
 
 class Opened(NamedTuple):
-    """An adapter, opened: the port, the full name of its model, how many requests have reached the other side, and how
-    many of them were left before they were answered."""
+    """An open adapter: the port, the full name of its model, how many requests have reached the server, and how many of
+    them were closed before their answer."""
 
     models: Models
     model: str
@@ -107,17 +107,17 @@ class Opened(NamedTuple):
     async def ask(
         self, request: ModelRequest, on_text: Callable[[str], None] | None = None, **fields: Any
     ) -> ModelReply:
-        """One call of the model."""
+        """Call the model once."""
         async with asyncio.timeout(PATIENCE_S):
             return await self.models.ask(request.evolve(model=self.model, **fields), on_text)
 
 
 class ModelsContract:
-    """The promises of every adapter. ``serving`` is the one thing to supply."""
+    """The contract of every adapter. Override ``serving``."""
 
     def serving(self, *answers: Step) -> AbstractAsyncContextManager[Opened]:
-        """The adapter, opened against another side that gives ``answers`` in turn. One that answers by itself, as the
-        built-in model does, has no use for them. It is closed at the end."""
+        """Open the adapter against a server that gives ``answers`` in turn, and close it at the end. An adapter that
+        answers by itself, as the built-in model does, ignores them."""
         raise NotImplementedError
 
     async def test_a_plan_comes_back_as_an_object_that_fits_its_schema(self) -> None:
@@ -141,8 +141,8 @@ class ModelsContract:
         async with self.serving(A_CALL, says("18 °C")) as opened:
             first = await opened.ask(WORK)
             call = first.message.tool_calls[0]
-            told = ToolMessage(call_id=call.id, name=call.name, content='{"summary": "18 °C", "raw": {}}')
-            second = await opened.ask(WORK, messages=(*WORK.messages, first.message, told))
+            result = ToolMessage(call_id=call.id, name=call.name, content='{"summary": "18 °C", "raw": {}}')
+            second = await opened.ask(WORK, messages=(*WORK.messages, first.message, result))
         assert second.message.text == "18 °C"
 
     async def test_text_is_heard_in_pieces_that_join_to_the_answer(self) -> None:
@@ -192,14 +192,14 @@ class ModelsContract:
 
 
 class FaultyModelsContract(ModelsContract):
-    """The promises of an adapter whose other side can fail: every fault is one classed failure, soon, and the adapter
-    works on after it. To leave faults out that a protocol cannot have, name them in ``impossible``."""
+    """The contract of an adapter whose server can fail: every fault becomes one classed failure, soon, and the adapter
+    works afterwards. Name faults that the protocol cannot have in ``impossible``."""
 
     impossible: frozenset[str] = frozenset()
 
     def faulty(self, fault: Fault) -> AbstractAsyncContextManager[Opened]:
-        """The adapter, opened against another side that has ``fault`` once, and then answers :data:`AFTER`. It waits at
-        most :data:`LIMIT_S` for a first byte and between two pieces."""
+        """Open the adapter against a server that has ``fault`` once and then answers :data:`AFTER`. The adapter
+        waits at most :data:`LIMIT_S` for a first byte and between two pieces."""
         raise NotImplementedError
 
     @pytest.mark.parametrize("fault", FAULTS, ids=str)
@@ -265,7 +265,7 @@ class FaultyModelsContract(ModelsContract):
 
 
 def _deadline(fault: Fault) -> float:
-    """Slow faults that never fall silent are ended by the deadline alone."""
+    """Slow faults that keep sending are ended by the deadline alone."""
     return 2 * LIMIT_S if fault.slow else PATIENCE_S
 
 

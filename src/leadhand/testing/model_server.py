@@ -94,7 +94,7 @@ class Seen:
 
     @property
     def role(self) -> str:
-        """What it is for: ``plan``, ``review``, ``work``, ``compose``, or another name its output or brief has."""
+        """Its purpose: ``plan``, ``review``, ``work``, ``compose``, or another name its output or brief has."""
         return role_of(request_of(self.body, "scripted"))
 
 
@@ -127,7 +127,7 @@ class ScriptedServer:
     ``script`` is a list of answers taken in order (:class:`~leadhand.testing.steps.Step`, a text, a JSON object, or a
     fault of this module, a function of the request), or one function that answers every call, such as
     :func:`served_by`. ``models`` are what ``GET /v1/models`` lists. A request beyond the script gets a 400 and
-    fails :meth:`assert_done`, which leaving the context calls; so does an answer nobody asked for.
+    fails :meth:`assert_done`, which leaving the context calls; so does an answer that was not requested.
 
     :meth:`inject` puts faults before the script. ``base_url`` is for clients, ``requests`` what they sent,
     ``in_flight`` how many are being answered, ``most_at_once`` the most that ever were, ``abandoned`` how many clients
@@ -202,11 +202,11 @@ class ScriptedServer:
         return self
 
     async def arrived(self, count: int, *, within_s: float = 10.0) -> None:
-        """Returns once ``count`` requests have come in all. Raises TimeoutError if they do not."""
+        """Wait until ``count`` requests have arrived in all. Raises TimeoutError if they do not."""
         await self._until(lambda: len(self.requests) >= count, within_s)
 
     async def left(self, count: int, *, within_s: float = 10.0) -> None:
-        """Returns once ``count`` clients went away before their answer. Raises TimeoutError if they do not."""
+        """Wait until ``count`` clients have left before their answer. Raises TimeoutError if they do not."""
         await self._until(lambda: self.abandoned >= count, within_s)
 
     async def _until(self, reached: Callable[[], bool], within_s: float) -> None:
@@ -221,7 +221,7 @@ class ScriptedServer:
         return [seen.body for seen in self.requests]
 
     def assert_done(self) -> None:
-        """Raises :class:`~leadhand.testing.scripted_model.ScriptError` if too much or too little was asked."""
+        """Raise :class:`~leadhand.testing.scripted_model.ScriptError` if requests or answers are left over."""
         if self._unexpected:
             raise ScriptError(f"{self._unexpected} requests came that the script does not answer")
         if self._script:
@@ -285,7 +285,7 @@ class ScriptedServer:
             return web.Response()
         if body.get("stream") and served.step is not None:
             return await self._stream(served, served.step, body, request)
-        # What only a stream can do, a plain answer does in its own way: the body given stands for it.
+        # For what only a stream can do, a plain answer has the given body.
         text = served.body if served.step is None or served.body else json.dumps(completion(served.step, body))
         if served.way in (Way.WHOLE, Way.CUT_STREAM, Way.STREAM_ERROR):
             return web.Response(
@@ -294,7 +294,7 @@ class ScriptedServer:
         return await self._slowly(served, text.encode(), request)
 
     async def _slowly(self, served: Served, encoded: bytes, request: web.Request) -> web.StreamResponse:
-        """A plain answer that does not come in one piece, or not at all."""
+        """Send a plain answer in pieces, or none at all."""
         from aiohttp import web
 
         response = web.StreamResponse(status=served.status, headers=dict(served.headers))

@@ -45,7 +45,7 @@ class Way(StrEnum):
     HANG_BODY = "hang_body"
     """The headers, and half of a stream if it is one; then nothing more."""
     HANG_UP = "hang_up"
-    """The connection is closed before a word."""
+    """The connection is closed before the answer."""
     ENDLESS = "endless"
     """For ever, as fast as the client reads."""
 
@@ -54,7 +54,7 @@ class Way(StrEnum):
 class Served:
     """One HTTP answer: ``status``, ``headers`` and ``body``, and the way it goes.
 
-    ``step`` instead of a body is an answer in the form the request asked for. ``pause_s`` stands between two pieces of
+    ``step`` instead of a body is an answer in the form the request asked for. ``pause_s`` passes between two pieces of
     a drip, ``delay_s`` before everything, in seconds.
     """
 
@@ -93,7 +93,7 @@ def rate_limited(retry_after_s: float | None = None, *, as_date: bool = False) -
 
 
 def out_of_quota() -> Served:
-    """429 that no waiting mends."""
+    """429 for a quota that is used up: waiting does not help."""
     return status(429, "You exceeded your current quota, please check your plan", kind="insufficient_quota")
 
 
@@ -183,7 +183,7 @@ def hang_up() -> Served:
 def stream_error(
     answer: Answer = "half an answer", message: str = "Provider returned error", code: Any = 502
 ) -> Served:
-    """A stream that ends in an error; asked for a plain answer, a 200 that holds the error."""
+    """A stream that ends in an error; without a stream, a 200 that holds the error."""
     error = json.dumps({"error": {"message": message, "code": code}})
     return Served(step=_step(answer), body=error, way=Way.STREAM_ERROR)
 
@@ -216,7 +216,7 @@ def no_choices() -> Served:
 
 
 def bad_arguments(tool: str, written: str = '{"location": "Par') -> Step:
-    """A tool call whose arguments are no JSON."""
+    """A tool call whose arguments are not JSON."""
     return Step(calls=((tool, written),))
 
 

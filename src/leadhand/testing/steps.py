@@ -1,4 +1,4 @@
-"""What a scripted model does at one call: says something, calls tools, plans, reviews or fails."""
+"""The steps of a scripted model: say something, call tools, plan, review or fail."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FREE = Usage(requests=1, nanousd=0)
 class Step:
     """One answer of a model, or its failure.
 
-    ``calls`` are tool names and arguments (a text stands for arguments that are no JSON). ``delay_s`` passes before
+    ``calls`` are tool names and arguments (text for arguments that are not JSON). ``delay_s`` passes before
     the answer, in seconds of the model's clock. ``usage`` is what the call is said to have cost; None on a failure
     leaves it unknown.
     """
@@ -65,14 +65,14 @@ def _call(key: str, name: str, args: dict[str, Any] | str) -> ToolCall:
 
 
 Answer = Step | str | Mapping[str, Any]
-"""A step, or what can stand for one: a text that is said, a JSON object that is given."""
+"""A step, or its short form: text to say, or a JSON object as a structured answer."""
 
 Scripted = Answer | Callable[[ModelRequest], Answer | Awaitable[Answer]]
 """An answer, or a function that makes one from the request; it may be asynchronous, to wait for something."""
 
 
 def step_of(answer: Answer) -> Step:
-    """The step that ``answer`` stands for."""
+    """Return the step of an answer in its short form."""
     match answer:
         case Step():
             return answer
@@ -98,7 +98,7 @@ def calls(tool: str, /, **args: Any) -> Step:
 
 
 def calls_all(*wanted: tuple[str, dict[str, Any] | str]) -> Step:
-    """Several tool calls in one answer: ``calls_all(("a", {}), ("b", {"x": 1}))``; a text is arguments gone wrong."""
+    """Several tool calls in one answer: ``calls_all(("a", {}), ("b", {"x": 1}))``; text for malformed arguments."""
     return Step(calls=wanted)
 
 
@@ -162,7 +162,7 @@ def fails(
 ) -> Step:
     """A failure: ``fails("transient", "timeout")``. What it used stays unknown; ``.costing()`` says it.
 
-    ``after_saying`` is text that whoever listens has heard before it: a stream that was cut.
+    ``after_saying`` is the text that was streamed before the failure.
     """
     failure = Failure.model_validate(
         {
@@ -181,7 +181,7 @@ def _out_of_reach(cannot: Mapping[str, str] | None) -> list[dict[str, str]]:
 
 
 def brief_of(request: ModelRequest) -> dict[str, Any]:
-    """The brief of a request: the JSON document of its first user message, {} if there is none."""
+    """The brief of a request: the JSON document of its first user message, {} if it has none."""
     for message in request.messages:
         if message.role == "user":
             return decode_object(message.text) or {}
@@ -189,7 +189,7 @@ def brief_of(request: ModelRequest) -> dict[str, Any]:
 
 
 def role_of(request: ModelRequest) -> str:
-    """What a request is for: ``plan``, ``review``, ``work``, ``compose``, or another name its output or brief has."""
+    """Return the purpose of a request: ``plan``, ``review``, ``work``, ``compose``, or another name in its output."""
     if request.output is not None:
         return request.output.name
     return text_of(object_of(brief_of(request)).get("task")) or "other"

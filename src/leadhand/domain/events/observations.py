@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, ClassVar, Literal
 
-from leadhand.domain.asks import Ask
+from pydantic import Field
+
 from leadhand.domain.assignment import OpenCall
 from leadhand.domain.conversation import AssistantMessage
 from leadhand.domain.errors import Failure
@@ -46,7 +48,7 @@ class ModelCallBegan(Observation):
     model: str
     reserved: Amount = NOTHING
     final: bool = False
-    within: tuple[Allowance, ...] = ()
+    within: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
 
 
 class ModelCallReturned(Observation):

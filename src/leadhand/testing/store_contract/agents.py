@@ -1,4 +1,4 @@
-"""Settings of roles: kept as they were given, the latest of each."""
+"""Settings of roles: stored as given, the latest of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def agent(name: str, **more: Any) -> AgentSettings:
 
 
 class AgentStoreContract:
-    """What a :class:`~leadhand.ports.AgentStore` owes. Override ``store``."""
+    """The contract of an :class:`~leadhand.ports.AgentStore`. Override ``store``."""
 
     pytestmark = pytest.mark.asyncio
 

@@ -1,4 +1,4 @@
-"""Making runs and appending to them: order, wholeness, and what comes back."""
+"""Creating runs and appending to them: order, atomicity, and what comes back."""
 
 from __future__ import annotations
 

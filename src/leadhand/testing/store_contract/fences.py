@@ -16,7 +16,7 @@ from .samples import ATTEMPT, lost, pauses, reasons, started
 
 
 class FencesContract(OneStore):
-    """What comes too late to be allowed is refused."""
+    """Decisions and calls that come too late are refused."""
 
     async def test_a_decision_under_another_epoch_is_refused(self, store: ContextStore) -> None:
         await store.create("run-1", started())

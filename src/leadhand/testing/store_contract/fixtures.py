@@ -1,4 +1,4 @@
-"""The stores that a contract is about: fixtures to be overridden."""
+"""The stores under test: fixtures to override."""
 
 from __future__ import annotations
 

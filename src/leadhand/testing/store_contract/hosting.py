@@ -1,4 +1,4 @@
-"""Who is alive and drives what, and what operators are told of a store."""
+"""Which processes are alive and drive which runs, and what a store reports to operators."""
 
 from __future__ import annotations
 

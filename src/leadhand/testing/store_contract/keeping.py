@@ -1,4 +1,4 @@
-"""What is kept beside the log: payloads, snapshots, gates and answers."""
+"""What is stored beside the log: payloads, snapshots, gates and cached answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .samples import pauses, started
 
 
 class KeepingContract(OneStore):
-    """Blobs stay, the rest may be forgotten when its time comes."""
+    """Blobs stay; the rest may expire."""
 
     async def test_a_blob_is_kept_with_the_events_that_refer_to_it(self, store: ContextStore) -> None:
         await store.create("run-1", started())
@@ -71,7 +71,7 @@ class KeepingContract(OneStore):
 
 
 class SharedKeepingContract(TwoStores):
-    """What one process keeps, all have."""
+    """What one process stores, every process reads."""
 
     async def test_what_one_process_keeps_all_have(self, store: ContextStore, second_store: ContextStore) -> None:
         await store.create("run-1", started())

@@ -1,4 +1,4 @@
-"""API keys: what is kept of them, and that one that is revoked stays so."""
+"""API keys: what is stored of them, and that a revoked key stays revoked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOON = datetime(2026, 11, 21, 12, 0, 0, 123_456, tzinfo=UTC)
 
 
 def api_key(key_id: str = "0a1b2c3d", **more: Any) -> ApiKey:
-    """A key as it is kept."""
+    """A stored key."""
     return ApiKey.model_validate(
         {
             "key_id": key_id,
@@ -30,7 +30,7 @@ def api_key(key_id: str = "0a1b2c3d", **more: Any) -> ApiKey:
 
 
 class KeyStoreContract:
-    """What a :class:`~leadhand.ports.KeyStore` owes. Override ``store``."""
+    """The contract of a :class:`~leadhand.ports.KeyStore`. Override ``store``."""
 
     pytestmark = pytest.mark.asyncio
 
@@ -90,7 +90,7 @@ class KeyStoreContract:
 
 
 class SharedKeyStoreContract(KeyStoreContract):
-    """What it owes to several processes on one database. Override ``store`` and ``second_store``."""
+    """The contract for several processes on one database. Override ``store`` and ``second_store``."""
 
     @pytest.fixture
     def second_store(self) -> KeyStore:

@@ -1,4 +1,4 @@
-"""Owning a run: one process drives it, and says so under an epoch."""
+"""Owning a run: one process drives it, under an epoch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .samples import pauses, started
 
 
 class OwningContract(OneStore):
-    """A run is claimed, driven and let go of."""
+    """A run is claimed, driven and released."""
 
     async def test_a_run_that_is_driven_cannot_be_claimed_again(self, store: ContextStore) -> None:
         await store.create("run-1", started())
@@ -49,7 +49,7 @@ class OwningContract(OneStore):
         with pytest.raises(UsageError, match="run-1 is finished"):
             await store.claim("run-1")
 
-    async def test_a_finished_run_can_be_claimed_by_whoever_means_to_reopen_it(self, store: ContextStore) -> None:
+    async def test_a_finished_run_can_be_claimed_in_order_to_reopen_it(self, store: ContextStore) -> None:
         await store.create("run-1", started())
         await store.append("run-1", [RunFinished(status=RunStatus.PARTIAL, answer="so far")], epoch=1)
         await store.release("run-1", 1)
