@@ -190,19 +190,15 @@ class Calls:
         if len(parts) < 2:
             return parts
         last = parts[-1]
-        if not any(part.named or part.left for part in parts[:-1]):
+        if not any(part.named or part.left for part in parts[:-1]):  # "A-113 and B-7 in warehouse north"
             parts = [part._replace(named=last.named, left=last.left) for part in parts]
         if all(part.led for part in parts[1:]) or all(_is_code(part.text) for part in parts):
             return parts
-        if any(len(part.text.split()) > _LONGEST_ITEM for part in parts) or ask.clauses[-1].before != "and":
-            whole = self.text.source[self.text.tokens[first].start : ask.end].split()
-            while whole and whole[0].casefold() in words.LEADS:
-                whole.pop(0)
-            return [Item(" ".join(whole), {})]  # "Springfield, Illinois"
         unclear = (
             f"whether “{parts[0].text} and {last.text}” is one thing or two is not clear: put each into quotation marks"
         )
-        return parts if len(parts) > 2 else unclear
+        short_ones = all(len(part.text.split()) <= _LONGEST_ITEM for part in parts)
+        return parts if len(parts) > 2 and short_ones and ask.clauses[-1].before == "and" else unclear
 
     def _item(self, clause: Clause, first: int, names: list[str]) -> Item:
         """One part of what may be a list, without the words that lead to it."""
