@@ -1,4 +1,4 @@
-"""Everything a person reads is plain technical English: pages, messages, names, docstrings, comments, prompts, labels."""
+"""Everything a person reads is plain technical English: pages, messages, names, docstrings, comments, labels."""
 
 from __future__ import annotations
 
@@ -57,12 +57,14 @@ NOT_YET_CLEAN = (
     "src/leadhand/stores/",
     "src/leadhand/testing/",
     "src/leadhand/tools/",
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
     "README.md",
-    "docs/",
+    "docs/explanation/decisions/0006-the-offline-model.md",
+    "docs/reference/cli.md",
+    "docs/reference/events.md",
+    "docs/reference/http-api.md",
+    "docs/reference/run-document.md",
 )
-"""Files, and folders as prefixes, that still have such phrases. The list only shrinks; an area leaves it once it is clean."""
+"""Files, and folders as prefixes, that still have such phrases. The list only shrinks: a clean area must leave it."""
 
 
 def named(path: Path) -> str:
