@@ -159,7 +159,7 @@ async def test_a_model_that_the_program_brings_along_is_not_looked_for_elsewhere
         await run.answer()
     go_on.set()
     async with Leadhand(offline=True, tools=[step], home=home) as other:
-        with pytest.raises(ConfigurationError, match="the models that a program brings along"):
+        with pytest.raises(ConfigurationError, match="models that a program passes"):
             await other.resume(run.run_id)
     async with Leadhand(models=models, tools=[step], home=home) as lead:
         assert (await (await lead.resume(run.run_id)).answer()).status is RunStatus.SUCCEEDED

@@ -36,7 +36,7 @@ class Resumer:
         self._resting: dict[str, tuple[int, datetime | None]] = {}
         self._refused: dict[str, int] = {}
         """Runs that cannot be resumed here, and the head of their log at that time: retried when the log grows."""
-        self._told: dict[str, str] = {}
+        self._warned: dict[str, str] = {}
         self._task: asyncio.Task[None] | None = None
         self._failed = False
 
@@ -82,7 +82,7 @@ class Resumer:
         run_id = listing.run_id
         try:
             await go_on(listing)
-            self._told.pop(run_id, None)
+            self._warned.pop(run_id, None)
         except RunOwned:
             return  # another process was faster
         except StoreError as error:  # either this run only, or the database is temporarily down
@@ -95,8 +95,8 @@ class Resumer:
             LOGGER.exception("run %s cannot be resumed", run_id)
 
     def _warn(self, run_id: str, what: str) -> None:
-        if self._told.get(run_id) != what:
-            self._told[run_id] = what
+        if self._warned.get(run_id) != what:
+            self._warned[run_id] = what
             LOGGER.warning("run %s %s", run_id, what)
 
     async def _take_orphan(self, listing: RunListing) -> None:
