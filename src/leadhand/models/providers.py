@@ -36,77 +36,32 @@ class Provider:
 
 
 _HOSTED = (
-    Provider(
-        name="openai",
-        title="OpenAI",
-        base_url="https://api.openai.com/v1",
-        key_variable="OPENAI_API_KEY",
-        key_needed=True,
-        default_model="gpt-6-luna",
-    ),
-    Provider(
-        name="groq",
-        title="Groq",
-        base_url="https://api.groq.com/openai/v1",
-        key_variable="GROQ_API_KEY",
-        key_needed=True,
-        default_model="openai/gpt-oss-120b",
-    ),
-    Provider(
-        name="mistral",
-        title="Mistral",
-        base_url="https://api.mistral.ai/v1",
-        key_variable="MISTRAL_API_KEY",
-        key_needed=True,
-        default_model="mistral-small-latest",
-    ),
-    Provider(
-        name="openrouter",
-        title="OpenRouter",
-        base_url="https://openrouter.ai/api/v1",
-        key_variable="OPENROUTER_API_KEY",
-        key_needed=True,
-        default_model="openai/gpt-6-luna",
-    ),
-    Provider(
-        name="deepseek",
-        title="DeepSeek",
-        base_url="https://api.deepseek.com/v1",
-        key_variable="DEEPSEEK_API_KEY",
-        key_needed=True,
-        default_model="deepseek-flash",
-    ),
-    Provider(
-        name="xai",
-        title="xAI",
-        base_url="https://api.x.ai/v1",
-        key_variable="XAI_API_KEY",
-        key_needed=True,
-        default_model="grok-4.3",
-    ),
+    ("openai", "OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-6-luna"),
+    ("groq", "Groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", "openai/gpt-oss-120b"),
+    ("mistral", "Mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral-small-latest"),
+    ("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "openai/gpt-6-luna"),
+    ("deepseek", "DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek-flash"),
+    ("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY", "grok-4.3"),
     # No default model: a Hugging Face token is often set for downloads only, and must not cause costs.
-    Provider(
-        name="huggingface",
-        title="Hugging Face",
-        base_url="https://router.huggingface.co/v1",
-        key_variable="HF_TOKEN",
-        key_needed=True,
-    ),
+    ("huggingface", "Hugging Face", "https://router.huggingface.co/v1", "HF_TOKEN", ""),
 )
-_LOCAL = (
-    Provider(name="ollama", title="Ollama", base_url="http://127.0.0.1:11434/v1", first_byte_timeout_s=600.0),
-    Provider(name="lmstudio", title="LM Studio", base_url="http://127.0.0.1:1234/v1", first_byte_timeout_s=600.0),
-    Provider(
-        name="vllm",
-        title="vLLM",
-        base_url="http://127.0.0.1:8000/v1",
-        key_variable="VLLM_API_KEY",
-        first_byte_timeout_s=600.0,
-    ),
-    Provider(name="llamacpp", title="llama.cpp", base_url="http://127.0.0.1:8080/v1", first_byte_timeout_s=600.0),
-)
+"""Name, title, base URL, environment variable of the key, default model."""
 
-PROVIDERS = {provider.name: provider for provider in (*_HOSTED, *_LOCAL)}
+_LOCAL = (
+    ("ollama", "Ollama", "http://127.0.0.1:11434/v1", ""),
+    ("lmstudio", "LM Studio", "http://127.0.0.1:1234/v1", ""),
+    ("vllm", "vLLM", "http://127.0.0.1:8000/v1", "VLLM_API_KEY"),
+    ("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", ""),
+)
+"""Name, title, base URL, environment variable of the key, which is optional."""
+
+PROVIDERS = {
+    name: Provider(name=name, title=title, base_url=url, key_variable=key, key_needed=True, default_model=model)
+    for name, title, url, key, model in _HOSTED
+} | {
+    name: Provider(name=name, title=title, base_url=url, key_variable=key, first_byte_timeout_s=600.0)
+    for name, title, url, key in _LOCAL
+}
 """Providers with the chat-completions protocol, by name."""
 
 
