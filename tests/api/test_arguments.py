@@ -32,7 +32,7 @@ def test_the_hint_for_an_empty_request_is_python(home: Path) -> None:
     with pytest.raises(UsageError) as refused:
         Leadhand(offline=True, home=home).run_sync("")
 
-    assert refused.value.how == 'Say what you want: lead.run("What is the weather in Paris?")'
+    assert refused.value.how == 'Example: lead.run("What is the weather in Paris?")'
 
 
 @pytest.mark.parametrize(
@@ -85,10 +85,10 @@ def test_arguments_that_cannot_be_are_refused(given: dict[str, Any]) -> None:
     assert two_lines(refused.value)
 
 
-def test_a_number_is_told_as_it_was_given() -> None:
-    with pytest.raises(UsageError, match="max_workers is 1000000\n"):
+def test_a_number_is_reported_as_given() -> None:
+    with pytest.raises(UsageError, match="max_workers is out of range: 1000000\n"):
         Leadhand(max_workers=1_000_000)
-    with pytest.raises(UsageError, match="timeout is 'x'\n"):
+    with pytest.raises(UsageError, match="invalid value for timeout: 'x'\n"):
         Leadhand(timeout="x")  # pyright: ignore[reportArgumentType]
 
 

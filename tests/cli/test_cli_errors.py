@@ -88,7 +88,7 @@ def test_bad_values_are_told_in_two_lines(leadhand: Any, code: int, what: str, h
 
 
 def test_an_empty_request_is_refused(leadhand: Any) -> None:
-    assert "leadhand: the request is empty\n  Say what you want: " in leadhand("run", "--offline", " ").err
+    assert "leadhand: the request is empty\n  Example: " in leadhand("run", "--offline", " ").err
 
 
 def test_half_a_surrogate_pair_is_refused(leadhand: Any) -> None:
