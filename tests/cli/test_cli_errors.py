@@ -58,7 +58,7 @@ BAD = [
     (2, "--status is 'x'", "It is one of: queued, running, ", "runs list --status x"),
     (2, "--limit is 0", "Give 1 or more.", "runs list --limit 0"),
     (2, "--jsonl and --html exclude each other", "Give one of them.", "runs export x --jsonl --html"),
-    (2, "there is no tool 'wether_tool'", "Did you mean weather_tool? There are: ", "tools show wether_tool"),
+    (2, "unknown tool 'wether_tool'", "Did you mean weather_tool? Available tools: ", "tools show wether_tool"),
     (2, "there is no Python file nope.py", "Name a file that ends in .py, or a module.", "run --tools nope.py x"),
     (2, "'.' names no Python file and no module", "Name a file that ends in .py, or a module.", "run --tools . x"),
     (2, "./ is a directory", "Name a file that ends in .py, or a module.", "run --tools ./ x"),

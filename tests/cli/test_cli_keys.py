@@ -62,7 +62,7 @@ def test_scopes_are_named_one_by_one(leadhand: Any) -> None:
         (("create", "  "), "the name of the key is empty", "Choose a name of 1 to 100"),
         (("create", "x" * 101), "the name of the key is empty, too long", "1 to 100 characters"),
         (("create",), "NAME is missing", "leadhand keys create --help"),
-        (("revoke", "0a1b2c3d"), "there is no key 0a1b2c3d", "leadhand keys list"),
+        (("revoke", "0a1b2c3d"), "no key matches '0a1b2c3d'", "leadhand keys list"),
         (("revoke", ""), "the key id is empty", "leadhand keys list"),
     ],
 )
