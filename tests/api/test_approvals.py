@@ -250,7 +250,7 @@ async def test_a_budget_that_cannot_bind_is_refused_unless_that_is_allowed(
     with pytest.raises(ConfigurationError) as refused:
         async with Leadhand(models=priced(lead_of), home=home, budget=budget):
             pass
-    assert "the price of scripted is not known" in refused.value.what
+    assert "the price of custom is not known" in refused.value.what
     assert "allow_unknown_price=True" in refused.value.how
     for allowed in ({"budget": budget, "allow_unknown_price": True}, {"budget": None}, {}):
         async with Leadhand(models=priced(lead_of), home=home, **allowed):

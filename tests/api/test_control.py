@@ -181,12 +181,12 @@ async def test_what_cannot_be_is_refused_before_anything_is_on_record(home: Path
             (run.retry("wo-001.7"), "there is no subtask wo-001.7"),
             (run.retry(["wo-001.0"]), "was accepted"),
             (run.retry(args={"n": 1}), "name it"),
-            (run.retry(["wo-001.1"], args={"m": 1}), "does not take these arguments"),
-            (run.retry(["wo-001.1"], args=[1]), "no JSON object"),  # pyright: ignore[reportArgumentType]
+            (run.retry(["wo-001.1"], args={"m": 1}), "invalid arguments for"),
+            (run.retry(["wo-001.1"], args=[1]), "not a JSON object"),  # pyright: ignore[reportArgumentType]
             (run.retry(["wo-001.1"], args={"n": float("nan")}), "cannot be written as JSON"),
-            (run.retry([1]), "is no text"),  # pyright: ignore[reportArgumentType]
+            (run.retry([1]), "is not text"),  # pyright: ignore[reportArgumentType]
             (run.skip("wo-001.0"), "nothing to leave out"),
-            (run.skip("wo-001.1", reason=b"x"), "the reason is no text"),  # pyright: ignore[reportArgumentType]
+            (run.skip("wo-001.1", reason=b"x"), "the reason is not text"),  # pyright: ignore[reportArgumentType]
             (run.supply("wo-001.1", ""), "the summary is empty"),
             (run.supply("wo-001.1", "x", raw=float("inf")), "cannot be written as JSON"),
             (lead.fork(run.run_id, True), "cannot be forked at True"),

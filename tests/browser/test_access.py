@@ -39,7 +39,7 @@ async def test_a_wrong_key_is_refused_and_a_right_one_goes_on_to_the_place_of_th
     await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
     await expect(page.get_by_role("navigation", name="Screens")).to_have_count(0)
     await log_in(page, "lh_" + "x" * 43)
-    await expect(page.get_by_role("alert")).to_contain_text("this key is not known, or was revoked")
+    await expect(page.get_by_role("alert")).to_contain_text("this key is unknown or revoked")
     await expect(page.get_by_label("API key")).to_have_value("lh_" + "x" * 43)
 
     await log_in(page, f"  {secret}\n")

@@ -52,8 +52,8 @@ def test_a_budget_that_cannot_bind_is_refused(leadhand: Any, monkeypatch: pytest
     refused = leadhand("run", "--model", UNPRICED, "--budget", "1", "Weather in Paris?")
     assert (refused.code, refused.out) == (6, "")
     assert refused.err == (
-        f"leadhand: the price of {UNPRICED} is not known: a budget of $1 cannot bind it\n"
-        "  Take a model whose price is known, or allow it: --allow-unknown-price, or allow_unknown_price=True.\n"
+        f"leadhand: the price of {UNPRICED} is not known, so a budget of $1 cannot limit it\n"
+        "  Use a model with a known price, or allow it: --allow-unknown-price, or allow_unknown_price=True.\n"
     )
     assert leadhand("runs", "list", "--json").json == []
     for role in ("--lead-model", "--worker-model", "--review-model"):

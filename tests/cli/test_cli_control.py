@@ -60,8 +60,8 @@ def test_one_subtask_is_done_again_with_other_arguments(leadhand: Any, power: Po
     retry = ["runs", "retry", run_id, "--tools", power.tools]
     for flags, told in (
         (["--args", '{"place": "Rome"}'], "other arguments are for one subtask: name it"),
-        (["--subtask", "wo-001.1", "--args", "[1]"], "the arguments are no JSON object"),
-        (["--subtask", "wo-001.1", "--args", '{"town": "Rome"}'], "measure_tool does not take these arguments"),
+        (["--subtask", "wo-001.1", "--args", "[1]"], "the arguments are not a JSON object"),
+        (["--subtask", "wo-001.1", "--args", '{"town": "Rome"}'], "invalid arguments for measure_tool"),
     ):
         refused = leadhand(*retry, *flags)
         assert (refused.code, refused.out) == (2, "")

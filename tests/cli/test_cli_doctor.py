@@ -61,7 +61,7 @@ def test_a_local_model_is_looked_for(leadhand: Any, monkeypatch: pytest.MonkeyPa
     result = leadhand("doctor")
 
     assert result.code == 6
-    assert "FAIL  reach     nothing answers at http://127.0.0.1:9/v1" in result.out
+    assert "FAIL  reach     no server answers at http://127.0.0.1:9/v1" in result.out
 
 
 def test_an_address_without_models_fails_with_its_cause(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +70,7 @@ def test_an_address_without_models_fails_with_its_cause(leadhand: Any, monkeypat
     checked, ran = leadhand("doctor"), leadhand("run", "What's the weather in Paris?")
 
     assert (checked.code, ran.code) == (6, 6)
-    assert "FAIL  model     LEADHAND_BASE_URL is set, but the models there cannot be listed: no conn" in checked.out
+    assert "FAIL  model     LEADHAND_BASE_URL is set, but the server does not list its models: no conn" in checked.out
     assert "no connection to http://127.0.0.1:9/v1" in ran.err
 
 
@@ -137,7 +137,7 @@ def test_the_address_of_a_provider_with_its_own_protocol_is_tried(
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
     pytest.importorskip("anthropic")
 
-    assert "nothing answers at http://127.0.0.1:9" in leadhand("doctor").out
+    assert "no server answers at http://127.0.0.1:9" in leadhand("doctor").out
 
 
 def test_every_extra_is_told(leadhand: Any) -> None:
@@ -162,6 +162,6 @@ def test_a_run_left_behind_is_a_warning(leadhand: Any) -> None:
 
     result = leadhand("doctor")
 
-    assert "warn  runs      1 run left behind by a process that died" in result.out
+    assert "warn  runs      1 run orphaned by a process that died" in result.out
     run_id = leadhand.listing()["run_id"]
     assert f"Go on with: leadhand runs resume {run_id} --tools {leadhand.tools}" in result.out

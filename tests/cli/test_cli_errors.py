@@ -26,9 +26,9 @@ BAD = [
     (2, "--approve is ask and never", "Give one policy; rules look like", "run --approve ask --approve never x"),
     (2, "--approve is 'tool:x'", "A rule says what it comes to: tool:x=ask", "run --approve tool:x x"),
     (2, "--approve names tool:x twice", "Give one rule", "run --approve tool:x=ask --approve tool:x=auto x"),
-    (2, "the approval rule 'toll:x' looks at nothing", "Begin it with tool:, tools", "run --approve toll:x=ask x"),
-    (2, "the approval rule 'tool:x' says 'maybe'", "It says one of: ask, auto", "run --approve tool:x=maybe x"),
-    (2, "the approval rule 'effect:onec' names no effect", "The effects are: pure", "run --approve effect:onec=ask x"),
+    (2, "unknown kind of approval rule: 'toll:x'", "Start the rule with tool:, tools", "run --approve toll:x=ask x"),
+    (2, "invalid policy for the approval rule 'tool:x': 'maybe'", "Choose from: ask", "run --approve tool:x=maybe x"),
+    (2, "unknown effect in the approval rule 'effect:onec'", "Choose from: pure", "run --approve effect:onec=ask x"),
     (2, "--approval-timeout is 0", "Give a number from 0.001", "run --approval-timeout 0 x"),
     (2, "no open approval has the id nope", "It was answered, or has changed.", "approvals approve nope"),
     (2, "the approval id is empty", "List the open approvals: leadhand approvals list", "approvals deny ''"),
@@ -42,11 +42,11 @@ BAD = [
     (2, 'unknown command "rn"', 'Did you mean "run"? There are: run, serve, runs, approvals, tools,', "rn x"),
     (2, 'unknown command "shw"', 'Did you mean "show"? There are: list, show,', "runs shw"),
     (2, "unknown option: --nope", "leadhand --help says what it takes.", "--nope"),
-    (2, "home is empty", "Name a directory with it, or leave it out.", "run --offline --home= x"),
-    (2, "home is empty", "Name a directory with it, or leave it out.", "runs list --home="),
-    (2, "database is empty", "Name a file or a postgresql://… URL with it", "run --offline --database= x"),
-    (2, "model is empty", "Name one with it, as provider:name or offline", "run --model= x"),
-    (2, "lead_model is empty", "Name one with it, as provider:name or offline", "run --model offline --lead-model= x"),
+    (2, "home is empty", "Pass a directory, or omit it.", "run --offline --home= x"),
+    (2, "home is empty", "Pass a directory, or omit it.", "runs list --home="),
+    (2, "database is empty", "Pass a file or a postgresql://… URL", "run --offline --database= x"),
+    (2, "model is empty", "Pass provider:name or offline", "run --model= x"),
+    (2, "lead_model is empty", "Pass provider:name or offline", "run --model offline --lead-model= x"),
     (2, "unknown option: -5°?", "A request that begins with a dash goes last, after --: ", "run --offline -5°?"),
     (2, "--json and --stream-json exclude each other", "Give one of them.", "run --json --stream-json x"),
     (2, "--detach leaves nothing to stream", "Follow the run with", "run --detach --stream-json x"),
@@ -58,19 +58,19 @@ BAD = [
     (2, "--status is 'x'", "It is one of: queued, running, ", "runs list --status x"),
     (2, "--limit is 0", "Give 1 or more.", "runs list --limit 0"),
     (2, "--jsonl and --html exclude each other", "Give one of them.", "runs export x --jsonl --html"),
-    (2, "there is no tool 'wether_tool'", "Did you mean weather_tool? There are: ", "tools show wether_tool"),
+    (2, "unknown tool 'wether_tool'", "Did you mean weather_tool? Available tools: ", "tools show wether_tool"),
     (2, "there is no Python file nope.py", "Name a file that ends in .py, or a module.", "run --tools nope.py x"),
     (2, "'.' names no Python file and no module", "Name a file that ends in .py, or a module.", "run --tools . x"),
     (2, "./ is a directory", "Name a file that ends in .py, or a module.", "run --tools ./ x"),
     (2, "--max-requests is 0", "Give a number from 1 to", "run --max-requests 0 x"),
     (2, "--max-tokens is 0", "Give a number from 1 to", "run --max-tokens 0 x"),
     (2, "there is no module nope.tools", "Name a Python file", "tools list --tools nope.tools"),
-    (6, "there is no model 'nope'", "Name it provider:model; the providers are", "run --model nope x"),
-    (6, "there is no key for OpenAI: OPENAI_API_KEY is not set", "Set OPENAI_API_KEY,", "run --model openai:gpt-9 x"),
+    (6, "unknown model 'nope'", "Use provider:model; the providers are", "run --model nope x"),
+    (6, "the key for OpenAI is missing: OPENAI_API_KEY is not set", "Set OPENAI_API_KEY", "run --model openai:gpt-9 x"),
     (6, "cannot open /nope/x.db: there is no directory /nope", "Make it", "run --offline --database /nope/x.db x"),
     (6, "cannot open /nope/x.db: there is no directory /nope", "Make it", "runs list --database sqlite:////nope/x.db"),
     (6, "the database URL begins with mysql://", "Use sqlite:///path", "run --offline --database mysql://x x"),
-    (6, "the home directory /dev/null/x cannot be written", "Name another one", "run --offline --home /dev/null/x x"),
+    (6, "the home directory /dev/null/x is not writable", "Choose another one", "run --offline --home /dev/null/x x"),
     (2, "--project is not in this release", "Leave it out", "run --project leadhand.toml x"),
     (2, "--worker is not in this release", "Leave it out", "run --worker lead x"),
 ]
@@ -88,7 +88,7 @@ def test_bad_values_are_told_in_two_lines(leadhand: Any, code: int, what: str, h
 
 
 def test_an_empty_request_is_refused(leadhand: Any) -> None:
-    assert "leadhand: the request is empty\n  Say what you want: " in leadhand("run", "--offline", " ").err
+    assert "leadhand: the request is empty\n  Example: " in leadhand("run", "--offline", " ").err
 
 
 def test_half_a_surrogate_pair_is_refused(leadhand: Any) -> None:

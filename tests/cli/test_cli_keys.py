@@ -59,11 +59,11 @@ def test_scopes_are_named_one_by_one(leadhand: Any) -> None:
     ("words", "what", "how"),
     [
         (("create", "a", "--scope", "write"), "--scope is 'write'", "It is one of: read, run, approve, admin."),
-        (("create", "  "), "the key's name is empty", "Name who or what will use it"),
-        (("create", "x" * 101), "the key's name is empty, too long", "in 1 to 100 letters"),
+        (("create", "  "), "the name of the key is empty", "Choose a name of 1 to 100"),
+        (("create", "x" * 101), "the name of the key is empty, too long", "1 to 100 characters"),
         (("create",), "NAME is missing", "leadhand keys create --help"),
-        (("revoke", "0a1b2c3d"), "there is no key 0a1b2c3d", "leadhand keys list"),
-        (("revoke", ""), "the key's id is empty", "leadhand keys list"),
+        (("revoke", "0a1b2c3d"), "no key matches '0a1b2c3d'", "leadhand keys list"),
+        (("revoke", ""), "the key id is empty", "leadhand keys list"),
     ],
 )
 def test_what_is_wrong_and_how_to_mend_it(leadhand: Any, words: tuple[str, ...], what: str, how: str) -> None:

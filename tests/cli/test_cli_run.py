@@ -179,7 +179,7 @@ def test_a_plain_run_imports_neither_the_parser_nor_what_draws(leadhand: Any) ->
         (b"", "the request is empty"),
         (b" \n", "the request is empty"),
         (b"\xff\xfe", "stdin is no text in UTF-8"),
-        (b"a" * 100_001, "the request has 100,001 characters, and 100,000 are the most"),
+        (b"a" * 100_001, "the request has 100,001 characters; the limit is 100,000"),
         (b"a" * 1_100_000, "the request has more than 1,000,000 bytes"),
     ],
 )

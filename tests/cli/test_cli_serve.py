@@ -114,7 +114,7 @@ def test_after_kill_9_the_next_server_goes_on_and_repeats_nothing_finished(leadh
     events = second.ask(f"/api/runs/{run_id}/events?limit=1000")["events"]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     assert [event["type"] for event in events].count("run_claimed") == 1
-    assert second.log.read_text().count("which its process left behind") == 1
+    assert second.log.read_text().count("whose process died") == 1
 
 
 def test_a_server_that_is_ended_leaves_its_runs_to_the_next(leadhand: Any, serve: Serve) -> None:

@@ -163,7 +163,7 @@ def test_the_doctor_notices_a_home_that_cannot_be_written(leadhand: Any) -> None
     result = leadhand("doctor")
 
     assert result.code == 6
-    assert f"FAIL  home      the home directory {leadhand.home} cannot be written: Not a directory" in result.out
+    assert f"FAIL  home      the home directory {leadhand.home} is not writable: Not a directory" in result.out
 
 
 def test_the_doctor_notices_a_database_that_cannot_be_written(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:

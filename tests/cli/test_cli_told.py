@@ -167,7 +167,7 @@ def test_two_tools_of_one_name_are_refused_by_every_command(leadhand: Any, tmp_p
     for command in (["list"], ["show", "weather_tool"], ["call", "weather_tool", "x=1"]):
         result = leadhand.process("tools", *command, "--tools", str(path))
         assert result.code == 2
-        assert "two tools are called weather_tool" in result.err
+        assert "two tools have the name weather_tool" in result.err
 
 
 # --- one line, in order ------------------------------------------------------------------------------------------

@@ -109,15 +109,20 @@ class History:
         self.write(*events)
         return bool(events)
 
+    def commands(self, wanted: Sequence[do.Command]) -> bool:
+        """Have every command decided; False when nothing came of any of them."""
+        happened = [self.command(command) for command in wanted]
+        return any(happened)
+
     def decide_all(self) -> None:
         """What a controller does after every batch: all that follows, until nothing is left to decide."""
         for _ in range(ROUNDS):
             wanted = [*due(self.state), *self._questions()]
             if not wanted and self.state.finished is None and self.state.status is RunStatus.RUNNING:
                 wanted = [*self.policy.next(self.state)] or when_idle(self.state)
-            if not any([self.command(command) for command in wanted]):
+            if not self.commands(wanted):
                 wanted = [command for command in when_idle(self.state, self.refusal) if command not in wanted]
-                if not any([self.command(command) for command in wanted]):
+                if not self.commands(wanted):
                     break
         else:
             raise AssertionError(f"nothing came to rest after {ROUNDS} rounds; the last commands were {wanted}")

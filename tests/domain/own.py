@@ -1,4 +1,4 @@
-"""Histories of flows other than the work-order flow: roles given by hand, and tools that ask the controller for something."""
+"""Histories of runs whose roles are given by hand, and whose tools ask the controller for something."""
 
 from __future__ import annotations
 

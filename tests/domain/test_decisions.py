@@ -112,8 +112,7 @@ def can_end(at_rest: RunStatus, status: RunStatus) -> bool:
     end = do.Finish(cancelled=status is RunStatus.CANCELLED)
     try:
         finished = decide(history.state, end, history.now, history.policy)[-1]
-    except do.Refused as refusal:
-        assert str(refusal) == f"a run that is {at_rest} does not end as {status}"
+    except do.Refused:
         return False
     assert isinstance(finished, ev.RunFinished)
     assert finished.status is status

@@ -1,7 +1,7 @@
-"""What 0.1 wrote is read in today's shape: its events, its whole logs, and its runs, which are resumed wherever they ended.
+"""What 0.1 wrote is read in today's shape: its events, its logs, and its runs, which can be resumed at any point.
 
-``golden/runs-0.1.jsonl`` holds four runs that 0.1 made (histories of its own property tests), each with what 0.1 made of
-its log: never written again.
+``golden/runs-0.1.jsonl`` holds four runs that 0.1 made (histories of its own property tests), each with the state that
+0.1 folded its log to. It is never written again.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ DEFINITION = {"request": "r", "flow": "work-order", "models": {"default": "offli
 
 def read(type_: str, body: dict[str, Any], version: int = 1) -> AnyEvent:
     """An event as a store reads it."""
-    event = EVENT_TYPES[type_].model_validate_json(json.dumps(upcast(type_, version, body)))
-    return event  # pyright: ignore[reportReturnType]
+    return EVENT_TYPES[type_].model_validate_json(json.dumps(upcast(type_, version, body)))  # pyright: ignore[reportReturnType]
 
 
 # --- events ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Flows of one's own: what they say is carried out within their rights, and the evidence decides what the run comes to."""
+"""Flows of your own: what they want is done within their rights, and the evidence decides how the run ends."""
 
 from __future__ import annotations
 

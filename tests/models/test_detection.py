@@ -90,14 +90,14 @@ async def test_a_server_of_ones_own_comes_before_keys() -> None:
 
 async def test_a_silent_server_of_ones_own_is_named_and_its_key_goes_nowhere_else() -> None:
     env = {"OPENAI_BASE_URL": "http://box/v1", "OPENAI_API_KEY": "k"}
-    with pytest.raises(ConfigurationError, match="OPENAI_BASE_URL is set, but no model was listed there"):
+    with pytest.raises(ConfigurationError, match="OPENAI_BASE_URL is set, but the server lists no model"):
         await detect_model(env, nobody)
 
 
 async def test_an_address_that_other_programs_read_too_gives_way_to_a_key() -> None:
     choice = await detect_model({"OPENAI_BASE_URL": "http://box/v1", "GROQ_API_KEY": "k"}, nobody)
     assert choice.name.startswith("groq:")
-    assert "OPENAI_BASE_URL is set, but no model was listed there" in choice.why
+    assert "OPENAI_BASE_URL is set, but the server lists no model" in choice.why
 
 
 class TestALeadhandBaseUrl:
@@ -121,7 +121,7 @@ class TestALeadhandBaseUrl:
             (b"HTTP/1.1 401 Unauthorized\r\n\r\n", "answered 401", "no key was sent: set OPENAI_API_KEY"),
             (b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>", "a web page", "correct the base URL"),
             (b"HTTP/1.1 404 Not Found\r\n\r\n", "answered 404", "correct the base URL"),
-            (b'HTTP/1.1 200 OK\r\n\r\n{"data": []}', "no model was listed there", "load one there"),
+            (b'HTTP/1.1 200 OK\r\n\r\n{"data": []}', "the server lists no model", "load a model there"),
         ],
     )
     async def test_where_something_else_answers(self, answer: bytes, what: str, how: str) -> None:

@@ -217,7 +217,7 @@ def test_a_missing_certificate_file_is_named() -> None:
 async def test_a_file_without_certificates_is_named(tmp_path: Any) -> None:
     (tmp_path / "ca.pem").write_text("nothing")
     models = OpenAICompatible("https://x.invalid/v1", ca_file=str(tmp_path / "ca.pem"))
-    with pytest.raises(ModelError, match="holds no certificates"):
+    with pytest.raises(ModelError, match="contains no certificates"):
         await models.ask(TALK)
     await models.aclose()
 

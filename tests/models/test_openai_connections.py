@@ -146,7 +146,7 @@ async def test_https_to_a_server_that_speaks_plain_http_says_so() -> None:
 
 @pytest.mark.parametrize("key", ["sk-ключ", "two words", "line\nbreak", "line\r\nbreak"])
 def test_a_key_that_no_header_can_carry_is_refused_unshown(key: str) -> None:
-    with pytest.raises(ConfigurationError, match="MY_KEY holds line breaks") as caught:
+    with pytest.raises(ConfigurationError, match="MY_KEY contains line breaks") as caught:
         OpenAICompatible("http://x/v1", key, key_setting="MY_KEY")
     assert key not in str(caught.value)
     assert caught.value.exit_code == 6

@@ -91,7 +91,7 @@ class Door:
 async def door(
     home: Path, *, doors: Doors | None = None, console: Path | None = None, **team: Any
 ) -> AsyncGenerator[Door]:
-    """A team's app, up: with its keeper of runs. ``team`` is what :class:`leadhand.Leadhand` takes."""
+    """A team's app, up: with its resumer. ``team`` is what :class:`leadhand.Leadhand` takes."""
     live = Live()
     async with Leadhand(home=home, on_text=live.write, **team) as lead:
         runtime = await lead.runtime()

@@ -19,11 +19,11 @@ from leadhand.app.approvals import find_approval
 from leadhand.app.runtime import Runtime
 from leadhand.domain.errors import ConfigurationError, StoreError
 from leadhand.server import app
-from leadhand.server.resumer import Keeper
+from leadhand.server.resumer import Resumer
 
 
-class Looking(Keeper):
-    """A keeper that counts how often it has looked at everything."""
+class Looking(Resumer):
+    """A resumer that counts how often it has looked at everything."""
 
     times = 0
 
@@ -34,7 +34,7 @@ class Looking(Keeper):
 
 @pytest.fixture(autouse=True)
 def _looking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "Keeper", partial(Looking, every_s=0.01))
+    monkeypatch.setattr(app, "Resumer", partial(Looking, every_s=0.01))
 
 
 Opened = Callable[..., AbstractAsyncContextManager[Door]]

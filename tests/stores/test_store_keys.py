@@ -52,7 +52,7 @@ async def test_a_key_is_blotted_out_of_whatever_is_logged(store: MemoryStore) ->
 
 @pytest.mark.parametrize("name", ["", " \n", "x" * 101, "bell\a", "zero\0", "half \ud83d"])
 async def test_a_name_that_nobody_can_read_is_refused(store: MemoryStore, name: str) -> None:
-    with pytest.raises(UsageError, match="the key's name"):
+    with pytest.raises(UsageError, match="the name of the key"):
         await make_key(store, name)
     assert await store.keys() == []
 
@@ -67,12 +67,12 @@ async def test_a_key_is_named_by_the_beginning_of_its_id(store: MemoryStore) -> 
         await store.add_key(api_key(key_id))
     assert (await named_key(store, "FF")).key_id == "ffffffff"
     assert (await named_key(store, "0a1b")).key_id == "0a1b"
-    with pytest.raises(UsageError, match="0a is the beginning of"):
+    with pytest.raises(UsageError, match="matches several keys"):
         await named_key(store, "0a")
 
 
 async def test_a_store_that_keeps_no_keys_says_so() -> None:
-    with pytest.raises(ConfigurationError, match="keeps no API keys"):
+    with pytest.raises(ConfigurationError, match="does not support API keys"):
         key_store(object())  # type: ignore[arg-type]
 
 

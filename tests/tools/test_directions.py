@@ -260,13 +260,13 @@ async def test_a_sample_route_is_a_straight_line_and_says_so(sample: ToolContext
     found = await directions_tool("the Louvre", "Orly airport", context=sample)
     assert found.sample
     assert found.summary == (
-        "Sample data: straight line of 15.1 km towards the south (bearing 172°); this is no road route, and its time "
-        "assumes driving at 50 km/h. From Louvre Museum, Paris, Île-de-France, France to Paris-Orly Airport, Paris, "
-        "Île-de-France, France it would be about 18 min, an estimate along that line."
+        "Sample data: straight line of 15.1 km towards the south (bearing 172°); this is not a road route, and its "
+        "time assumes driving at 50 km/h. From Louvre Museum, Paris, Île-de-France, France to Paris-Orly Airport, "
+        "Paris, Île-de-France, France it would be about 18 min, an estimate along that line."
     )
     assert len(found.raw["steps"]) == 1
     (source,) = found.sources
-    assert source.title.startswith("Leadhand sample data: great-circle distance, no road route")
+    assert source.title.startswith("Leadhand sample data: great-circle distance, not a road route")
     assert "GeoNames" in source.title
 
 

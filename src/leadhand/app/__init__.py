@@ -1,1 +1,1 @@
-"""Settings, and the one place where concrete parts are joined."""
+"""Application services, and the one place where concrete parts are joined."""

@@ -1,4 +1,4 @@
-"""Which calls a person is asked about, as callers say it: a policy, and rules for some calls."""
+"""Parse approval policies and rules from callers."""
 
 from __future__ import annotations
 
@@ -11,52 +11,52 @@ from leadhand.domain.errors import UsageError
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 
 TRAITS = ("tool", "toolset", "effect", "origin")
-"""What a rule may look at; see :func:`~leadhand.domain.approval.policy_of`."""
+"""What a rule can match; see :func:`~leadhand.domain.approval.policy_of`."""
 POLICIES = ", ".join(policy.value for policy in ApprovalPolicy)
 EXAMPLE = '"tool:send_*": "auto"'
 
 
 def approval_policy(name: object) -> ApprovalPolicy:
-    """The policy of that name. Raises UsageError for another."""
+    """Return the policy with this name. Raises UsageError for an unknown name."""
     try:
         return ApprovalPolicy(cast("str", name))
     except ValueError as error:
-        raise UsageError(f"approve is {shown(name)}", f"It is one of: {POLICIES}.") from error
+        raise UsageError(f"invalid value for approve: {shown(name)}", f"Choose from: {POLICIES}.") from error
 
 
 def approval_rules(rules: object) -> dict[str, ApprovalPolicy]:
-    """Rules as a run is pinned to them, in their order. Raises UsageError for what is none."""
+    """Return the rules in order, as a run records them. Raises UsageError for an invalid rule."""
     if rules is None:
         return {}
     if not isinstance(rules, Mapping):
-        raise UsageError(f"approve_rules is {shown(rules)}", f"Give a dictionary of rules: {{{EXAMPLE}}}.")
+        raise UsageError(f"invalid value for approve_rules: {shown(rules)}", f"Pass a dict of rules: {{{EXAMPLE}}}.")
     return {_rule(name): _policy(name, said) for name, said in cast("Mapping[object, object]", rules).items()}
 
 
 def check_rules(rules: Mapping[str, ApprovalPolicy], tools: Iterable[ToolSpec]) -> None:
-    """Raise UsageError for a rule that names a tool which a run has not got: a slip in a ``never`` must not pass.
+    """Raise UsageError for a rule that names a tool the run does not have: a typo in a ``never`` rule is dangerous.
 
-    A rule with a wildcard may be meant for other runs, too, and fit nothing here.
+    A rule with a wildcard may be meant for other runs too, and may match nothing here.
     """
     names = {tool.name for tool in tools}
     for rule in rules:
         trait, _, pattern = rule.partition(":")
         if trait == "tool" and pattern not in names and not set(pattern) & set("*?["):
             listed = ", ".join(sorted(names)) or "none"
-            raise UsageError(f"the approval rule {rule} names no tool of this run", f"There are: {listed}.")
+            raise UsageError(f"the approval rule {rule} names no tool of this run", f"Its tools are: {listed}.")
 
 
 def _rule(name: object) -> str:
-    rule = text(name, "an approval rule", f"Name what it looks at: {EXAMPLE}.")
+    rule = text(name, "an approval rule", f"Name what it matches, such as {EXAMPLE}.")
     trait, colon, pattern = rule.partition(":")
     if not colon or trait not in TRAITS:
         listed = ", ".join(f"{known}:" for known in TRAITS)
-        raise UsageError(f"the approval rule {shown(rule)} looks at nothing that is known", f"Begin it with {listed}.")
+        raise UsageError(f"unknown kind of approval rule: {shown(rule)}", f"Start the rule with {listed}.")
     if not pattern:
-        raise UsageError(f"the approval rule {shown(rule)} names nothing", f"Name something behind it, or all: {rule}*")
+        raise UsageError(f"the approval rule {shown(rule)} has no pattern", f"Add a pattern, or match all: {rule}*")
     if trait == "effect" and not any(fnmatchcase(effect.value, pattern) for effect in Effect):
         listed = ", ".join(effect.value for effect in Effect)
-        raise UsageError(f"the approval rule {shown(rule)} names no effect", f"The effects are: {listed}.")
+        raise UsageError(f"unknown effect in the approval rule {shown(rule)}", f"Choose from: {listed}.")
     return rule
 
 
@@ -65,5 +65,5 @@ def _policy(name: object, said: object) -> ApprovalPolicy:
         return ApprovalPolicy(cast("str", said))
     except ValueError as error:
         raise UsageError(
-            f"the approval rule {shown(name)} says {shown(said)}", f"It says one of: {POLICIES}."
+            f"invalid policy for the approval rule {shown(name)}: {shown(said)}", f"Choose from: {POLICIES}."
         ) from error

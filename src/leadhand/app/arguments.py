@@ -1,4 +1,4 @@
-"""What callers hand over, checked before anything is made of it: requests, ids, limits, policies, names."""
+"""Validate arguments of callers: requests, ids, limits, names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leadhand.domain.limits import Limits, nanousd
 from leadhand.domain.value import Json
 
 LONGEST_REQUEST = 100_000
-"""Characters a request may have; more belongs into files that tools read."""
+"""The most characters in a request; longer material belongs in files that tools read."""
 
 _WHOLE: dict[str, tuple[int, int]] = {
     "max_steps": (1, 100),
@@ -32,7 +32,7 @@ _OPTIONAL = frozenset({"batch_size", "max_requests", "max_tokens", "budget", "ti
 
 
 class Usual(float):
-    """A limit that nobody asked for: the default."""
+    """A default limit, which the caller did not set."""
 
 
 USUAL_BUDGET = Usual(1.0)
@@ -51,7 +51,7 @@ def limits(
     max_output_tokens: int = 2_000,
     approval_timeout: float | None = None,
 ) -> Limits:
-    """Limits as a person gives them: money in dollars, time in seconds. Raises UsageError for what cannot be."""
+    """Return limits from a caller's values: money in dollars, time in seconds. Raises UsageError for invalid values."""
     given = {
         "max_steps": max_steps,
         "max_workers": max_workers,
@@ -69,9 +69,11 @@ def limits(
         least, most = (_WHOLE | _NUMBERS)[name]
         if not _is_number(value, whole=name in _WHOLE):
             kind = "a whole number" if name in _WHOLE else "a number"
-            raise UsageError(f"{name} is {shown(value)}", f"Give {name} as {kind} from {least:g} to {most:,.0f}.")
+            raise UsageError(f"invalid value for {name}: {shown(value)}", f"Pass {kind} from {least:g} to {most:,.0f}.")
         if not least <= cast("float", value) <= most:
-            raise UsageError(f"{name} is {number(value)}", f"Give {name} as a number from {least:g} to {most:,.0f}.")
+            raise UsageError(
+                f"{name} is out of range: {number(value)}", f"Pass a number from {least:g} to {most:,.0f}."
+            )
     return Limits(
         max_steps=max_steps,
         max_workers=max_workers,
@@ -92,62 +94,62 @@ def _is_number(value: object, *, whole: bool) -> bool:
 
 
 def number(value: Any) -> str:
-    """A number as it was given, without an exponent where it can be read without one."""
+    """Format a number without an exponent where possible."""
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def shown(value: object) -> str:
-    """A value as a message shows it."""
+    """Format a value for a message."""
     written = repr(value)
     return written if len(written) <= 60 else f"{written[:57]}..."
 
 
 def check_request(request: object, *, example: str) -> str:
-    """The request, trimmed. Raises UsageError when it is no text, empty or too long; ``example`` is one that is not."""
-    trimmed = text(request, "the request", f"Say what you want: {example}").strip()
+    """Return the request, trimmed. Raises UsageError if it is not text, empty or too long. ``example``: a valid one."""
+    trimmed = text(request, "the request", f"Example: {example}").strip()
     if not trimmed:
-        raise UsageError("the request is empty", f"Say what you want: {example}")
+        raise UsageError("the request is empty", f"Example: {example}")
     if len(trimmed) > LONGEST_REQUEST:
         raise UsageError(
-            f"the request has {len(trimmed):,} characters, and {LONGEST_REQUEST:,} are the most",
-            "Put long material into files, and say in the request what to do with it.",
+            f"the request has {len(trimmed):,} characters; the limit is {LONGEST_REQUEST:,}",
+            "Put long material into files, and say in the request what to do with them.",
         )
     return trimmed
 
 
 def text(value: object, what: str, how: str) -> str:
-    """A string that can be written down. Raises UsageError for what is none, and for half of a surrogate pair."""
+    """Return ``value`` if it is a string that encodes as UTF-8 without NUL; otherwise raise UsageError."""
     if not isinstance(value, str):
-        raise UsageError(f"{what} is no text: {shown(value)}", how)
+        raise UsageError(f"{what} is not text: {shown(value)}", how)
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise UsageError(f"{what} is no text in UTF-8", "Give it in UTF-8.") from error
+        raise UsageError(f"{what} is not valid UTF-8", "Encode the text as UTF-8.") from error
     if "\0" in value:
-        raise UsageError(f"{what} holds a NUL character", "Leave it out: no database can keep it.")
+        raise UsageError(f"{what} contains a NUL character", "Remove it; databases cannot store it.")
     return value
 
 
 def json_value(value: object, what: str, how: str) -> Json:
-    """A value that JSON can say and a database can keep. Raises UsageError for another."""
+    """Return ``value`` if it is JSON that a database can store; otherwise raise UsageError."""
     try:
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError as error:
-        raise UsageError(f"{what} cannot be kept: there is more than text in UTF-8", how) from error
+        raise UsageError(f"{what} cannot be stored: the text is not valid UTF-8", how) from error
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"{what} cannot be written as JSON: {error}", how) from error
     return cast("Json", value)
 
 
 def check_methods(value: object, what: str, methods: Iterable[str], how: str) -> None:
-    """Raise UsageError for a value, other than None, that lacks one of these methods (``__call__``: is none itself)."""
+    """Raise UsageError unless ``value`` is None or has all these methods (``__call__``: is callable)."""
     lacking = [method for method in methods if not callable(getattr(value, method, None))]
     if value is not None and lacking:
-        raise UsageError(f"{what} is {shown(value)}, which has no {lacking[0]}()", how)
+        raise UsageError(f"invalid value for {what}: {shown(value)} has no method {lacking[0]}()", how)
 
 
 def name(value: object, what: str, how: str) -> str | None:
-    """A name that was given, or None. Raises UsageError for an empty one, and for what is no text."""
+    """Return a name or None. Raises UsageError for a name that is empty or not text."""
     if value is None:
         return None
     given = text(value, what, how)

@@ -1,4 +1,4 @@
-"""Whether this set-up works: the checks of ``leadhand doctor`` and of the service, each resting on those before it."""
+"""The checks of ``leadhand doctor`` and the service; each assumes that the ones before it passed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ANSWER_WITHIN_S = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What one check found: ``level`` ok, warn or fail; ``how`` mends it."""
+    """The result of one check: ``level`` is ok, warn or fail; ``how`` is the fix."""
 
     check: str
     level: Literal["ok", "warn", "fail"] = "ok"
@@ -41,16 +41,16 @@ class Finding:
 
 
 def failed(check: str, error: LeadhandError) -> Finding:
-    """A check that ended in an error."""
+    """The finding for a check that raised an error."""
     return Finding(check=check, level="fail", what=error.what, how=error.how)
 
 
 GoOn = Callable[[ContextStore, list[RunListing]], Awaitable[str]]
-"""Says what goes on with runs that were left behind."""
+"""Returns the command that resumes orphaned runs."""
 
 
 async def examine(set_up: Settings, version: str, go_on: GoOn) -> AsyncIterator[Finding]:
-    """Every finding, as it is made."""
+    """Yield every finding."""
     yield _python()
     yield Finding(check="leadhand", what=f"{version} in {tilde(Path(__file__).parents[1])}")
     home = _home(set_up)
@@ -74,7 +74,7 @@ def _python() -> Finding:
 
 def _home(set_up: Settings) -> Finding:
     try:
-        return Finding(check="home", what=f"{tilde(make_home(set_up.home))} can be written")
+        return Finding(check="home", what=f"{tilde(make_home(set_up.home))} is writable")
     except LeadhandError as error:
         return failed("home", error)
 
@@ -83,26 +83,26 @@ def _disk(set_up: Settings) -> Finding:
     free = shutil.disk_usage(set_up.home).free
     what = f"{free / 1e9:,.1f} GB free"
     if free < LEAST_FREE_BYTES:
-        return Finding(check="disk", level="warn", what=what, how="Make room, or name another place with --home DIR.")
+        return Finding(check="disk", level="warn", what=what, how="Free some space, or use --home DIR.")
     return Finding(check="disk", what=what)
 
 
 async def check_service(set_up: Settings, store: ContextStore) -> AsyncIterator[Finding]:
-    """The findings that can change while a service runs, on its own store. Raises StoreError."""
+    """Yield the findings that can change while a service runs, from its own store. Raises StoreError."""
     yield _home(set_up)
     yield _disk(set_up)
     await check_writable(store)
     yield await _place(set_up, (await store.about()).name, (await store.about()).version)
     left = [each for each in await store.runs(status=RunStatus.RUNNING, limit=PAGE) if each.orphan]
     if left:
-        what = f"{_runs(len(left))} left behind by a process that died: {', '.join(each.run_id for each in left[:3])}"
-        yield Finding(check="runs", level="warn", what=what, how="Resume it, or end it: it is in the list of runs.")
+        what = f"{_runs(len(left))} orphaned by a process that died: {', '.join(each.run_id for each in left[:3])}"
+        yield Finding(check="runs", level="warn", what=what, how="Resume or cancel it from the list of runs.")
     else:
-        yield Finding(check="runs", what="none was left behind")
+        yield Finding(check="runs", what="no orphaned runs")
 
 
 async def check_writable(store: ContextStore) -> None:
-    """Write to a store, and leave nothing of it. Raises StoreError when that cannot be."""
+    """Write to a store without leaving data. Raises StoreError if the store is not writable."""
     await store.cache("is this database writable?", None, 0.0)
 
 
@@ -111,7 +111,7 @@ def _runs(number: int) -> str:
 
 
 async def _place(set_up: Settings, name: str, version: int) -> Finding:
-    """Where the database is."""
+    """The finding for the location of the database."""
     path = set_up.database_path
     type_ = network_file_system(path) if path is not None else None
     if type_ is not None:
@@ -119,7 +119,7 @@ async def _place(set_up: Settings, name: str, version: int) -> Finding:
             check="database",
             level="warn",
             what=f"{name} is on a network file system ({type_})",
-            how="Keep it on a local disk, or use PostgreSQL.",
+            how="Move it to a local disk, or use PostgreSQL.",
         )
     return Finding(check="database", what=f"{tilde(path) if path else name} opens, schema {version}")
 
@@ -137,10 +137,10 @@ async def _database(set_up: Settings, go_on: GoOn) -> AsyncIterator[Finding]:
         yield await _place(set_up, store.name, VERSION)
         orphans = [each for each in await store.runs(status=RunStatus.RUNNING, limit=PAGE) if each.orphan]
         if orphans:
-            what = f"{_runs(len(orphans))} left behind by a process that died"
+            what = f"{_runs(len(orphans))} orphaned by a process that died"
             yield Finding(check="runs", level="warn", what=what, how=await go_on(store, orphans))
         else:
-            yield Finding(check="runs", what="none was left behind")
+            yield Finding(check="runs", what="no orphaned runs")
     except LeadhandError as error:
         yield failed("database", error)
     finally:
@@ -162,8 +162,8 @@ async def _model(set_up: Settings) -> AsyncIterator[Finding]:
     if address is None:
         return
     if not await _answers(address):
-        how = "Start the server there, or name another model with --model."
-        yield Finding(check="reach", level="fail", what=f"nothing answers at {address}", how=how)
+        how = "Start the server, or choose another model with --model."
+        yield Finding(check="reach", level="fail", what=f"no server answers at {address}", how=how)
     elif name.startswith("openai_compatible:"):
         yield await _listed(name.partition(":")[2], address, set_up)
     else:
@@ -171,7 +171,7 @@ async def _model(set_up: Settings) -> AsyncIterator[Finding]:
 
 
 async def _listed(model: str, address: str, set_up: Settings) -> Finding:
-    """Whether the server that the user named takes the key and knows the model: it is asked for its list."""
+    """Check that the user's server accepts the key and lists the model."""
     from leadhand.models.router import ModelRouter
     from leadhand.ports import ModelError
 
@@ -188,12 +188,12 @@ async def _listed(model: str, address: str, set_up: Settings) -> Finding:
     if models and model not in models:
         shown = ", ".join(models[:8])
         what = f"{address} answers, but does not list {model}"
-        return Finding(check="reach", level="warn", what=what, how=f"Use one that it lists: {shown}")
+        return Finding(check="reach", level="warn", what=what, how=f"Use a model that it lists: {shown}")
     return Finding(check="reach", what=f"{address} answers")
 
 
 def _unused_key(set_up: Settings) -> dict[str, Any]:
-    """A warning where no model was named and a key is set that cannot be used; nothing else."""
+    """A warning if no model is named and a key is set whose extra is missing."""
     from leadhand.models.detection import keys_without_extra
     from leadhand.models.pydantic_ai.extras import command
 
@@ -206,7 +206,7 @@ def _unused_key(set_up: Settings) -> dict[str, Any]:
 
 
 def _address(model: str, set_up: Settings) -> str | None:
-    """Where a model's server is, if it is on this machine or was named by the user; None for a provider's own."""
+    """The address of a model's server if it is local or set by the user; None for a provider's own address."""
     from leadhand.models.base_url import is_loopback
     from leadhand.models.detection import ollama_url
     from leadhand.models.providers import ALIASES, OWN_PROTOCOLS, PROVIDERS
@@ -228,7 +228,7 @@ def _address(model: str, set_up: Settings) -> str | None:
 
 
 async def _answers(address: str) -> bool:
-    """Whether something takes connections there. Nothing is sent yet: no key, no request."""
+    """Whether a server accepts connections at the address. Sends nothing."""
     try:
         parts = urlsplit(address)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -240,7 +240,7 @@ async def _answers(address: str) -> bool:
 
 
 def _extras() -> Iterator[Finding]:
-    """What can be installed beside, and is there or not."""
+    """Yield which extras are installed."""
     from leadhand.models.providers import OWN_PROTOCOLS
     from leadhand.models.pydantic_ai.extras import is_installed
 
@@ -249,7 +249,7 @@ def _extras() -> Iterator[Finding]:
         there.setdefault(own.extra, is_installed(own))
     said = [
         f"{', '.join(name for name, found in there.items() if found is wanted)} {words}"
-        for wanted, words in ((True, "installed"), (False, "not installed, and only needed for what they name"))
+        for wanted, words in ((True, "installed"), (False, "not installed; only needed for their providers"))
         if wanted in there.values()
     ]
     yield Finding(check="extras", what="; ".join(said))

@@ -1,4 +1,4 @@
-"""The real clock and the real source of run ids."""
+"""The system clock and the source of run ids."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 
 class SystemClock:
-    """The time of this machine."""
+    """The clock of this machine."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""How times, money, counts, subtasks and other people's texts are put into words."""
+"""Format durations, money, counts, subtasks and untrusted text for people."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _CONTROL = re.compile(
     r"|\x1b[ -/]*[0-~]"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )
-"""Escape sequences, and control characters but tab and line feed: an answer must not steer the terminal it is on."""
+"""Escape sequences, and control characters except tab and line feed: an answer must not control the terminal."""
 LONGEST_LINE = 300
-"""Characters of a line of progress: what tools and models say may be longer than anybody reads."""
+"""The most characters in a line of progress."""
 
 
 def duration(seconds: float) -> str:
-    """A duration: ``0.9 s``, ``42 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    """Format a duration: ``0.9 s``, ``42 s``, ``3 min 20 s``, ``2 h 5 min``."""
     if seconds < 9.95:
         return f"{max(0.0, seconds):.1f} s"
     whole = round(seconds)
@@ -36,7 +36,7 @@ def duration(seconds: float) -> str:
 
 
 def age(then: datetime, now: datetime) -> str:
-    """How long ago something was, in one unit."""
+    """Format how long ago something was, in one unit."""
     seconds = max(0, int((now - then).total_seconds()))
     for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= size:
@@ -45,7 +45,7 @@ def age(then: datetime, now: datetime) -> str:
 
 
 def money(usd: float | None) -> str:
-    """US dollars: ``$1.50``, and small sums to two significant digits, ``$0.0042``."""
+    """Format US dollars: ``$1.50``; small amounts with two significant digits: ``$0.0042``."""
     if usd is None:
         return "cost unknown"
     if usd == 0:
@@ -58,12 +58,12 @@ def money(usd: float | None) -> str:
 
 
 def count(number: int, thing: str, things: str = "") -> str:
-    """A number and what it counts: ``1 order``, ``3 orders``."""
+    """Format a number with its noun: ``1 order``, ``3 orders``."""
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
 def spent(requests: int, tokens: int, cost_usd: float | None) -> str:
-    """What model calls used."""
+    """Format the usage of model calls."""
     if not requests:
         return "no model requests"
     used = [count(requests, "model request")]
@@ -73,13 +73,13 @@ def spent(requests: int, tokens: int, cost_usd: float | None) -> str:
 
 
 def label(name: str, args: Mapping[str, Json]) -> str:
-    """A subtask for people: its name and its arguments, so that siblings can be told apart."""
-    told = ", ".join(_argument(value) for value in args.values() if value not in (None, "", [], {}))
-    return shortened(f"{name} · {told}" if told else name, LABEL_WIDTH)
+    """Format a subtask: its name and its arguments."""
+    arguments = ", ".join(_argument(value) for value in args.values() if value not in (None, "", [], {}))
+    return shortened(f"{name} · {arguments}" if arguments else name, LABEL_WIDTH)
 
 
 def child_label(name: str, whose: str) -> str:
-    """What a worker asked another worker for, and whose it is."""
+    """Format the label of a delegated assignment and its parent."""
     return f"{name} (for {whose})"
 
 
@@ -98,28 +98,28 @@ def _argument(value: Json) -> str:
 
 
 def clean(text: str) -> str:
-    """Text without control characters and escape sequences."""
+    """Remove control characters and escape sequences."""
     return _CONTROL.sub("", text)
 
 
 def one_line(text: str) -> str:
-    """Text on one line."""
+    """Put text on one line."""
     return " ".join(clean(text).split())
 
 
 def sentence(text: str) -> str:
-    """Text on one line, with a capital unless it begins with a command."""
+    """Put text on one line, and capitalise it unless it starts with a command."""
     line = one_line(text)
     return line if line.startswith("leadhand ") else line[:1].upper() + line[1:]
 
 
 def cut(text: str, most: int = LONGEST_LINE) -> str:
-    """Text in a line of its own, columns kept, and of at most so many characters."""
+    """Put text on one line of at most ``most`` characters, keeping its columns."""
     line = " ".join(clean(text[: 4 * most]).splitlines())
     return line if len(line) <= most and len(text) <= 4 * most else line[: most - 1].rstrip() + "…"
 
 
 def shortened(text: str, width: int) -> str:
-    """Text on one line and of at most ``width`` characters."""
+    """Put text on one line of at most ``width`` characters."""
     line = one_line(text)
     return line if len(line) <= width else line[: max(1, width - 1)].rstrip() + "…"

@@ -1,4 +1,4 @@
-"""API keys: made once and shown once, found again by what is presented. Only their digests are kept."""
+"""Create, find and revoke API keys. Only their digests are stored."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ SECRET_BYTES = 32
 PREFIX_LENGTH = len(MARK) + 6
 LONGEST_NAME = 100
 USUAL_SCOPES = (Scope.READ, Scope.RUN, Scope.APPROVE)
-LOOK = "leadhand keys list shows those that are there."
+LOOK = "See: leadhand keys list"
 
 
 def key_store(store: ContextStore) -> KeyStore:
-    """The store, as one that keeps API keys too. Raises ConfigurationError when it does not."""
+    """Return the store as a key store. Raises ConfigurationError if it stores no API keys."""
     if not isinstance(store, KeyStore):
         raise ConfigurationError(
-            "this context store keeps no API keys", "Use one that does: SQLite or PostgreSQL, or see ports.KeyStore."
+            "this store does not support API keys", "Use SQLite or PostgreSQL, or implement ports.KeyStore."
         )
     return store
 
 
 async def make_key(store: KeyStore, name: str, scopes: Iterable[Scope] = USUAL_SCOPES) -> tuple[ApiKey, str]:
-    """Make and keep a key; returns it as it is kept, and the key itself, which is nowhere else.
+    """Create and store a key; return its record and the key itself, which is not stored.
 
-    Raises UsageError for a name that nobody could read, and for no scopes.
+    Raises UsageError for an unreadable name, and for no scopes.
     """
     kept_name = " ".join(name.split())
     if not kept_name or not kept_name.isprintable() or len(kept_name) > LONGEST_NAME:
         raise UsageError(
-            "the key's name is empty, too long or not readable",
-            f"Name who or what will use it, in 1 to {LONGEST_NAME} letters.",
+            "the name of the key is empty, too long or not readable",
+            f"Choose a name of 1 to {LONGEST_NAME} characters for its user.",
         )
     kept_scopes = tuple(scope for scope in Scope if scope in set(scopes))
     if not kept_scopes:
-        raise UsageError("the key has no scope", f"Give one or more of: {', '.join(Scope)}.")
+        raise UsageError("the key has no scope", f"Choose one or more of: {', '.join(Scope)}.")
     secret = MARK + secrets.token_urlsafe(SECRET_BYTES)
     key = ApiKey(
         key_id=secrets.token_hex(4),
@@ -59,7 +59,7 @@ async def make_key(store: KeyStore, name: str, scopes: Iterable[Scope] = USUAL_S
 
 
 async def find_key(store: KeyStore, presented: str) -> ApiKey | None:
-    """The key that somebody presents; None when there is no such key, or it was revoked."""
+    """Return the key that a client presents; None if it is unknown or revoked."""
     digest = digest_of(presented)
     key = await store.key_of(digest)
     if key is None or key.revoked_at is not None or not hmac.compare_digest(key.digest, digest):
@@ -68,25 +68,25 @@ async def find_key(store: KeyStore, presented: str) -> ApiKey | None:
 
 
 async def named_key(store: KeyStore, given: str) -> ApiKey:
-    """The key of that id, or the only one whose id begins so. Raises UsageError."""
+    """Return the key with this id, or the only one whose id starts with it. Raises UsageError."""
     wanted = given.strip().lower()
     if wanted.startswith(MARK):
-        raise UsageError("a key is revoked by its id, and not by itself", LOOK)
+        raise UsageError("this is a key, not the id of a key", LOOK)
     if not wanted:
-        raise UsageError("the key's id is empty", LOOK)
+        raise UsageError("the key id is empty", LOOK)
     found = [key for key in await store.keys() if key.key_id.startswith(wanted)]
     exact = [key for key in found if key.key_id == wanted] or found
     if not exact:
-        raise UsageError(f"there is no key {given}", LOOK)
+        raise UsageError(f"no key matches {given!r}", LOOK)
     if len(exact) > 1:
         raise UsageError(
-            f"{given} is the beginning of {', '.join(key.key_id for key in exact)}", "Give more of the id."
+            f"{given!r} matches several keys: {', '.join(key.key_id for key in exact)}", "Enter more of the id."
         )
     return exact[0]
 
 
 def key_document(key: ApiKey) -> dict[str, Any]:
-    """A key as scripts read it: without its digest, and never the key itself."""
+    """The JSON document of a key, without its digest."""
     return {
         **key.model_dump(mode="json", exclude={"digest"}),
         "created_at": iso(key.created_at),
@@ -96,5 +96,5 @@ def key_document(key: ApiKey) -> dict[str, Any]:
 
 
 def digest_of(secret: str) -> str:
-    """SHA-256 (hex) of a key. What no key can hold, such as half a character, is hashed as a question mark."""
+    """SHA-256 (hex) of a key. Invalid characters, which no key contains, are hashed as question marks."""
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

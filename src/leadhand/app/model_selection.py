@@ -1,4 +1,4 @@
-"""Which models a run uses: what was asked for, else what the environment offers, else the offline model."""
+"""Choose the models of a run: the requested ones, else those of the environment, else the offline model."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 GROUP = "leadhand.models"
 """The entry points by which installed packages offer model adapters: functions that return one."""
-GIVEN = "scripted"
-"""What the models of a port that the program handed over are called, where no name was given."""
+CUSTOM = "custom"
+"""The name of a program's own models where it gives none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which model was taken, and why: said before a run starts. The money limit does not bind ``unpriced`` models."""
+    """The chosen models, and why. The budget does not limit ``unpriced`` models."""
 
     models: ModelChoice
     why: str
@@ -37,7 +37,7 @@ class Choice:
 
 
 class NamedModels:
-    """Every model by its name; the router and its providers are imported only for a name other than ``offline``."""
+    """All models by name. Imports the router and its providers only for names other than ``offline``."""
 
     def __init__(
         self, settings: Settings, adapters: Mapping[str, Models] | None = None, rules: Iterable[Rules] = ()
@@ -71,11 +71,11 @@ class NamedModels:
         return self._adapters[name]
 
     def check(self, model: str) -> None:
-        """Raise ConfigurationError when this name leads nowhere, or its key is missing."""
-        if model == GIVEN:
+        """Raise ConfigurationError if the name is unknown or its key is missing."""
+        if model in (CUSTOM, "scripted"):  # 0.1.0 recorded "scripted"
             raise ConfigurationError(
-                f"there is no model {GIVEN!r}: so the models that a program brings along are called",
-                "Resume such a run from its program: Leadhand(models=…, tools=[…]).resume_sync(run_id).",
+                f"{model!r} refers to models that a program passes as models=…",
+                "Resume the run from its program: Leadhand(models=…, tools=[…]).resume_sync(run_id).",
             )
         if model != "offline" and self._adapter(model) is None:
             self._port(model)
@@ -83,7 +83,7 @@ class NamedModels:
             self._router.check(model)
 
     async def learn(self, choice: ModelChoice) -> None:
-        """Ask the models' servers how large their windows are, where nothing else says it; a second at most."""
+        """Query the context windows that are not known from elsewhere; takes at most a second."""
         names = [name for name in _names(choice) if name != "offline" and self._adapter(name) is None]
         await asyncio.gather(*(self._router.learn(name) for name in names if self._router is not None))
 
@@ -103,14 +103,14 @@ class NamedModels:
 async def choose_models(
     settings: Settings, given: Models | Mapping[str, Models] | None = None, rules: Iterable[Rules] = ()
 ) -> tuple[Models, Choice]:
-    """The models port for these settings, and the names to pin. ``given`` is a port of the user's own, or adapters by
-    name beside the built-in ones.
+    """Return the models port for these settings, and the names to record. ``given`` is the user's own port, or adapters
+    by name beside the built-in ones.
 
-    Raises ConfigurationError for a name that no adapter knows or whose key is missing, and for a model without a known
-    price when a budget was asked for, which could not bind it.
+    Raises ConfigurationError for an unknown name, for a missing key, and for a model without a known price if the
+    caller set a budget.
     """
     if given is not None and not isinstance(given, Mapping):
-        choice = Choice(models=_pinned(settings, settings.model or GIVEN), why="given by the program")
+        choice = Choice(models=_pinned(settings, settings.model or CUSTOM), why="given by the program")
         _check_budget(settings, _unpriced(given, choice.models))
         return given, choice
     if settings.model is None:
@@ -134,7 +134,7 @@ def _names(models: ModelChoice) -> list[str]:
 
 
 def _unpriced(models: Models, choice: ModelChoice) -> tuple[str, ...]:
-    """The models whose calls cost something, nobody knows how much."""
+    """The models that cost money but have no known price."""
     profiles = {name: models.profile(name) for name in _names(choice)}
     return tuple(
         name
@@ -144,18 +144,18 @@ def _unpriced(models: Models, choice: ModelChoice) -> tuple[str, ...]:
 
 
 def _check_budget(settings: Settings, unpriced: tuple[str, ...]) -> None:
-    """Raise ConfigurationError for a budget that was asked for and that these models' calls could not be held to."""
+    """Raise ConfigurationError if the caller set a budget and it cannot limit these models."""
     budget = settings.limits.budget_nanousd
     if not unpriced or budget is None or not settings.budget_given or settings.allow_unknown_price:
         return
     raise ConfigurationError(
-        f"the price of {', '.join(unpriced)} is not known: a budget of ${usd(budget):g} cannot bind it",
-        "Take a model whose price is known, or allow it: --allow-unknown-price, or allow_unknown_price=True.",
+        f"the price of {', '.join(unpriced)} is not known, so a budget of ${usd(budget):g} cannot limit it",
+        "Use a model with a known price, or allow it: --allow-unknown-price, or allow_unknown_price=True.",
     )
 
 
 def _pinned(settings: Settings, default: str) -> ModelChoice:
-    """The default and the models of single roles. The review's model takes both of the gate's readings."""
+    """The default model and the models of individual roles."""
     lead, worker, review, compose = (settings.models.get(role) for role in ("lead", "worker", "review", "compose"))
     wanted = {"plan": lead, "compose": compose or lead, "review": review or lead, "work": worker}
     roles = {role: name for role, name in wanted.items() if name is not None and name != default}

@@ -1,4 +1,4 @@
-"""Tells those who watch the runs of a process what happens; one that fails harms neither the run nor the others."""
+"""Notify the watchers of a process's runs; a failing watcher affects neither the run nor other watchers."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ LOGGER = logging.getLogger("leadhand")
 _P = ParamSpec("_P")
 
 
-class Telling:
-    """Calls watchers. Says once of each what class of error it raised, and not what the error says: that may hold
-    what a run is about."""
+class Notifier:
+    """Calls watchers. Logs each error class of a watcher once, without its message, which may quote a run's content."""
 
     def __init__(self) -> None:
         self._said: set[tuple[str, str]] = set()
 
-    def tell(self, watchers: Iterable[Callable[_P, None]], *args: _P.args, **kwargs: _P.kwargs) -> None:
-        """Call every watcher with this, whatever the others raise."""
+    def notify(self, watchers: Iterable[Callable[_P, None]], *args: _P.args, **kwargs: _P.kwargs) -> None:
+        """Call every watcher with these arguments, even if another one raises."""
         for watcher in list(watchers):
             try:
                 watcher(*args, **kwargs)
-            except Exception as error:  # whoever watches is not the run
+            except Exception as error:  # a watcher must not fail the run
                 self._say(getattr(watcher, "__qualname__", type(watcher).__qualname__), type(error).__qualname__)
 
     def _say(self, watcher: str, error: str) -> None:
         if (watcher, error) not in self._said:
             self._said.add((watcher, error))
-            LOGGER.error("what watches runs has failed, and the runs go on: %s raised %s", watcher, error)
+            LOGGER.error("a watcher failed, and the run continues: %s raised %s", watcher, error)

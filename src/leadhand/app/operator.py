@@ -1,4 +1,4 @@
-"""What people can have done to a run beyond answering it: its subtasks again, left out or supplied; and forks of it."""
+"""Operator requests: retry, skip or supply subtasks of a run, and fork a run."""
 
 from __future__ import annotations
 
@@ -33,57 +33,57 @@ from leadhand.engine.gate import argument_problems
 SHOWN = 3
 TAKEN_UP_WITHIN_S = 30.0
 LOOK_EVERY_S = 0.05
-WISHES = (RetryRequested, SkipRequested, ResultSupplied)
+REQUESTS = (RetryRequested, SkipRequested, ResultSupplied)
 
 
 def retry(
     *, by: str, subtasks: Iterable[str] = (), args: dict[str, Json] | None = None, confirmed: bool = False
 ) -> RetryRequested:
-    """The request to have subtasks done again (none named: every one that failed), one of them with other ``args``.
+    """A request to retry subtasks (all that failed if none is named), or one subtask with other ``args``.
 
-    ``confirmed``: also what did, or may have done, what cannot be taken back.
+    ``confirmed``: also retry subtasks whose irreversible call happened or may have happened.
 
-    Raises UsageError, as :func:`skip` and :func:`supply` do, for what no log can keep.
+    Raises UsageError, like :func:`skip` and :func:`supply`, for values that the log cannot store.
     """
     if isinstance(subtasks, str):
         subtasks = (subtasks,)
     keys = tuple(text(key, "the subtask", "Give its key, such as wo-001.0.") for key in subtasks)
     if args is not None:
         if not isinstance(args, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise UsageError("the arguments are no JSON object", "Give all of them, as one object.")
-        json_value(args, "the arguments", "Give what JSON can say.")
+            raise UsageError("the arguments are not a JSON object", "Pass all arguments as one object.")
+        json_value(args, "the arguments", "Pass JSON values.")
     return RetryRequested(by=by, subtasks=tuple(dict.fromkeys(keys)), args=args, confirmed=confirmed)
 
 
 def skip(*, by: str, subtask: str, reason: str = "") -> SkipRequested:
-    """The request to leave a subtask undone."""
+    """A request to skip a subtask."""
     key = text(subtask, "the subtask", "Give its key, such as wo-001.0.")
-    return SkipRequested(by=by, subtask=key, reason=text(reason, "the reason", "Give the reason in words."))
+    return SkipRequested(by=by, subtask=key, reason=text(reason, "the reason", "Pass the reason as text."))
 
 
 def supply(*, by: str, subtask: str, summary: str, raw: Json = None) -> ResultSupplied:
-    """The request to give the result of a subtask in its place: evidence of a person."""
+    """A request to complete a subtask with a result that a person supplies."""
     key = text(subtask, "the subtask", "Give its key, such as wo-001.0.")
-    said = text(summary, "the summary", "Say in words what the result is.").strip()
+    said = text(summary, "the summary", "Describe the result in words.").strip()
     if not said:
-        raise UsageError("the summary is empty", "Say in words what the result is.")
-    data = json_value(raw, "the result", "Give what JSON can say.")
+        raise UsageError("the summary is empty", "Describe the result in words.")
+    data = json_value(raw, "the result", "Pass a JSON value.")
     return ResultSupplied(by=by, subtask=key, summary=said, raw=data)
 
 
 class Asked(NamedTuple):
-    """A request on record: its place in the log of the run, and the state of the run before it."""
+    """A recorded request: its sequence number, and the state of the run before it."""
 
     before: RunState
     seq: int
 
 
 async def want(runtime: Runtime, run_id: str, request: OperatorRequest) -> RunState | None:
-    """Have a request granted. A run that is over is reopened.
+    """Submit a request and reopen the run if it is over.
 
-    Returns the state to drive when nobody drives the run. None: the process that drives it has granted the request, or
-    the run is parked, and whoever resumes it will. Raises NoSuchRun, UsageError for what cannot be granted,
-    ConfigurationError when nobody drives the run and a tool that it needs then is not in this process.
+    Returns the state to drive if no process drives the run, or None if the owner has granted the request or the run is
+    paused. Raises NoSuchRun; UsageError if the request is not possible; ConfigurationError if no process drives the run
+    and this process lacks a tool that the run needs.
     """
     listing = await runtime.store.run(run_id)
     if listing.owner is None and listing.status is not RunStatus.PAUSED:
@@ -92,13 +92,13 @@ async def want(runtime: Runtime, run_id: str, request: OperatorRequest) -> RunSt
         check_tools(tools_for(state, request), runtime.toolbox)
     asked = await ask(runtime, run_id, request)
     while not await taken_up(runtime, asked):
-        with contextlib.suppress(RunOwned):  # when somebody was quicker: they decide
+        with contextlib.suppress(RunOwned):  # another process was faster and decides
             return await runtime.reopen(run_id, ended=True)
     return None
 
 
 async def ask(runtime: Runtime, run_id: str, request: OperatorRequest) -> Asked:
-    """Put a request on record. Raises NoSuchRun, UsageError for what cannot be granted."""
+    """Record a request. Raises NoSuchRun, and UsageError if the request is not possible."""
     before = await runtime.load(run_id)
     resting = before.status is RunStatus.PAUSED or (await runtime.store.run(run_id)).owner is None
     check(before, request, resting=resting)
@@ -107,10 +107,10 @@ async def ask(runtime: Runtime, run_id: str, request: OperatorRequest) -> Asked:
 
 
 def check(state: RunState, request: OperatorRequest, *, resting: bool = False) -> None:
-    """Raise UsageError for a request that cannot be granted as the run is now; ``resting``: nobody carries it out."""
+    """Raise UsageError if the run cannot grant the request now; ``resting``: no process drives the run."""
     objection = why_refused(state, request, resting=resting)
     if objection.endswith(ACTED):
-        raise UsageError(objection, "If that is well, confirm it: --yes, or confirmed=True in Python.")
+        raise UsageError(objection, "To do it anyway, pass --yes, or confirmed=True in Python.")
     if objection:
         raise UsageError(objection, f"See its subtasks: leadhand runs show {state.run_id}")
     if isinstance(request, RetryRequested) and request.args is not None:
@@ -119,12 +119,12 @@ def check(state: RunState, request: OperatorRequest, *, resting: bool = False) -
         faults = argument_problems(tool, request.args) if tool is not None else []
         if faults:
             raise UsageError(
-                f"{subtask.tool} does not take these arguments: {'; '.join(faults)}", "Give all of them, as one object."
+                f"invalid arguments for {subtask.tool}: {'; '.join(faults)}", "Pass all arguments as one object."
             )
 
 
 def tools_for(state: RunState, request: OperatorRequest) -> list[ToolSpec]:
-    """The tools that a run needs once a request is granted: those of what is done again, and of what waited for it."""
+    """The tools that a run needs to carry out a request: those of the retried and the unblocked subtasks."""
     if isinstance(request, RetryRequested):
         keys = set(request.subtasks or retriable(state, confirmed=request.confirmed))
         again = keys | set(blocked_by(state, keys))
@@ -135,10 +135,9 @@ def tools_for(state: RunState, request: OperatorRequest) -> list[ToolSpec]:
 
 
 async def taken_up(runtime: Runtime, asked: Asked) -> bool:
-    """Whether a request is in good hands: whoever drives the run has granted it, or the run is parked, and whoever resumes
-    it will. False: nobody drives it.
+    """Whether the owner has granted a request, or the run is paused; False if no process drives the run.
 
-    Raises UsageError when it was declined, LeadhandError when the process that drives the run does not react.
+    Raises UsageError if the request was declined, and LeadhandError if the owner does not react.
     """
     run_id = asked.before.run_id
     pending, seen = deque(asked.before.pending_requests), asked.before.seq  # up to this one, which is the last
@@ -146,7 +145,7 @@ async def taken_up(runtime: Runtime, asked: Asked) -> bool:
         listing = await runtime.store.run(run_id)
         for entry in await runtime.store.read(run_id, after=seen):
             seen = entry.seq
-            if isinstance(entry.event, WISHES) and seen <= asked.seq:
+            if isinstance(entry.event, REQUESTS) and seen <= asked.seq:
                 pending.append(entry.event)
             elif pending and _decides(entry.event, pending[0]):
                 pending.popleft()
@@ -160,12 +159,12 @@ async def taken_up(runtime: Runtime, asked: Asked) -> bool:
         await asyncio.sleep(LOOK_EVERY_S)
     raise LeadhandError(
         f"the process that drives {run_id} does not react",
-        "The request is on record and will be seen when it does; or end that process, and ask again.",
+        "The request is recorded. To apply it now, end that process and try again.",
     )
 
 
 def _decides(event: object, request: OperatorRequest) -> bool:
-    """Whether an event is what becomes of a request, the oldest there is."""
+    """Whether an event decides the oldest pending request."""
     match event:
         case RetryGranted():
             return True
@@ -178,18 +177,18 @@ def _decides(event: object, request: OperatorRequest) -> bool:
 
 
 class Cut(NamedTuple):
-    """Where a run is to be forked: its state there, and what it did later that cannot be taken back, in order."""
+    """A fork point: the state at that event, and the irreversible calls made after it, in order."""
 
     state: RunState
     done: list[MadeEffect]
 
 
 async def cut(runtime: Runtime, run_id: str, at: int) -> Cut:
-    """What a run was at event ``at``, and did after it. Raises NoSuchRun, UsageError for what is no event's number."""
+    """Return the fork point at event ``at``. Raises NoSuchRun, and UsageError for an invalid event number."""
     entries = await runtime.store.read(run_id)
     if type(at) is not int or not 1 <= at <= len(entries):
         raise UsageError(
-            f"run {run_id} cannot be forked at {at}", f"Name one of its events by its number, 1 to {len(entries)}."
+            f"run {run_id} cannot be forked at {at}", f"Choose the number of an event, 1 to {len(entries)}."
         )
     return Cut(replay(run_id, entries[:at]), forking.done_after(entries, at))
 
@@ -197,25 +196,24 @@ async def cut(runtime: Runtime, run_id: str, at: int) -> Cut:
 async def fork(
     runtime: Runtime, run_id: str, at: int, *, confirmed: bool = False, by: str = "", detached: bool | None = None
 ) -> RunState:
-    """Make another run that begins as this one did, up to event ``at``; the state to drive.
+    """Create a run that starts with the log of this one up to event ``at``, and return the state to drive.
 
-    ``by`` is who wants it; ``detached`` whether it is to outlive its process, as the first run unless given.
-    Raises NoSuchRun, UsageError for a sequence that is none, and, unless ``confirmed``, when the run did things after
-    ``at`` that cannot be taken back and that the fork may do again; ConfigurationError when a tool that the fork needs
-    is not in this process.
+    ``by`` is who asks for it; ``detached`` whether the fork outlives its process (default: like the first run).
+    Raises NoSuchRun; UsageError for an invalid event number and, unless ``confirmed``, if the fork may repeat an
+    irreversible call; ConfigurationError if this process lacks a tool that the fork needs.
     """
     there = await cut(runtime, run_id, at)
     if there.done and not confirmed:
         raise UsageError(
-            f"after event {at} the run did what cannot be taken back: {', '.join(_told(there.done))}",
-            "The fork may do it again. If that is well, confirm it with confirmed=True.",
+            f"after event {at} the run made irreversible calls: {', '.join(_listed(there.done))}",
+            "The fork may repeat them. To fork anyway, pass confirmed=True.",
         )
     check_tools(needed_tools(there.state), runtime.toolbox)
     return await runtime.adopt_fork(run_id, at, by=by, detached=detached)
 
 
-def _told(done: list[MadeEffect]) -> Iterator[str]:
-    """What was done, in a few words."""
+def _listed(done: list[Done]) -> Iterator[str]:
+    """The first few calls, each with its event, and how many more there are."""
     yield from (f"{each.tool} (event {each.seq})" for each in done[:SHOWN])
     if len(done) > SHOWN:
         yield f"and {len(done) - SHOWN} more"

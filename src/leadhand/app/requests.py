@@ -1,4 +1,4 @@
-"""Asks something of a run: of the process that drives it, or, when that is gone, by driving the run that far."""
+"""Send a request to a run and wait for its effect, driving the run if no other process does."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LOOK_EVERY_S = 0.05
 async def settle(
     runtime: Runtime, listing: RunListing, request: CancelRequested | PauseRequested, *, until: Collection[RunStatus]
 ) -> RunStatus:
-    """Append a request and wait until the run has one of these statuses, which is returned.
+    """Append a request, wait until the run has one of these statuses, and return the status.
 
-    Raises LeadhandError when the process that drives it does not react.
+    Raises LeadhandError if the process that drives the run does not react.
     """
     await runtime.log(listing.run_id).append(request)
     for _ in range(round(ANSWERED_WITHIN_S / LOOK_EVERY_S)):
@@ -31,10 +31,10 @@ async def settle(
             try:
                 await runtime.store.claim(listing.run_id)
             except (RunOwned, UsageError):
-                continue  # somebody was quicker: either reads the request, or has ended the run
+                continue  # another process was faster: it reads the request or has ended the run
             return (await runtime.drive(await runtime.load(listing.run_id))).status
         await asyncio.sleep(LOOK_EVERY_S)
     raise LeadhandError(
         f"the process that drives {listing.run_id} ({listing.owner}) does not react",
-        "The request is on record and will be seen when it does; or end that process, and ask again.",
+        "The request is recorded. To apply it now, end that process and try again.",
     )

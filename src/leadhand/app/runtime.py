@@ -13,7 +13,7 @@ from leadhand.app.approval_rules import check_rules
 from leadhand.app.clock import SystemClock, UlidSource
 from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
-from leadhand.app.notifier import Telling
+from leadhand.app.notifier import Notifier
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.tracing import Tracing, tracing
 from leadhand.dispatch.local import LocalDispatcher
@@ -87,7 +87,7 @@ class Runtime:
         self.redactor = Redactor.of_environment(settings.environment)
         self._webs: dict[bool, Web] = {}
         self._driving: set[asyncio.Task[RunState]] = set()
-        self._telling = Telling()
+        self._notifier = Notifier()
         self._tracing = tracing
         if tracing is not None:
             self.watchers.append(tracing.watch)
@@ -226,7 +226,7 @@ class Runtime:
             dispatcher=self.dispatcher,
             clock=self._clock,
             on_state=note,
-            on_entries=partial(self._telling.tell, self.watchers),
+            on_entries=partial(self._notifier.notify, self.watchers),
         )
         try:
             state = await controller.drive()
@@ -234,7 +234,7 @@ class Runtime:
             await keeper.rest(state)
             return state
         finally:
-            self._telling.tell(self.on_release, last)
+            self._notifier.notify(self.on_release, last)
             self._model_calls.forget(state.run_id)
             await keeper.aclose()
             await file.aclose()

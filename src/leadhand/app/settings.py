@@ -1,4 +1,4 @@
-"""What a team's process is set to: where it keeps its home and database, which models it uses, which limits hold."""
+"""Settings of a process: home, database, models, limits."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Settings:
     """``home`` holds the database (unless ``database`` names another) and the runs' files.
 
     ``models`` are names by role; ``model`` None lets the environment decide. ``offline``: nothing
-    leaves the machine. ``budget_given``: somebody asked for the budget, so it has to bind, unless
-    ``allow_unknown_price``.
+    leaves the machine. ``budget_given``: the caller set the budget, so every model needs a known price,
+    unless ``allow_unknown_price``.
     """
 
     home: Path
@@ -56,18 +56,18 @@ def settings(
     approve_rules: Mapping[str, ApprovalPolicy] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Settings:
-    """Settings from what was said here, else from the environment, else the defaults.
+    """Return settings from the arguments, else the environment, else the defaults.
 
-    Raises UsageError for a name that is empty or no text.
+    Raises UsageError for a name that is empty or not text.
     """
     env = dict(os.environ if environment is None else environment)
-    database = name(database, "database", "Name a file or a postgresql://… URL with it, or leave it out.")
+    database = name(database, "database", "Pass a file or a postgresql://… URL, or omit it.")
     model = name(model, "model", _MODEL)
     for role, each in (models or {}).items():
         name(each, f"{role}_model", _MODEL)
     if isinstance(home, Path):
         home = str(home)
-    home = name(home, "home", "Name a directory with it, or leave it out.")
+    home = name(home, "home", "Pass a directory, or omit it.")
     where = Path(home or env.get("LEADHAND_HOME") or default_home()).expanduser()
     return Settings(
         home=where,
@@ -84,18 +84,18 @@ def settings(
     )
 
 
-_MODEL = "Name one with it, as provider:name or offline, or leave it out."
+_MODEL = "Pass provider:name or offline, or omit it."
 
 
 def default_home() -> Path:
-    """Where this user's data lives on this system."""
+    """The default home in this user's data directory."""
     import platformdirs
 
     return Path(platformdirs.user_data_dir("leadhand", appauthor=False))
 
 
 def make_home(home: Path) -> Path:
-    """The home, made if it is not there. Raises ConfigurationError when that cannot be."""
+    """Create the home if necessary and return it. Raises ConfigurationError if it is not writable."""
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         for directory in (home, home / "runs"):
@@ -103,21 +103,21 @@ def make_home(home: Path) -> Path:
                 _try_writing(directory)
     except OSError as error:
         raise ConfigurationError(
-            f"the home directory {home} cannot be written: {error.strerror or error}",
-            "Name another one with --home DIR or LEADHAND_HOME.",
+            f"the home directory {home} is not writable: {error.strerror or error}",
+            "Choose another one with --home DIR or LEADHAND_HOME.",
         ) from error
     return home
 
 
 def _try_writing(directory: Path) -> None:
-    """Raise OSError where nothing can be written. Each file has a name of its own: others may try at the same time."""
+    """Raise OSError if the directory is not writable. Uses a unique file name, as other processes may test it too."""
     probe = directory / f".writable-{os.getpid()}-{os.urandom(4).hex()}"
     probe.touch(exist_ok=False)
     probe.unlink(missing_ok=True)
 
 
 def tilde(path: Path | str) -> str:
-    """A path as people write it, the home directory as ``~``."""
+    """Format a path with ``~`` for the user's home directory."""
     text = os.path.abspath(path)
     home = os.path.expanduser("~")
     return "~" + text[len(home) :] if home not in ("", "/") and text.startswith(home + os.sep) else text

@@ -1,4 +1,4 @@
-"""Trying a tool by hand: as a worker would call it, and belonging to no run."""
+"""Call a tool by hand, outside a run, the way a worker calls it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ BY_HAND = "by-hand"
 async def try_tool(
     runtime: Runtime, toolbox: Toolbox, spec: ToolSpec, args: dict[str, Json], *, offline: bool
 ) -> ToolResult:
-    """Call a tool of this toolbox with arguments that fit its schema: bounded in time, failures classed."""
+    """Call a tool with valid arguments, with its timeout and classified failures."""
     log = _NoLog(runtime.store, BY_HAND, runtime.redactor)
     calls = ToolCalls(toolbox, runtime.web, SystemClock())
     return await calls.call(log, f"{BY_HAND}/a1", f"{BY_HAND}/t0/c0", spec, args, offline=offline)
 
 
 class _NoLog(RunLog):
-    """The log of a call that belongs to no run: nothing is written."""
+    """A log for calls outside a run; it writes nothing."""
 
     def append(
         self,

@@ -1,4 +1,4 @@
-"""The tools that ship, as a toolbox offers them."""
+"""The built-in tools, and toolboxes made from tools."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ def installed_tools() -> list[Tool[..., Any] | Callable[..., Any]]:
 
 
 def toolbox(tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None) -> Toolbox:
-    """A toolbox of these tools; None: of those that ship or are installed. Raises UsageError for what is not a tool."""
+    """Return a toolbox of these tools (None: the built-in and installed tools). Raises UsageError for a value that is not a tool."""
     if tools is None:
         return Toolbox([*shipped_tools(), *installed_tools()])
     how = "Pass a list of functions, or of functions decorated with @tool: tools=[…]."
     if isinstance(tools, str) or not hasattr(tools, "__iter__"):
-        raise UsageError(f"tools is {type(tools).__name__}, not a list", how)
+        raise UsageError(f"tools is a {type(tools).__name__}, not a list", how)
     box = Toolbox()
     for each in tools:
         try:
             box.add(each)
             _ = box.get(each.name if isinstance(each, Tool) else each.__name__).spec
         except (AttributeError, TypeError, ValueError) as error:  # a callable without a name or a signature
-            raise UsageError(f"{each!r} cannot be made a tool: {error}", how) from error
+            raise UsageError(f"{each!r} cannot be used as a tool: {error}", how) from error
     return box

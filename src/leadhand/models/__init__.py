@@ -1,1 +1,1 @@
-"""Models behind the one port: the built-in one, any OpenAI-compatible server, and the router that picks."""
+"""Model adapters behind one port: the offline model, OpenAI-compatible servers, other providers, and the router."""

@@ -10,28 +10,28 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S10
 
 
 def checked_base_url(url: str, *, setting: str = "the base URL") -> str:
-    """``url`` as requests are built on it: no slash at the end, no ``/chat/completions`` that was pasted along.
+    """Return ``url`` without a trailing slash and without a pasted ``/chat/completions``.
 
-    ``setting`` is what the person set, for the message. Raises :class:`ConfigurationError` for what is no HTTP address.
+    ``setting`` is the name of the setting, for messages. Raises :class:`ConfigurationError` unless it is an HTTP URL.
     """
     text = url.strip()
-    how = "give an address such as http://127.0.0.1:11434/v1 or https://api.openai.com/v1"
+    how = "set an address such as http://127.0.0.1:11434/v1 or https://api.openai.com/v1"
     if not text:
         raise ConfigurationError(f"{setting} is empty", how)
     if any(character.isspace() or not character.isprintable() for character in text):
-        raise ConfigurationError(f"{setting} holds blanks or control characters", how)
+        raise ConfigurationError(f"{setting} contains spaces or control characters", how)
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise ConfigurationError(f"{setting} {_shown(text)} is malformed: {error}", how) from None
     if parts.scheme not in ("http", "https"):
-        raise ConfigurationError(f"{setting} {_shown(text)} does not begin with http:// or https://", how)
+        raise ConfigurationError(f"{setting} {_shown(text)} does not start with http:// or https://", how)
     if not host or port == 0:
         raise ConfigurationError(f"{setting} {_shown(text)} names no {'port' if host else 'host'} to connect to", how)
     if parts.username is not None or parts.password is not None:
         raise ConfigurationError(
-            f"{setting} holds a user name or password, which would show up in logs",
+            f"{setting} contains a user name or password, which would appear in logs",
             "put the key in the environment variable of the provider instead, for example OPENAI_API_KEY",
         )
     if parts.query or parts.fragment:
@@ -40,13 +40,13 @@ def checked_base_url(url: str, *, setting: str = "the base URL") -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether ``url`` points at this machine: no proxy belongs in between, and nobody sends a bill."""
+    """Whether ``url`` points to this machine, which needs no proxy and costs nothing."""
     host = urlsplit(url).hostname or ""
     return host in _LOOPBACK or host.startswith("127.")
 
 
 def _shown(url: str) -> str:
-    """The URL for a message, without what stands before an @ in it."""
+    """The URL for a message, without any credentials before an @."""
     scheme, separator, rest = url.partition("://")
     if not separator:
         return repr(url.rpartition("@")[2][:200])

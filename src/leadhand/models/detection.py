@@ -1,6 +1,6 @@
-"""Chooses a model when none was named: a key in the environment, else a local Ollama, else the built-in one.
+"""Choose a model if none is named: by a key in the environment, else a local Ollama, else the offline model.
 
-Nothing heavy is imported: this runs at every cold start.
+Imports nothing heavy, because it runs at every cold start.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ Probe = Callable[[str], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The model taken and, in half a sentence for people, why."""
+    """The chosen model, and a short reason for people."""
 
     name: str
     why: str
 
 
 async def detect_model(env: Mapping[str, str], probe: Probe | None = None) -> Choice:
-    """The model for a run that names none.
+    """Choose the model of a run that names none.
 
     In this order: ``LEADHAND_MODEL``; the server at ``LEADHAND_BASE_URL`` or ``OPENAI_BASE_URL``, with the first model
     it lists; the default model of the first provider whose key is set; the first model of a local Ollama; ``offline``.
-    What was found and passed over is said in ``why``.
+    ``why`` names what was found but skipped.
 
-    Raises :class:`ConfigurationError` where an address was set and no model is to be had there: ``LEADHAND_BASE_URL``
-    gives way to nothing, ``OPENAI_BASE_URL``, which other programs read too, not to the built-in model.
+    Raises :class:`ConfigurationError` if an address is set but lists no model: for ``LEADHAND_BASE_URL`` always, for
+    ``OPENAI_BASE_URL``, which other programs use too, instead of falling back to the offline model.
     """
     if env.get("LEADHAND_MODEL"):
         return Choice(env["LEADHAND_MODEL"], "LEADHAND_MODEL is set")
@@ -72,7 +72,7 @@ async def detect_model(env: Mapping[str, str], probe: Probe | None = None) -> Ch
 
 
 async def _named_server(env: Mapping[str, str], variable: str, probe: Probe | None) -> str:
-    """The first model of the server at the address that somebody set. Raises ConfigurationError if it lists none."""
+    """The first model of the server at the address that the user set. Raises ConfigurationError if it lists none."""
     if probe is not None:
         listed = await probe(env[variable])
         models = [listed] if listed is not None else []
@@ -80,7 +80,7 @@ async def _named_server(env: Mapping[str, str], variable: str, probe: Probe | No
         models = await _listed(env, variable)
     if not models:
         raise ConfigurationError(
-            f"{variable} is set, but no model was listed there", f"load one there, {_instead(variable)}"
+            f"{variable} is set, but the server lists no model", f"load a model there, {_instead(variable)}"
         )
     return models[0]
 
@@ -90,10 +90,10 @@ def _instead(variable: str) -> str:
 
 
 async def _listed(env: Mapping[str, str], variable: str) -> list[str]:
-    """The models of that server, asked with its key, through proxies and with certificates as a run will ask it."""
+    """The models that the server lists, queried with the same key, proxies and certificates as a run uses."""
     from leadhand.ports import ModelError
 
-    from .router import ModelRouter  # a run with a server pays for its HTTP client in any case
+    from .router import ModelRouter  # a run on a server needs the HTTP client anyway
 
     router = ModelRouter(env=env)
     try:
@@ -102,8 +102,8 @@ async def _listed(env: Mapping[str, str], variable: str) -> list[str]:
         failure = error.failure
         how = "correct the base URL" if failure.type == "unknown_model" else failure.next_action
         raise ConfigurationError(
-            f"{variable} is set, but the models there cannot be listed: {failure.message}",
-            f"{how or 'see what stands there'}; or {_instead(variable)}",
+            f"{variable} is set, but the server does not list its models: {failure.message}",
+            f"{how or 'check the server at this address'}; or {_instead(variable)}",
         ) from None
     finally:
         await router.aclose()
@@ -114,7 +114,7 @@ def _with(passed_over: list[str], why: str) -> str:
 
 
 def _by_key(env: Mapping[str, str], passed_over: list[str]) -> Choice | None:
-    """The default model of the first provider whose key is set; ``passed_over`` hears of keys that cannot be used."""
+    """The default model of the first provider whose key is set; adds unusable keys to ``passed_over``."""
     for name in BY_KEY:
         own = OWN_PROTOCOLS.get(name)
         provider = own or PROVIDERS[name]
@@ -128,14 +128,14 @@ def _by_key(env: Mapping[str, str], passed_over: list[str]) -> Choice | None:
                 passed_over.append(f"{variable} is set, but {own.title} needs an extra: {command(own)}")
                 continue
         elif PROVIDERS[name].url_variable in _URL_VARIABLES and env.get(PROVIDERS[name].url_variable):
-            continue  # that server was just asked: the key is for it, and which model it has is not known
+            continue  # the key belongs to the server that was just queried
         why = f"{variable} is set; name another with --model"
         return Choice(f"{name}:{provider.default_model}", _with(passed_over, why))
     return None
 
 
 def keys_without_extra(env: Mapping[str, str]) -> list[OwnProtocol]:
-    """The providers whose key is set and whose extra is missing: somebody means to use them and cannot."""
+    """The providers whose key is set but whose extra is missing."""
     from .pydantic_ai.extras import is_installed
 
     with_key = (OWN_PROTOCOLS[name] for name in BY_KEY if name in OWN_PROTOCOLS)
@@ -143,7 +143,7 @@ def keys_without_extra(env: Mapping[str, str]) -> list[OwnProtocol]:
 
 
 def ollama_url(env: Mapping[str, str]) -> str:
-    """Where Ollama is: ``OLLAMA_BASE_URL``, or ``OLLAMA_HOST`` as its own tools read it, or the usual place."""
+    """The URL of Ollama: ``OLLAMA_BASE_URL``, else ``OLLAMA_HOST`` as Ollama reads it, else the default."""
     if env.get("OLLAMA_BASE_URL"):
         return env["OLLAMA_BASE_URL"]
     host = env.get("OLLAMA_HOST", "").strip().rstrip("/")
@@ -155,7 +155,7 @@ def ollama_url(env: Mapping[str, str]) -> str:
         port = parts.port or (443 if parts.scheme == "https" else 80 if "://" in host else 11434)
     except ValueError:
         return PROVIDERS["ollama"].base_url
-    # What a server listens on everywhere is reached on this machine by its own name.
+    # A server that listens on all addresses is reached on this machine through loopback.
     name = "127.0.0.1" if parts.hostname in (None, "0.0.0.0", "::") else parts.hostname  # noqa: S104
     return f"{parts.scheme}://{f'[{name}]' if ':' in name else name}:{port}/v1"
 
@@ -163,7 +163,7 @@ def ollama_url(env: Mapping[str, str]) -> str:
 async def first_model(base_url: str) -> str | None:
     """The first model that ``GET {base_url}/models`` lists, within 0.4 s; None for anything else.
 
-    Written on bare streams: no proxy stands between this machine and itself, and a cold start pays for no HTTP client.
+    Uses bare streams: loopback needs no proxy, and this avoids importing an HTTP client at a cold start.
     """
     try:
         url = checked_base_url(base_url)
@@ -181,7 +181,7 @@ async def _get(url: str) -> bytes:
     secure = parts.scheme == "https"
     reader, writer = await asyncio.open_connection(host, parts.port or (443 if secure else 80), ssl=secure or None)
     try:
-        # HTTP/1.0: the server closes when it is done, and sends no chunks.
+        # HTTP/1.0: the server closes the connection when done, and sends no chunks.
         request = f"GET {parts.path} HTTP/1.0\r\nHost: {parts.netloc}\r\nAccept: application/json\r\n\r\n"
         writer.write(request.encode())
         await writer.drain()

@@ -1,4 +1,4 @@
-"""Takes JSON of unknown shape apart without trusting it: each function gives its own empty value for anything else."""
+"""Read JSON of unknown shape safely: each function returns an empty value for a value of another type."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ _DEEPEST = 100  # levels; a log entry that nests far deeper cannot be written
 
 
 def decode_json(written: str | bytes, *, finite: bool = False) -> Any:
-    """The value that ``written`` is, from a server that may not have written it well.
+    """Decode JSON from a server that may not be well-formed text.
 
-    A byte-order mark, bytes that are no UTF-8 and halves of surrogate pairs do no harm: nothing in the value is unfit
-    for a log. ``finite`` refuses NaN and infinities, which nothing after us could read back as they were.
+    Accepts a byte-order mark, invalid UTF-8 and lone surrogates, and replaces them so that the log can store the value.
+    ``finite`` refuses NaN and infinities, which other JSON readers reject.
 
-    Raises ValueError for what is no JSON, or is nested deeper than any answer.
+    Raises ValueError for invalid JSON, and for values that are nested too deeply.
     """
     try:
         return from_json(written, allow_inf_nan=not finite)
-    except (ValueError, TypeError):  # TypeError: a text that holds half a surrogate pair
+    except (ValueError, TypeError):  # TypeError: text with a lone surrogate
         pass
-    # The fast parser is also the strict one: what it refuses may still be an answer.
+    # The fast parser is strict: the lenient one may still accept what it refuses.
     text = written if isinstance(written, str) else written.decode("utf-8", "replace")
     try:
         found = json.loads(text.removeprefix("\ufeff"), parse_constant=_refused if finite else None)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    return _mended(found, 0)
+    return _repaired(found, 0)
 
 
 def _refused(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not valid JSON")
 
 
-def _mended(value: object, depth: int) -> Any:
-    """``value`` with a question mark for each half of a surrogate pair."""
+def _repaired(value: object, depth: int) -> Any:
+    """``value`` with a question mark in place of each lone surrogate."""
     if depth > _DEEPEST:
         raise ValueError("nested too deeply")
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if is_list(value):
-        return [_mended(item, depth + 1) for item in value]
+        return [_repaired(item, depth + 1) for item in value]
     if is_object(value):
-        return {_mended(key, depth): _mended(item, depth + 1) for key, item in value.items()}
+        return {_repaired(key, depth): _repaired(item, depth + 1) for key, item in value.items()}
     return value

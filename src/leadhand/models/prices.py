@@ -1,4 +1,4 @@
-"""Windows and prices of known models, from the genai-prices package where it is installed; it needs no network."""
+"""Context windows and prices of known models, from the genai-prices package if it is installed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The providers we know: where they are, which environment variable holds the key, which model is taken by default.
+"""The known providers: address, environment variable of the key, default model.
 
-Nothing is imported but the standard library: every cold start reads these tables.
+Imports only the standard library, because every cold start reads these tables.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 class Provider:
     """A provider behind the chat-completions protocol.
 
-    ``key_variable`` is the environment variable of its key, "" where there is none; ``key_needed`` whether nothing goes
-    without. ``default_model`` is taken when its key is found and no model was named: small, cheap, able to call tools.
-    ``first_byte_timeout_s`` is how long an answer may take to begin: a model on this machine is loaded first.
+    ``key_variable`` is the environment variable of its key, or ""; ``key_needed`` whether a key is required.
+    ``default_model`` is used if the key is set and no model is named: small, cheap, able to call tools.
+    ``first_byte_timeout_s`` is how long an answer may take to start; local models have to be loaded first.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Provider:
 
     @property
     def url_variable(self) -> str:
-        """The environment variable that moves the provider elsewhere (a proxy, another machine)."""
+        """The environment variable for another address of the provider (a proxy, another machine)."""
         return f"{self.name.upper()}_BASE_URL"
 
     @property
@@ -36,88 +36,43 @@ class Provider:
 
 
 _HOSTED = (
-    Provider(
-        name="openai",
-        title="OpenAI",
-        base_url="https://api.openai.com/v1",
-        key_variable="OPENAI_API_KEY",
-        key_needed=True,
-        default_model="gpt-6-luna",
-    ),
-    Provider(
-        name="groq",
-        title="Groq",
-        base_url="https://api.groq.com/openai/v1",
-        key_variable="GROQ_API_KEY",
-        key_needed=True,
-        default_model="openai/gpt-oss-120b",
-    ),
-    Provider(
-        name="mistral",
-        title="Mistral",
-        base_url="https://api.mistral.ai/v1",
-        key_variable="MISTRAL_API_KEY",
-        key_needed=True,
-        default_model="mistral-small-latest",
-    ),
-    Provider(
-        name="openrouter",
-        title="OpenRouter",
-        base_url="https://openrouter.ai/api/v1",
-        key_variable="OPENROUTER_API_KEY",
-        key_needed=True,
-        default_model="openai/gpt-6-luna",
-    ),
-    Provider(
-        name="deepseek",
-        title="DeepSeek",
-        base_url="https://api.deepseek.com/v1",
-        key_variable="DEEPSEEK_API_KEY",
-        key_needed=True,
-        default_model="deepseek-flash",
-    ),
-    Provider(
-        name="xai",
-        title="xAI",
-        base_url="https://api.x.ai/v1",
-        key_variable="XAI_API_KEY",
-        key_needed=True,
-        default_model="grok-4.3",
-    ),
-    # No default model: a token of Hugging Face is mostly there for downloads, so it alone must not spend money.
-    Provider(
-        name="huggingface",
-        title="Hugging Face",
-        base_url="https://router.huggingface.co/v1",
-        key_variable="HF_TOKEN",
-        key_needed=True,
-    ),
+    ("openai", "OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-6-luna"),
+    ("groq", "Groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", "openai/gpt-oss-120b"),
+    ("mistral", "Mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral-small-latest"),
+    ("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "openai/gpt-6-luna"),
+    ("deepseek", "DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek-flash"),
+    ("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY", "grok-4.3"),
+    # No default model: a Hugging Face token is often set for downloads only, and must not cause costs.
+    ("huggingface", "Hugging Face", "https://router.huggingface.co/v1", "HF_TOKEN", ""),
 )
-_LOCAL = (
-    Provider(name="ollama", title="Ollama", base_url="http://127.0.0.1:11434/v1", first_byte_timeout_s=600.0),
-    Provider(name="lmstudio", title="LM Studio", base_url="http://127.0.0.1:1234/v1", first_byte_timeout_s=600.0),
-    Provider(
-        name="vllm",
-        title="vLLM",
-        base_url="http://127.0.0.1:8000/v1",
-        key_variable="VLLM_API_KEY",
-        first_byte_timeout_s=600.0,
-    ),
-    Provider(name="llamacpp", title="llama.cpp", base_url="http://127.0.0.1:8080/v1", first_byte_timeout_s=600.0),
-)
+"""Name, title, base URL, environment variable of the key, default model."""
 
-PROVIDERS = {provider.name: provider for provider in (*_HOSTED, *_LOCAL)}
-"""Those that speak chat completions, by name."""
+_LOCAL = (
+    ("ollama", "Ollama", "http://127.0.0.1:11434/v1", ""),
+    ("lmstudio", "LM Studio", "http://127.0.0.1:1234/v1", ""),
+    ("vllm", "vLLM", "http://127.0.0.1:8000/v1", "VLLM_API_KEY"),
+    ("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", ""),
+)
+"""Name, title, base URL, environment variable of the key, which is optional."""
+
+PROVIDERS = {
+    name: Provider(name=name, title=title, base_url=url, key_variable=key, key_needed=True, default_model=model)
+    for name, title, url, key, model in _HOSTED
+} | {
+    name: Provider(name=name, title=title, base_url=url, key_variable=key, first_byte_timeout_s=600.0)
+    for name, title, url, key in _LOCAL
+}
+"""Providers with the chat-completions protocol, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnProtocol:
-    """A provider with a protocol of its own, spoken through pydantic-ai, which comes with one of our extras.
+    """A provider with its own protocol, used through pydantic-ai and one of our extras.
 
-    ``module`` is the provider's package as it is imported. The key is in the first of ``key_variables`` that is set;
+    ``module`` is the import name of the provider's package. The key is in the first of ``key_variables`` that is set;
     where none is needed, one of ``place_variables`` says where to go (a project, a region). ``base_url`` is "" where
-    the place decides. Any of ``url_variables`` moves it elsewhere. ``default_model`` is taken when its key is found and
-    no model was named, "" if that must not happen; ``example`` is named in messages.
+    the place decides. Any of ``url_variables`` sets another address. ``default_model`` is used if its key is set and
+    no model is named, "" to prevent that; ``example`` is named in messages.
     """
 
     name: str
@@ -191,15 +146,15 @@ _OWN_PROTOCOLS = (
     ),
 )
 OWN_PROTOCOLS = {provider.name: provider for provider in _OWN_PROTOCOLS}
-"""Those with protocols of their own, by name."""
+"""Providers with their own protocol, by name."""
 
 BY_KEY = ("anthropic", "openai", "google", "groq", "mistral", "openrouter", "deepseek", "xai", "cohere")
-"""The providers whose key alone is enough to choose them, in the order in which keys are looked for."""
+"""The providers that a key alone selects, in the order in which keys are looked up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Absent:
-    """A provider that this release has no name for; ``instead`` is what to do to reach its models."""
+    """A provider without its own name here; ``instead`` says how to use its models."""
 
     title: str
     instead: str
@@ -231,14 +186,14 @@ ALIASES = {
     "lm-studio": "lmstudio",
     "openai-compatible": "openai_compatible",
 }
-"""Other names people use for the same."""
+"""Other common names of the providers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retired:
     """Models of ``provider`` that it has shut down: ``names`` are whole names, or end in ``*``.
 
-    ``instead`` is the full name of what to use, ``source`` where the fact stands.
+    ``instead`` is the full name of what to use, ``source`` a reference.
     """
 
     provider: str
@@ -288,7 +243,7 @@ RETIRED = (
     _retired("groq", "openai/gpt-oss-120b", _GROQ_PAGE, "llama-3.3-70b-versatile"),
     _retired("deepseek", "deepseek-flash", _DEEPSEEK_PAGE, "deepseek-chat", "deepseek-reasoner"),
 )
-"""Models that were shut down by November 2026. One that still answers some, or is led on to another, is not here."""
+"""Models that were shut down by November 2026. Models that still answer some requests, or redirect, are not listed."""
 
 
 def instead_of(provider: str, model: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Picks the adapter for a model by its name, ``provider:model``, and makes each adapter when it is first needed."""
+"""Choose the adapter for a model by its name, ``provider:model``; adapters are created on first use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ModelRouter:
     """All models behind one port.
 
     ``env`` is where keys and base URLs are looked up, the process's environment unless given. ``ca_file`` holds
-    certificates to trust besides the system's. ``adapters`` are put in by name (``{"scripted": ScriptedModel(…)}``) and
+    certificates to trust besides the system's. ``adapters`` are added by name (``{"scripted": ScriptedModel(…)}``) and
     come before everything else; they are not closed here. ``connections`` bounds those to one server.
     """
 
@@ -44,7 +44,7 @@ class ModelRouter:
         self._made: dict[str, Models] = {}
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        """Passes the request on. A name that leads nowhere raises :class:`ModelError` (``unavailable``)."""
+        """Passes the request on. An unknown name raises :class:`ModelError` (``unavailable``)."""
         try:
             adapter = self.adapter(request.model)
         except ConfigurationError as error:
@@ -60,7 +60,7 @@ class ModelRouter:
         return await adapter.ask(request, on_text)
 
     def profile(self, model: str) -> ModelProfile:
-        """See :class:`~leadhand.ports.Models`. Raises ConfigurationError for a name that leads nowhere."""
+        """See :class:`~leadhand.ports.Models`. Raises ConfigurationError for an unknown name."""
         profile = self.adapter(model).profile(model)
         window = self._window if model != OFFLINE else None
         return profile if window is None else profile.evolve(window=window)
@@ -119,8 +119,8 @@ class ModelRouter:
         if known is None:
             names = ", ".join([OFFLINE, *(f"{p}:" for p in (*OWN_PROTOCOLS, *PROVIDERS)), f"{ANY_SERVER}:"])
             raise ConfigurationError(
-                f"there is no model {model!r}" if model.strip() else "the model's name is empty",
-                f"name it provider:model; the providers are {names}",
+                f"unknown model {model!r}" if model.strip() else "the model name is empty",
+                f"use provider:model; the providers are {names}",
             )
         _need_name(model, name, f"{provider}:{known.default_model or 'llama3.1'}")
         return self._make(provider, lambda: self._provider(known))
@@ -136,7 +136,7 @@ class ModelRouter:
         )
         if not url:
             raise ConfigurationError(
-                f"{ANY_SERVER}: has no address to ask",
+                f"{ANY_SERVER}: has no address",
                 "set LEADHAND_BASE_URL, for example LEADHAND_BASE_URL=http://127.0.0.1:8000/v1",
             )
         from .openai.adapter import OpenAICompatible
@@ -204,14 +204,14 @@ class ModelRouter:
 
     @property
     def _window(self) -> int | None:
-        """The window that the environment says, for every model. Raises ConfigurationError for what is no number."""
+        """The context window from the environment, for every model. Raises ConfigurationError unless it is a number."""
         said = self._env.get(WINDOW_VARIABLE, "").strip().replace("_", "").replace(",", "")
         if not said:
             return None
         if not (said.isascii() and said.isdecimal() and int(said) >= LEAST_WINDOW):
             raise ConfigurationError(
-                f"{WINDOW_VARIABLE} is {self._env[WINDOW_VARIABLE][:40]!r}, which is no number of tokens from "
-                f"{LEAST_WINDOW:,} up",
+                f"{WINDOW_VARIABLE} is {self._env[WINDOW_VARIABLE][:40]!r}, which is not a number of tokens "
+                f"({LEAST_WINDOW:,} or more)",
                 f"set it to the model's context window, for example {WINDOW_VARIABLE}=32768, or unset it",
             )
         return int(said)
@@ -230,13 +230,13 @@ class ModelRouter:
         key = self._env[variable]
         if not key.isascii() or not key.isprintable() or " " in key:
             raise ConfigurationError(
-                f"{variable} holds a blank, a line break or a character that no key has",
-                "copy the key again from the provider's page, and set it without quotes, blanks or line breaks",
+                f"{variable} contains a space, a line break or a character that keys do not have",
+                "copy the key again from the provider's page, and set it without quotes, spaces or line breaks",
             )
         return key
 
     def _refuse_retired(self, provider: str, name: str) -> None:
-        """A model that its provider has shut down; behind another address it may still live."""
+        """Refuse a model that its provider has shut down, unless another address is set."""
         instead = instead_of(provider, name)
         if instead is None or any(self._env.get(variable) for variable in _url_variables(provider)):
             return
@@ -247,7 +247,7 @@ def _no_key(provider: Provider | OwnProtocol) -> ConfigurationError:
     variables = provider.key_variables
     missing = f"{variables[0]} is not set" if len(variables) == 1 else f"neither {' nor '.join(variables)} is set"
     return ConfigurationError(
-        f"there is no key for {provider.title}: {missing}",
+        f"the key for {provider.title} is missing: {missing}",
         f"set {variables[0]}, or choose another model (--model offline needs none)",
     )
 
@@ -268,9 +268,7 @@ def _offline() -> Models:
 
 def _need_name(model: str, name: str, example: str) -> None:
     if not name.strip():
-        raise ConfigurationError(
-            f"{model!r} names a provider but no model", f"name the model too, for example {example}"
-        )
+        raise ConfigurationError(f"{model!r} names a provider but no model", f"add the model, for example {example}")
 
 
 def _named(url: str, variable: str) -> str:

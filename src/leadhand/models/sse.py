@@ -1,7 +1,7 @@
-"""Decodes a stream of server-sent events, cut into chunks anywhere.
+"""Decode a stream of server-sent events that arrives in arbitrary chunks.
 
-The format is that of https://html.spec.whatwg.org/multipage/server-sent-events.html, with one kindness: an event that
-the end of the stream cuts short before its blank line still counts, since many servers end that way.
+The format is that of https://html.spec.whatwg.org/multipage/server-sent-events.html, with one exception: an event at
+the end of the stream counts even without its blank line, because many servers end that way.
 """
 
 from __future__ import annotations

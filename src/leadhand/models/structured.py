@@ -1,4 +1,4 @@
-"""Finds the JSON object in what a model wrote, however it wrapped it."""
+"""Find the JSON object in a model's text, however it is wrapped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_STARTS = 20
 
 
 def decode_object(text: str) -> dict[str, Any] | None:
-    """The JSON object that ``text`` is or contains: bare, in a code fence, or between words. None if there is none.
+    """The JSON object that ``text`` is or contains: bare, in a code fence, or inside prose; else None.
 
     A list of one object counts as that object: small models like to wrap.
     """
@@ -24,7 +24,7 @@ def decode_object(text: str) -> dict[str, Any] | None:
         pass
     decoder = json.JSONDecoder()
     position = -1
-    # Each failed start costs a scan of what follows, so only so many are tried: a megabyte of braces is no answer.
+    # Each failed start costs a scan of the rest, so the number of tries is limited.
     for _ in range(_MOST_STARTS):
         position = text.find("{", position + 1)
         if position < 0:

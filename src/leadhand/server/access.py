@@ -1,9 +1,9 @@
-"""Who may do what: keys, browser sessions, and the person at this machine.
+"""Authentication and authorization: keys, browser sessions, and the user of this machine.
 
-On loopback nobody needs a key: whoever can reach it is the user of the machine. Elsewhere, and with ``--require-key``,
-everything but the health checks and the console's own files wants one: as ``Authorization: Bearer lh_…``, or as the
-session that a browser was given for it. A session is a random token; its digest is kept in the store's cache, so that
-it outlives the server, ends by itself, and ends with its key.
+On loopback no key is needed: every client is the user of the machine. On other addresses, and with ``--require-key``,
+everything except the health checks and the console's own files needs a key: as ``Authorization: Bearer lh_…``, or as a
+browser session opened with one. A session is a random token. Its digest is in the store's cache, so it outlives the
+server, expires by itself, and ends with its key.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ COOKIE = "leadhand_session"
 SECURE_COOKIE = "__Host-leadhand_session"
 SESSION_S = 12 * 3_600.0
 NOTED_EVERY = timedelta(minutes=1)
-"""That a key was used is written down at most this often."""
-HOW_TO_GET_IN = "Send a key as Authorization: Bearer lh_…; leadhand keys create NAME makes one."
+"""The shortest time between two updates of a key's last use."""
+HOW_TO_GET_IN = "Send a key as Authorization: Bearer lh_…; create one with: leadhand keys create NAME"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Who is asking: by the name that the log will show. ``key_id`` is None for the user of this machine."""
+    """An authenticated client, by the name that the log shows. ``key_id`` is None for the user of this machine."""
 
     name: str
     scopes: tuple[Scope, ...]
@@ -44,7 +44,7 @@ class Principal:
 
 
 class Access:
-    """Tells who is asking. ``needed``: nobody gets in without a key. ``user`` is the user of this machine."""
+    """Authenticates clients. ``needed``: every client needs a key. ``user`` is the user of this machine."""
 
     def __init__(self, store: ContextStore, keys: KeyStore, rates: Rates, *, needed: bool, user: str) -> None:
         self.needed = needed
@@ -55,40 +55,40 @@ class Access:
         self._noted: dict[str, datetime] = {}
 
     async def who(self, request: Request) -> Principal | None:
-        """Who is asking; None: somebody without a key where one is needed, and a page of another site always is.
+        """Return the authenticated principal, or None if a key is required and missing.
 
-        Raises Problem (401) for a key or session that is not, or no longer, good: who shows one means to be known.
+        Pages of other sites always need a key. Raises Problem (401) for an invalid or revoked key or session.
         """
         scheme, _, presented = request.headers.get("authorization", "").partition(" ")
         if scheme:
             key = await find_key(self._keys, presented.strip()) if scheme.lower() == "bearer" else None
             if key is None:
-                raise _unauthorized("this key is not known, or was revoked")
+                raise _unauthorized("this key is unknown or revoked")
             return await self._noticed(key)
         token = request.cookies.get(SECURE_COOKIE) or request.cookies.get(COOKIE)
-        if token and not from_elsewhere(request.headers):  # a session is for our own pages; others show a key
+        if token and not from_elsewhere(request.headers):  # sessions are for our own pages; other sites need a key
             key = await self._of_session(token)
             if key is not None:
                 return await self._noticed(key)
         return None if self.needed or from_elsewhere(request.headers) else self._user
 
     async def still(self, principal: Principal) -> bool:
-        """Whether a key that was good still is."""
+        """Whether a key is still valid."""
         if principal.key_id is None:
             return True
         return any(key.key_id == principal.key_id and key.revoked_at is None for key in await self._keys.keys())
 
     async def open_session(self, presented: str) -> tuple[ApiKey, str]:
-        """A session for a key, and the token that the browser keeps. Raises Problem (401)."""
+        """Open a session for a key; return the key and the browser's token. Raises Problem (401)."""
         key = await find_key(self._keys, presented.strip())
         if key is None:
-            raise _unauthorized("this key is not known, or was revoked")
+            raise _unauthorized("this key is unknown or revoked")
         token = secrets.token_urlsafe(32)
         await self._store.cache(_session(token), key.digest, SESSION_S)
         return key, token
 
     async def end_session(self, request: Request) -> None:
-        """Forget a browser's session, if it has one."""
+        """End a browser's session, if it has one."""
         for name in (SECURE_COOKIE, COOKIE):
             if token := request.cookies.get(name):
                 await self._store.cache(_session(token), None, 0.0)
@@ -119,22 +119,22 @@ _cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="A browser's s
 
 
 def require(principal: Principal, scope: Scope) -> None:
-    """Raise Problem (403) when somebody may not do this."""
+    """Raise Problem (403) if the principal lacks the scope."""
     if allows(principal.scopes, scope):
         return
     granted = ", ".join(each.value for each in principal.scopes) or "nothing"
     raise Problem(
         HTTPStatus.FORBIDDEN,
         "forbidden",
-        f"the key {principal.name} may {granted}, and this needs {scope.value}",
-        f"Make one that may: leadhand keys create NAME --scope {scope.value}",
+        f"the key {principal.name} has the scope {granted}; this needs {scope.value}",
+        f"Create a key with that scope: leadhand keys create NAME --scope {scope.value}",
     )
 
 
 def allowed(scope: Scope) -> Callable[..., Awaitable[Principal]]:
-    """A dependency: whoever asks must be allowed this; it gives who it is, and keeps them within their rate.
+    """A dependency that returns the principal, who must have the scope and stay within the rate limit.
 
-    Raises Problem: 401 without a key, 403 for one that may not, 429 beyond the rate.
+    Raises Problem: 401 without a key, 403 without the scope, 429 above the rate limit.
     """
 
     async def check(
@@ -145,7 +145,7 @@ def allowed(scope: Scope) -> Callable[..., Awaitable[Principal]]:
         access: Access = request.app.state.access
         principal = await access.who(request)
         if principal is None:
-            raise _unauthorized("a key is needed here")
+            raise _unauthorized("an API key is required")
         request.state.principal = principal.name
         await access.rates.check(principal.key_id)
         require(principal, scope)

@@ -1,4 +1,4 @@
-"""The roles of the work-order flow: what ships, what people have set in its place, and what runs get of it."""
+"""The roles of the work-order flow: their defaults, and the models and instructions that people set instead."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leadhand.server.schemas import AgentChange, AgentDefaults, AgentDocument
 
 
 class Role(NamedTuple):
-    """A role: what it does, and how models and prompts are called that belong to it."""
+    """A role: its description, and the names of its prompt and of its model setting."""
 
     name: str
     does: str
@@ -26,7 +26,7 @@ class Role(NamedTuple):
 
 ROLES = (
     Role("lead", "Plans the request as a work order.", "plan", "lead"),
-    Role("worker", "Carries one subtask out.", "work", "worker"),
+    Role("worker", "Carries out one subtask.", "work", "worker"),
     Role("reviewer", "Judges the results against the evidence.", "review", "review"),
     Role("composer", "Writes the answer.", "compose", "compose"),
 )
@@ -34,32 +34,32 @@ NAMES = tuple(role.name for role in ROLES)
 
 
 class Agents:
-    """The roles as runs that are started on this runtime get them. Raises ConfigurationError for a store without."""
+    """The roles of new runs on this runtime. Raises ConfigurationError if the store does not support them."""
 
     def __init__(self, runtime: Runtime) -> None:
         store = runtime.store
         if not isinstance(store, AgentStore):
             raise ConfigurationError(
-                "this context store keeps no settings of roles", "Use SQLite or PostgreSQL, or see ports.AgentStore."
+                "this store does not support role settings", "Use SQLite or PostgreSQL, or implement ports.AgentStore."
             )
         self._store = store
         self._runtime = runtime
 
     async def set(self, name: str, model: str | None, instructions: str | None, *, by: str, at: datetime) -> None:
-        """Set a role. Raises UsageError for a text that cannot be kept, ConfigurationError for an unknown model."""
-        wanted = checked_name(model, "model", "Name one as provider:name, or leave it out.")
+        """Set a role. Raises UsageError for invalid text, and ConfigurationError for an unknown model."""
+        wanted = checked_name(model, "model", "Pass provider:name, or omit it.")
         if wanted is not None:
             self._runtime.check_model(wanted)
         if instructions is not None:
-            text(instructions, "the instructions", "Give them in words.")
+            text(instructions, "the instructions", "Pass the instructions as text.")
         await self._store.set_agent(AgentSettings(name=name, model=wanted, instructions=instructions, by=by, at=at))
 
     async def unset(self, name: str) -> None:
-        """Have a role as it ships."""
+        """Reset a role to its defaults."""
         await self._store.unset_agent(name)
 
     async def models(self) -> dict[str, str]:
-        """The models that were set, by the roles that settings know."""
+        """The models that were set, by setting."""
         kept = await self._kept()
         return {role.model: kept[role.name].model or "" for role in ROLES if _has(kept, role, "model")}
 
@@ -69,12 +69,12 @@ class Agents:
         return {role.prompt: kept[role.name].instructions or "" for role in ROLES if _has(kept, role, "instructions")}
 
     async def documents(self) -> tuple[AgentDocument, ...]:
-        """Every role, as it is now."""
+        """The documents of all roles."""
         kept = await self._kept()
         return tuple(self._document(role, kept.get(role.name)) for role in ROLES)
 
     async def document(self, name: str) -> AgentDocument:
-        """One role, as it is now."""
+        """The document of one role."""
         kept = await self._kept()
         return next(self._document(role, kept.get(name)) for role in ROLES if role.name == name)
 

@@ -25,7 +25,7 @@ from leadhand.server.logs import AccessLog
 from leadhand.server.metrics import Metrics
 from leadhand.server.problems import ProblemDetails, answer_errors, responses
 from leadhand.server.rates import Allowed, Rates
-from leadhand.server.resumer import Keeper
+from leadhand.server.resumer import Resumer
 from leadhand.server.routes import agents, approvals, control, events, files, runs, session, system, tools, view
 from leadhand.server.service import Service
 from leadhand.server.stream import Cut
@@ -64,15 +64,15 @@ def create_app(
     store = service.runtime.store
     service.runtime.watchers.append(counted.watch)
     service.runtime.on_release.append(counted.let_go)
-    keeper = Keeper(service)
+    resumer = Resumer(service)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        keeper.start()
+        resumer.start()
         try:
             yield
         finally:
-            await keeper.aclose()
+            await resumer.aclose()
             await service.aclose()
             service.feeds.close()
             service.drafts.close()

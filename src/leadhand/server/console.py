@@ -1,4 +1,4 @@
-"""The console in a browser: files that were built with the package; a page that says so where they were not."""
+"""Serve the built console, or a page that explains why it is missing."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ABSENT = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <link rel="icon" href="data:,">
-<title>Leadhand: the console is absent</title>
+<title>Leadhand: console not built</title>
 <main>
 <h1>The console was not built</h1>
-<p>This is an installation from source, made where Deno or the npm registry could not be reached.
-The API works without it: <a href="/docs">its routes</a>.</p>
-<p>To build the console, install again with the network at hand:</p>
+<p>This is an installation from source, and Deno or the npm registry was not reachable when it was built.
+The API works without the console: <a href="/docs">API documentation</a>.</p>
+<p>To build the console, reinstall with a network connection:</p>
 <pre>uv sync --reinstall-package leadhand</pre>
 </main>
 </html>
@@ -31,12 +31,12 @@ The API works without it: <a href="/docs">its routes</a>.</p>
 
 
 def built_console() -> Path | None:
-    """The folder of the built console; None when this installation has none."""
+    """The folder of the built console; None if it was not built."""
     return BUILT if (BUILT / INDEX).is_file() else None
 
 
 def add_console(app: FastAPI, console: Path | None) -> None:
-    """Serve the console at every path that is no route: it finds its own way from there. Below /api it has none."""
+    """Serve the console at every path that is not a route, except below /api; it has its own router."""
 
     async def nothing(request: Request) -> Response:
         raise no_route(app, request.method, request.url.path)

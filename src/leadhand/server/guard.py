@@ -1,9 +1,9 @@
-"""The gate in front of every route: whose host name, from which page, and what browsers may do with what goes out.
+"""Security checks in front of every route: host names, cross-site requests, and response headers.
 
-Host check: a page elsewhere may point a name of its own at this machine (DNS rebinding); we answer to names of ours.
-Cross-site requests: what changes something is taken only from our own pages, by the headers that browsers set
-themselves (Sec-Fetch-Site, Origin); a Bearer key is no ambient authority, and is not asked where it comes from.
-What nobody foresaw is answered here too, so that no answer leaves without these headers.
+Host check: another site may point its own name at this machine (DNS rebinding), so only our host names are accepted.
+Cross-site requests: changes are accepted only from our own pages, by the headers that browsers set themselves
+(Sec-Fetch-Site, Origin). A browser never sends a Bearer key by itself, so requests with a key are exempt.
+Unexpected errors are answered here too, so that every response has these headers.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ SECURITY = {
 
 
 class Guard:
-    """The outer layer of the app. ``hosts`` are the names it answers to (None: any), ``origins`` those whose pages
-    may do more than look."""
+    """ASGI middleware around the app. ``hosts`` are the accepted host names (None: any); pages of ``origins`` may make
+    changes."""
 
     def __init__(self, app: ASGIApp, *, hosts: Collection[str] | None, origins: Collection[str] = ()) -> None:
         self._app = app
@@ -57,7 +57,7 @@ class Guard:
                 for name, value in SECURITY.items():
                     headers.setdefault(name, value)
                 headers.setdefault("content-security-policy", POLICY)
-                # The console's files have no version in their names: a browser asks each time whether they are new.
+                # The console's file names have no version, so browsers must revalidate them each time.
                 headers.setdefault("cache-control", "no-store" if scope["path"].startswith("/api") else "no-cache")
             await send(message)
 
@@ -65,17 +65,17 @@ class Guard:
         app = self._app if problem is None else answer(problem, scope["path"])
         try:
             await app(scope, bounded(receive), secured)
-        except asyncio.CancelledError:  # the server ends, and waits no longer
+        except asyncio.CancelledError:  # the server is shutting down
             if begun:
                 raise
             await answer(ending(), scope["path"])(scope, receive, secured)
         except Exception as error:
             if begun:
-                raise  # half an answer is out: the server breaks the connection off
+                raise  # half a response is sent: the server closes the connection
             await defect(scope["method"], scope["path"], error)(scope, receive, secured)
 
     def _problem(self, scope: Scope) -> Problem | None:
-        """Why this request is refused; None when it is not."""
+        """Why this request is refused, or None."""
         headers = Headers(scope=scope)
         if (length := headers.get("content-length", "")).isdecimal() and int(length) > LARGEST_BODY:
             return too_large()
@@ -84,8 +84,8 @@ class Guard:
             return Problem(
                 HTTPStatus.MISDIRECTED_REQUEST,
                 "wrong_host",
-                "this server does not go by the host name of this request",
-                "Open it as 127.0.0.1 or localhost; behind a proxy, name its host with --allow-host.",
+                "this server does not accept the host name of this request",
+                "Open it as 127.0.0.1 or localhost; behind a proxy, allow its host with --allow-host.",
             )
         if scope["method"] in SAFE or headers.get("authorization"):
             return None
@@ -103,7 +103,7 @@ class Guard:
 
 
 def bounded(receive: Receive) -> Receive:
-    """What a client sends, up to the largest body: nobody need have said how long it would be. Raises BodyTooLarge."""
+    """Limit the body that a client sends, with or without Content-Length. Raises BodyTooLarge."""
     size = 0
 
     async def counted() -> Message:
@@ -118,7 +118,7 @@ def bounded(receive: Receive) -> Receive:
 
 
 def from_elsewhere(headers: Headers) -> bool:
-    """Whether a browser says that a page of another origin asks."""
+    """Whether the request comes from a page of another origin."""
     origin = headers.get("origin")
     return origin is not None and not _own(origin, headers.get("host", ""))
 
@@ -126,7 +126,7 @@ def from_elsewhere(headers: Headers) -> bool:
 def _own(origin: str, host: str) -> bool:
     try:
         return origin != "null" and urlsplit(origin).netloc.lower() == host.lower()
-    except ValueError:  # what no browser sends
+    except ValueError:  # no browser sends this
         return False
 
 

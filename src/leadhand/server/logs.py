@@ -1,8 +1,8 @@
-"""What a server writes to its log: JSON lines, or lines for people on a terminal, with every secret blotted out.
+"""Log the server's output as JSON lines, or as text on a terminal, with secrets redacted.
 
-Everything goes through Python's own logging, and structlog writes it: our loggers, uvicorn's, those of libraries, and
-whatever is logged with structlog itself. Requests are told of by :class:`AccessLog`, which leaves queries out and knows
-who asked; uvicorn's own access lines are silenced. Run uvicorn with ``log_config=None``.
+All records go through Python's logging and are formatted by structlog: ours, uvicorn's, those of libraries and
+of structlog. :class:`AccessLog` logs requests without their query strings, with the principal; uvicorn's own access
+log is disabled. Run uvicorn with ``log_config=None``.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ FORMATS = ("json", "text")
 
 ACCESS = "leadhand.access"
 PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
-"""Paths that machines ask for all the time: told of at the level ``debug``."""
+"""Paths that machines poll: logged at the level ``debug``."""
 GAVE_UP = 499
-"""The status of a request whose client was gone before there was an answer, as nginx counts it."""
+"""The status of a request whose client disconnected before the response, as in nginx."""
 
 OnRequest = Callable[[str, str | None, int, float], None]
-"""Is told of every request: its method, the template of its route (None: none fits), the status, the seconds."""
+"""Called for every request: method, route template (None: no route matched), status, seconds."""
 
 _ERRORS = 400
-"""The first status of an answer that is none."""
+"""The first status that is an error."""
 _UVICORN = ("uvicorn", "uvicorn.error", "uvicorn.asgi", "uvicorn.access")
 _FIELDS = "leadhand_fields"
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
 
 
 def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Redactor) -> None:
-    """Have this process log to ``stream``, as the environment says; :func:`reset_logging` undoes it.
+    """Log to ``stream``, configured by the environment; :func:`reset_logging` undoes it.
 
-    Raises ConfigurationError for a level or a format that there is not.
+    Raises ConfigurationError for an unknown level or format.
     """
     level = _choice(environment, LEVEL, "info", LEVELS)
     text = _choice(environment, FORMAT, "text" if stream.isatty() else "json", FORMATS) == "text"
@@ -63,10 +63,10 @@ def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Red
         handler.addFilter(_is_news)
     root.addHandler(handler)
     root.setLevel(level.upper())
-    for name in ("leadhand", *_UVICORN):  # on the command line, ours said its warnings in words until now
+    for name in ("leadhand", *_UVICORN):  # until now, the command line printed our warnings itself
         handler.take(logging.getLogger(name), silent=name == "uvicorn.access")
     if level == "info":
-        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # that it starts and ends is no news
+        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # do not log starts and stops
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -81,13 +81,13 @@ def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Red
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Whether a person at a terminal wants to see a line: an open console asks all the time."""
+    """Whether a line is worth showing on a terminal: an open console polls continuously."""
     fields: Mapping[str, object] = getattr(record, _FIELDS, {})
     return record.name != ACCESS or fields.get("method") != "GET" or cast("int", fields["status"]) >= _ERRORS
 
 
 def reset_logging() -> None:
-    """Undo what :func:`set_up_logging` did to this process, if it did."""
+    """Undo :func:`set_up_logging`."""
     root = logging.getLogger()
     for handler in [handler for handler in root.handlers if isinstance(handler, _Handler)]:
         root.removeHandler(handler)
@@ -99,14 +99,14 @@ def _choice(environment: Mapping[str, str], variable: str, default: str, choices
     value = environment.get(variable, "").strip().lower() or default
     if value not in choices:
         raise ConfigurationError(
-            f"{variable} is set to {environment[variable]!r}",
-            f"Set it to one of {', '.join(choices)}, or leave it out.",
+            f"invalid value for {variable}: {environment[variable]!r}",
+            f"Choose from: {', '.join(choices)}; or unset it.",
         )
     return value
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Writes the lines, and remembers what logging was set to before: ``level`` is that of the root logger."""
+    """Writes the lines and remembers the previous configuration; ``level`` is the root logger's."""
 
     def __init__(self, stream: TextIO, level: int) -> None:
         super().__init__(stream)
@@ -114,35 +114,35 @@ class _Handler(logging.StreamHandler[TextIO]):
         self._taken: list[tuple[logging.Logger, list[logging.Handler], bool, int]] = []
 
     def take(self, logger: logging.Logger, *, silent: bool) -> None:
-        """Have a logger's records come here and nowhere else, or nowhere at all."""
+        """Send a logger's records here only, or nowhere if ``silent``."""
         self._taken.append((logger, logger.handlers[:], logger.propagate, logger.level))
         logger.handlers.clear()
         logger.propagate = not silent
         logger.setLevel(logging.NOTSET)
 
     def give_back(self, root: logging.Logger) -> None:
-        """Set everything as it was."""
+        """Restore the previous configuration."""
         root.setLevel(self._before)
         for logger, handlers, propagate, level in self._taken:
             logger.handlers[:] = handlers
             logger.propagate = propagate
             logger.setLevel(level)
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the standard library calls it so
-        """Say that a line was lost, and not which: what could not be written may hold a secret."""
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - named by the standard library
+        """Report that a line was lost, but not its text, which may contain a secret."""
         lost = {"level": "error", "event": "a line of the log could not be written", "logger": record.name}
-        with contextlib.suppress(OSError, ValueError):  # nobody reads the stream any more
+        with contextlib.suppress(OSError, ValueError):  # the stream has no reader any more
             self.stream.write(json.dumps(lost) + self.terminator)
             self.flush()
 
 
 class _Formatter(ProcessorFormatter):
-    """Makes a line of a record: its values lose their secrets before they are put together, and the line once more."""
+    """Formats a record, redacting first its values and then the whole line."""
 
     def __init__(self, redactor: Redactor, *, text: bool, colours: bool) -> None:
         self._redactor = redactor
         self._text = text
-        plain = structlog.dev.plain_traceback  # the others show the values of variables
+        plain = structlog.dev.plain_traceback  # the other formatters show variable values
         render: Processor = (
             structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=plain)
             if text
@@ -154,14 +154,14 @@ class _Formatter(ProcessorFormatter):
                 ProcessorFormatter.remove_processors_meta,
                 structlog.processors.StackInfoRenderer(),
                 structlog.processors.format_exc_info,
-                self._blotted,
+                self._redacted,
                 render,
             ]
         )
 
-    def _blotted(self, _logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    def _redacted(self, _logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
         values = cast("dict[str, Any]", self._redactor.payload(json.loads(json.dumps(event, default=str))))
-        if self._text:  # a terminal obeys control characters, whoever wrote them
+        if self._text:  # control characters in a record must not control the terminal
             return {
                 name: value.translate(_CONTROL) if isinstance(value, str) else value for name, value in values.items()
             }
@@ -172,7 +172,7 @@ class _Formatter(ProcessorFormatter):
 
 
 def _named(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """The event after when, how grave and where it was, with the fields that its record brings along."""
+    """Order the fields: timestamp, level, logger, event, then the fields of the record."""
     record: logging.LogRecord = event["_record"]
     at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return {
@@ -186,7 +186,7 @@ def _named(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
 
 
 class AccessLog:
-    """ASGI middleware, the outermost: a line for each request, without its query; ``on_request`` is told too."""
+    """The outermost ASGI middleware: logs each request without its query string and calls ``on_request``."""
 
     def __init__(self, app: ASGIApp, on_request: OnRequest | None = None) -> None:
         self._app = app
@@ -197,7 +197,7 @@ class AccessLog:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        scope.setdefault("state", {})  # whoever finds out who asks leaves the name there, for us too
+        scope.setdefault("state", {})  # authentication leaves the name of the principal there
         began, status = time.perf_counter(), GAVE_UP
 
         async def note(message: Message) -> None:
@@ -213,9 +213,9 @@ class AccessLog:
                 status = HTTPStatus.INTERNAL_SERVER_ERROR
             raise
         finally:
-            self._tell(scope, int(status), time.perf_counter() - began)
+            self._report(scope, int(status), time.perf_counter() - began)
 
-    def _tell(self, scope: Scope, status: int, seconds: float) -> None:
+    def _report(self, scope: Scope, status: int, seconds: float) -> None:
         if self._on_request is not None:
             self._on_request(scope["method"], _template(scope), status, seconds)
         level = logging.DEBUG if scope["path"] in PROBES else logging.INFO
@@ -233,9 +233,9 @@ class AccessLog:
 
 
 def _template(scope: Scope) -> str | None:
-    """The template of the route that took a request; None where none did.
+    """The template of the matched route, or None.
 
-    What FastAPI calls the route knows nothing of the routers it was included by: their prefixes are in its context.
+    FastAPI's route does not include the prefixes of its routers: these are in its context.
     """
     included = scope.get("fastapi", {}).get("effective_route_context")
     path = getattr(included, "path", None) or getattr(scope.get("route"), "path", None)

@@ -1,6 +1,6 @@
-"""How much one key may ask for: requests a minute, new runs a minute, runs and streams at once.
+"""Rate limits per key: requests and new runs per minute, parallel runs and streams.
 
-Whoever needs no key is the user of this machine, and is held to nothing.
+The user of this machine, who needs no key, has no limits.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from leadhand.server.problems import Problem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """What one key is allowed; ``logins`` is per address."""
+    """The limits of one key; ``logins`` is per address."""
 
     requests_a_minute: int = 1_200
     runs_a_minute: int = 120
@@ -32,7 +32,7 @@ class Allowed:
 
 
 class Rates:
-    """Counts what is asked for, in this process."""
+    """Counts requests in this process."""
 
     def __init__(self, allowed: Allowed | None = None) -> None:
         self.allowed = allowed or Allowed()
@@ -41,19 +41,21 @@ class Rates:
         self._beginning: Counter[str] = Counter()
 
     async def check(self, key_id: str | None) -> None:
-        """Count a request. Raises Problem (429) beyond the rate."""
+        """Count a request. Raises Problem (429) above the limit."""
         if key_id is not None:
             await self._hit(RateLimitItemPerMinute(self.allowed.requests_a_minute), "requests", key_id, "requests")
 
     @asynccontextmanager
     async def new_run(self, key_id: str | None, active: int) -> AsyncGenerator[None]:
-        """Count a new run, beside ``active`` ones of this key; with those that are being made in the meantime it is
-        counted until the end of the block. Raises Problem (429)."""
+        """Count a new run of a key that has ``active`` runs; runs in creation count until the end of the block.
+
+        Raises Problem (429) above the limit.
+        """
         if key_id is None:
             yield
             return
         if active + self._beginning[key_id] >= self.allowed.active_runs:
-            raise _too_many(f"this key has {self.allowed.active_runs} runs under way, which is the most", 10.0)
+            raise _too_many(f"this key has {self.allowed.active_runs} active runs, which is the limit", 10.0)
         self._beginning[key_id] += 1
         try:
             await self._hit(RateLimitItemPerMinute(self.allowed.runs_a_minute), "runs", key_id, "new runs")
@@ -62,15 +64,15 @@ class Rates:
             self._beginning[key_id] -= 1
 
     async def check_login(self, address: str) -> None:
-        """Count an attempt to get in. Raises Problem (429)."""
-        await self._hit(RateLimitItemPerMinute(self.allowed.logins_a_minute), "logins", address, "attempts to log in")
+        """Count a login attempt. Raises Problem (429) above the limit."""
+        await self._hit(RateLimitItemPerMinute(self.allowed.logins_a_minute), "logins", address, "login attempts")
 
     def stream(self, key_id: str | None) -> Callable[[], None]:
-        """Count a stream; the function ends it. Raises Problem (429) when there are too many."""
+        """Count a stream and return the function that ends it. Raises Problem (429) above the limit."""
         if key_id is None:
             return lambda: None
         if self._streams[key_id] >= self.allowed.streams:
-            raise _too_many(f"this key has {self.allowed.streams} streams open, which is the most it may have", 5.0)
+            raise _too_many(f"this key has {self.allowed.streams} open streams, which is the limit", 5.0)
         self._streams[key_id] += 1
 
         def end() -> None:
@@ -82,7 +84,7 @@ class Rates:
         if await self._window.hit(item, kind, who):
             return
         reset, _ = await self._window.get_window_stats(item, kind, who)
-        raise _too_many(f"more than {item.amount} {what} in a minute", max(1.0, reset - time.time()))
+        raise _too_many(f"more than {item.amount} {what} per minute", max(1.0, reset - time.time()))
 
 
 def _too_many(what: str, seconds: float) -> Problem:
@@ -91,6 +93,6 @@ def _too_many(what: str, seconds: float) -> Problem:
         HTTPStatus.TOO_MANY_REQUESTS,
         "rate_limited",
         what,
-        f"Ask again in {after} s.",
+        f"Try again in {after} s.",
         headers={"retry-after": str(after)},
     )

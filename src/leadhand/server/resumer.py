@@ -1,6 +1,6 @@
-"""Sees to it that no run of the service stays where it is: those left behind, those answered, those whose time is up.
+"""Background task that resumes detached runs: orphaned runs, answered runs, runs with an expired approval request.
 
-Only detached runs: what somebody parked or left in a terminal is theirs to go on with.
+Paused runs, and runs left in a terminal, stay as they are.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ LOGGER = logging.getLogger("leadhand.server")
 EVERY_S = 1.0
 
 
-class Keeper:
-    """Looks once a second; each look is a query or two, whatever the number of runs that are over.
+class Resumer:
+    """Looks once a second, with one or two queries, regardless of the number of finished runs.
 
-    A run that cannot go on is told of once, and costs the others nothing.
+    A run that cannot be resumed is logged once and does not affect other runs.
     """
 
     def __init__(self, service: Service, *, every_s: float = EVERY_S) -> None:
@@ -35,17 +35,17 @@ class Keeper:
         self._every_s = every_s
         self._resting: dict[str, tuple[int, datetime | None]] = {}
         self._refused: dict[str, int] = {}
-        """Runs that cannot go on here, and the head of their log then: they are tried again when it has moved."""
-        self._told: dict[str, str] = {}
+        """Runs that cannot be resumed here, and the head of their log at that time: retried when the log grows."""
+        self._warned: dict[str, str] = {}
         self._task: asyncio.Task[None] | None = None
         self._failed = False
 
     def start(self) -> None:
-        """Begin to look."""
-        self._task = asyncio.get_running_loop().create_task(self._look_on(), name="keeper of runs")
+        """Start the task."""
+        self._task = asyncio.get_running_loop().create_task(self._look_on(), name="resumer")
 
     async def aclose(self) -> None:
-        """Look no more."""
+        """Stop the task."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -57,12 +57,12 @@ class Keeper:
                 self._failed = False
             except StoreError as error:
                 if not self._failed:
-                    LOGGER.warning("runs cannot be looked after while the database does not answer: %s", error.what)
+                    LOGGER.warning("runs are not resumed while the database does not answer: %s", error.what)
                 self._failed = True
             await asyncio.sleep(self._every_s)
 
     async def look(self) -> None:
-        """Go on with every run that should go on and that nobody drives. Raises StoreError."""
+        """Resume every run that should continue and that no process drives. Raises StoreError."""
         store = self._runtime.store
         for status in (RunStatus.QUEUED, RunStatus.RUNNING):
             async for listing in all_runs(store, status=status, detached=True):
@@ -78,34 +78,34 @@ class Keeper:
         return self._refused.get(listing.run_id) != listing.head_seq and self._service.may_go_on(listing.run_id)
 
     async def _keep(self, listing: RunListing, go_on: Callable[[RunListing], Awaitable[None]]) -> None:
-        """Go on with a run; one that cannot is told of, once, and left as it is."""
+        """Resume a run; if that fails, log it once."""
         run_id = listing.run_id
         try:
             await go_on(listing)
-            self._told.pop(run_id, None)
+            self._warned.pop(run_id, None)
         except RunOwned:
-            return  # somebody was quicker
-        except StoreError as error:  # it may be this run alone, or the database, which comes back
-            self._tell(run_id, f"cannot be read: {error.what}")
+            return  # another process was faster
+        except StoreError as error:  # either this run only, or the database is temporarily down
+            self._warn(run_id, f"cannot be read: {error.what}")
         except LeadhandError as error:
             self._refused[run_id] = listing.head_seq
-            self._tell(run_id, f"cannot go on here: {error.what} {error.how}")
+            self._warn(run_id, f"cannot be resumed here: {error.what}. {error.how}")
         except Exception:
             self._refused[run_id] = listing.head_seq
-            LOGGER.exception("run %s cannot go on", run_id)
+            LOGGER.exception("run %s cannot be resumed", run_id)
 
-    def _tell(self, run_id: str, what: str) -> None:
-        if self._told.get(run_id) != what:
-            self._told[run_id] = what
+    def _warn(self, run_id: str, what: str) -> None:
+        if self._warned.get(run_id) != what:
+            self._warned[run_id] = what
             LOGGER.warning("run %s %s", run_id, what)
 
     async def _take_orphan(self, listing: RunListing) -> None:
         state = await self._runtime.reopen(listing.run_id, ended=False)
-        LOGGER.info("going on with run %s, which its process left behind", listing.run_id)
+        LOGGER.info("resuming run %s, whose process died", listing.run_id)
         self._service.drive(state)
 
     async def _take_answered(self, listing: RunListing) -> None:
-        """Go on with a run that waits for people, if it need not wait longer. Its log is read when it has changed."""
+        """Resume a waiting run if its requests are answered or expired. Reads its log only if it has changed."""
         known = self._resting.get(listing.run_id)
         if known is not None and known[0] == listing.head_seq:
             if known[1] is None or known[1] > datetime.now(UTC):
@@ -119,7 +119,7 @@ class Keeper:
 
 
 def first_end(state: RunState) -> datetime | None:
-    """When the first of a run's open questions ends by itself."""
+    """When the first of a run's open approval requests expires."""
     ends = [
         approval.expires_at
         for approval in state.approvals.values()

@@ -1,4 +1,4 @@
-"""A server that ends well: streams are told, stuck connections are cut, runs are let go of for the next server."""
+"""A server that shuts down cleanly: ends streams, closes stuck connections, releases runs for the next server."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from starlette.types import Scope
 from leadhand.domain.errors import ConfigurationError
 
 HANGS_UP_AFTER_S = 3
-"""Seconds that open requests have to end, once the server is told to; then their connections are cut."""
+"""Seconds that open requests have to finish after the server starts to shut down; then they are closed."""
 ENDS_WITHIN_S = 5
-"""Seconds after which it waits for nothing any more."""
+"""Seconds after which the shutdown no longer waits."""
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens there; port 0 takes any that is free. Raises ConfigurationError."""
+    """Return a listening socket; port 0 chooses a free port. Raises ConfigurationError."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.socket(family, socket.SOCK_STREAM)
@@ -36,23 +36,23 @@ def bind(host: str, port: int) -> socket.socket:
             listening.close()
             raise
     except socket.gaierror as error:
-        raise ConfigurationError(
-            f"there is no host {host!r}", "Name an address of this machine with --host."
-        ) from error
+        raise ConfigurationError(f"unknown host {host!r}", "Use an address of this machine for --host.") from error
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ConfigurationError(
-                f"port {port} of {host} is in use", "Another server may run already; or take another: --port N."
+                f"port {port} on {host} is already in use",
+                "Is another server running? Use --port to choose a different port.",
             ) from error
         raise ConfigurationError(
-            f"cannot listen on {host} port {port}: {error.strerror or error}", "Name others with --host and --port."
+            f"cannot listen on {host} port {port}: {error.strerror or error}",
+            "Choose another address with --host and --port.",
         ) from error
     listening.setblocking(False)
     return listening
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, with two things it lacks: streams are ended when it ends, and one connection can be cut."""
+    """uvicorn's server that also ends streams on shutdown and can close a single connection."""
 
     def __init__(self, app: FastAPI) -> None:
         super().__init__(
@@ -76,30 +76,30 @@ class Server(uvicorn.Server):
             await super().shutdown(sockets)
         finally:
             hanging_up.cancel()
-        if self.force_exit:  # which uvicorn takes to mean that the app need not be told either
+        if self.force_exit:  # uvicorn then skips the shutdown of the app too
             await self.lifespan.shutdown()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End on the first signal, and leave at once on the second, whichever they are."""
+        """Shut down on the first signal, and exit immediately on the second."""
         if self.should_exit:
             self.force_exit = True
             self._hang_up()
         self.should_exit = True
 
     def _hang_up(self) -> None:
-        """Cut every connection: whoever serves one learns it as if its client had gone."""
+        """Close every connection, as if its client had disconnected."""
         for connection in list(self.server_state.connections):
             _abort(connection)
 
     def cut(self, scope: Scope) -> None:
-        """End a client's connection at once; what is on its way to it is lost."""
+        """Close a client's connection immediately; data in transit is lost."""
         for connection in list(self.server_state.connections):
             if getattr(connection, "client", None) == scope.get("client"):
                 _abort(connection)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Have signals handled here, and do not raise them again: they were obeyed."""
+        """Handle signals here and do not raise them again."""
         loop = asyncio.get_running_loop()
         numbers = (signal.SIGINT, signal.SIGTERM)
         for number in numbers:

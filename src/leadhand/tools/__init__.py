@@ -1,1 +1,1 @@
-"""The toolbox, and the tools we ship."""
+"""The toolbox, and the built-in tools."""

@@ -1,4 +1,4 @@
-"""Turns a plain function into a tool: its schema from the signature, its words from the docstring."""
+"""Turn a function into a tool: the schema from its signature, the descriptions from its docstring."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _E = TypeVar("_E", Effect, ApprovalPolicy)
 
 
 class Tool(Generic[_P, _R]):
-    """A function with what a lead must know of it. Calling it calls the function, as if it were not there."""
+    """A function with the description, schema and policy that a lead needs. Calling it calls the function."""
 
     def __init__(
         self,
@@ -39,21 +39,21 @@ class Tool(Generic[_P, _R]):
     ) -> None:
         self.function = function
         self.source: str | None = None
-        """The file it was loaded from, where that is no module one could import."""
+        """The file it was loaded from, if the file is not an importable module."""
         self._name = name or function.__name__
         if not self.name.isidentifier():
             raise UsageError(
-                f"{self.name!r} cannot be the name of a tool",
-                'Give it a name of letters, digits and underscores: @tool(name="hotel_tool").',
+                f"{self.name!r} is not a valid tool name",
+                'Use letters, digits and underscores: @tool(name="hotel_tool").',
             )
         if cost_usd is not None and not cost_usd >= 0:
             raise UsageError(
-                f"the tool {self.name} has cost_usd={cost_usd:g}", "Give what a call costs in US dollars, 0 or more."
+                f"the tool {self.name} has cost_usd={cost_usd:g}", "Set the cost of a call in US dollars, 0 or more."
             )
         if timeout <= 0 or retries < 0:
             raise UsageError(
                 f"the tool {self.name} has timeout={timeout:g} and retries={retries}",
-                "A time-out is above 0 seconds, and retries are 0 or more.",
+                "Set timeout above 0 seconds, and retries to 0 or more.",
             )
         self._description = description
         self._effect = _member(Effect, effect, self.name, "effect")
@@ -74,7 +74,7 @@ class Tool(Generic[_P, _R]):
 
     @property
     def name(self) -> str:
-        """What the lead calls it."""
+        """The name that the lead uses."""
         return self._name
 
     @property
@@ -83,7 +83,7 @@ class Tool(Generic[_P, _R]):
 
     @cached_property
     def spec(self) -> ToolSpec:
-        """The tool as a run pins it. Raises UsageError when the signature cannot be turned into a schema."""
+        """The specification that a run records. Raises UsageError if the signature has no schema."""
         summary, parameters = _docstring(self.function)
         schema = self._arguments.model_json_schema()
         schema.pop("title", None)
@@ -109,9 +109,9 @@ class Tool(Generic[_P, _R]):
         )
 
     def call(self, args: dict[str, Json], context: ToolContext) -> Any:
-        """Call the function with JSON arguments, converted to the types it declares.
+        """Call the function with JSON arguments, converted to its declared types.
 
-        Raises ToolError (``invalid``, ``bad_arguments``) when they cannot be.
+        Raises ToolError (``invalid``, ``bad_arguments``) if the conversion fails.
         """
         try:
             given: BaseModel = self._arguments.model_validate(args)
@@ -127,7 +127,7 @@ class Tool(Generic[_P, _R]):
 
     @cached_property
     def _context_name(self) -> str | None:
-        """The parameter that wants to be told about the call, if the function has one."""
+        """The name of the parameter of type ToolContext, if there is one."""
         return next((name for name, hint in self._hints.items() if hint is ToolContext), None)
 
     @cached_property
@@ -149,8 +149,8 @@ class Tool(Generic[_P, _R]):
                 continue
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
                 raise UsageError(
-                    f"the tool {self.name} takes {parameter}, which has no place in a schema",
-                    "Give every argument a name of its own.",
+                    f"the tool {self.name} takes {parameter}, which a schema cannot express",
+                    "Give every argument its own name.",
                 )
             hint = self._hints.get(parameter.name, Any)
             default: Any = ... if parameter.default is parameter.empty else parameter.default
@@ -161,7 +161,7 @@ class Tool(Generic[_P, _R]):
         except Exception as error:
             raise UsageError(
                 f"the signature of the tool {self.name} cannot be turned into a schema: {str(error).splitlines()[0]}",
-                "Use types that JSON can say: str, int, float, bool, list, dict, Literal, Enum, date, pydantic models.",
+                "Use types that JSON has: str, int, float, bool, list, dict, Literal, Enum, date, pydantic models.",
             ) from error
         return model
 
@@ -182,23 +182,23 @@ def tool(
     delegate: bool = False,
 ) -> Callable[[Callable[_P, _R]], Tool[_P, _R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
-    """Make a tool of a function, sync or async.
+    """Decorate a sync or async function as a tool.
 
     The schema comes from the signature, the description from the docstring's first line, the arguments' descriptions
-    from its ``Args`` section (Google, NumPy or Sphinx style). The keywords only add policy:
+    from its ``Args`` section (Google, NumPy or Sphinx style). The keywords set its policy:
 
-    :param name: what the lead calls it; the function's name if not given.
+    :param name: the name that the lead uses; the function's name by default.
     :param effect: what calling it twice does: ``pure`` (nothing), ``idempotent`` (the same, given the call's key),
-        ``once`` (something again: a person is asked first, and it is never repeated in doubt).
+        ``once`` (something again: each call needs approval, and a call that may have happened is not repeated).
     :param timeout: seconds for one call.
-    :param retries: how often a transient failure is tried again.
-    :param approval: ``ask``, ``auto`` or ``never``; not given, the run's policy decides.
-    :param toolset: the group it belongs to, for rules on which calls ask.
-    :param delegate: a call of it is carried out by a worker of its own, which is told the arguments and may use every
-        tool; the function itself is not called. Its caller waits without holding anything.
-    :param cost_usd: what a call costs in US dollars: shown to whoever is asked to allow it.
+    :param retries: how often a transient failure is retried.
+    :param approval: ``ask``, ``auto`` or ``never``; by default, the run's policy decides.
+    :param toolset: its group, for approval rules.
+    :param delegate: a worker carries out the call with the arguments as input and may use every other tool; the
+        function itself is not called. While the caller waits, it holds no slot and no budget.
+    :param cost_usd: the cost of a call in US dollars, shown in approval requests.
 
-    Raises :class:`~leadhand.domain.errors.UsageError` for a policy or name that cannot be.
+    Raises :class:`~leadhand.domain.errors.UsageError` for an invalid policy or name.
     """
     if function is not None:
         return Tool(function)
@@ -214,11 +214,11 @@ def _member(kind: type[_E], value: str, name: str, what: str) -> _E:
         return kind(value)
     except ValueError as error:
         listed = ", ".join(member.value for member in kind)
-        raise UsageError(f"the tool {name} has {what}={value!r}", f"It is one of: {listed}.") from error
+        raise UsageError(f"invalid {what} for the tool {name}: {value!r}", f"Choose from: {listed}.") from error
 
 
 def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """The description, and that of each parameter."""
+    """The description of the function, and of each parameter."""
     text = inspect.getdoc(function)
     if not text:
         return "", {}
@@ -234,7 +234,7 @@ def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
 
 
 def _fingerprint(function: Callable[..., Any]) -> str:
-    """A digest of the code, so that a resumed run can say that the tool is another one now."""
+    """A digest of the code, so that a resumed run can report that the tool has changed."""
     try:
         source = inspect.getsource(function)
     except (OSError, TypeError):

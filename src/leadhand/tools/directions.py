@@ -16,16 +16,16 @@ from .routers import Mode, Route, Step, find_route
 from .services import ServiceUrls
 
 MAX_STEPS = 60
-"""Steps given in full: a route across a country has hundreds, and nobody reads them in an answer."""
+"""The most steps of a route in an answer."""
 
 SAME_PLACE_KM = 0.02
 
 SAMPLE = Source(
-    title="Leadhand sample data: great-circle distance, no road route; places: GeoNames (CC BY 4.0)",
+    title="Leadhand sample data: great-circle distance, not a road route; places: GeoNames (CC BY 4.0)",
     url="https://www.geonames.org/",
 )
 FIX_THE_MAP = Source(title="Report an error in the map", url="https://www.openstreetmap.org/fixthemap")
-"""Asked for by FOSSGIS, which runs the public routers."""
+"""Required by FOSSGIS, which runs the public routers."""
 
 _UNITS = {"distance_km": "km", "duration_min": "min", "latitude": "°", "longitude": "°"}
 _VERB: dict[Mode, str] = {"drive": "Drive", "walk": "Walk", "bicycle": "Cycle"}
@@ -74,7 +74,7 @@ def _same_place(name: str) -> ToolError:
 
 
 def _shown(steps: Sequence[Step]) -> tuple[Sequence[Step], int]:
-    """At most :data:`MAX_STEPS` of the steps, the arrival always among them, and how many were left out."""
+    """At most :data:`MAX_STEPS` of the steps, the arrival always among them, and how many are omitted."""
     if len(steps) <= MAX_STEPS:
         return steps, 0
     return [*steps[: MAX_STEPS - 1], steps[-1]], len(steps) - MAX_STEPS
@@ -99,10 +99,10 @@ def _minutes(duration: float) -> float:
 def _summary(start: Found, end: Found, mode: Mode, route: Route, *, sample: bool) -> str:
     notes = [note for note in (start.note, end.note) if note]
     if sample:
-        # The sample service says in its one step what the line is, and what it is not.
-        told = "; ".join(step.instruction for step in route.steps)
+        # The only step of the sample service describes the line.
+        steps = "; ".join(step.instruction for step in route.steps)
         estimate = f"about {_clock(route.duration_min)}, an estimate along that line"
-        return " ".join([f"{told}. From {start.place.label} to {end.place.label} it would be {estimate}.", *notes])
+        return " ".join([f"{steps}. From {start.place.label} to {end.place.label} it would be {estimate}.", *notes])
     facts = f"{_VERB[mode]} from {start.place.label} to {end.place.label}: {_km(route.distance_km):g} km"
     facts += f", about {_clock(route.duration_min)}" + (" without traffic" if mode == "drive" else "")
     roads = _main_roads(route)

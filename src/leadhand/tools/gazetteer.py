@@ -1,4 +1,4 @@
-"""Looks up towns and sights in the data that ships: searched as packed text, never parsed as a whole.
+"""Look up towns and sights in the packaged data, which is searched as text and never parsed as a whole.
 
 Reading 34,000 rows into objects would cost a cold start a quarter of a second; finding a line in 2.3 MB of bytes costs
 a millisecond. ``scripts/build-places`` describes the lines.
@@ -14,10 +14,10 @@ from functools import cache
 from .geography import Place, fold
 
 _DATA = os.path.join(os.path.dirname(__file__), "data")
-_GZIP = 31  # zlib's word for "with a gzip header"; the gzip module itself costs more to import than to unpack
+_GZIP = 31  # zlib's code for "with a gzip header"; importing the gzip module costs more than unpacking
 
 SIGHT_IMPORTANCE = 0.7
-"""Nominatim's importance of a sight that people travel for, roughly."""
+"""The approximate Nominatim importance of a well-known sight."""
 
 
 def towns_named(name: str) -> list[Place]:
@@ -36,7 +36,7 @@ def sights_named(name: str) -> list[Place]:
 
 
 def timezone_at(latitude: float, longitude: float) -> str:
-    """The time zone of the town or sight at exactly these coordinates; empty when there is none."""
+    """The time zone of the town or sight at exactly these coordinates; empty if unknown."""
     at = f"\t{latitude:.4f}\t{longitude:.4f}\t"
     for line in _lines(_text(), at):
         return _town(line).timezone

@@ -1,4 +1,4 @@
-"""Asks what stands at a name or an address, in OpenStreetMap: Nominatim, and Photon where that is out of order.
+"""Geocode names and addresses with OpenStreetMap: Nominatim, or Photon if that is unavailable.
 
 Protocols: nominatim.org/release-docs/latest/api/Search and github.com/komoot/photon/blob/master/docs/api-v1.md.
 """
@@ -17,10 +17,10 @@ from .replies import Lenient, failure, is_sample, text_of, typed
 from .services import ServiceUrls
 
 OPEN_STREET_MAP = Source(title="© OpenStreetMap contributors", url="https://www.openstreetmap.org/copyright")
-"""The credit that the Open Database License asks for wherever its data shows."""
+"""The credit that the Open Database License requires."""
 
 LIMIT = 5
-"""Results asked for: enough to see that a name is ambiguous."""
+"""The number of results to request: enough to see that a name is ambiguous."""
 
 _SETTLEMENTS = ("city", "town", "village", "hamlet", "municipality")
 
@@ -60,9 +60,9 @@ class _PhotonFeatures(Lenient):
 
 
 async def ask_nominatim(context: ToolContext, urls: ServiceUrls, query: str) -> list[Place]:
-    """Places for a name or an address in free form, most important first; none: an empty list.
+    """Places for a name or an address in free form, most important first.
 
-    Raises ``ToolError``, classed by what went wrong.
+    Raises ``ToolError``, classified by cause.
     """
     params = {"q": query, "format": "jsonv2", "limit": LIMIT, "addressdetails": 1, "accept-language": "en"}
     reply = await context.web.get("nominatim", f"{urls.nominatim}/search", params)
@@ -73,7 +73,7 @@ async def ask_nominatim(context: ToolContext, urls: ServiceUrls, query: str) -> 
 
 
 async def ask_photon(context: ToolContext, urls: ServiceUrls, query: str) -> list[Place]:
-    """The same by Photon, best first; it gives no importance. Raises ``ToolError``, classed by what went wrong."""
+    """The same by Photon, best first; it gives no importance. Raises ``ToolError``, classified by cause."""
     params = {"q": query, "lang": "en", "limit": LIMIT}
     reply = await context.web.get("photon", f"{urls.photon}/api/", params)
     if not 200 <= reply.status < 300:

@@ -26,7 +26,7 @@ _COORDINATES = re.compile(
 _POINTS = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
 
 _ARTICLE_BELONGS = frozenset({"bahamas", "bronx", "dalles", "gambia", "hague", "valley", "villages", "woodlands"})
-"""Names that are not themselves without "The"."""
+"""Names that keep their "The"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ def parse_coordinates(text: str) -> tuple[float, float] | None:
         raise ToolError(
             f"{text.strip()!r} is not on the globe: latitude goes from -90 to 90 and longitude from -180 to 180",
             type="bad_coordinates",
-            next_action="give the coordinates as latitude,longitude in degrees, e.g. 48.8606,2.3376",
+            next_action="enter the coordinates as latitude,longitude in degrees, e.g. 48.8606,2.3376",
         )
     return latitude, longitude
 
@@ -134,7 +134,7 @@ def place_at(text: str) -> Place | None:
 
 
 def distance_km(a: Place, b: Place) -> float:
-    """Great-circle distance in kilometres, by the haversine formula (error up to 0.5 %: the Earth is no sphere)."""
+    """Great-circle distance in kilometres, by the haversine formula (error up to 0.5 %: the Earth is not a sphere)."""
     lat_a, lat_b = math.radians(a.latitude), math.radians(b.latitude)
     half_lat, half_lon = (lat_b - lat_a) / 2, math.radians(b.longitude - a.longitude) / 2
     chord = math.sin(half_lat) ** 2 + math.cos(lat_a) * math.cos(lat_b) * math.sin(half_lon) ** 2

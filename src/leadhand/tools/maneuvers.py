@@ -1,4 +1,4 @@
-"""Puts OSRM's maneuvers into words: OSRM says what to do by codes alone.
+"""Turn OSRM's maneuver codes into instructions.
 
 Codes: github.com/Project-OSRM/osrm-backend/blob/master/docs/http.md, "StepManeuver object". New codes may appear at
 any time and are to be read as turns.

@@ -1,4 +1,4 @@
-"""Asks Open-Meteo: towns by name, and the weather at a point (open-meteo.com/en/docs, /en/docs/geocoding-api)."""
+"""Query Open-Meteo for towns by name and the weather at a point (open-meteo.com/en/docs, /en/docs/geocoding-api)."""
 
 from __future__ import annotations
 
@@ -135,12 +135,12 @@ def _raise_for_error(context: ToolContext, service: str, reply: WebReply) -> Non
     body: Json = reply.body
     reason = text_of(body, "reason")
     if reply.status == 429 and reason.startswith("Daily"):
-        # Of its three limits (a minute, an hour, a day) this is the one that waiting within a run cannot outlast.
+        # Of its three limits (minute, hour, day) this is the one that a run cannot wait for.
         raise ToolError(
             f"Open-Meteo answered 429: {reason}",
             type="quota",
             class_=FailureClass.UNAVAILABLE,
-            next_action="ask again tomorrow, or set LEADHAND_OPEN_METEO_URL to a server of your own",
+            next_action="try again tomorrow, or set LEADHAND_OPEN_METEO_URL to your own server",
         )
     if not 200 <= reply.status < 300:
         raise failure(service, reply, context.now(), reason)

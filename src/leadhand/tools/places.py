@@ -1,7 +1,7 @@
-"""Turns what people call a place into the one place they mean, or says why it cannot.
+"""Resolve the name of a place to one place, or explain why that is not possible.
 
-A name that several places bear is taken as the one that clearly stands out, and the choice is put into words; where
-none does, the error lists the candidates as they can be given back. Nothing is ever guessed in silence.
+If several places share a name, the clearly best-known one is chosen and a note says so. Otherwise the error lists the
+candidates in a form that can be used as input.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from .replies import first_answer
 from .services import ServiceUrls
 
 DOMINANCE = 5
-"""How many times as populous as the next a town must be to be meant by its bare name. Whoever means the smaller of two
-says so when the other is that much better known: it takes Birmingham for England's (5.7 times Alabama's), and asks
-about San José (California's has 3 times as many people as Costa Rica's)."""
+"""How many times as populous as the next a town must be to be chosen by its name alone: Birmingham is England's
+(5.7 times Alabama's), but San José is ambiguous (California's has 3 times as many people as Costa Rica's)."""
 
 NEAR_IMPORTANCE = 0.1
 """Nominatim's importances closer than this say nothing about which place is meant."""
@@ -111,9 +110,9 @@ def _asked(text: str) -> str:
     asked = without_article(text)
     if not fold(asked):
         raise ToolError(
-            f"{text!r} names no place",
+            f"{text!r} is not the name of a place",
             type="unknown_place",
-            next_action='name a place, e.g. "Lyon, France", or give coordinates, e.g. "45.7640,4.8357"',
+            next_action='enter a place, e.g. "Lyon, France", or coordinates, e.g. "45.7640,4.8357"',
         )
     return asked
 
@@ -143,7 +142,7 @@ def _town(asked: str, name: str, towns: list[Place]) -> Found:
         )
     exact = [town for town in ranked if fold(town.name) == fold(name)]
     if exact:
-        # "Newport" is no "Newport News"; yet "Roma" is Rome, and not a small town in Texas.
+        # "Newport" is not "Newport News"; yet "Roma" is Rome, and not a small town in Texas.
         ranked = [town for town in ranked if town in exact or _dominates(town, exact[0])]
     ranked = _apart(ranked, SAME_TOWN_KM)
     first, others = ranked[0], ranked[1:]
@@ -210,19 +209,19 @@ def _beside(asked: str, place: Place, candidates: Sequence[Place]) -> Found:
 
 def _unknown(context: ToolContext, asked: str, known: Sequence[Place] = ()) -> ToolError:
     if known:
-        action = f"these are known: {_listed(known)}"
+        action = f"choose from: {_listed(known)}"
     elif context.offline:
-        action = "offline only towns above 15,000 people and well-known sights are known; give coordinates instead"
+        action = "offline only towns above 15,000 people and well-known sights are available; use coordinates instead"
     else:
-        action = 'check the spelling, add the country ("Lyon, France"), or give coordinates ("45.7640,4.8357")'
+        action = 'check the spelling, add the country ("Lyon, France"), or use coordinates ("45.7640,4.8357")'
     return ToolError(f"no place called {asked!r} is known", type="unknown_place", next_action=action)
 
 
 def _ambiguous(asked: str, candidates: Sequence[Place]) -> ToolError:
     return ToolError(
-        f"{asked!r} may be any of {len(candidates)} places: {_listed(candidates)}",
+        f"{asked!r} matches {len(candidates)} places: {_listed(candidates)}",
         type="ambiguous_place",
-        next_action="ask again with one of these, written as it stands here",
+        next_action="try again with one of these, copied exactly",
     )
 
 

@@ -1,4 +1,4 @@
-"""What stands after the comma: whether ``Texas``, ``TX``, ``France`` or ``FR`` is said of a place."""
+"""Match the part after the comma, such as ``Texas``, ``TX``, ``France`` or ``FR``, with a place."""
 
 from __future__ import annotations
 

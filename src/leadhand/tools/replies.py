@@ -1,13 +1,13 @@
-"""Turns what a service answered into a typed value, or into an error of the right class.
+"""Turn a service's answer into a typed value, or into an error of the right class.
 
 =====================  ============  ==========================================================
 answer                 class         type
 =====================  ============  ==========================================================
-401, 403, 404, 405     unavailable   ``http_403``: our User-Agent or the base URL is not welcome
-429                    rate_limited  ``http_429``, with what Retry-After says
+401, 403, 404, 405     unavailable   ``http_403``: our User-Agent or the base URL is refused
+429                    rate_limited  ``http_429``, with Retry-After
 408, 5xx               transient     ``http_503``
 any other 4xx          invalid       ``http_400``, with the reason the service gave
-2xx, but no such JSON  transient     ``bad_body``
+2xx with other JSON    transient     ``bad_body``
 =====================  ============  ==========================================================
 """
 
@@ -28,7 +28,7 @@ from .services import SERVICES
 T = TypeVar("T")
 
 SAMPLE_HEADER = "leadhand-sample"
-"""Present on every reply of the built-in sample service: what it says is made up and must be labelled so."""
+"""The header of every reply of the built-in sample service, whose data must be labelled as made up."""
 
 _ELSEWHERE = (FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.UNAVAILABLE)
 """Failures of the service, not of the question, so that another service may know; the likeliest to pass first."""
@@ -46,7 +46,7 @@ def is_sample(reply: WebReply) -> bool:
 
 
 def header(headers: Mapping[str, str], name: str) -> str | None:
-    """A header by its name in any case; None when it is not there."""
+    """A header by its case-insensitive name, or None."""
     return next((value for key, value in headers.items() if key.lower() == name.lower()), None)
 
 
@@ -69,7 +69,7 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def failure(service: str, reply: WebReply, now: datetime, reason: str = "") -> ToolError:
-    """The error for an answer that is no success, as the table above says. ``reason`` is the service's own word."""
+    """The error for an unsuccessful answer, by the table above. ``reason`` is the service's message."""
     rules = SERVICES[service]
     said = f"{rules.title} answered {reply.status}" + (f": {reason}" if reason else "")
     kind = f"http_{reply.status}"
@@ -100,12 +100,12 @@ def bad_body(service: str, reply: WebReply) -> ToolError:
 
 
 def field_of(body: Json, name: str) -> Json:
-    """A field of an error body that may be anything at all; None when there is none."""
+    """A field of an error body of any type; None if it is missing."""
     return cast("dict[str, Json]", body).get(name) if isinstance(body, dict) else None
 
 
 def text_of(body: Json, name: str) -> str:
-    """A text field of an error body, its first 300 characters; empty when there is none."""
+    """The first 300 characters of a text field of an error body; empty if it is missing."""
     said = field_of(body, name)
     return said[:300] if isinstance(said, str) else ""
 
@@ -119,10 +119,10 @@ def typed(read: Callable[[Json], T], service: str, reply: WebReply) -> T:
 
 
 async def first_answer(*asks: Callable[[], Awaitable[T]]) -> T:
-    """What the first service that is in order says; the next is asked only when the one before it is not.
+    """The answer of the first service that works; the next one is used only if the one before it fails.
 
-    Raises at once when a service says that the question is wrong; when none is in order, the failure that is the
-    likeliest to pass.
+    Raises immediately if a service rejects the question. If all services fail, raises the failure that is most likely
+    temporary.
     """
     failures: list[ToolError] = []
     for ask in asks:

@@ -1,4 +1,4 @@
-"""Asks for a route: Valhalla, which writes its own instructions, and where it is out of order OSRM.
+"""Find a route with Valhalla, which writes instructions, or with OSRM if Valhalla is unavailable.
 
 Protocols: valhalla.github.io/valhalla/api/turn-by-turn/api-reference and project-osrm.org/docs/v5.24.0/api.
 """
@@ -206,17 +206,17 @@ def _osrm_error(context: ToolContext, reply: WebReply, code: str, mode: Mode) ->
 
 def _too_far(reason: str, mode: Mode) -> ToolError:
     return ToolError(
-        f"that is too far to {_to(mode)}: {reason}",
+        f"the distance is too long to {_to(mode)}: {reason}",
         type="too_far",
-        next_action="ask for places nearer to each other, or for another mode",
+        next_action="choose places closer to each other, or another mode",
     )
 
 
 def _no_route(reason: str, mode: Mode) -> ToolError:
     return ToolError(
-        f"there is no way to {_to(mode)} from one to the other: {reason}",
+        f"no route found to {_to(mode)} from one place to the other: {reason}",
         type="no_route",
-        next_action="ask for another mode, or check that both places are the ones you mean",
+        next_action="choose another mode, or check that both places are correct",
     )
 
 
@@ -225,7 +225,7 @@ def _to(mode: Mode) -> str:
 
 
 def _credit(router: str, base: str, *, public: str) -> Source:
-    """Who computed the route, so that a server of one's own is not passed off as the public one."""
+    """The source of the route, which names the server that computed it."""
     host = base.partition("://")[2].partition("/")[0]
     by = " by FOSSGIS" if base.startswith(public) else f" at {host}"
     return Source(title=f"Route by {router}{by}", url=base)

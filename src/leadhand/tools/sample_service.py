@@ -1,8 +1,8 @@
-"""A stand-in for the public services, in this process: the same paths and shapes, data that is honest about itself.
+"""A substitute for the public services, in this process: the same paths and shapes, with labelled sample data.
 
 Towns and sights are real (GeoNames and a list of our own); the weather is made up by formula; a route is the straight
-line, and says so. Every reply bears the header :data:`~leadhand.tools.replies.SAMPLE_HEADER`, by which the tools know
-to label what they say.
+line, and says so. Every reply has the header :data:`~leadhand.tools.replies.SAMPLE_HEADER`, so that the tools
+label the data.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ class SampleWeb:
             case "nominatim", [*_, "search"]:
                 return _reply(_nominatim(str(params["q"]), int(params.get("limit", 10))))
             case _:
-                return _reply({"error": f"the sample service has nothing at {path}"}, status=404)
+                return _reply({"error": f"the sample service does not support {path}"}, status=404)
 
     async def post(self, service: str, url: str, body: Json) -> WebReply:
         """Answers Valhalla's route; anything else with 404."""
         path = urlsplit(url).path
         if service == "valhalla" and path.endswith("/route"):
             return _reply(_valhalla(body))
-        return _reply({"error": f"the sample service has nothing at {path}"}, status=404)
+        return _reply({"error": f"the sample service does not support {path}"}, status=404)
 
     def _forecast(self, params: Params) -> WebReply:
         latitude, longitude = float(params["latitude"]), float(params["longitude"])
@@ -192,16 +192,16 @@ def _valhalla(body: Json) -> Json:
     start, end = (Place(name="", latitude=at["lat"], longitude=at["lon"]) for at in body["locations"])
     doing, speed = _SPEEDS[body["costing"]]
     distance, towards = distance_km(start, end), bearing(start, end)
-    told = (
+    line = (
         f"Sample data: straight line of {distance:.1f} km towards the {compass_point(towards)} "
-        f"(bearing {towards:.0f}°); this is no road route, and its time assumes {doing} at {speed} km/h"
+        f"(bearing {towards:.0f}°); this is not a road route, and its time assumes {doing} at {speed} km/h"
     )
     summary = {"length": round(distance, 3), "time": round(distance / speed * 3600, 1)}
-    maneuver = {"type": 1, "instruction": told, **summary}
+    maneuver = {"type": 1, "instruction": line, **summary}
     return {
         "trip": {
             "status": 0,
-            "status_message": "Sample data, no road route",
+            "status_message": "Sample data, not a road route",
             "units": "kilometers",
             "language": "en-US",
             "summary": {**summary, "has_toll": False, "has_ferry": False},

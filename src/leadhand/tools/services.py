@@ -1,4 +1,4 @@
-"""Which public services the tools ask, where each one lives, how often it may be asked and how long an answer keeps."""
+"""The public services of the built-in tools: addresses, rate limits, and how long answers are cached."""
 
 from __future__ import annotations
 

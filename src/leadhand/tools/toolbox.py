@@ -1,4 +1,4 @@
-"""The tools of one team: what this process can call, by name. There is no global registry."""
+"""The tools that this process can call, by name. There is no global registry."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ class Toolbox:
         if not isinstance(given, Tool):
             if not callable(given):
                 raise UsageError(
-                    f"{given!r} is no tool", "Pass functions, or functions decorated with @tool, in tools=[…]."
+                    f"{given!r} is not a tool", "Pass functions, or functions decorated with @tool, in tools=[…]."
                 )
             given = Tool(given)
         if given.name in self._tools:
-            raise UsageError(f"two tools are called {given.name}", 'Give one of them another name: @tool(name="…").')
+            raise UsageError(f"two tools have the name {given.name}", 'Rename one of them: @tool(name="…").')
         self._tools[given.name] = given
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        """Every tool as a run pins it, in the order they were added."""
+        """The specification of every tool, in the order of addition."""
         return tuple(bound.spec for bound in self._tools.values())
 
     def find(self, name: str) -> BoundTool | None:
         return self._tools.get(name)
 
     def get(self, name: str) -> Tool[..., Any]:
-        """The tool of that name. Raises UsageError that names what there is."""
+        """The tool with this name. Raises UsageError, which lists the available tools."""
         if name in self._tools:
             return self._tools[name]
         near = difflib.get_close_matches(name, self._tools, n=1)
         hint = f"Did you mean {near[0]}? " if near else ""
-        raise UsageError(f"there is no tool {name!r}", f"{hint}There are: {', '.join(self._tools) or 'none'}.")
+        raise UsageError(f"unknown tool {name!r}", f"{hint}Available tools: {', '.join(self._tools) or 'none'}.")

@@ -77,7 +77,7 @@ async def weather_tool(
     """
     if not 1 <= days <= FORECAST_DAYS:
         raise ToolError(f"days is {days}: a forecast covers 1 to {FORECAST_DAYS} days", type="bad_arguments")
-    read_day(day, context.now().date())  # a day nobody can read costs no request
+    read_day(day, context.now().date())  # an invalid day costs no request
     urls = ServiceUrls.from_environment()
     found = await resolve_town(context, urls, location)
     report = await forecast(context, urls, found.place, units)
@@ -105,7 +105,7 @@ def _wanted(day: str, days: int, dates: Sequence[date], place: Place) -> range:
         raise ToolError(
             f"the forecast for {place.label} reaches {reach}; {day!r} for {count} day(s) lies outside",
             type="day_out_of_range",
-            next_action="ask for days within that range",
+            next_action="choose days within that range",
         )
     start = (first - dates[0]).days
     return range(start, start + count)
@@ -160,8 +160,8 @@ def _say_days(rows: Sequence[Mapping[str, Json]], units: Mapping[str, str]) -> s
     first = date.fromisoformat(rows[0]["date"])
     if len(rows) == 1:
         return f"{in_words(first)}: {_say_day(rows[0], units)}"
-    told = [f"{_weekday(row)} {int(row['date'][-2:])}: {_say_day(row, units)}" for row in rows]
-    return f"{len(rows)} days from {in_words(first)}. " + "; ".join(told)
+    lines = [f"{_weekday(row)} {int(row['date'][-2:])}: {_say_day(row, units)}" for row in rows]
+    return f"{len(rows)} days from {in_words(first)}. " + "; ".join(lines)
 
 
 def _weekday(row: Mapping[str, Json]) -> str:

@@ -36,5 +36,5 @@ CONDITIONS: dict[int, str] = {
 
 
 def condition(code: int | None) -> str | None:
-    """The condition in words; ``weather code 42`` for a code that is not in the table, None when there is none."""
+    """The condition in words; ``weather code 42`` for an unknown code, None for None."""
     return None if code is None else CONDITIONS.get(code, f"weather code {code}")

@@ -1,4 +1,4 @@
-"""Asks public services over HTTP: one session, an honest User-Agent, politely, and never twice what it still knows."""
+"""HTTP client for public services: one session, an identifying User-Agent, rate limits, and a cache."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ HOME = "https://github.com/leadhand/leadhand"
 MAX_BODY_BYTES = 10 * 1024 * 1024
 
 Gate = Callable[[str], Awaitable[None]]
-"""Waits until the named service may be asked again, counting the requests of every process that shares the store."""
+"""Waits until the service may receive another request, across all processes that share the store."""
 
 
 class AnswerCache(Protocol):
-    """Keeps answers for a while; shared by processes, it spares a service the same question from each of them."""
+    """A cache of answers, shared by processes."""
 
     async def get(self, key: str) -> Json | None:
-        """The value kept under ``key``; None when there is none or its time is over."""
+        """The cached value of ``key``; None if it is missing or expired."""
         ...
 
     async def put(self, key: str, value: Json, ttl_s: float) -> None:
@@ -38,7 +38,7 @@ class AnswerCache(Protocol):
 
 @dataclass(slots=True)
 class _Flight:
-    """A request under way, and how many calls wait for what it brings."""
+    """A running request, and the number of calls that wait for it."""
 
     task: asyncio.Task[WebReply]
     waiting: int = 0
@@ -81,7 +81,7 @@ class AiohttpWeb:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Gives up what is under way and closes the connections."""
+        """Cancel running requests and close the connections."""
         tasks = [flight.task for flight in self._flights.values()]
         for task in tasks:
             task.cancel()
@@ -167,11 +167,11 @@ class AiohttpWeb:
                 f"{title} did not connect in {self._connect_timeout:g} s or answer in {self._total_timeout:g} s",
                 type="timeout",
                 class_=FailureClass.TRANSIENT,
-                next_action=_advice(service, f"ask again later, or have {setting} name another server"),
+                next_action=_advice(service, f"try again later, or set {setting} to another server"),
             ) from None
         except aiohttp.InvalidURL:
             raise ToolError(
-                f"{url!r} is no address of {title}",
+                f"{url!r} is not a valid address of {title}",
                 type="bad_url",
                 class_=FailureClass.UNAVAILABLE,
                 next_action=f"correct {setting}",
@@ -209,7 +209,7 @@ class AiohttpWeb:
             f"{title} answered with more than {self._max_body_bytes:,} bytes",
             type="body_too_large",
             class_=FailureClass.UNAVAILABLE,
-            next_action="ask for less at once",
+            next_action="request less at once",
         )
 
 
@@ -224,7 +224,7 @@ def user_agent() -> str:
 
 
 def _advice(service: str, more: str) -> str:
-    """What to do where a service is not reached; those of the tools that ship have sample data instead."""
+    """The next action if a service is unreachable; the built-in tools have sample data instead."""
     instead = "" if service not in SERVICES else "run with --offline for sample data, "
     return f"check the network (and HTTPS_PROXY), {instead}{more}"
 

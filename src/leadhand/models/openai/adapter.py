@@ -1,7 +1,7 @@
-"""Any server that speaks the chat-completions protocol, through a thin client on aiohttp.
+"""Adapter for servers with the chat-completions protocol: a thin client on aiohttp.
 
-It asks once. Trying again is the controller's business; the one exception is a server that refuses a feature, which is
-asked again in the form it knows (see ``openai_abilities``).
+It sends each request once; the controller retries. The exception is a server that rejects a feature: the adapter tries
+another form (see ``capabilities``).
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from .wire import chat_body, encode
 
 __all__ = ["LARGEST_BODY", "OpenAICompatible"]
 
-_MOST_FORMS = 8  # requests one call may take while it learns what the server can do
+_MOST_FORMS = 8  # requests per call while learning what the server supports
 _LISTED_FOR_S = 60.0
 LIST_WITHIN_S = 5.0
-"""Seconds in which a server that somebody named has to say which models it has."""
+"""Seconds for the server to list its models."""
 _WRONG_ADDRESS = frozenset({"unknown_model", "not_an_api"})
 
 
 class OpenAICompatible:
     """A server that speaks the chat-completions protocol.
 
-    The model is what stands behind the colon of ``ModelRequest.model``. Times are in seconds: ``connect_timeout_s`` for
+    The model is the part after the colon of ``ModelRequest.model``. Times are in seconds: ``connect_timeout_s`` for
     the connection; ``first_byte_timeout_s`` until the answer begins, which without streaming is when all of it is
     written; ``idle_timeout_s`` between two pieces. The request's own deadline covers everything. ``ca_file`` holds
     certificates to trust besides the system's. At most ``connections`` are open at once; calls beyond them wait. By a
     model's full name, ``profiles`` tells its window and prices, and ``costs`` what a usage cost in nano-dollars.
     ``key_setting`` is where the key came from, for messages.
 
-    What a server refuses or ignores is remembered by model, for as long as the client lives.
+    The client remembers what a server refuses or ignores, by model.
 
     Raises :class:`~leadhand.domain.errors.ConfigurationError` for a malformed URL or key or a missing ``ca_file``.
     """
@@ -90,7 +90,7 @@ class OpenAICompatible:
         self._windows: dict[str, int | None] = {}
 
     def profile(self, model: str) -> ModelProfile:
-        """What is known of ``model``; a server on this machine is free."""
+        """The known profile of ``model``; a local server is free."""
         known = self._profiles(model) if self._profiles is not None else None
         if known is not None:
             return known
@@ -100,16 +100,16 @@ class OpenAICompatible:
         return ModelProfile(name=model, window=window)
 
     async def models(self) -> list[str]:
-        """The models that the server lists. Raises :class:`ModelError` where it does not."""
+        """The models that the server lists. Raises :class:`ModelError` if it lists none."""
         return _names(await self._server.models(within_s=LIST_WITHIN_S))
 
     async def learn(self, model: str) -> None:
-        """Asks the server once, for at most a second, how large the window of ``model`` is, unless that is known.
+        """Query the context window of ``model`` once, for at most a second, unless it is known.
 
-        :meth:`profile` tells it from then on. Never raises: a server that does not say leaves it unknown.
+        :meth:`profile` then includes it. Never raises; if the server does not report it, it stays unknown.
         """
         if model not in self._windows and self.profile(model).window is None:
-            self._windows[model] = None  # who comes meanwhile does not ask as well
+            self._windows[model] = None  # concurrent callers do not query again
             self._windows[model] = await window_of(self._server, model.partition(":")[2] or model, self.name)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
@@ -120,7 +120,7 @@ class OpenAICompatible:
             async with patience.timer:
                 reply = await self._ask(request, on_text if request.output is None else None, patience)
         except TimeoutError:
-            # The event loop's own time-out would also turn one that began outside into ours, so it is told apart here.
+            # asyncio.timeout would also report a timeout from outside as ours, so it is distinguished here.
             if not patience.timer.expired():
                 raise
             raise patience.failure() from None
@@ -132,7 +132,7 @@ class OpenAICompatible:
         return reply if usage is reply.usage else reply.model_copy(update={"usage": usage})
 
     async def aclose(self) -> None:
-        """Closes the connections. The client can be used again, and opens new ones."""
+        """Close the connections. The client can be used again and opens new ones."""
         await self._server.aclose()
 
     async def _ask(
@@ -143,14 +143,14 @@ class OpenAICompatible:
         while True:
             attempt += 1
             abilities = self._abilities.get(model, Abilities())
-            # Calls that are asked for in words are text like any other until it is whole.
+            # Calls requested in prose look like text until the text is complete.
             streamed = on_text is not None and abilities.stream and (abilities.tools or not request.tools)
             body = chat_body(request, model, abilities, adapter=self.name, stream=streamed)
             answered = await self._server.post(encode(body), patience, on_text if streamed else None)
             if answered.document is not None:
                 reply = self._reply(answered.document, request, abilities, attempt, heard=answered.heard)
                 if on_text is not None and not answered.heard and reply.message.text:
-                    on_text(reply.message.text)  # the server does not stream, after all
+                    on_text(reply.message.text)  # the server does not stream
                 return reply
             learned = _learned(answered, abilities, request, streamed=streamed)
             if learned is None or attempt == _MOST_FORMS:
@@ -168,7 +168,7 @@ class OpenAICompatible:
         self, document: dict[str, Any], request: ModelRequest, abilities: Abilities, requests: int, *, heard: bool
     ) -> ModelReply:
         if document.get("error") and not document.get("choices"):
-            # OpenRouter and others answer 200 and say inside what went wrong, the status as a code.
+            # OpenRouter and others answer 200 with an error and its status in the body.
             failure = failure_of(
                 status_inside(document),
                 {},
@@ -188,10 +188,10 @@ class OpenAICompatible:
         return reply
 
     def _judge(self, model: str, abilities: Abilities, *, given: bool) -> None:
-        """Remembers whether a form of structured answer works with a model.
+        """Remember whether a form of structured answer works with a model.
 
-        A form that has never worked and brought prose is given up for the next call. This one is not repeated here: it
-        was paid for, and what may be paid again is for the run's allowance to say.
+        A form that has never worked and returned prose is not used for the next call. This call is not repeated here,
+        because it was paid for; the run's budget decides about another.
         """
         if given:
             self._proven.add((model, abilities.output))
@@ -199,10 +199,10 @@ class OpenAICompatible:
             self._abilities[model] = ignored(abilities) or abilities
 
     async def _explained(self, error: ModelError, model: str) -> ModelError:
-        """The same failure with what the server itself says about its models, where it can be asked."""
+        """The same failure, with the models that the server lists where possible."""
         now = time.monotonic()
         if self._listed is None or now - self._listed[0] > _LISTED_FOR_S:
-            self._listed = (now, None)  # who comes meanwhile does not ask as well
+            self._listed = (now, None)  # concurrent callers do not query again
             self._listed = (now, await self._names_at())
         names = self._listed[1]
         if names is not None and model not in names:
@@ -217,7 +217,7 @@ class OpenAICompatible:
             there = f"{self.base_url}/v1"
             found = await self._names_at(there) is not None
             message = f"there is no chat-completions API at {self.base_url}; " + (
-                f"there is one at {there}" if found else f"such addresses usually end in /v1 ({error.failure.message})"
+                f"there is one at {there}" if found else f"such URLs usually end in /v1 ({error.failure.message})"
             )
             failure = error.failure.evolve(
                 message=message, type="not_an_api", next_action=f"set the base URL to {there}"
@@ -226,14 +226,14 @@ class OpenAICompatible:
         return error
 
     async def _names_at(self, base_url: str = "") -> list[str] | None:
-        """The models that are listed there; None if none is, for whatever reason."""
+        """The models listed there; None if the list is not available."""
         try:
             return _names(await self._server.models(base_url)) or None
         except ModelError:
             return None
 
     def _priced(self, model: str, usage: Usage) -> Usage:
-        """``usage`` with what it cost, if that can be known."""
+        """``usage`` with its cost, if known."""
         if usage.nanousd is not None:
             return usage
         cost = self._costs(model, usage) if self._costs is not None else None
@@ -251,6 +251,6 @@ def _model_of(request: ModelRequest) -> str:
 
 
 def _learned(answered: Answered, abilities: Abilities, request: ModelRequest, *, streamed: bool) -> Abilities | None:
-    """What a refusal teaches; the field it names may stand apart from its words."""
+    """The abilities to use after a refusal; it may name the rejected field separately from its message."""
     said = f"{error_message(answered.body)} {parameter_named(answered.body)}"
     return learn(abilities, request, answered.status, said, streamed=streamed)

@@ -1,4 +1,4 @@
-"""Translates a chat-completions answer into our reply, however sloppily it was written: pure functions."""
+"""Convert a chat-completions answer to our reply, tolerating deviations of servers: pure functions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FINISHES = {
     "model_length": "length",  # Mistral
     "safety": "content_filter",  # Gemini
 }
-"""The reasons to stop as our replies name them, by the other words that servers have for them."""
+"""Our stop reasons, by the other names that servers use."""
 
 
 def reply_of(
@@ -60,9 +60,7 @@ def reply_of(
     finish = _FINISHES.get(written, written)
     if finish == "error" or choice.get("error"):
         said = error_message(json.dumps({"error": choice.get("error") or "no reason was given"}))
-        raise failed(
-            f"the server gave up in the middle of its answer: {said}", "gave_up", FailureClass.TRANSIENT, usage
-        )
+        raise failed(f"the server aborted its answer: {said}", "gave_up", FailureClass.TRANSIENT, usage)
     text = answer_in(_text(wire.get("content")))
     refusal = text_of(wire.get("refusal"))
     if not text and refusal:
@@ -74,7 +72,7 @@ def reply_of(
     elif not abilities.tools and request.tools and not calls:
         text, calls = _call_in_words(text, request)
     if not calls and value is None:
-        # Half an answer must never pass for a whole one.
+        # An incomplete answer must never pass for a complete one.
         if finish == "length":
             raise _cut(request, usage)
         if finish == "content_filter":
@@ -83,10 +81,10 @@ def reply_of(
                 "content_filter",
                 FailureClass.INVALID,
                 usage,
-                next_action="put the request in other words, or use another model",
+                next_action="rephrase the request, or use another model",
             )
     if not text and not calls:
-        raise failed("the model answered with nothing", "empty_answer", FailureClass.TRANSIENT, usage)
+        raise failed("the model returned an empty answer", "empty_answer", FailureClass.TRANSIENT, usage)
     message = AssistantMessage(text=text, tool_calls=calls, opaque=_opaque(wire, extras, adapter, request.model))
     return ModelReply(
         message=message,
@@ -99,16 +97,16 @@ def reply_of(
 
 def _cut(request: ModelRequest, usage: Usage) -> ModelError:
     return failed(
-        f"the answer did not fit into {request.max_tokens} tokens (thinking counts)",
+        f"the answer did not fit into {request.max_tokens} tokens (reasoning counts)",
         "cut_answer",
         FailureClass.INVALID,
         usage,
-        next_action="raise --max-output-tokens, ask for less at once, or use a model that thinks less",
+        next_action="raise --max-output-tokens, ask for less at once, or use a model with less reasoning",
     )
 
 
 def usage_of(document: Mapping[str, Any], request: ModelRequest, requests: int) -> Usage:
-    """What the server counted. A server that does not count is taken at the upper bound, so that a budget holds."""
+    """The reported usage. Without a report it is the upper bound, so that the budget holds."""
     counted = usage_in(document)
     sent = _count(counted.get("prompt_tokens", counted.get("input_tokens")))
     written = _count(counted.get("completion_tokens", counted.get("output_tokens")))
@@ -116,7 +114,7 @@ def usage_of(document: Mapping[str, Any], request: ModelRequest, requests: int) 
     if sent is None and written is not None and total is not None:
         sent = max(0, total - written)
     if sent is not None and total is not None:
-        # xAI bills thinking that it counts in the total alone.
+        # xAI includes billed reasoning only in the total.
         written = max(written or 0, total - sent)
     if sent is not None and written is not None:
         return Usage(requests=requests, input_tokens=sent, output_tokens=written)
@@ -125,7 +123,7 @@ def usage_of(document: Mapping[str, Any], request: ModelRequest, requests: int) 
 
 
 def usage_in(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What the server says it counted, wherever it says so (Groq's streams and Moonshot's have places of their own)."""
+    """The usage object, wherever the server puts it (the streams of Groq and Moonshot differ)."""
     for found in (document.get("usage"), object_of(document.get("x_groq")).get("usage")):
         if is_object(found) and found:
             return found
@@ -143,7 +141,7 @@ def _first_choice(document: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _text(content: object) -> str:
-    """The text of a message: a string, nothing, or a list of parts of which only text counts."""
+    """The text of a message, which is a string, null, or a list of parts."""
     if isinstance(content, str):
         return content
     parts: list[str] = []
@@ -155,13 +153,13 @@ def _text(content: object) -> str:
 
 
 def _calls(wire: Mapping[str, Any], request: ModelRequest) -> tuple[tuple[ToolCall, ...], dict[str, Any]]:
-    """The tool calls, each with an id of its own, and by id what else the server said about them."""
+    """The tool calls, each with a unique id, and by id their other fields."""
     entries = objects_of(wire.get("tool_calls"))
     if not entries and object_of(wire.get("function_call")):
-        entries = [{"function": wire["function_call"]}]  # the protocol before there were tools
+        entries = [{"function": wire["function_call"]}]  # the older protocol with function_call
     if not entries:
         return (), {}
-    # Some servers count from 0 in every answer: an id must be its call's own in the whole conversation.
+    # Some servers count from 0 in every answer, but an id must be unique in the conversation.
     taken = {message.call_id for message in request.messages if isinstance(message, ToolMessage)}
     made = len(taken)
     calls: dict[str, ToolCall] = {}
@@ -180,7 +178,7 @@ def _calls(wire: Mapping[str, Any], request: ModelRequest) -> tuple[tuple[ToolCa
 
 
 def _arguments(written: object) -> tuple[dict[str, Any] | None, str]:
-    """Arguments as an object and as they were written; None for what is no JSON object."""
+    """The arguments as an object and as text; None unless they are a JSON object."""
     if is_object(written):
         try:
             return written, json.dumps(written, ensure_ascii=False, allow_nan=False)
@@ -203,7 +201,7 @@ def _structured(
     request: ModelRequest, abilities: Abilities, text: str, calls: tuple[ToolCall, ...]
 ) -> tuple[dict[str, Any] | None, str, tuple[ToolCall, ...]]:
     """The structured answer, from the call that carries it or from the text; the answer as text; the other calls."""
-    assert request.output is not None, "asked for only when a structured answer is wanted"
+    assert request.output is not None, "called only for structured answers"
     if abilities.output is OutputMode.FUNCTION:
         name = answer_function(request.output)
         answers = [call for call in calls if call.name == name]
@@ -215,16 +213,16 @@ def _structured(
 
 def _call_in_words(text: str, request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
     """The tool call that a model without tools wrote as JSON, if it did."""
-    wish = decode_object(text)
-    if wish is None or wish.get("tool") not in {tool.name for tool in request.tools}:
+    wanted = decode_object(text)
+    if wanted is None or wanted.get("tool") not in {tool.name for tool in request.tools}:
         return text, ()
     made = sum(isinstance(message, ToolMessage) for message in request.messages)
-    arguments, raw = _arguments(wish.get("arguments"))
-    return "", (ToolCall(id=f"call_{made}", name=wish["tool"], arguments=arguments, raw=raw),)
+    arguments, raw = _arguments(wanted.get("arguments"))
+    return "", (ToolCall(id=f"call_{made}", name=wanted["tool"], arguments=arguments, raw=raw),)
 
 
 def _opaque(wire: Mapping[str, Any], extras: dict[str, Any], adapter: str, model: str) -> Opaque | None:
-    """What must come back untouched with the tool calls of this turn: reasoning, signatures."""
+    """The data to send back unchanged with the tool calls of this turn: reasoning, signatures."""
     data = {field: wire[field] for field in _REASONING if wire.get(field)}
     if extras:
         data["calls"] = extras

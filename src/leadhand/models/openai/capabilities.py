@@ -1,7 +1,7 @@
-"""What an OpenAI-compatible server can do with a model, learned from what it refuses.
+"""What an OpenAI-compatible server supports for a model, learned from its refusals.
 
-Servers that speak the protocol differ in its corners. Each ability is tried in its best form first; a refusal that
-names it moves to the next form, which is remembered for as long as the client lives.
+Servers differ in the details of the protocol. Each ability is tried in its best form first. A refusal that names the
+ability switches to the next form, which the client remembers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .errors import speaks_of_length
 
 
 class OutputMode(StrEnum):
-    """How a structured answer is asked for, best first."""
+    """Ways to request a structured answer, best first."""
 
     JSON_SCHEMA = "json_schema"
     FUNCTION = "function"
@@ -104,7 +104,7 @@ _NEXT = {OutputMode.JSON_SCHEMA: OutputMode.FUNCTION, OutputMode.FUNCTION: Outpu
 
 
 def ignored(abilities: Abilities) -> Abilities | None:
-    """The abilities to try next after a server took the wish for a structured answer and answered in prose; None if
+    """The abilities to try next after a server accepted the request for a structured answer but returned prose; None if
     there is no other form. Some servers drop the fields they do not know, and the model never sees the schema."""
     following = _NEXT.get(abilities.output)
     return None if following is None else replace(abilities, output=following)

@@ -1,4 +1,4 @@
-"""How connections to a server are opened, through which proxy and with whose certificates; and why one failed."""
+"""Open connections to a server, with its proxy and certificates, and classify connection errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def checked_key(key: str | None, setting: str = "the API key") -> str:
     key = (key or "").strip()
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ConfigurationError(
-            f"{setting} holds line breaks, blanks or characters no key has",
+            f"{setting} contains line breaks, spaces or characters that keys do not have",
             "copy it again from the provider's page, on one line",
         )
     return key
@@ -43,7 +43,7 @@ async def open_session(
     *, key: str, connections: int, connect_s: float, url: str, ca_file: str | None
 ) -> aiohttp.ClientSession:
     """A session for ``url``, with its own pool of at most ``connections``. Times are left to the caller, but for the
-    one a connection may take. Raises :class:`ModelError` for a CA file that holds no certificates."""
+    one a connection may take. Raises :class:`ModelError` for a CA file that contains no certificates."""
     import aiohttp
 
     headers = {"Content-Type": "application/json", "User-Agent": "leadhand"}
@@ -76,11 +76,11 @@ def _certificates(url: str, ca_file: str | None) -> Any:
         context.load_verify_locations(ca_file)
     except (ssl.SSLError, OSError) as error:
         raise failed(
-            f"the CA file {ca_file} holds no certificates: {error}",
+            f"the CA file {ca_file} contains no certificates: {error}",
             "certificate",
             FailureClass.UNAVAILABLE,
             _UNBILLED,
-            next_action="give a file of certificates in PEM form",
+            next_action="use a file of certificates in PEM format",
         ) from None
     return context
 
@@ -89,8 +89,8 @@ def proxy_for(url: str) -> str | None:
     """The proxy the environment names for ``url``; never one between this machine and itself.
 
     aiohttp's ``trust_env`` does the same at every request, reads ``~/.netrc`` on a thread each time, and refuses an
-    Authorization header where that file has an entry: hence by hand, and once. Raises :class:`ModelError` for a proxy
-    that does not speak HTTP, which would be sent words it cannot understand.
+    Authorization header where that file has an entry: so it is done here, once. Raises :class:`ModelError` for a
+    proxy of another protocol.
     """
     if is_loopback(url):
         return None
@@ -107,7 +107,7 @@ def proxy_for(url: str) -> str | None:
     scheme = proxy.partition("://")[0].casefold() if "://" in proxy else ""
     if scheme not in ("", "http", "https"):
         raise failed(
-            f"the environment names a proxy of the kind {scheme}://, which is not supported",
+            f"the environment sets a {scheme}:// proxy, which is not supported",
             "proxy",
             FailureClass.UNAVAILABLE,
             _UNBILLED,
@@ -119,7 +119,7 @@ def proxy_for(url: str) -> str | None:
 def connection_failure(error: Exception, url: str, proxy: str | None, connect_s: float, *, begun: bool) -> ModelError:
     """The failure that an exception of aiohttp stands for. ``begun`` says whether an answer had begun.
 
-    A call that never reached the server cost nothing; of one that broke off nobody knows.
+    A call that did not reach the server cost nothing; the cost of an interrupted call is unknown.
     """
     import aiohttp
 
@@ -145,7 +145,7 @@ def connection_failure(error: Exception, url: str, proxy: str | None, connect_s:
         case aiohttp.ClientHttpProxyError():
             refused = error.status in (401, 403, 407)
             return failed(
-                f"the proxy refused the way to {url}: {error.status} {error.message}",
+                f"the proxy refused to connect to {url}: {error.status} {error.message}",
                 "proxy",
                 FailureClass.UNAVAILABLE if refused else FailureClass.TRANSIENT,
                 _UNBILLED,
@@ -163,19 +163,19 @@ def connection_failure(error: Exception, url: str, proxy: str | None, connect_s:
             return failed(message, "timeout", FailureClass.TRANSIENT, _UNBILLED, next_action=_CHECK_ADDRESS)
         case aiohttp.InvalidURL() | UnicodeError():
             return failed(
-                f"the base URL {url} names no host that can exist",
+                f"the host name in the base URL {url} is invalid",
                 "bad_url",
                 FailureClass.UNAVAILABLE,
                 Usage(requests=0, nanousd=0),
                 next_action="correct the base URL",
             )
         case aiohttp.ClientPayloadError():
-            return failed("the answer broke off in the middle", "broken_off", FailureClass.TRANSIENT, None)
+            return failed("the answer ended too early", "broken_off", FailureClass.TRANSIENT, None)
         case aiohttp.ClientConnectionError():
             what = "in the middle of its answer" if begun else "before it answered"
             return failed(f"{url} closed the connection {what}", "connection", FailureClass.TRANSIENT, None)
         case _:
-            return failed(f"the answer is no proper HTTP: {error}", "bad_body", FailureClass.TRANSIENT, None)
+            return failed(f"the answer is not valid HTTP: {error}", "bad_body", FailureClass.TRANSIENT, None)
 
 
 def _untrusted(error: Exception, url: str) -> ModelError:
@@ -183,7 +183,7 @@ def _untrusted(error: Exception, url: str) -> ModelError:
     if named and not Path(named).is_file():
         action = f"SSL_CERT_FILE names {named}, which does not exist: correct or unset it"
     else:
-        action = "give the company's certificates as the CA file (or in SSL_CERT_FILE), or correct the base URL"
+        action = "pass the company's certificates as the CA file (or in SSL_CERT_FILE), or correct the base URL"
     why = getattr(getattr(error, "certificate_error", None), "verify_message", "") or error
     return failed(
         f"no trusted connection to {url}: {why}", "certificate", FailureClass.UNAVAILABLE, _UNBILLED, next_action=action

@@ -1,7 +1,7 @@
-"""Asks a server how many tokens a model's window holds, in the words of each kind of server.
+"""Query a server for the context window of a model, in tokens; each kind of server has its own route.
 
-What counts is what the server was started with, not what the model could do: a prompt beyond that is refused or, by
-Ollama, cut without a word.
+What counts is the window that the server was started with, not the model's maximum: longer prompts are refused or, by
+Ollama, silently truncated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _OWNERS = {"library": "ollama", "llamacpp": "llamacpp", "organization_owner": "l
 
 
 async def window_of(server: ChatServer, model: str, provider: str) -> int | None:
-    """The window of ``model`` as its server tells it within a second; None if it does not. Never raises.
+    """The window of ``model`` that its server reports within a second, else None. Never raises.
 
     ``provider`` is our name for the server.
     """
@@ -48,10 +48,10 @@ async def _asked(server: ChatServer, model: str, provider: str) -> int | None:
         case "ollama":
             return await _ollama(server, root, model)
         case "llamacpp":
-            props = await _told(server, f"{root}/props")
+            props = await _fetched(server, f"{root}/props")
             return _tokens(object_of(props.get("default_generation_settings")).get("n_ctx"))
         case "lmstudio":
-            loaded = await _told(server, f"{root}/api/v0/models/{quote(model, safe='/')}")
+            loaded = await _fetched(server, f"{root}/api/v0/models/{quote(model, safe='/')}")
             return _tokens(loaded.get("loaded_context_length"))
         case _:
             return None
@@ -59,18 +59,18 @@ async def _asked(server: ChatServer, model: str, provider: str) -> int | None:
 
 async def _ollama(server: ChatServer, root: str, model: str) -> int | None:
     """What the model's own file sets, else what it was loaded with: its training length is not what is served."""
-    shown = await _told(server, f"{root}/api/show", {"model": model})
+    shown = await _fetched(server, f"{root}/api/show", {"model": model})
     said = re.search(r"^\s*num_ctx\s+(\d+)", text_of(shown.get("parameters")), re.MULTILINE)
     if said is not None:
         return _tokens(int(said[1]))
-    running = objects_of((await _told(server, f"{root}/api/ps")).get("models"))
+    running = objects_of((await _fetched(server, f"{root}/api/ps")).get("models"))
     names = {model, f"{model}:latest"}
     loaded = [each for each in running if each.get("name") in names or each.get("model") in names]
     return _tokens(loaded[0].get("context_length")) if loaded else None
 
 
-async def _told(server: ChatServer, url: str, body: object = None) -> dict[str, Any]:
-    return object_of(await server.told(url, body, within_s=WITHIN_S))
+async def _fetched(server: ChatServer, url: str, body: object = None) -> dict[str, Any]:
+    return object_of(await server.fetch_json(url, body, within_s=WITHIN_S))
 
 
 def _tokens(value: object) -> int | None:

@@ -1,4 +1,4 @@
-"""Classes what an OpenAI-compatible server refuses with: status, headers and body become one failure."""
+"""Classify the errors of an OpenAI-compatible server: one failure from status, headers and body."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def failure_of(
 ) -> Failure:
     """The failure that an answer with an error ``status`` stands for. ``key`` is cut out of everything it says;
     ``key_setting`` is where it is set, for what a person can do.
-    ``inside`` says that the status was not HTTP's, which was 200, but stood in the body.
+    ``inside`` says that the status was not HTTP's, which was 200, but in the body.
 
     ``now`` is what a Retry-After date is measured against; the system's time if it is not given.
     """
     html = looks_like_html(headers.get("content-type", headers.get("Content-Type", "")), body)
     said = "" if html else error_message(body)
-    # A gateway's quota or rate limit is told by codes, since their prose is much the same.
+    # Quota and rate limit of a gateway differ only in their codes, not in their messages.
     lows = f"{said} {_codes(body)}".casefold().replace("`", "").replace("'", "")
     class_, type, action = _kind(status, lows, html=html, keyed=bool(key), key_setting=key_setting)
     wait = retry_after(headers, now) if class_ in (FailureClass.RATE_LIMITED, FailureClass.TRANSIENT) else None
@@ -106,7 +106,7 @@ def _kind(status: int, said: str, *, html: bool, keyed: bool, key_setting: str) 
     if status in (408, 409, 425) or status >= 500:
         return FailureClass.TRANSIENT, f"http_{status}", ""
     if html and status == 403:
-        action = "see whether a proxy or firewall stands before the server, and whether the base URL is right"
+        action = "check for a proxy or firewall in front of the server, and check the base URL"
         return FailureClass.UNAVAILABLE, "forbidden", action
     if html or status == 405 or 300 <= status < 400:
         return FailureClass.UNAVAILABLE, "not_an_api", "correct the base URL: it usually ends in /v1"
@@ -117,7 +117,7 @@ def _kind(status: int, said: str, *, html: bool, keyed: bool, key_setting: str) 
         return FailureClass.UNAVAILABLE, "unknown_model", "correct the model's name, or the base URL"
     if any(word in said for word in _BAD_GENERATION_WORDS):
         return FailureClass.TRANSIENT, "bad_generation", ""
-    return FailureClass.INVALID, f"http_{status}", "the server refused the request itself: see its message"
+    return FailureClass.INVALID, f"http_{status}", "see the server's message"
 
 
 def speaks_of_length(said: str) -> bool:
@@ -137,7 +137,7 @@ _STATUS_WORDS = {
 
 
 def status_inside(document: Mapping[str, object]) -> int:
-    """The HTTP status that an error told inside an answer of 200 stands for, by its code or its name; else 502."""
+    """The HTTP status of an error inside an answer with status 200, by its code or name; else 502."""
     error = object_of(document.get("error"))
     for code in (error.get("code"), error.get("status"), error.get("status_code"), document.get("code")):
         number = int(code) if isinstance(code, str) and code.isdecimal() and len(code) == 3 else code
@@ -150,7 +150,7 @@ def status_inside(document: Mapping[str, object]) -> int:
 def error_message(body: str) -> str:
     """What an error body says, on one line: ``error.message`` and its many cousins, else the text itself.
 
-    Which part of the request is meant comes first where it is told apart, as FastAPI does (``body.stream_options: …``).
+    The part of the request comes first if the body names it, as FastAPI does (``body.stream_options: …``).
     """
     try:
         document = decode_json(body)

@@ -1,4 +1,4 @@
-"""Posts to a chat-completions server and reads what comes back, whole or as a stream, and never without a bound."""
+"""Send requests to a chat-completions server and read the answer, streamed or not, with limits on size and time."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ LARGEST_BODY = 10_000_000
 _LARGEST_REFUSAL = 100_000
 _LARGEST_LIST = 1_000_000
 LISTING_TIME_S = 2.0
-"""Seconds in which a server has to say which models it has."""
+"""Seconds for a server to list its models."""
 
 
 class Answered(NamedTuple):
     """What came back: a decoded ``document``, or the ``status``, ``headers`` and ``body`` of a refusal.
 
-    ``heard`` says whether text of it was passed on while it came.
+    ``heard``: whether text was passed on while it arrived.
     """
 
     document: dict[str, Any] | None
@@ -69,13 +69,13 @@ class ChatServer:
         self._proxy: str | None = None
 
     async def aclose(self) -> None:
-        """Closes the connections. The next call opens new ones."""
+        """Close the connections. The next call opens new ones."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
 
     async def post(self, body: bytes, patience: Patience, on_text: Callable[[str], None] | None) -> Answered:
-        """One request. ``on_text`` hears the answer's text if the server streams it.
+        """One request. ``on_text`` receives the answer's text if the server streams it.
 
         Raises :class:`ModelError` where nothing usable came back. Being cancelled closes the connection.
         """
@@ -100,11 +100,11 @@ class ChatServer:
 
     async def models(self, base_url: str = "", *, within_s: float = LISTING_TIME_S) -> list[dict[str, Any]]:
         """What the server at ``base_url`` (its own if none is given) says of its models. Raises :class:`ModelError`."""
-        told = await self.told(f"{base_url or self.base_url}/models", within_s=within_s)
-        return objects_of(object_of(told).get("data"))
+        listed = await self.fetch_json(f"{base_url or self.base_url}/models", within_s=within_s)
+        return objects_of(object_of(listed).get("data"))
 
-    async def told(self, url: str, body: object = None, *, within_s: float) -> object:
-        """The JSON that stands at ``url`` of this server: a GET, or a POST of ``body``. Raises :class:`ModelError`."""
+    async def fetch_json(self, url: str, body: object = None, *, within_s: float) -> object:
+        """Fetch JSON from ``url`` of this server: a GET, or a POST of ``body``. Raises :class:`ModelError`."""
         import aiohttp
 
         begun = False
@@ -123,7 +123,7 @@ class ChatServer:
             if isinstance(error, aiohttp.ClientError):
                 raise self._unreached(error, begun=begun) from None
             message = f"{url} did not answer within {within_s:g} s"
-            action = "see whether the server is up and not busy"
+            action = "check that the server is running and not busy"
             raise failed(message, "timeout", FailureClass.TRANSIENT, None, next_action=action) from None
         except (aiohttp.ClientError, UnicodeError) as error:
             raise self._unreached(error, begun=begun) from None
@@ -160,7 +160,7 @@ class ChatServer:
         return b"".join(chunks)
 
     def _decoded(self, body: bytes, content_type: str) -> dict[str, Any]:
-        """The JSON object of a body. Raises ModelError: a web page is no API, anything else was cut or garbled."""
+        """The JSON object of a body. Raises ModelError for a web page, and for a truncated or malformed body."""
         if not body.strip():
             raise failed(f"{self.base_url} answered with an empty body", "empty_body", FailureClass.TRANSIENT, None)
         try:
@@ -177,10 +177,10 @@ class ChatServer:
                 ) from None
             if text.lstrip("\ufeff \r\n").startswith(("data:", "event:", ": ", ":\n")):
                 return self._unasked_stream(body)
-            message = f"the answer is cut off or no JSON: it begins with {text[:80]!r}"
+            message = f"the answer is truncated or not valid JSON: it starts with {text[:80]!r}"
             raise self._clean(failed(message, "bad_body", FailureClass.TRANSIENT, None)) from None
         if not is_object(document):
-            raise failed("the answer is no JSON object", "bad_body", FailureClass.TRANSIENT, None)
+            raise failed("the answer is not a JSON object", "bad_body", FailureClass.TRANSIENT, None)
         return document
 
     def _unasked_stream(self, body: bytes) -> dict[str, Any]:
@@ -215,7 +215,7 @@ class ChatServer:
             # Once the server has said why it stopped, all of the answer is there, however the connection ends.
             if not assembly.ended:
                 raise failed(
-                    "the answer broke off in the middle of its stream", "cut_stream", FailureClass.TRANSIENT, None
+                    "the stream ended in the middle of the answer", "cut_stream", FailureClass.TRANSIENT, None
                 ) from None
         if not done:
             done = self._take(decoder.close(), assembly, pass_on)
@@ -228,9 +228,7 @@ class ChatServer:
         if assembly.error is not None:
             return {"error": dict(assembly.error)}
         if not (done or assembly.ended):
-            raise failed(
-                "the stream of the answer ended before it was whole", "cut_stream", FailureClass.TRANSIENT, None
-            )
+            raise failed("the stream ended before the answer was complete", "cut_stream", FailureClass.TRANSIENT, None)
         return assembly.document()
 
     def _take(self, events: list[ServerEvent], assembly: Assembly, on_text: Callable[[str], None]) -> bool:
@@ -240,13 +238,13 @@ class ChatServer:
             if written == "[DONE]":
                 return True
             if not written:
-                continue  # what some servers send to keep a connection alive
+                continue  # some servers send this to keep a connection alive
             try:
                 chunk = decode_json(written)
             except ValueError:
                 if event.event not in ("message", "error"):
-                    continue  # a heartbeat by some name of its own
-                message = f"a piece of the answer is no JSON: it begins with {written[:80]!r}"
+                    continue  # a custom heartbeat event
+                message = f"a chunk of the answer is not valid JSON: it starts with {written[:80]!r}"
                 raise self._clean(failed(message, "bad_body", FailureClass.TRANSIENT, None)) from None
             piece = object_of(chunk)
             if event.event == "error":
@@ -263,11 +261,11 @@ class ChatServer:
             "too_long_answer",
             FailureClass.INVALID,
             None,
-            next_action="see what stands at the base URL: no model writes that much",
+            next_action="check the base URL: no model writes answers this long",
         )
 
     def _clean(self, error: ModelError) -> ModelError:
-        """The same failure without the key in what it says."""
+        """The same failure with the key redacted."""
         message = redacted(error.failure.message, self._key)
         return ModelError(error.failure.evolve(message=message), error.usage)
 

@@ -1,4 +1,4 @@
-"""How long one call waits, and for what: everything on one timer, since a timer costs more than it looks."""
+"""The time limits of one call, on a single timer, because timers are expensive."""
 
 from __future__ import annotations
 
@@ -66,6 +66,6 @@ class Patience:
         elif self._size is None:
             message = f"{self._who} did not begin to answer within {limit:g} s"
         else:
-            message = f"{self._who} fell silent for {limit:g} s in the middle of its answer, after {self._size} bytes"
+            message = f"{self._who} sent nothing for {limit:g} s in the middle of its answer, after {self._size} bytes"
         action = "allow more time with --timeout, or ask for less at once" if whole else ""
         return failed(message, "timeout", FailureClass.TRANSIENT, None, next_action=action)

@@ -47,7 +47,7 @@ def chat_body(
                 }
             case OutputMode.FUNCTION:
                 name = answer_function(request.output)
-                tools.append(_function(name, "Gives the answer.", request.output.schema_))
+                tools.append(_function(name, "Returns the answer.", request.output.schema_))
                 body["tool_choice"] = {"type": "function", "function": {"name": name}}
             case OutputMode.PROMPT:
                 messages = _asked_in_words(messages, request.output)
@@ -64,7 +64,7 @@ def chat_body(
 
 
 def encode(body: dict[str, Any]) -> bytes:
-    """The body as UTF-8. Half a surrogate pair, which UTF-8 cannot say, becomes a question mark."""
+    """The body as UTF-8, with a question mark for each lone surrogate."""
     try:
         return to_json(body)  # three times as fast, and stricter
     except ValueError:
@@ -103,8 +103,8 @@ def _assistant(message: AssistantMessage, adapter: str, model: str) -> dict[str,
         {
             "id": call.id,
             "type": "function",
-            # Servers parse what stands in the history: arguments that are no JSON would fail the whole call. What was
-            # wrong with them is said by the tool message that follows.
+            # Servers parse the history, and invalid JSON in arguments would fail the whole call. The tool message
+            # that follows says what was wrong with them.
             "function": {"name": call.name, "arguments": _written(call.arguments or {})},
         }
         for call in message.tool_calls
@@ -122,7 +122,7 @@ def _assistant(message: AssistantMessage, adapter: str, model: str) -> dict[str,
 
 
 def _written(arguments: dict[str, Any]) -> str:
-    """Arguments as the text that stands in a history. ``json`` writes what the fast writer refuses or changes: half a
+    """Arguments as text for the history. ``json`` writes what the fast writer refuses or changes: half a
     surrogate pair, and an infinity, which would become null."""
     try:
         return to_json(arguments, inf_nan_mode="constants").decode()
@@ -131,7 +131,7 @@ def _written(arguments: dict[str, Any]) -> str:
 
 
 def _asked_in_words(messages: list[Message], output: OutputSpec) -> list[Message]:
-    """The messages with the wish for JSON at their end, in the last user message so that roles still alternate."""
+    """The messages with a request for JSON in the last user message, so that roles still alternate."""
     schema = json.dumps(output.schema_, ensure_ascii=False)
     return _with_words(
         messages,
@@ -141,13 +141,13 @@ def _asked_in_words(messages: list[Message], output: OutputSpec) -> list[Message
 
 def _without_system(messages: list[Message]) -> list[Message]:
     """The messages with the instructions at the beginning of the first user message."""
-    told = "\n\n".join(message.text for message in messages if isinstance(message, SystemMessage))
+    instructions = "\n\n".join(message.text for message in messages if isinstance(message, SystemMessage))
     others: list[Message] = [message for message in messages if not isinstance(message, SystemMessage)]
-    if not told:
+    if not instructions:
         return others
     if others and isinstance(others[0], UserMessage):
-        return [UserMessage(text=f"{told}\n\n{others[0].text}"), *others[1:]]
-    return [UserMessage(text=told), *others]
+        return [UserMessage(text=f"{instructions}\n\n{others[0].text}"), *others[1:]]
+    return [UserMessage(text=instructions), *others]
 
 
 def _with_words(messages: list[Message], words: str) -> list[Message]:

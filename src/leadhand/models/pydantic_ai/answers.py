@@ -1,4 +1,4 @@
-"""What a request asks of pydantic-ai besides its messages, and its answer as our reply: pure functions."""
+"""Convert requests to pydantic-ai settings, and its answers to our replies: pure functions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def parameters(request: ModelRequest, profile: ModelProfile) -> ModelRequestPara
     if mode == "tool":
         answer = ToolDefinition(
             name=answer_function(output),
-            description="Gives the answer. Call it once, and write nothing besides.",
+            description="Returns the answer. Call it once, and write nothing else.",
             parameters_json_schema=_object(output.schema_),
             kind="output",
         )
@@ -55,9 +55,9 @@ def parameters(request: ModelRequest, profile: ModelProfile) -> ModelRequestPara
 
 def _mode(output: OutputSpec, profile: ModelProfile) -> Any:
     """``tool``, ``native`` (their JSON schema mode) or ``prompted``."""
-    wished = profile.get("default_structured_output_mode", "tool")
+    preferred = profile.get("default_structured_output_mode", "tool")
     tools = profile.get("supports_tools", True)
-    if tools and (wished == "tool" or _is_open(output.schema_)):
+    if tools and (preferred == "tool" or _is_open(output.schema_)):
         # A native mode that is strict forbids what a schema does not name, and would empty the arguments of a plan.
         return "tool"
     if profile.get("supports_json_schema_output", False) and not _is_open(output.schema_):
@@ -87,7 +87,7 @@ def _object(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def settings(request: ModelRequest, model: Model) -> ModelSettings:
-    """The bound of the answer, and that their package does not try again by itself; what the model knows of these."""
+    """Model settings: max_tokens, and the client's own retries disabled where supported."""
     wanted = ModelSettings(max_tokens=request.max_tokens, timeout=request.deadline_s, max_retries=0)
     unknown = type(model).unsupported_settings
     if "timeout" in unknown:
@@ -121,10 +121,10 @@ def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, us
             raise failed(
                 "the provider's content filter withheld the answer", "content_filter", FailureClass.INVALID, usage
             )
-        raise failed("the model answered with nothing", "empty_answer", FailureClass.TRANSIENT, usage)
+        raise failed("the model returned an empty answer", "empty_answer", FailureClass.TRANSIENT, usage)
     if finish == "length" and any(call.arguments is None for call in calls):
         raise _cut(request, usage)
-    if finish in ("stop", "tool_calls"):  # the call that gives the structured answer is none of ours
+    if finish in ("stop", "tool_calls"):  # the call with the structured answer is not a tool call of the run
         finish = "tool_calls" if calls else "stop"
     return ModelReply(
         message=AssistantMessage(
@@ -149,11 +149,11 @@ def usage_of(response: ModelResponse, request: ModelRequest) -> Usage:
 
 def _cut(request: ModelRequest, usage: Usage) -> Exception:
     return failed(
-        f"the answer did not fit into {request.max_tokens} tokens (thinking counts)",
+        f"the answer did not fit into {request.max_tokens} tokens (reasoning counts)",
         "cut_answer",
         FailureClass.INVALID,
         usage,
-        next_action="raise --max-output-tokens, ask for less at once, or use a model that thinks less",
+        next_action="raise --max-output-tokens, ask for less at once, or use a model with less reasoning",
     )
 
 
@@ -163,7 +163,7 @@ def _call(part: ToolCallPart) -> ToolCall:
 
 
 def _arguments(written: str | dict[str, Any] | None) -> tuple[dict[str, Any] | None, str]:
-    """Arguments as an object and as they were written; None for what is no JSON object."""
+    """The arguments as an object and as text; None unless they are a JSON object."""
     if is_object(written):
         written = json.dumps(written)
     if not isinstance(written, str) or not written.strip():

@@ -1,6 +1,6 @@
-"""Models of providers with protocols of their own behind the port Models, through pydantic-ai.
+"""Adapter for providers with their own protocol, through pydantic-ai.
 
-Nothing of it is imported before the first request, and then on a thread: it takes seconds.
+Imports pydantic-ai with the first request, on a thread, because the import takes seconds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Costs(Protocol):
 
 
 class PydanticAI:
-    """A provider's models. The model is what stands behind the colon of ``ModelRequest.model``.
+    """A provider's models. The model is the part after the colon of ``ModelRequest.model``.
 
     The request's deadline covers everything, the import at the first one included. By a model's full name, ``profiles``
     tells its window and prices, and ``costs`` what a usage cost. ``opening`` replaces how the provider is reached; it
@@ -85,7 +85,7 @@ class PydanticAI:
             raise ModelError(failure) from None
 
     async def aclose(self) -> None:
-        """Closes the connections. The client can be used again, and opens new ones."""
+        """Close the connections. The client can be used again and opens new ones."""
         service, self._service = self._service, None
         if service is not None:
             await service.close()
@@ -113,14 +113,14 @@ class PydanticAI:
                 response = await _streamed(model, messages, settings(request, model), wanted, on_text)
             else:
                 response = await model.request(messages, settings(request, model), wanted)
-        # Packages of many hands: whatever one of them raises is classed here, and nothing gets past.
+        # Classify every exception of the packages here, so that none escapes.
         except Exception as error:
             raise classed(error, self.connection) from error
         usage = self._priced(request.model, usage_of(response, request), response)
         return reply_of(response, request, adapter=self.name, usage=usage)
 
     def _priced(self, model: str, usage: Usage, response: ModelResponse) -> Usage:
-        """``usage`` with what it cost, if that can be known."""
+        """``usage`` with its cost, if known."""
         cost = None
         if self._costs is not None:
             counted = response.usage
@@ -155,14 +155,14 @@ def _open(connection: Connection) -> Service:
 
 
 def _unimportable(error: ImportError) -> ModelError:
-    """What there is to say when not even the classes of errors can be imported."""
+    """The failure when not even the error classes can be imported."""
     return ModelError(
         Failure.model_validate(
             {
                 "message": f"the packages of this model's provider cannot be imported: {error}",
                 "type": "missing_extra",
                 "class": "unavailable",
-                "next_action": "install the provider's extra again: its packages do not fit together",
+                "next_action": "reinstall the provider's extra: its packages are incompatible",
             }
         ),
         Usage(requests=0, nanousd=0),

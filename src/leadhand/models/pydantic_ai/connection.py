@@ -1,4 +1,4 @@
-"""What it takes to reach a provider, and what stands ready once it has been reached."""
+"""The parameters of a connection to a provider, and the opened connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes what goes wrong in pydantic-ai and in the packages beneath it: any exception becomes one failure."""
+"""Classify the exceptions of pydantic-ai and the packages below it: each becomes one failure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def failed(message: str, type: str, class_: FailureClass, usage: Usage | None, *
 
 def broken_off(usage: Usage | None = None) -> ModelError:
     """An answer whose end never came."""
-    return failed("the answer broke off in the middle", "cut_stream", FailureClass.TRANSIENT, usage)
+    return failed("the answer ended too early", "cut_stream", FailureClass.TRANSIENT, usage)
 
 
 def classed(error: Exception, connection: Connection) -> ModelError:
@@ -95,13 +95,13 @@ def _kind(error: Exception, connection: Connection) -> _Kind:
         action = f"correct the base URL of {title}"
         return FailureClass.UNAVAILABLE, "not_an_api", f"{title} {other}", action, _UNBILLED
     if any(isinstance(cause, ssl.SSLError) for cause in chain):
-        action = "give the company's certificate as the CA file, or correct the base URL"
+        action = "pass the company's certificate as the CA file, or correct the base URL"
         said = _unreached(error, connection).replace("no connection", "no trusted connection")
         return FailureClass.UNAVAILABLE, "certificate", said, action, _UNBILLED
     if isinstance(error, exceptions.ModelTimeoutError | exceptions.ModelRequestTimeout | TimeoutError):
         return FailureClass.TRANSIENT, "timeout", f"{title} did not answer in time", "", None
     if names & _CREDENTIALS:
-        said = f"{title} takes no credentials from this machine: {chain[-1]}"
+        said = f"{title} did not accept credentials from this machine: {chain[-1]}"
         return FailureClass.UNAVAILABLE, "bad_key", said, _set_key(connection), _UNBILLED
     if names & _SET_UPS:
         action = "correct AWS_REGION, the base URL or the kind of credentials"
@@ -145,7 +145,7 @@ def _of_api(error: exceptions.ModelAPIError, connection: Connection, names: set[
         case exceptions.ModelUnavailableError() | exceptions.ModelServerError():
             return FailureClass.TRANSIENT, "overloaded", said, "", usage
         case _ if status or isinstance(error, exceptions.ModelRequestRejectedError):
-            action = "the provider refused the request itself: see its message"
+            action = "see the provider's message"
             return FailureClass.INVALID, f"http_{status}" if status else "refused", said, action, usage
         case _:
             return FailureClass.TRANSIENT, "bad_body", said, "", None
@@ -164,7 +164,7 @@ def _said(error: exceptions.ModelAPIError, title: str, status: int) -> str:
 
 
 def _unreached(error: Exception, connection: Connection) -> str:
-    """That nothing answers, where, and why: what the system said stands at the end of the chain."""
+    """The message for a server that does not answer, with the cause from the end of the chain."""
     where = f"{connection.title} at {connection.base_url}" if connection.base_url else connection.title
     why = [said for cause in _causes(error) if (said := str(cause))]
     return f"no connection to {where}: {why[-1] if why else type(error).__name__}"
@@ -178,7 +178,7 @@ def _of_rest(error: Exception, connection: Connection, names: set[str]) -> _Kind
         case exceptions.UserError():
             return FailureClass.UNAVAILABLE, "unsupported", said, "choose another model", _UNBILLED
         case ImportError():
-            action = "install the provider's extra again: its packages do not fit together"
+            action = "reinstall the provider's extra: its packages are incompatible"
             return FailureClass.UNAVAILABLE, "missing_extra", said, action, _UNBILLED
         case exceptions.ContentFilterError():
             return FailureClass.INVALID, "content_filter", said, "", None
@@ -226,4 +226,4 @@ def _other_names(error: exceptions.ModelAPIError, connection: Connection) -> str
         suggested = suggested if ":" in suggested else f"{connection.provider}:{suggested}"
         names = [suggested, *(name for name in names if name != suggested)]
     known = f": {', '.join(names[:_MOST_NAMES])}" if names else ""
-    return f"correct the model's name, or take one of those known{known}" if known else "correct the model's name"
+    return f"correct the model's name, or use a known model{known}" if known else "correct the model's name"

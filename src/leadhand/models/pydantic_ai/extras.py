@@ -1,4 +1,4 @@
-"""Whether the packages that a provider needs are there, found out without importing them."""
+"""Check, without importing them, that the packages of a provider are installed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from leadhand.domain.errors import ConfigurationError
 from leadhand.models.providers import OwnProtocol
 
 FLOOR = (2, 62)
-"""The oldest release of pydantic-ai-slim that will do, and its major version the only one."""
+"""The oldest supported release of pydantic-ai-slim; other major versions are not supported."""
 
 
 def is_installed(provider: OwnProtocol) -> bool:
-    """Whether the extra of ``provider`` is installed, in a release that will do."""
+    """Whether the extra of ``provider`` is installed, in a supported release."""
     return _missing(provider) is None
 
 
@@ -31,12 +31,12 @@ def command(provider: OwnProtocol) -> str:
 
 
 def _missing(provider: OwnProtocol) -> str | None:
-    """What is not there, in words; None if all is."""
+    """What is missing, in words; None if nothing is."""
     extra = f"the extra leadhand[{provider.extra}], which is not installed"
     try:
         if find_spec("pydantic_ai") is None or find_spec(provider.module) is None:
             return extra
-    except (ImportError, ValueError):  # the package above a module is missing, or is no package
+    except (ImportError, ValueError):  # the parent package is missing or is not a package
         return extra
     from importlib.metadata import PackageNotFoundError, version
 

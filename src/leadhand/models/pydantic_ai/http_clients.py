@@ -1,6 +1,6 @@
-"""The HTTP client that a provider's package is given: our time-outs, certificates and proxies, and an end to a body.
+"""The HTTP client for a provider's package: with our timeouts, certificates, proxies and size limit.
 
-Both httpx2 and the httpx before it serve, since they take the same arguments.
+Works with httpx2 and httpx, which take the same arguments.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class TooLongAnswer(Exception):
 
 
 class NotAnApi(Exception):
-    """What answers is no API: a web page, or the way to another address, which no key is sent along."""
+    """The server is not an API: it answers with a web page, or with a redirect, which must not receive the key."""
 
 
 def http_client(library: Any, connection: Connection) -> Any:
@@ -37,7 +37,7 @@ def http_client(library: Any, connection: Connection) -> Any:
     timeouts = {"connect": CONNECT_TIMEOUT_S, "read": None, "write": None, "pool": None}
 
     async def patient(request: Any) -> None:
-        # Their packages set a time-out of their own on each request, and would wait minutes for a connection.
+        # Their packages set their own timeout on each request, and would wait minutes for a connection.
         request.extensions = {**request.extensions, "timeout": timeouts}
         request.headers["User-Agent"] = "leadhand"  # instead of theirs, of which some send two
 
@@ -57,9 +57,9 @@ def http_client(library: Any, connection: Connection) -> Any:
             await self._stream.aclose()
 
     async def checked(response: Any) -> None:
-        # Here, since their packages say of both only that they could not read the answer.
+        # Checked here, because their packages only report that they cannot read the answer.
         if 300 <= response.status_code < 400:
-            raise NotAnApi(f"answered {response.status_code}, the way to another address")
+            raise NotAnApi(f"answered {response.status_code}, a redirect to another address")
         page = "text/html" in response.headers.get("content-type", "").casefold()
         if page and response.status_code in (200, 400, 404, 405, 410):
             raise NotAnApi(f"answered {response.status_code} with a web page")
@@ -67,7 +67,7 @@ def http_client(library: Any, connection: Connection) -> Any:
 
     options = {
         "verify": certificates(connection.ca_file),
-        # No proxy stands between this machine and itself.
+        # Loopback needs no proxy.
         "trust_env": not (connection.base_url and is_loopback(connection.base_url)),
         "limits": library.Limits(
             max_connections=connection.connections, max_keepalive_connections=connection.connections

@@ -1,6 +1,6 @@
-"""Translates our messages into pydantic-ai's, and what it must be given back: pure functions.
+"""Convert our messages to pydantic-ai's, with the data that must be sent back: pure functions.
 
-What a provider wants to see again of its own answer (thinking with its signatures, signatures of calls) is kept as our
+What a provider needs back from its own answer (thinking with its signatures, signatures of calls) is kept as our
 own JSON in :class:`~leadhand.domain.conversation.Opaque`, never as their types::
 
     {"provider": "anthropic", "system": None, "parts": [
@@ -59,12 +59,12 @@ def conversation(messages: Iterable[Message], *, adapter: str, model: str) -> li
 
 
 def clean(text: str) -> str:
-    """``text`` with a question mark for each half of a surrogate pair, which neither a log nor a wire can carry."""
+    """``text`` with a question mark for each lone surrogate, which no log can store."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def has_late_system_message(messages: Iterable[Message]) -> bool:
-    """Whether a system message stands after something else: providers that know none there need it reworded."""
+    """Whether a system message follows other messages: some providers do not support this."""
     begun = False
     for message in messages:
         if isinstance(message, SystemMessage):
@@ -109,7 +109,7 @@ def _parts(message: AssistantMessage, entries: list[dict[str, Any]]) -> list[Mod
     whole = sum(length for length in lengths if isinstance(length, int)) != len(message.text)
     calls = {call.id: call for call in message.tool_calls}
     parts: list[ModelResponsePart] = []
-    told = 0
+    done = 0
     for entry in entries:
         about = _about(entry)
         match entry.get("kind"):
@@ -117,14 +117,14 @@ def _parts(message: AssistantMessage, entries: list[dict[str, Any]]) -> list[Mod
                 signature = text_of(entry.get("signature")) or None
                 parts.append(ThinkingPart(content=text_of(entry.get("text")), signature=signature, **about))
             case "text" if not whole:
-                end = told + int(entry["length"])
-                parts.append(TextPart(content=message.text[told:end], **about))
-                told = end
+                end = done + int(entry["length"])
+                parts.append(TextPart(content=message.text[done:end], **about))
+                done = end
             case "call" if text_of(entry.get("call")) in calls:
                 parts.append(_call(calls.pop(text_of(entry.get("call"))), about))
             case _:
                 pass
-    if told < len(message.text):
+    if done < len(message.text):
         first_call = next((n for n, part in enumerate(parts) if isinstance(part, ToolCallPart)), len(parts))
         parts.insert(first_call, TextPart(content=message.text))
     parts.extend(_call(call, {}) for call in calls.values())
@@ -132,7 +132,7 @@ def _parts(message: AssistantMessage, entries: list[dict[str, Any]]) -> list[Mod
 
 
 def _call(call: ToolCall, about: dict[str, Any]) -> ToolCallPart:
-    # Arguments that are no JSON go as they were written: the adapters wrap them so that a provider takes them.
+    # Arguments that are not valid JSON are sent as text; the adapters wrap them so that a provider accepts them.
     args = call.raw if call.arguments is None else call.arguments
     return ToolCallPart(tool_name=call.name, args=args, tool_call_id=call.id, **about)
 

@@ -1,6 +1,6 @@
-"""Opens a provider: imports its package, which takes seconds and so belongs on a thread, and makes its client.
+"""Open a provider: import its package, which takes seconds and belongs on a thread, and create its client.
 
-Their packages try again by themselves unless told not to. Here the engine tries again, so each is told.
+The packages' own retries are disabled, because the engine retries.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .connection import Connection, Service
 from .http_clients import CONNECT_TIMEOUT_S, LONGEST_READ_S, http_client
 
 NO_KEY = "none"
-"""Sent where a provider was moved elsewhere and no key is set: their packages refuse to go without any."""
+"""Sent to another address of a provider if no key is set, because their packages require a key."""
 
 
 def open_service(connection: Connection) -> Service:

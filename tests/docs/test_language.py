@@ -1,0 +1,165 @@
+"""Everything a person reads is plain technical English: pages, messages, names, docstrings, comments, labels."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from documents import PAGES, ROOT
+
+AVOIDED = {
+    r"\b(?:is|are|was|were|be) none\b(?! of)": "name what is missing: 'no approvals are pending'",
+    r"(?<!there )(?<!which )\b(?:is|are|was|were) no (?!longer\b|more\b)[a-z]+": "say 'is not a …'",
+    r"\bmend(?:s|ed|ing)?\b": "fix, correct",
+    r"\b(?:re)?told\b": "say who informs whom, or name the value",
+    r"\bblot(?:s|ted|ting)?\b": "redact",
+    r"\bwish(?:es|ed|ing)?\b": "request",
+    r"\bwho(?:so)?ever\b": "name the person",
+    r"\banew\b": "again",
+    r"\bwhence\b": "from where",
+    r"\bnobody wants\b": "unused",
+    r"\b(?:has|have|had) not got\b": "lacks, does not have",
+    r"\bwhat it takes\b": "arguments",
+    r"\b(?:come|comes|came) to another\b": "writes a new answer",
+    r"\b(?:go|goes|going|went|gone) on with\b": "resume, continue",
+    r"\bsilence is a no\b": "an unanswered approval is denied",
+    r"\b(?:see|sees|seen) to it\b": "ensure",
+    r"\bwhat (?:becomes|became|become|comes|came) of\b": "name the outcome",
+    r"\bput(?:s)? (?:the|a) question\b": "ask",
+    r"\bperson's yes\b": "approval",
+    r"\bin the light of\b": "depending on",
+    r"\bbe it\b": "or",
+    r"\bstands? (?:in|at|behind|beside|under|over|between|by|there|here)\b": "is",
+}
+"""What the style sheet rules out, as patterns, and what to write instead."""
+
+PATTERNS = {
+    re.compile(pattern, re.IGNORECASE if "none" not in pattern else 0): hint for pattern, hint in AVOIDED.items()
+}
+
+NOT_YET_CLEAN = (
+    "console/src/",
+    "examples/",
+    "src/leadhand/api.py",
+    "src/leadhand/app/approvals.py",
+    "src/leadhand/app/html_export.py",
+    "src/leadhand/app/operator.py",
+    "src/leadhand/app/runtime.py",
+    "src/leadhand/app/spans.py",
+    "src/leadhand/app/tracing.py",
+    "src/leadhand/cli/",
+    "src/leadhand/domain/",
+    "src/leadhand/engine/",
+    "src/leadhand/flows/",
+    "src/leadhand/models/offline/",
+    "src/leadhand/ports.py",
+    "src/leadhand/runs.py",
+    "src/leadhand/server/",
+    "src/leadhand/stores/",
+    "src/leadhand/testing/",
+    "src/leadhand/tools/days.py",
+    "docs/explanation/how-it-works.md",
+    "docs/explanation/decisions/0006-the-offline-model.md",
+    "docs/reference/cli.md",
+    "docs/reference/events.md",
+    "docs/reference/http-api.md",
+    "docs/reference/run-document.md",
+)
+"""Files, and folders as prefixes, that still have such phrases. The list only shrinks: a clean area must leave it."""
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def texts() -> list[Path]:
+    """Every file of the project whose words a person reads."""
+    source = ROOT / "src" / "leadhand"
+    console = [path for kind in ("*.ts", "*.tsx", "*.html") for path in (ROOT / "console" / "src").rglob(kind)]
+    return sorted({*PAGES, *source.rglob("*.py"), *source.rglob("*.md"), *(ROOT / "examples").rglob("*.py"), *console})
+
+
+def pieces(path: Path) -> Iterator[tuple[int, str]]:
+    """The words of a file with their lines. Of Python these are names, strings and comments, not the code between."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        yield 1, text
+        return
+    spoken = (tokenize.NAME, tokenize.STRING, tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", -1))
+    comment, begun = "", 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:  # a sentence may run over several lines of comments
+            comment, begun = f"{comment} {token.string.lstrip('# ')}", begun or token.start[0]
+            continue
+        if token.type in (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT):
+            continue
+        if comment:
+            yield begun, comment
+            comment, begun = "", 0
+        if token.type == tokenize.NAME:
+            yield token.start[0], re.sub(r"_+|(?<=[a-z])(?=[A-Z])", " ", token.string)
+        elif token.type in spoken:
+            yield token.start[0], token.string
+    if comment:
+        yield begun, comment
+
+
+def findings(path: Path) -> list[str]:
+    """Each phrase to avoid in a file: where it is, and what to write instead."""
+    found: list[str] = []
+    for line, piece in pieces(path):
+        joined = re.sub(r"\s", " ", piece)  # a phrase may be wrapped; the length stays, so that lines can be counted
+        for pattern, hint in PATTERNS.items():
+            found += [
+                f"{named(path)}:{line + piece[: match.start()].count(chr(10))}: {match[0]!r}: {hint}"
+                for match in pattern.finditer(joined)
+            ]
+    return found
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, list[str]]:
+    return {named(path): findings(path) for path in texts()}
+
+
+def test_every_text_is_plain_technical_english(found: dict[str, list[str]]) -> None:
+    assert [each for name, all_ in found.items() for each in all_ if not name.startswith(NOT_YET_CLEAN)] == []
+
+
+@pytest.mark.parametrize("listed", NOT_YET_CLEAN)
+def test_an_area_leaves_the_list_once_it_is_clean(listed: str, found: dict[str, list[str]]) -> None:
+    assert [each for name, all_ in found.items() for each in all_ if name.startswith(listed)], f"remove {listed}"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "the text is no JSON object",
+        "Raises UsageError for what is none.",
+        "how to mend it",
+        "the model is told",
+        "it has not got it",
+        "What it takes",
+        "the run is gone on with",
+    ],
+)
+def test_a_phrase_to_avoid_is_found(sentence: str) -> None:
+    assert any(pattern.search(sentence) for pattern in PATTERNS)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "There is no sandbox.",
+        "the run is no longer active",
+        "`value` is None",
+        "we recommend it",
+        "it is none of these",
+    ],
+)
+def test_a_plain_sentence_passes(sentence: str) -> None:
+    assert not any(pattern.search(sentence) for pattern in PATTERNS)
