@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 from cli.power import Planned, Power, failed_in_part, newest
 
-from leadhand.cli.progress import Progress
+from leadhand.cli.terminal.progress import Progress
 from leadhand.domain import events as ev
 from leadhand.domain.approval import Approval, args_hash
 from leadhand.domain.assignment import Assignment, OpenCall, Role

@@ -10,7 +10,7 @@ import pytest
 from cli.terminals import ESCAPES, Terminal, rest_of
 
 from leadhand.app.approvals import OpenApproval
-from leadhand.cli.cards import asker, card
+from leadhand.cli.terminal.approval_card import asker, card
 from leadhand.domain.approval import Approval
 from leadhand.domain.assignment import Assignment, Role
 from leadhand.domain.events import AssignmentIssued, Entry, RunStarted, WorkOrderIssued

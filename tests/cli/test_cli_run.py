@@ -154,7 +154,7 @@ def test_a_closed_stdout_is_no_crash(leadhand: Any) -> None:
 
 
 def test_version_imports_nothing_of_weight(leadhand: Any) -> None:
-    code = "import sys; from leadhand.cli.__main__ import main; main(['--version']); print(*sys.modules)"
+    code = "import sys; from leadhand.cli.app import main; main(['--version']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=True)
 
     version, modules = done.stdout.splitlines()
@@ -164,7 +164,7 @@ def test_version_imports_nothing_of_weight(leadhand: Any) -> None:
 
 def test_a_plain_run_imports_neither_the_parser_nor_what_draws(leadhand: Any) -> None:
     code = (
-        f"import sys; from leadhand.cli.__main__ import main; code = main({list(WEATHER)!r}); print(code, *sys.modules)"
+        f"import sys; from leadhand.cli.app import main; code = main({list(WEATHER)!r}); print(code, *sys.modules)"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=True)
 

@@ -15,7 +15,7 @@ REQUEST = "Measure the noise in Paris, London and Rome"
 NEVER_PARKS = """
 import asyncio, sys
 from leadhand.api import Run
-from leadhand.cli.__main__ import main
+from leadhand.cli.app import main
 
 async def never(self, reason=""):
     print("parking", file=sys.stderr, flush=True)

@@ -12,7 +12,7 @@ import pytest
 from cli.terminals import ESCAPES, Terminal, rest_of
 from rich.console import Console
 
-from leadhand.cli.lanes import MOST_LANES, Lanes
+from leadhand.cli.terminal.live_view import MAX_LANES, LiveView
 from leadhand.domain.assignment import Assignment, Role
 from leadhand.domain.events import (
     AnyEvent,
@@ -163,7 +163,7 @@ def test_every_run_that_was_left_behind_is_mentioned_with_its_own_line(leadhand:
 # --- the picture -------------------------------------------------------------------------------------------------
 
 
-def drawn(lanes: Lanes, seconds: float = 3.0) -> str:
+def drawn(lanes: LiveView, seconds: float = 3.0) -> str:
     """What the lanes look like so many seconds after noon."""
     console = Console(width=100, height=40, file=StringIO(), color_system=None)
     with console.capture() as captured:
@@ -171,7 +171,7 @@ def drawn(lanes: Lanes, seconds: float = 3.0) -> str:
     return captured.get()
 
 
-def lanes_of(*events: AnyEvent, subtasks: int) -> Lanes:
+def lanes_of(*events: AnyEvent, subtasks: int) -> LiveView:
     """Lanes that saw an order of so many subtasks, and then these events, all at noon."""
     definition = RunDefinition(request="x", flow="work-order", models=ModelChoice(default="offline"))
     order = WorkOrder(
@@ -179,7 +179,7 @@ def lanes_of(*events: AnyEvent, subtasks: int) -> Lanes:
         goal="x",
         subtasks=tuple(Subtask(name=f"piece_{n}", args={"place": f"town {n}"}) for n in range(subtasks)),
     )
-    lanes = Lanes(Console(width=100, height=40, file=StringIO()))
+    lanes = LiveView(Console(width=100, height=40, file=StringIO()))
     seen = [RunStarted(definition=definition), WorkOrderIssued(order=order), *events]
     for seq, event in enumerate(seen, start=1):
         lanes.take(Entry(seq=seq, at=NOON, epoch=1, event=event), new=False)
@@ -208,9 +208,9 @@ def test_a_thousand_workers_are_a_dozen_lanes_and_a_number() -> None:
     events = [event for number in range(1_000) for event in begun(number)]
     picture = drawn(lanes_of(*events, subtasks=1_200)).splitlines()
 
-    assert len(picture) == MOST_LANES + 2
+    assert len(picture) == MAX_LANES + 2
     assert picture[0].split() == ["◐", "piece_0", "·", "town", "0", "running", "3.0", "s"]
-    assert picture[MOST_LANES] == "  +988 more"
+    assert picture[MAX_LANES] == "  +988 more"
     assert "0/1,200 done · 1,000 running · 200 to come" in picture[-1]
 
 

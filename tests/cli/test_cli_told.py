@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from cli.terminals import ESCAPES, Terminal, rest_of
 
-from leadhand.cli.collecting import THRESHOLDS
-from leadhand.cli.lines import Lines
-from leadhand.cli.progress import Progress
+from leadhand.cli.terminal.plain_view import PlainView
+from leadhand.cli.terminal.progress import Progress
 from leadhand.domain.assignment import Assignment, Role
 from leadhand.domain.events import (
     AnyEvent,
@@ -205,7 +204,7 @@ def ended(key: str) -> AttemptSettled:
 
 def test_a_start_is_told_after_the_end_that_made_room_for_it(capsys: pytest.CaptureFixture[str]) -> None:
     one, two = "wo-001.0", "wo-001.1"
-    lines = Lines()
+    lines = PlainView()
     for entry in log_of(*begun(one), *begun(two), ended(one), ended(two)):
         lines.take(entry, new=True)
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from leadhand.app.formatting import child_label, count, duration, label
-from leadhand.cli.steps import PHASES, REQUESTS, WAITING_NOTES, Lane, Step, and_more, waited_for, why_of
+from leadhand.cli.terminal.steps import PHASES, REQUESTS, WAITING_NOTES, Lane, Step, and_more, waited_for, why_of
 from leadhand.domain import events as ev
 from leadhand.domain.approval import Approval, args_hash
 from leadhand.domain.errors import Failure, FailureClass
@@ -130,12 +130,12 @@ class Progress:
     def _claimed(self, _entry: ev.Entry, _event: ev.RunClaimed) -> Step | None:
         left = not self.resting and bool(self.order or self.phase)
         self._clear()
-        return Step("resumed", "the process that drove it is gone; another one goes on", phase=True) if left else None
+        return Step("resumed", "its process died; another one continues", phase=True) if left else None
 
     def _paused(self, _entry: ev.Entry, event: ev.RunPaused) -> Step:
         self._clear()
         self.resting = True
-        return Step("parked", event.reason or "on request", phase=True)
+        return Step("paused", event.reason or "on request", phase=True)
 
     def _waits(self, _entry: ev.Entry, event: ev.RunWaiting) -> Step:
         self.resting = True
@@ -144,7 +144,7 @@ class Progress:
 
     def _resumed(self, _entry: ev.Entry, _event: ev.RunResumed) -> Step:
         self.resting = False
-        return Step("resumed", "goes on where it was", phase=True)
+        return Step("resumed", "continues where it was", phase=True)
 
     def _reopened(self, _entry: ev.Entry, event: ev.RunReopened) -> Step:
         self.resting = False

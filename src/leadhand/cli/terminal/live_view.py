@@ -1,6 +1,6 @@
-"""Progress on a terminal: a line for each of the subtasks under way, drawn anew eight times a second at most.
+"""Live progress on a terminal: one line for each running subtask, redrawn up to eight times a second.
 
-Drawing looks at a dozen subtasks, however many there are. Only imported when stderr is a terminal: rich is not cheap.
+Drawing looks at a dozen subtasks, however many there are. Imported on terminals only: rich is slow to import.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from rich.table import Table
 from rich.text import Text
 
 from leadhand.app.formatting import clean, count, duration, money, one_line
-from leadhand.cli.console import lines_told_by, terminal
-from leadhand.cli.progress import Progress
-from leadhand.cli.steps import Lane, Step
+from leadhand.cli.terminal.progress import Progress
+from leadhand.cli.terminal.steps import Lane, Step
+from leadhand.cli.terminal.streams import stderr_through, terminal
 from leadhand.domain.events import AttemptScheduled, Entry
 from leadhand.domain.limits import usd
 
 FRAMES_PER_SECOND = 8
-MOST_LANES = 12
+MAX_LANES = 12
 DRAFT_LINES = 4
 DRAFT_LENGTH = 4_000
-"""Characters of a draft that are remembered; only its last lines are shown."""
+"""Maximum pieces of a draft that are kept; only its last lines are shown."""
 
 GLYPHS = {"running": "◐", "retrying": "↻", "waiting": "‖", "done": "✓", "failed": "✗"}
 STYLES = {"running": "cyan", "retrying": "yellow", "waiting": "magenta", "done": "green", "failed": "red"}
@@ -47,7 +47,7 @@ STEP_STATUS = {
     "reopen": "retrying",
     "again": "retrying",
     "waits": "waiting",
-    "parked": "waiting",
+    "paused": "waiting",
 }
 
 
@@ -58,8 +58,8 @@ class _Terminal(Console):
         return False
 
 
-class Lanes:
-    """Draws a run while it runs; what it draws is gone when it is over, what it told stays."""
+class LiveView:
+    """Draws a run in progress. The drawing disappears when the run rests; lines it wrote stay."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or _Terminal(file=terminal(), highlight=False, markup=False, emoji=False)
@@ -79,7 +79,7 @@ class Lanes:
                 redirect_stdout=False,
                 redirect_stderr=False,
             ) as live,
-            lines_told_by(self.tell),
+            stderr_through(self.say),
         ):
             self._live = live
             drawing = asyncio.get_running_loop().create_task(self._draw(live))
@@ -102,7 +102,7 @@ class Lanes:
     def take(self, entry: Entry, *, new: bool) -> None:
         step = self._progress.take(entry)
         if isinstance(entry.event, AttemptScheduled):
-            self._draft.clear()  # what the attempt before wrote will not be the answer
+            self._draft.clear()  # the draft of an earlier attempt will not be the answer
         if new and step is not None and step.phase:
             self._console.print(_line(step), no_wrap=True, overflow="ellipsis")
 
@@ -114,12 +114,12 @@ class Lanes:
         if len(self._draft) > DRAFT_LENGTH:
             self._draft.popleft()
 
-    def tell(self, line: str) -> None:
+    def say(self, line: str) -> None:
         self._console.print(Text(clean(line)), soft_wrap=True)
 
     def picture(self, now: datetime) -> RenderableType:
-        """The run as it is, at this moment."""
-        height = max(3, min(MOST_LANES, self._console.height - DRAFT_LINES - 4))
+        """Return the drawing of the run at this moment."""
+        height = max(3, min(MAX_LANES, self._console.height - DRAFT_LINES - 4))
         under_way = self._progress.lanes
         lanes = list(islice(chain(_of(under_way, "retrying"), _not(under_way, "retrying")), height))
         recent = list(self._progress.recent)[-(height - len(lanes)) :] if len(lanes) < height else []
@@ -139,7 +139,7 @@ class Lanes:
         return Group(*parts)
 
     def _summary(self, now: datetime) -> Text:
-        """The order, how far it is, and what was spent so far."""
+        """The work order, its progress, and what was spent so far."""
         progress = self._progress
         counted: list[str] = []
         if progress.total:
@@ -149,7 +149,7 @@ class Lanes:
             (progress.retrying, "retrying"),
             (progress.waiting, "waiting"),
             (progress.failed, "failed"),
-            (progress.total - progress.done - progress.failed - len(progress.lanes), "to come"),
+            (progress.total - progress.done - progress.failed - len(progress.lanes), "pending"),
         ):
             if number > 0:
                 counted.append(f"{number:,} {word}")

@@ -1,4 +1,4 @@
-"""Progress as plain lines on stderr, one for each change: where there is no terminal, or none that can be redrawn."""
+"""Progress as plain lines on stderr, one per change, for pipes and terminals that cannot be redrawn."""
 
 from __future__ import annotations
 
@@ -7,40 +7,40 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from leadhand.app.formatting import cut
-from leadhand.cli.console import say
-from leadhand.cli.progress import Progress
-from leadhand.cli.steps import Step
+from leadhand.cli.terminal.progress import Progress
+from leadhand.cli.terminal.steps import Step
+from leadhand.cli.terminal.streams import animated, say
 from leadhand.domain.events import AttemptStarted, Entry
 from leadhand.domain.ids import assignment_of
 
 
 class View(Protocol):
-    """Shows a run while it runs."""
+    """Shows a run in progress."""
 
     @contextmanager
     def shown(self) -> Generator[None]:
-        """Show it for as long as this lasts."""
+        """Show the run inside the block."""
         ...
 
     def take(self, entry: Entry, *, new: bool) -> None:
-        """Something happened; ``new`` is false for what happened before anybody looked."""
+        """Show an entry; ``new`` is false for entries from before this process followed the run."""
         ...
 
     def write_draft(self, run_id: str, attempt: str, piece: str) -> None:
-        """A piece of an answer that is being written."""
+        """Show a piece of the answer that is being written."""
         ...
 
-    def tell(self, line: str) -> None:
-        """Say something that stays."""
+    def say(self, line: str) -> None:
+        """Write a line that stays."""
         ...
 
     def hide(self) -> None:
-        """Give the terminal back at once: the process is about to end without ceremony."""
+        """Restore the terminal at once: the process is about to exit."""
         ...
 
 
-class Lines:
-    """One line a change."""
+class PlainView:
+    """Writes one line per change."""
 
     def __init__(self) -> None:
         self._progress = Progress()
@@ -57,7 +57,7 @@ class Lines:
                 say(cut(str(each)))
 
     def _in_order(self, entry: Entry, step: Step | None) -> Iterator[Step]:
-        """A start comes after the end that made room for it: the log may have settled that end only later."""
+        """Show a start after the end that freed its slot: the log may settle that end only later."""
         attempt = getattr(entry.event, "attempt", "")
         key = assignment_of(attempt) if attempt else ""
         definition = self._progress.definition
@@ -76,7 +76,7 @@ class Lines:
     def write_draft(self, run_id: str, attempt: str, piece: str) -> None:
         pass
 
-    def tell(self, line: str) -> None:
+    def say(self, line: str) -> None:
         say(line)
 
     def hide(self) -> None:
@@ -84,11 +84,9 @@ class Lines:
 
 
 def view() -> View:
-    """The view for this terminal, or for none."""
-    from leadhand.cli.console import animated
-
+    """Return the view for this terminal, or for a pipe."""
     if not animated():
-        return Lines()
-    from leadhand.cli.lanes import Lanes
+        return PlainView()
+    from leadhand.cli.terminal.live_view import LiveView
 
-    return Lanes()
+    return LiveView()
