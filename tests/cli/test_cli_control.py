@@ -50,8 +50,8 @@ def test_what_failed_is_done_again_after_the_end_once_it_is_mended(leadhand: Any
     document = leadhand("runs", "show", run_id, "--json").json
     assert [(answer["number"], answer["status"]) for answer in document["earlier_answers"]] == [(1, "partial")]
     page = leadhand("runs", "show", run_id).out
-    assert "answer   number 2; before it 1 (partial): --json has them under earlier_answers\n" in page
-    assert re.search(r"^wo-002  1 subtask, repairs wo-001, asked for by \w+$", page, re.MULTILINE)
+    assert "answer   number 2; earlier: 1 (partial); see earlier_answers in --json\n" in page
+    assert re.search(r"^wo-002  1 subtask, repairs wo-001, requested by \w+$", page, re.MULTILINE)
 
 
 def test_one_subtask_is_done_again_with_other_arguments(leadhand: Any, power: Power) -> None:
@@ -139,7 +139,7 @@ async def test_a_result_given_by_hand_takes_what_needs_it_further(
     assert leadhand.calls == {"Oslo": 1, "Lyon": 1}
     assert re.search(r"^again   \w+ gave the result of wo-001.0: I measured it: 30 dB$", result.err, re.MULTILINE)
     page = (await asyncio.to_thread(leadhand.process, "runs", "show", run_id)).out
-    assert re.search(r"✓ wo-002.0  first · result given by \w+$", page, re.MULTILINE)
+    assert re.search(r"✓ wo-002.0  first · result supplied by \w+$", page, re.MULTILINE)
 
 
 def test_what_waits_for_a_yes_is_left_out(leadhand: Any, power: Power) -> None:
@@ -171,7 +171,7 @@ def test_the_process_that_drives_the_run_does_what_another_one_asks_for(leadhand
     result = leadhand.process("runs", "supply", run_id, "--subtask", "wo-001.1", "--summary", "30 dB, by ear")
 
     assert (result.code, result.out) == (0, "")
-    watch = f"{run_id} goes on in the process that drives it: leadhand runs watch {run_id}\n"
+    watch = f"{run_id} continues in another process: leadhand runs watch {run_id}\n"
     assert result.err == f"Done: wo-001.1 has your result.\n{watch}"
     leadhand.open_gate()
     out, err = driving.communicate(timeout=30)
@@ -189,7 +189,7 @@ def test_what_waits_for_a_yes_is_left_out_of_a_run_that_another_process_drives(l
     result = leadhand.process("runs", "skip", run_id, "--subtask", "wo-001.0", "--reason", "too dear")
 
     assert (result.code, result.out) == (0, "")
-    assert result.err.startswith("Done: wo-001.0 is left undone.\n")
+    assert result.err.startswith("Done: wo-001.0 is skipped.\n")
     assert leadhand("approvals", "list", "--json").json == []
     leadhand.open_gate()
     out, err = driving.communicate(timeout=30)
@@ -205,7 +205,7 @@ def test_a_retry_from_another_process_goes_as_soon_as_the_order_is_over(leadhand
     result = leadhand.process("runs", "retry", run_id)
 
     assert (result.code, result.out) == (0, "")
-    assert result.err.startswith("Done: what failed is done again.\n")
+    assert result.err.startswith("Done: retrying the failed subtasks.\n")
     leadhand.open_gate()
     out, _ = driving.communicate(timeout=30)
     assert driving.returncode == 0
@@ -221,7 +221,7 @@ def test_a_parked_run_does_it_when_it_is_resumed(leadhand: Any, power: Power) ->
     result = leadhand("runs", "supply", run_id, "--subtask", "wo-001.1", "--summary", "30 dB, by ear")
     assert (result.code, result.out) == (0, "")
     first, second = result.err.splitlines()
-    assert first == "On record: wo-001.1 has your result, once the parked run goes on."
+    assert first == "Recorded: wo-001.1 has your result, once the paused run is resumed."
     leadhand.open_gate()
     resumed = leadhand.process(*second.partition(": leadhand ")[2].split())
 
@@ -262,12 +262,12 @@ def test_a_tool_that_is_missing_is_said_before_anything_is_on_record(leadhand: A
         (["skip", "RUN"], "--subtask is missing"),
         (["skip", "RUN", "--subtask"], "--subtask needs a value"),
         (["supply", "RUN", "--subtask", "wo-001.1", "--summary", " "], "the summary is empty"),
-        (["supply", "RUN", "--subtask", "wo-001.1", "--summary", "x", "--result", "{"], "--result is no JSON"),
+        (["supply", "RUN", "--subtask", "wo-001.1", "--summary", "x", "--result", "{"], "invalid JSON in --result"),
         (["supply", "RUN", "--subtask", "wo-001.0", "--summary", "x"], "wo-001.0 is completed already"),
         (["fork", "RUN"], "--at is missing"),
         (["fork", "RUN", "--at", "0"], "cannot be forked at 0"),
         (["fork", "RUN", "--at", "9999"], "cannot be forked at 9999"),
-        (["retry", "run_nobody"], "there is no run run_nobody"),
+        (["retry", "run_nobody"], "no run matches 'run_nobody'"),
     ],
 )
 def test_what_cannot_be_is_refused_in_two_lines(leadhand: Any, power: Power, line: list[str], told: str) -> None:

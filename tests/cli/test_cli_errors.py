@@ -23,7 +23,12 @@ BAD = [
     (2, "invalid value for --budget: nan", "Give a number from 0 to 1,000,000.", "run --budget nan x"),
     (2, "invalid value for --timeout: 0", "Give a number from 0.001 to 31,622,400.", "run --timeout 0 x"),
     (2, "invalid value for --approve: 'maybe'", "Choose from: ask, auto, never.", "run --approve maybe x"),
-    (2, "--approve names 2 policies: ask and never", "Give one policy; rules look like", "run --approve ask --approve never x"),
+    (
+        2,
+        "--approve names 2 policies: ask and never",
+        "Give one policy; rules look like",
+        "run --approve ask --approve never x",
+    ),
     (2, "invalid value for --approve: 'tool:x'", "Add a policy: tool:x=ask", "run --approve tool:x x"),
     (2, "--approve names tool:x twice", "Give one rule", "run --approve tool:x=ask --approve tool:x=auto x"),
     (2, "the approval rule 'toll:x' looks at nothing", "Begin it with tool:, tools", "run --approve toll:x=ask x"),
@@ -33,7 +38,12 @@ BAD = [
     (2, "no open question has the id nope", "It was answered, or has changed.", "approvals approve nope"),
     (2, "the question's id is empty", "See what is open: leadhand approvals list", "approvals deny ''"),
     (2, "did the call go through?", "Check the service, then give --happened", "approvals settle x"),
-    (2, "did the call go through?", "Check the service, then give --happened", "approvals settle x --happened --did-not"),
+    (
+        2,
+        "did the call go through?",
+        "Check the service, then give --happened",
+        "approvals settle x --happened --did-not",
+    ),
     (2, "invalid JSON in --args: ", "Quote it: --args", "approvals approve x --args {a"),
     (2, "invalid JSON in --result: ", "Quote it: --result", "approvals settle x --happened --result oops"),
     (2, "--model needs a value", "See: leadhand run --help", "run x --model"),
@@ -179,5 +189,5 @@ def test_resuming_a_finished_run_says_where_to_read_it(leadhand: Any) -> None:
     result = leadhand("runs", "resume", run_id)
 
     assert result.code == 2
-    assert f"leadhand: run {run_id} is finished (succeeded)\n" in result.err
+    assert f"leadhand: run {run_id} has finished (succeeded)\n" in result.err
     assert f"leadhand runs show {run_id}" in result.err

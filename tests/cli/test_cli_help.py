@@ -55,9 +55,7 @@ def test_every_command_is_pinned() -> None:
 
 
 @pytest.mark.parametrize("command", FLAGS)
-def test_every_flag_is_pinned_and_explained(
-    leadhand: Any, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
+def test_every_flag_is_pinned_and_explained(leadhand: Any, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     result = leadhand(*command.split(), "--help")
 
     assert result.code == 0

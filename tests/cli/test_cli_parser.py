@@ -60,7 +60,7 @@ LINES: list[tuple[str, str, list[str], dict[str, Any]]] = [
         ["hello"],
         {
             "tools": ("a.py", "b.c"),
-            "store": StoreFlags(home="/tmp/x", database="sqlite:///x.db", debug=True),  # noqa: S108 - not opened
+            "store": StoreFlags(home="/tmp/x", database="sqlite:///x.db", debug=True),
         },
     ),
     ("approvals approve 1a2b --args '{}' --always --reason 'why not'", "approvals_approve", ["1a2b"], {
@@ -120,7 +120,9 @@ def test_what_is_wrong_with_a_line_is_said_with_what_to_do(line: str, what: str,
     assert raised.value.how.startswith(how)
 
 
-@pytest.mark.parametrize("line", ["", "--help", "runs", "runs -h", "run --help", "run hello --nope -h", "help runs show"])
+@pytest.mark.parametrize(
+    "line", ["", "--help", "runs", "runs -h", "run --help", "run hello --nope -h", "help runs show"]
+)
 def test_help_is_text(line: str) -> None:
     assert "Usage: leadhand" in str(parse(shlex.split(line)))
 

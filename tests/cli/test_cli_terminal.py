@@ -59,9 +59,9 @@ def test_a_process_that_is_killed_leaves_the_terminal_with_its_cursor(leadhand: 
 
 def test_the_person_is_asked_and_the_run_goes_on(leadhand: Any, terminal: Terminal) -> None:
     child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
-    child.expect(r"May pay_tool be called\?")
+    child.expect(r"Allow pay_tool\?")
     child.expect("amount = 30.0")
-    child.expect("effect  once: it does something that cannot be taken back")
+    child.expect("effect  once: irreversible")
     child.expect("yes, no, edit, always, or later?")
     child.sendline("perhaps")
     child.expect("yes, no, edit, always, or later?")
@@ -79,14 +79,14 @@ def test_a_question_can_be_put_off_and_answered_when_the_run_is_resumed(
     child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
     child.expect("yes, no, edit, always, or later?")
     child.send(key)
-    assert "Waiting for a person's answer" in rest_of(child)
+    assert "Waiting for approval" in rest_of(child)
     assert child.exitstatus == 4
 
     run_id = leadhand.listing()["run_id"]
     child = terminal("runs", "resume", run_id, "--tools", leadhand.tools)
     child.expect("yes, no, edit, always, or later?")
     child.sendline("no")
-    child.expect("reason, if you like:")
+    child.expect("reason \\(optional\\):")
     child.sendline("too dear")
     assert "a person denied it: too dear" in rest_of(child)
     assert child.exitstatus == 1
@@ -102,7 +102,7 @@ def test_ctrl_c_parks_the_run_and_puts_the_terminal_back(leadhand: Any, terminal
 
     assert child.exitstatus == 130
     assert "running" not in ESCAPES.sub("", after.split("\x1b[2K")[-1])
-    assert "Parked. Resume with: leadhand runs resume run_" in after
+    assert "Paused. Resume with: leadhand runs resume run_" in after
     assert leadhand.listing()["status"] == "paused"
 
 
@@ -112,7 +112,7 @@ def test_ctrl_c_ends_the_watching_and_not_the_run(leadhand: Any, terminal: Termi
     child.expect("measure · Rome.*running")
     child.sendintr()
 
-    assert "No longer watched; the run goes on." in rest_of(child)
+    assert "Stopped watching. The run continues." in rest_of(child)
     assert child.exitstatus == 130
     assert leadhand.listing()["owner"] is not None
 
@@ -139,10 +139,10 @@ def test_runs_left_behind_are_mentioned(leadhand: Any, terminal: Terminal) -> No
 
     run_id = leadhand.listing()["run_id"]
     resume = f"leadhand runs resume {run_id} --tools {leadhand.tools}"
-    told = f"1 run was left behind by a process that died: {resume}"
+    told = f"The process of 1 run died. Resume it with: {resume}"
     ask = ["run", "--offline", "Weather in Paris?"]
     assert told in rest_of(terminal(*ask, columns=300))
-    assert "left behind" not in rest_of(terminal(*ask)), "once is enough"
+    assert "process of 1 run died" not in rest_of(terminal(*ask)), "once is enough"
     assert told in rest_of(terminal("runs", "list", columns=300))
 
 
@@ -156,7 +156,7 @@ def test_every_run_that_was_left_behind_is_mentioned_with_its_own_line(leadhand:
 
     written = rest_of(terminal("run", "--offline", "Weather in Paris?", columns=300))
 
-    assert "2 runs were left behind by processes that died:" in written
+    assert "The processes of 2 runs died. Resume them with:" in written
     assert len(re.findall(rf"^  leadhand runs resume run_\w+ --tools {leadhand.tools}", written, re.MULTILINE)) == 2
 
 
@@ -211,7 +211,7 @@ def test_a_thousand_workers_are_a_dozen_lanes_and_a_number() -> None:
     assert len(picture) == MAX_LANES + 2
     assert picture[0].split() == ["◐", "piece_0", "·", "town", "0", "running", "3.0", "s"]
     assert picture[MAX_LANES] == "  +988 more"
-    assert "0/1,200 done · 1,000 running · 200 to come" in picture[-1]
+    assert "0/1,200 done · 1,000 running · 200 pending" in picture[-1]
 
 
 def test_what_is_tried_again_comes_first_with_its_attempt_and_reason() -> None:

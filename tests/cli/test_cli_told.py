@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import re
 import time
 from datetime import UTC, datetime
@@ -34,7 +33,6 @@ from leadhand.domain.work_order import Subtask, WorkOrder
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TOOLS = '''
 """Tools that do what they should not."""
-import gc
 import logging
 import os
 import sys
@@ -63,20 +61,11 @@ def log_tool(place: str) -> str:
 @tool(timeout=60)
 async def block_tool(place: str) -> str:
     """Block at a place."""
+    with open(os.environ["CALLS"], "a") as file:
+        file.write("blocked\\n")
     time.sleep(40)
     return place
 
-
-@tool(effect="idempotent")
-async def kill_tool(place: str) -> str:
-    """Kill at a place."""
-    os._exit(9)  # its beginning is on disk: that is what an effect is for
-
-
-@tool
-def collector_tool(place: str) -> str:
-    """Tell the collector at a place."""
-    return f"{gc.get_threshold()} {gc.get_freeze_count() > 0}"
 '''
 
 
@@ -95,7 +84,7 @@ def test_debug_shows_where_a_tool_that_is_called_by_hand_fails(leadhand: Any, to
 
     plain = leadhand.process(*call).err
     assert "Traceback" not in plain
-    assert plain.endswith(" (invalid, exception)\n  Mend the tool; --debug shows the traceback\n")
+    assert plain.endswith(" (invalid, exception)\n  Fix the tool; --debug shows the traceback\n")
     result = leadhand.process(*call, "--debug", "--json")
     assert "Debug: the tool break_tool raised\nTraceback (most recent call last):\n" in result.err
     assert 'raise ValueError("broken on purpose")' in result.err
@@ -129,11 +118,11 @@ def test_what_tools_log_comes_between_the_lanes(leadhand: Any, terminal: Termina
 # --- a tool that does harm ---------------------------------------------------------------------------------------
 
 
-def test_a_tool_that_blocks_is_named_and_a_second_interrupt_leaves_at_once(
+def test_a_second_interrupt_leaves_at_once_although_a_tool_blocks(
     leadhand: Any, terminal: Terminal, tools: str
 ) -> None:
     child = terminal("run", "--offline", "--tools", tools, "Block in Paris", columns=300)
-    child.expect("block_tool blocks everything else until it returns")
+    leadhand.wait(lambda: leadhand.calls["blocked"], "the call")
     child.sendintr()
 
     def left() -> bool:
@@ -142,18 +131,9 @@ def test_a_tool_that_blocks_is_named_and_a_second_interrupt_leaves_at_once(
         return not child.isalive()
 
     leadhand.wait(left, "the end")
-    assert "Left at once. Resume with: leadhand runs resume run_" in rest_of(child)
+    assert "Quit without pausing. Resume with: leadhand runs resume run_" in rest_of(child)
     assert child.exitstatus == 130
     assert leadhand.listing()["orphan"] is True
-
-
-def test_a_tool_that_kills_its_process_is_named_when_the_run_comes_back_to_it(leadhand: Any, tools: str) -> None:
-    leadhand.process("run", "--offline", "--tools", tools, "Kill in Paris")
-    resume = ["runs", "resume", "--all", "--tools", tools]
-
-    assert "it may kill this process" not in leadhand.process(*resume).err
-    again = leadhand.process(*resume).err
-    assert "lost    2 times while calling kill_tool (wo-001.0): it may kill this process" in again
 
 
 def test_two_tools_of_one_name_are_refused_by_every_command(leadhand: Any, tmp_path: Path) -> None:
@@ -239,13 +219,3 @@ def test_model_calls_and_tokens_can_be_limited(leadhand: Any) -> None:
     assert limits.code == 0
     assert (limits.json["limits"]["max_requests"], limits.json["limits"]["max_tokens"]) == (7, 500_000)
     assert leadhand("run", "--offline", "--max-requests", "1", "Weather in Paris?").code == 5
-
-
-def test_a_run_of_the_command_line_has_the_collector_look_seldom(leadhand: Any, tools: str) -> None:
-    before = gc.get_threshold()
-
-    result = leadhand("run", "--offline", "--tools", tools, "Collector in Paris")
-
-    assert f"{THRESHOLDS} True" in result.out
-    assert gc.get_threshold() == before, "a program that calls the command line keeps its own"
-    assert gc.get_freeze_count() == 0

@@ -49,25 +49,22 @@ class Transcript:
         self._seen = seen
         self.position = 0
 
-    async def follow(self, run: Run) -> None:
-        """Show every entry of the run until the run comes to rest. Raises OutputClosed, and what the store raises."""
-        async with contextlib.aclosing(aiter(run)) as entries:
-            async for entry in entries:
-                self.show(entry)
+    async def follow(self, log: ContextStore, run_id: str) -> None:
+        """Show entries until it is cancelled. Raises OutputClosed, and what the store raises."""
+        async with contextlib.aclosing(log.follow(run_id, self.position)) as batches:
+            async for batch in batches:
+                self._show(batch)
 
     async def catch_up(self, log: ContextStore, run_id: str) -> None:
-        """Show the entries that are committed and were not shown yet."""
-        for entry in await log.read(run_id, after=self.position):
-            self.show(entry)
+        """Show the committed entries that were not shown yet. Raises as :meth:`follow` does."""
+        self._show(await log.read(run_id, after=self.position))
 
-    def show(self, entry: Entry) -> None:
-        """Show an entry once, however often the run is followed."""
-        if entry.seq <= self.position:
-            return
-        self.position = entry.seq
-        self._view.take(entry, new=entry.seq > self._seen)
+    def _show(self, batch: list[Entry]) -> None:
+        for entry in batch:
+            self._view.take(entry, new=entry.seq > self._seen)
+            self.position = entry.seq
         if self._stream:
-            write(as_json(event_line(entry)) + "\n")
+            write("".join(as_json(event_line(entry)) + "\n" for entry in batch))
 
 
 async def run_in_foreground(
@@ -106,7 +103,7 @@ async def _drive(
 ) -> tuple[RunState, bool]:
     """Drive a run until it rests and everything was shown; the state, and whether the reader of stdout is gone."""
     with shown.shown(), _Interrupts(run, shown, resume).handled():
-        following = asyncio.ensure_future(transcript.follow(run))
+        following = asyncio.ensure_future(transcript.follow(log, run.run_id))
         resting = asyncio.ensure_future(run.wait())
         try:
             await asyncio.wait({following, resting}, return_when=asyncio.FIRST_COMPLETED)

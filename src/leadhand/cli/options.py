@@ -229,3 +229,29 @@ def json_value(flag: str, given: str | None) -> Any:
         return json.loads(given)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"invalid JSON in {flag}: {error}", f"""Quote it: {flag} '{{"amount": 20}}'""") from error
+
+
+def flow_options(given: Sequence[str]) -> dict[str, Any]:
+    """Return the options of a flow from the values of ``--option NAME=VALUE``: JSON, or text if it is not JSON.
+
+    Raises UsageError for one without a name or a value, and for a name that is given twice.
+    """
+    options: dict[str, Any] = {}
+    for each in given:
+        name, equals, text = each.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"invalid value for --option: {each!r}", "Give NAME=VALUE: --option max_revisions=2")
+        if name in options:
+            raise UsageError(
+                f"--option names {name} twice", """Give it once. A list is JSON: --option 'topics=["a", "b"]'"""
+            )
+        try:
+            options[name] = json.loads(text, parse_constant=_not_json)
+        except (ValueError, RecursionError):
+            options[name] = text
+    return options
+
+
+def _not_json(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")

@@ -28,11 +28,10 @@ async def runs_watch(run_id: RunId, /, *, output: Output = DEFAULT_OUTPUT, store
         definition = await definition_of(runtime.store, listing.run_id)
         say_table(opening(listing.run_id, definition, why="", database=database_name(runtime)))
         shown = new_view(output)
-        watched = Run(runtime, await runtime.load(listing.run_id), drive=False)
         try:
             with shown.shown():
                 transcript = Transcript(shown, stream=output.stream_json)
-                listing = await _follow(runtime.store, watched, listing, transcript)
+                listing = await _follow(runtime.store, listing, transcript)
         except asyncio.CancelledError:
             say("Stopped watching. The run continues.")
             raise
@@ -46,17 +45,17 @@ async def runs_watch(run_id: RunId, /, *, output: Output = DEFAULT_OUTPUT, store
     return code_of(run.state)
 
 
-async def _follow(log: ContextStore, run: Run, listing: RunListing, transcript: Transcript) -> RunListing:
+async def _follow(log: ContextStore, listing: RunListing, transcript: Transcript) -> RunListing:
     """Show a run until it rests or its process dies; return its listing then."""
-    following = asyncio.ensure_future(transcript.follow(run))
+    following = asyncio.ensure_future(transcript.follow(log, listing.run_id))
     try:
         while listing.status in ACTIVE and not listing.orphan and not following.done():
             await asyncio.wait({following}, timeout=POLL_S)
-            listing = await log.run(run.run_id)
+            listing = await log.run(listing.run_id)
     finally:
         following.cancel()
         (failed,) = await asyncio.gather(following, return_exceptions=True)
     if isinstance(failed, Exception):
         raise failed
-    await transcript.catch_up(log, run.run_id)
+    await transcript.catch_up(log, listing.run_id)
     return listing
