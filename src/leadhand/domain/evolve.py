@@ -53,10 +53,15 @@ def fold(state: RunState, entries: Iterable[ev.Entry]) -> RunState:
     for entry in entries:
         if entry.seq <= after.seq:
             continue
-        after.seq = entry.seq
-        _APPLY[type(entry.event)](after, entry, entry.event)
-        after.last_at = entry.at
+        apply_entry(after, entry)
     return after
+
+
+def apply_entry(state: RunState, entry: ev.Entry) -> None:
+    """Apply one more entry to ``state`` in place. Only for an owner that shares the state with nobody."""
+    state.seq = entry.seq
+    _APPLY[type(entry.event)](state, entry, entry.event)
+    state.last_at = entry.at
 
 
 def _copy(state: RunState) -> RunState:

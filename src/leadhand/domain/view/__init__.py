@@ -1,0 +1,24 @@
+"""The view: what is shown of a run, as one document that every entry of the log changes by a merge patch.
+
+Consoles, terminals and exporters read it instead of folding the log themselves.
+"""
+
+from .patches import merge
+from .projection import Change, Projection, View, changes
+from .shapes import ViewDocument, empty
+from .words import WORDS, Level, Tone, Words, words
+
+__all__ = [
+    "WORDS",
+    "Change",
+    "Level",
+    "Projection",
+    "Tone",
+    "View",
+    "ViewDocument",
+    "Words",
+    "changes",
+    "empty",
+    "merge",
+    "words",
+]

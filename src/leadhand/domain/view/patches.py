@@ -1,0 +1,131 @@
+"""Merge patches (RFC 7396) on a view, and the one that an entry of the log makes, as it is put together.
+
+https://www.rfc-editor.org/rfc/rfc7396
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, cast
+
+from leadhand.domain.document import iso
+from leadhand.domain.events import Entry
+
+from . import reading
+from .shapes import ViewDocument
+
+Patch = dict[str, Any]
+
+
+def merge(document: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Apply a merge patch to ``document`` in place: objects are merged by key, null removes, all else replaces."""
+    for key, value in patch.items():
+        if type(value) is dict:
+            inner = document.get(key)
+            document[key] = merge(inner if type(inner) is dict else {}, value)
+        elif value is None:
+            document.pop(key, None)
+        else:
+            document[key] = value
+    return document
+
+
+class Draft:
+    """A patch that is being made: what was shown before, the state after, and the changes so far.
+
+    ``touched`` are the assignments whose status may have changed. Attempts are named by the id of their assignment and
+    their number, as in the view.
+    """
+
+    __slots__ = ("at", "entry", "patch", "seq", "shown", "started", "state", "touched")
+
+    def __init__(self, shown: ViewDocument, state: reading.RunState, entry: Entry) -> None:
+        self.shown = shown
+        self.state = state
+        self.entry = entry
+        self.seq = entry.seq
+        self.at = moment(entry.at)
+        self.patch: Patch = {}
+        self.touched: dict[str, None] = {}
+        self.started = 0
+        """Attempts that began to run, less those that ended."""
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    def part(self, name: str) -> Patch:
+        """The changes to one part of the view."""
+        part = self.patch.get(name)
+        if part is None:
+            part = self.patch[name] = {}
+        return part
+
+    def set(self, name: str, values: Mapping[str, Any]) -> None:
+        """Set the fields of a part that are not so yet; None removes a field."""
+        different = differing(cast("Any", self.shown)[name], values)
+        if different:
+            self.part(name).update(different)
+
+    def lane(self, key: str) -> Patch:
+        """The changes to an assignment."""
+        return self.part("assignments").setdefault(key, {})
+
+    def knows(self, key: str) -> bool:
+        """Whether the view has this assignment."""
+        return key in self.shown["assignments"] or key in self.patch.get("assignments", ())
+
+    def note(self, key: str, text: str) -> None:
+        """Say why an assignment waits or was dropped; "" for no reason."""
+        shown = self.shown["assignments"].get(key)
+        if shown is None or shown["note"] != text:
+            self.lane(key)["note"] = text
+
+    # --- attempts ----------------------------------------------------------------------------------------------------
+
+    def attempt(self, key: str, number: str) -> Patch:
+        """The changes to an attempt."""
+        return self.lane(key).setdefault("attempts", {}).setdefault(number, {})
+
+    def attempt_now(self, key: str, number: str) -> Mapping[str, Any] | None:
+        """An attempt as it is after the changes so far, without its calls if it changed; None: the view has none."""
+        shown: Any = self.shown["assignments"].get(key)
+        before = shown["attempts"].get(number) if shown is not None else None
+        changed = self.patch.get("assignments", {}).get(key, {}).get("attempts", {}).get(number)
+        if changed is None or before is None:
+            return before or changed
+        return {**before, **changed}
+
+    def last(self, key: str) -> str | None:
+        """The number of the latest attempt at an assignment."""
+        changed = self.patch.get("assignments", {}).get(key, {}).get("attempts")
+        if changed:
+            return next(reversed(changed))
+        shown = self.shown["assignments"].get(key)
+        return next(reversed(shown["attempts"]), None) if shown is not None else None
+
+    def add_attempt(self, key: str, number: str) -> Patch:
+        """Begin an attempt that is scheduled."""
+        attempt = self.attempt(key, number)
+        attempt.update({"scheduled_at": self.at, "outcome": "scheduled", "calls": {}})
+        return attempt
+
+    def outcome(self, key: str, number: str, outcome: str) -> None:
+        """Give an attempt an outcome; any but ``running`` ends it, if it has not ended."""
+        now = self.attempt_now(key, number) or {}
+        attempt = self.attempt(key, number)
+        self.started += (outcome == "running") - (now.get("outcome") == "running")
+        attempt["outcome"] = outcome
+        if outcome != "running" and "ended_at" not in now:
+            attempt["ended_at"] = self.at
+
+
+def differing(shown: Mapping[str, Any], values: Mapping[str, Any]) -> Patch:
+    """What of ``values`` is not shown yet; None stands for a field that is not there."""
+    return {name: value for name, value in values.items() if shown.get(name) != value}
+
+
+@lru_cache(maxsize=64)
+def moment(at: datetime) -> str:
+    """A moment as the view writes it."""
+    return iso(at) or ""

@@ -1,0 +1,322 @@
+"""The shapes of the view: what a console, a terminal or a script shows of a run. See ``docs/reference/view.md``.
+
+A field that is ``NotRequired`` is absent when it has no value; nothing is ever null, so that a merge patch can say
+null for "remove this". Times are ISO 8601 in UTC, money is whole nano-dollars.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+from leadhand.domain.run import RunStatus
+
+AttemptOutcome = Literal["scheduled", "running", "ok", "failed", "parked", "lost", "stopped"]
+LaneStatus = Literal["pending", "running", "waiting", "retrying", "completed", "failed", "dropped"]
+"""What an assignment is doing. ``retrying``: its last attempt failed, and another one has not started yet."""
+ApprovalShown = Literal["pending", "approved", "denied", "expired", "withdrawn"]
+
+FailurePart = TypedDict(
+    "FailurePart", {"message": str, "type": str, "class": str, "next_action": NotRequired[str]}, total=True
+)
+"""Why something did not succeed, and what a person can do about it."""
+
+
+class PhasePart(TypedDict):
+    """What the lead is doing now; ``running`` counts its assignments of this role that run at the same time."""
+
+    assignment: str
+    role: str
+    text: str
+    since: str
+    running: int
+
+
+class AnswerPart(TypedDict):
+    """An answer that was given; its text is in the run document and in the event ``seq``."""
+
+    status: RunStatus
+    seq: int
+    at: str
+
+
+class UnsupportedPart(TypedDict):
+    """A part of the request that no tool can do."""
+
+    what: str
+    reason: str
+
+
+class RunPart(TypedDict):
+    """The run as a whole.
+
+    ``idle`` holds the stretches of two seconds and more in which no attempt ran, by the event that ended them.
+    """
+
+    request: str
+    flow: str
+    model: str
+    status: RunStatus
+    reason: str
+    created_at: str
+    finished_at: NotRequired[str]
+    owner: NotRequired[str]
+    cancelled_by: NotRequired[str]
+    phase: NotRequired[PhasePart]
+    answers: dict[str, AnswerPart]
+    unsupported: list[UnsupportedPart]
+    first_problem: NotRequired[int]
+    idle_since: NotRequired[str]
+    idle: dict[str, list[str]]
+
+
+class SpendPart(TypedDict):
+    """What was spent, and what is reserved for model calls under way. ``unpriced``: some price is not known, so
+    ``nanousd`` is the least it can be."""
+
+    requests: int
+    tokens: int
+    input_tokens: int
+    output_tokens: int
+    nanousd: int
+    reserved_nanousd: int
+    unpriced: bool
+    budget_nanousd: NotRequired[int]
+    max_tokens: NotRequired[int]
+    max_requests: NotRequired[int]
+
+
+class CurrentCounts(TypedDict):
+    """Counts of the assignments that nothing has replaced. ``retriable``: what a retry of all that failed repeats."""
+
+    total: int
+    completed: int
+    failed: int
+    dropped: int
+    retriable: int
+
+
+class CountsPart(TypedDict):
+    """Counts of the assignments that count towards the answer, by status; of open approvals; of running attempts."""
+
+    pending: int
+    running: int
+    waiting: int
+    retrying: int
+    completed: int
+    failed: int
+    dropped: int
+    current: CurrentCounts
+    approvals: int
+    attempts_running: int
+
+
+class MissingPart(TypedDict):
+    """A part of the request that a review found no assignment for."""
+
+    name: str
+    tool: NotRequired[str]
+
+
+class ReviewPart(TypedDict):
+    """What a review made of an order; the verdicts are with the assignments."""
+
+    seq: int
+    at: str
+    complete: bool
+    accepted: int
+    retry: int
+    dropped: int
+    missing: list[MissingPart]
+
+
+class OrderPart(TypedDict):
+    """A work order, and what became of its assignments."""
+
+    goal: str
+    seq: int
+    at: str
+    repairs: NotRequired[str]
+    by: NotRequired[str]
+    total: int
+    completed: int
+    failed: int
+    dropped: int
+    review: NotRequired[ReviewPart]
+
+
+class VerdictPart(TypedDict):
+    """What a review, or a person, made of a result."""
+
+    verdict: Literal["accept", "retry", "replan", "drop"]
+    reason: str
+
+
+class CallPart(TypedDict):
+    """A call of a model or a tool. Without ``args``, a tool was called with those of its assignment."""
+
+    id: str
+    kind: Literal["model", "tool"]
+    name: str
+    args: NotRequired[dict[str, Any]]
+    effect: NotRequired[str]
+    began_at: str
+    ended_at: NotRequired[str]
+    ok: NotRequired[bool]
+    failure: NotRequired[FailurePart]
+    summary: NotRequired[str]
+    tokens: NotRequired[int]
+    returned_seq: NotRequired[int]
+
+
+class OpenCallPart(TypedDict):
+    """A call that a parked attempt waits for."""
+
+    call_id: str
+    kind: str
+    tool: NotRequired[str]
+    args: NotRequired[dict[str, Any]]
+
+
+class AttemptPart(TypedDict):
+    """One attempt at an assignment. ``calls`` are keyed by the sequence of the event that began each."""
+
+    scheduled_at: str
+    not_before: NotRequired[str]
+    started_at: NotRequired[str]
+    ended_at: NotRequired[str]
+    outcome: AttemptOutcome
+    continues: NotRequired[str]
+    feedback: NotRequired[str]
+    host: NotRequired[str]
+    failure: NotRequired[FailurePart]
+    open_calls: NotRequired[list[OpenCallPart]]
+    result_seq: NotRequired[int]
+    reserved_nanousd: NotRequired[int]
+    calls: dict[str, CallPart]
+
+
+class AssignmentPart(TypedDict):
+    """One assignment with its attempts, by number. ``tries`` is how many attempts transient failures may use up."""
+
+    name: str
+    label: str
+    role: str
+    order: NotRequired[str]
+    position: int
+    counts: bool
+    tool: NotRequired[str]
+    args: dict[str, Any]
+    needs: list[str]
+    parent: NotRequired[str]
+    repairs: NotRequired[str]
+    superseded_by: NotRequired[str]
+    status: LaneStatus
+    note: str
+    failure: NotRequired[FailurePart]
+    verdict: NotRequired[VerdictPart]
+    by: NotRequired[str]
+    tries: int
+    seq: int
+    settled_seq: NotRequired[int]
+    attempts: dict[str, AttemptPart]
+
+
+class ApprovalPart(TypedDict):
+    """A question to people about one call. ``withdrawn``: the run ended before anybody answered."""
+
+    kind: Literal["call", "effect"]
+    assignment: str
+    attempt: str
+    tool: str
+    args: dict[str, Any]
+    effect: str
+    asked_for: str
+    asked_at: NotRequired[str]
+    expires_at: NotRequired[str]
+    seq: int
+    status: ApprovalShown
+    by: NotRequired[str]
+    reason: NotRequired[str]
+
+
+class TodoPart(TypedDict):
+    """One entry of the list that a lead keeps."""
+
+    content: str
+    status: Literal["pending", "in_progress", "completed"]
+    priority: NotRequired[str]
+    position: int
+
+
+class ArtifactPart(TypedDict):
+    """The latest version of a file that the run keeps."""
+
+    version: int
+    bytes: int
+    digest: str
+    media_type: str
+    by: str
+    at: str
+    seq: int
+
+
+class ViewDocument(TypedDict):
+    """All that is shown of a run, as of ``last_seq``."""
+
+    run_id: str
+    last_seq: int
+    last_at: str
+    run: RunPart
+    spend: SpendPart
+    counts: CountsPart
+    orders: dict[str, OrderPart]
+    assignments: dict[str, AssignmentPart]
+    approvals: dict[str, ApprovalPart]
+    todos: dict[str, TodoPart]
+    artifacts: dict[str, ArtifactPart]
+
+
+def empty(run_id: str) -> ViewDocument:
+    """The view of a run before its first event."""
+    return {
+        "run_id": run_id,
+        "last_seq": 0,
+        "last_at": "",
+        "run": {
+            "request": "",
+            "flow": "",
+            "model": "",
+            "status": RunStatus.QUEUED,
+            "reason": "",
+            "created_at": "",
+            "answers": {},
+            "unsupported": [],
+            "idle": {},
+        },
+        "spend": {
+            "requests": 0,
+            "tokens": 0,
+            "input_tokens": 0,
+            "output_tokens": 0,
+            "nanousd": 0,
+            "reserved_nanousd": 0,
+            "unpriced": False,
+        },
+        "counts": {
+            "pending": 0,
+            "running": 0,
+            "waiting": 0,
+            "retrying": 0,
+            "completed": 0,
+            "failed": 0,
+            "dropped": 0,
+            "current": {"total": 0, "completed": 0, "failed": 0, "dropped": 0, "retriable": 0},
+            "approvals": 0,
+            "attempts_running": 0,
+        },
+        "orders": {},
+        "assignments": {},
+        "approvals": {},
+        "todos": {},
+        "artifacts": {},
+    }
