@@ -30,7 +30,7 @@ def test_the_answer_and_its_sources_are_on_stdout_and_progress_on_stderr(leadhan
     assert lines[1] == "model    offline (asked for)"
     assert lines[2] == "limits   $1.00 · 30 min · 3 work orders · 32 parallel workers"
     assert lines[3].startswith("database ")
-    assert [line.split()[0] for line in lines[4:-1]] == ["plan", "start", "done", "review"]
+    assert [line.split()[0] for line in lines[4:-1]] == ["Work", "Attempt", "Completed", "Work"]
     assert lines[-1].startswith("succeeded in ")
     assert lines[-1].endswith(f"leadhand runs show {run_id}")
 
@@ -81,7 +81,7 @@ def test_what_could_not_be_answered_is_told_and_ends_with_3(leadhand: Any) -> No
 
     assert result.code == 3
     assert "the microphone is broken" in result.out
-    assert "failed  wo-001.1 measure_oslo · Oslo: the microphone is broken (unavailable)" in result.err
+    assert "Failed               wo-001.1 measure_oslo · Oslo: the microphone is broken (unavailable)" in result.err
 
 
 def test_nothing_answered_ends_with_1(leadhand: Any) -> None:
@@ -102,7 +102,7 @@ def test_waiting_for_a_yes_without_a_terminal_ends_with_4(leadhand: Any) -> None
 
     assert result.code == 4
     assert result.out == ""
-    assert "waits   wo-001.0 pay · 30.0, Bob: for a person's yes to pay_tool · 30.0, Bob" in result.err
+    assert "Waiting              wo-001.0 pay · 30.0, Bob: for approval: pay_tool · 30.0, Bob" in result.err
     assert "Waiting for approval. List all requests: leadhand approvals list" in result.err
     assert "\n  pay_tool · 30.0, Bob: leadhand approvals approve " in result.err
     assert not leadhand.calls
@@ -215,7 +215,10 @@ def test_a_key_that_is_refused_ends_with_6(leadhand: Any, monkeypatch: pytest.Mo
         server.shutdown()
 
     assert result.code == 6
-    assert "failed  planning: the model server answered 401: Incorrect API key provided (unavailable)" in result.err
+    assert (
+        "Failed               plan Planning: the model server answered 401: Incorrect API key provided (unavailable)"
+        in result.err
+    )
     assert result.err.count("Incorrect API key provided") == 1, "told once beside the answer"
     assert result.out.count("Incorrect API key provided") == 1
     assert re.search("correct (it|OPENAI_API_KEY)", result.out)

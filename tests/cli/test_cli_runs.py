@@ -98,7 +98,7 @@ def test_watching_from_another_process_ends_with_the_run_and_its_code(leadhand: 
     assert json.loads(out)["status"] == "succeeded"
     assert leadhand.listing()["detached"] is True
     assert leadhand("runs", "show", run_id, "--seq", "1").json["definition"]["detached"] is True
-    assert "done    wo-001.1 measure_rome · Rome" in err
+    assert "Completed            wo-001.1 measure_rome · Rome" in err
     log = (leadhand.home / "runs" / run_id / "log.txt").read_text()
     assert "Rome: 40 dB" in log
     assert leadhand("runs", "watch", run_id).code == 0

@@ -21,6 +21,7 @@ from leadhand.domain.events import (
     AttemptSettled,
     AttemptStarted,
     Entry,
+    ModelCallBegan,
     ModelCallReturned,
     RunStarted,
     WorkOrderIssued,
@@ -41,7 +42,7 @@ def test_lanes_move_and_are_gone_when_the_answer_comes(leadhand: Any, terminal: 
     after = rest_of(child)
 
     assert child.exitstatus == 0
-    assert "review" in after
+    assert "reviewed" in after
     *_, answer = after.split("\x1b[2K")  # the last line that was drawn is wiped away
     assert "running" not in ESCAPES.sub("", answer)
     assert re.search(r"Paris: 40 dB.*Rome: 40 dB.*succeeded in", ESCAPES.sub("", answer), re.DOTALL)
@@ -120,14 +121,14 @@ def test_ctrl_c_ends_the_watching_and_not_the_run(leadhand: Any, terminal: Termi
 def test_a_dumb_terminal_gets_lines(leadhand: Any, terminal: Terminal) -> None:
     written = rest_of(terminal("run", "--offline", "Weather in Paris?", TERM="dumb"))
 
-    assert "done    wo-001.0 check_weather" in written
+    assert "Completed            wo-001.0 check_weather" in written
     assert "\x1b" not in written
 
 
 def test_no_color_is_kept(leadhand: Any, terminal: Terminal) -> None:
     written = rest_of(terminal("run", "--offline", "Weather in Paris?", NO_COLOR="1"))
 
-    assert "review" in written
+    assert "reviewed" in written
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", written)
 
 
@@ -194,6 +195,14 @@ def begun(number: int) -> list[AnyEvent]:
     ]
 
 
+def thinking(role: str) -> list[AnyEvent]:
+    """The lead begins to plan, review or compose."""
+    return [
+        AssignmentIssued(assignment=Assignment(assignment_id=role, role=Role(role))),
+        AttemptStarted(attempt=f"{role}/a1", host="here"),
+    ]
+
+
 def failing(number: int) -> list[AnyEvent]:
     key = f"wo-001.{number}"
     failure = {"message": "too slow", "type": "timeout", "class": "transient"}
@@ -226,20 +235,20 @@ def test_what_is_tried_again_comes_first_with_its_attempt_and_reason() -> None:
 
 def test_what_was_spent_is_held_against_the_budget() -> None:
     usage = Usage(input_tokens=3_000, output_tokens=412, nanousd=4_200_000)
+    began = ModelCallBegan(attempt="plan/a1", call_id="plan/t1", model="m")
     returned = ModelCallReturned(attempt="plan/a1", call_id="plan/t1", model="m", usage=usage)
 
-    assert "3,412 tokens · $0.0042 of $1.00" in drawn(lanes_of(returned, subtasks=1))
+    assert "3,412 tokens · $0.0042 of $1.00" in drawn(lanes_of(*thinking("plan"), began, returned, subtasks=1))
 
 
 def test_the_end_of_the_draft_is_shown_while_it_is_written() -> None:
-    compose = AttemptStarted(attempt="compose/a1", host="here")
-    lanes = lanes_of(compose, subtasks=1)
+    lanes = lanes_of(*thinking("compose"), subtasks=1)
     for number in range(10_000):
         lanes.write_draft("run", "compose/a1", f"word{number} ")
 
     picture = drawn(lanes)
 
-    assert "composing" in picture
+    assert "Writing the answer" in picture
     assert "word9999" in picture
     assert "word0 " not in picture
     assert len(picture.splitlines()) <= 6

@@ -188,19 +188,20 @@ def test_a_start_is_told_after_the_end_that_made_room_for_it(capsys: pytest.Capt
     for entry in log_of(*begun(one), *begun(two), ended(one), ended(two)):
         lines.take(entry, new=True)
 
-    told = [line.split()[:2] for line in capsys.readouterr().err.splitlines()[1:]]
-    assert told == [["start", one], ["done", one], ["start", two], ["done", two]]
+    told = [(line[:19].strip(), line[19:].split()[0]) for line in capsys.readouterr().err.splitlines()[1:]]
+    start, done = "Attempt 1 started", "Completed"
+    assert told == [(start, one), (done, one), (start, two), (done, two)]
 
 
 def test_a_yes_is_told_as_going_on_and_not_as_a_change_of_owners() -> None:
     progress = Progress()
     again = RunClaimed(owner="vm-1-abc")
     steps = [progress.take(entry) for entry in log_of(*begun("wo-001.0"), RunWaiting(), again, RunResumed())]
-    assert [str(step) for step in steps[-2:]] == ["None", "resumed goes on where it was"]
+    assert [str(step) for step in steps[-2:]] == ["None", "Run resumed"]
 
     progress = Progress()
     (*_, step) = [progress.take(entry) for entry in log_of(*begun("wo-001.0"), again)]
-    assert str(step) == "resumed the process that drove it is gone; another one goes on"
+    assert str(step) == "Run taken over       by vm-1-abc"
 
 
 # --- what is asked for -------------------------------------------------------------------------------------------

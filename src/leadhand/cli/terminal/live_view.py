@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -18,36 +18,35 @@ from rich.table import Table
 from rich.text import Text
 
 from leadhand.app.formatting import clean, count, duration, money, one_line
-from leadhand.cli.terminal.progress import Progress
-from leadhand.cli.terminal.steps import Lane, Step
+from leadhand.cli.terminal.progress import Line, Progress, attempt_words, took
 from leadhand.cli.terminal.streams import stderr_through, terminal
 from leadhand.domain.events import AttemptScheduled, Entry
 from leadhand.domain.limits import usd
+from leadhand.domain.view import Tone
+from leadhand.domain.view.shapes import AssignmentPart
 
 FRAMES_PER_SECOND = 8
 MAX_LANES = 12
+MAX_SCANNED = 200
+"""Active subtasks that a drawing looks at to find those that are retried."""
 DRAFT_LINES = 4
 DRAFT_LENGTH = 4_000
 """Maximum pieces of a draft that are kept; only its last lines are shown."""
 
-GLYPHS = {"running": "◐", "retrying": "↻", "waiting": "‖", "done": "✓", "failed": "✗"}
-STYLES = {"running": "cyan", "retrying": "yellow", "waiting": "magenta", "done": "green", "failed": "red"}
-STEP_STATUS = {
-    "plan": "done",
-    "review": "done",
-    "repair": "retrying",
-    "retry": "retrying",
-    "failed": "failed",
-    "blocked": "failed",
-    "cannot": "failed",
-    "refused": "failed",
-    "expired": "failed",
-    "left": "failed",
-    "done": "done",
-    "reopen": "retrying",
-    "again": "retrying",
-    "waits": "waiting",
-    "paused": "waiting",
+GLYPHS = {"running": "◐", "retrying": "↻", "waiting": "‖", "completed": "✓", "failed": "✗", "dropped": "–"}
+STYLES = {
+    "running": "cyan",
+    "retrying": "yellow",
+    "waiting": "magenta",
+    "completed": "green",
+    "failed": "red",
+    "dropped": "red",
+}
+TONES = {
+    Tone.INFO: ("◐", "cyan"),
+    Tone.GOOD: ("✓", "green"),
+    Tone.ATTENTION: ("↻", "yellow"),
+    Tone.PROBLEM: ("✗", "red"),
 }
 
 
@@ -100,11 +99,11 @@ class LiveView:
             await asyncio.sleep(1 / FRAMES_PER_SECOND)
 
     def take(self, entry: Entry, *, new: bool) -> None:
-        step = self._progress.take(entry)
+        line = self._progress.take(entry)
         if isinstance(entry.event, AttemptScheduled):
             self._draft.clear()  # the draft of an earlier attempt will not be the answer
-        if new and step is not None and step.phase:
-            self._console.print(_line(step), no_wrap=True, overflow="ellipsis")
+        if new and line is not None and line.phase:
+            self._console.print(_styled(line), no_wrap=True, overflow="ellipsis")
 
     def write_draft(self, run_id: str, attempt: str, piece: str) -> None:
         if attempt != self._draft_of or not piece:
@@ -120,18 +119,20 @@ class LiveView:
     def picture(self, now: datetime) -> RenderableType:
         """Return the drawing of the run at this moment."""
         height = max(3, min(MAX_LANES, self._console.height - DRAFT_LINES - 4))
-        under_way = self._progress.lanes
-        lanes = list(islice(chain(_of(under_way, "retrying"), _not(under_way, "retrying")), height))
-        recent = list(self._progress.recent)[-(height - len(lanes)) :] if len(lanes) < height else []
+        parts_of, active = self._progress.view["assignments"], self._progress.active
+        first = [key for key in islice(active, MAX_SCANNED) if parts_of[key]["status"] == "retrying"]
+        others = (key for key in islice(active, MAX_SCANNED) if parts_of[key]["status"] != "retrying")
+        keys = list(islice(chain(first, others), height))
+        recent = list(self._progress.recent)[-(height - len(keys)) :] if len(keys) < height else []
         rows = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
         rows.add_column(no_wrap=True, overflow="ellipsis")
         rows.add_column(no_wrap=True, min_width=8)
         rows.add_column(no_wrap=True, min_width=6, justify="right")
         rows.add_column(no_wrap=True, overflow="ellipsis")
-        for lane in chain(recent, lanes):
-            rows.add_row(*_row(lane, now))
+        for key in chain(recent, keys):
+            rows.add_row(*_row(parts_of[key], now))
         parts: list[RenderableType] = [rows] if rows.row_count else []
-        left = len(under_way) - len(lanes)
+        left = len(active) - len(keys)
         if left:
             parts.append(Text(f"  +{left:,} more", style="dim"))
         parts.append(self._summary(now))
@@ -140,64 +141,61 @@ class LiveView:
 
     def _summary(self, now: datetime) -> Text:
         """The work order, its progress, and what was spent so far."""
-        progress = self._progress
+        view = self._progress.view
+        run, counts = view["run"], view["counts"]
+        name, order = next(reversed(view["orders"].items()), ("", None))
         counted: list[str] = []
-        if progress.total:
-            counted.append(f"{progress.done:,}/{progress.total:,} done")
-        for number, word in (
-            (progress.running, "running"),
-            (progress.retrying, "retrying"),
-            (progress.waiting, "waiting"),
-            (progress.failed, "failed"),
-            (progress.total - progress.done - progress.failed - len(progress.lanes), "pending"),
-        ):
-            if number > 0:
-                counted.append(f"{number:,} {word}")
-        if progress.phase:
-            counted.append(progress.phase)
+        if order is not None:
+            finished = order["completed"] + order["failed"] + order["dropped"]
+            counted.append(f"{order['completed']:,}/{order['total']:,} done")
+            for number, word in (
+                (counts["running"], "running"),
+                (counts["retrying"], "retrying"),
+                (counts["waiting"], "waiting"),
+                (order["failed"] + order["dropped"], "failed"),
+                (order["total"] - finished - len(self._progress.active), "pending"),
+            ):
+                if number > 0:
+                    counted.append(f"{number:,} {word}")
+        if "phase" in run:
+            counted.append(run["phase"]["text"])
         line = Text("◐ ", style="cyan", no_wrap=True, overflow="ellipsis")
-        line.append(f"{progress.order or 'work order'}  ", style="bold")
-        line.append(" · ".join(counted) or "starting", style="default")
-        since = (now - progress.created_at).total_seconds() if progress.created_at is not None else 0.0
+        line.append(f"{name}  " if name else "", style="bold")
+        line.append(" · ".join(counted) or "Starting", style="default")
+        created = run["created_at"]
+        since = (now - datetime.fromisoformat(created)).total_seconds() if created else 0.0
         line.append(f"   {' · '.join([duration(since), *self._spent()])}", style="dim")
         return line
 
     def _spent(self) -> list[str]:
-        progress = self._progress
-        budget = progress.definition.limits.budget_nanousd if progress.definition is not None else None
-        spent = [count(progress.tokens, "token")] if progress.tokens else []
-        if progress.nanousd or progress.tokens:
+        spend = self._progress.view["spend"]
+        budget = spend.get("budget_nanousd")
+        spent = [count(spend["tokens"], "token")] if spend["tokens"] else []
+        if spend["nanousd"] or spend["tokens"]:
             of = f" of {money(usd(budget))}" if budget is not None else ""
-            spent.append(f"{money(usd(progress.nanousd))}{of}")
+            spent.append(f"{money(usd(spend['nanousd']))}{of}")
         return spent
 
     def _draft_lines(self) -> list[RenderableType]:
         """The end of the answer that is being written."""
-        if not self._draft or self._progress.phase != "composing":
+        phase = self._progress.view["run"].get("phase")
+        if not self._draft or phase is None or phase["role"] != "compose":
             return []
         written = clean("".join(self._draft)[-DRAFT_LENGTH:])
         last = Text(written, style="dim italic").wrap(self._console, max(20, self._console.width - 2))[-DRAFT_LINES:]
         return [Text("  draft", style="dim"), *(Text("  ").append_text(line) for line in last)]
 
 
-def _of(lanes: dict[str, Lane], status: str) -> Iterator[Lane]:
-    return (lane for lane in islice(lanes.values(), 200) if lane.status == status)
+def _row(part: AssignmentPart, now: datetime) -> tuple[Text, Text, str, Text]:
+    status = part["status"]
+    name = Text(f"  {GLYPHS[status]} ", style=STYLES[status]).append(clean(part["label"]), style="default")
+    note = part["note"] if status == "waiting" else attempt_words(part) if status in ("running", "retrying") else ""
+    return name, Text(status, style=STYLES[status]), duration(took(part, now)), Text(clean(note), style="dim")
 
 
-def _not(lanes: dict[str, Lane], status: str) -> Iterator[Lane]:
-    return (lane for lane in islice(lanes.values(), 200) if lane.status != status)
-
-
-def _row(lane: Lane, now: datetime) -> tuple[Text, Text, str, Text]:
-    style = STYLES[lane.status]
-    name = Text(f"  {GLYPHS[lane.status]} ", style=style).append(clean(lane.label), style="default")
-    took = lane.took_s if lane.status in ("done", "failed") else (now - lane.since).total_seconds()
-    return name, Text(lane.status, style=style), duration(took), Text(clean(lane.note), style="dim")
-
-
-def _line(step: Step) -> Text:
-    status = STEP_STATUS.get(step.word, "running")
-    line = Text(f"{GLYPHS[status]} ", style=STYLES[status])
-    line.append(f"{step.word:<8}", style="bold")
-    line.append(one_line(step.text), style="default")
-    return line
+def _styled(line: Line) -> Text:
+    glyph, style = TONES[line.tone]
+    styled = Text(f"{glyph} ", style=style)
+    styled.append(f"{line.title:<19}  ", style="bold")
+    styled.append(one_line(line.text), style="default")
+    return styled

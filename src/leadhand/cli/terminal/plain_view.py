@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from leadhand.app.formatting import cut
-from leadhand.cli.terminal.progress import Progress
-from leadhand.cli.terminal.steps import Step
+from leadhand.cli.terminal.progress import Line, Progress
 from leadhand.cli.terminal.streams import animated, say
 from leadhand.domain.events import AttemptStarted, Entry
 from leadhand.domain.ids import assignment_of
@@ -44,31 +43,31 @@ class PlainView:
 
     def __init__(self) -> None:
         self._progress = Progress()
-        self._held: dict[str, Step] = {}
+        self._held: dict[str, Line] = {}
 
     @contextmanager
     def shown(self) -> Generator[None]:
         yield
 
     def take(self, entry: Entry, *, new: bool) -> None:
-        step = self._progress.take(entry)
+        line = self._progress.take(entry)
         if new:
-            for each in self._in_order(entry, step):
+            for each in self._in_order(entry, line):
                 say(cut(str(each)))
 
-    def _in_order(self, entry: Entry, step: Step | None) -> Iterator[Step]:
+    def _in_order(self, entry: Entry, line: Line | None) -> Iterator[Line]:
         """Show a start after the end that freed its slot: the log may settle that end only later."""
         attempt = getattr(entry.event, "attempt", "")
         key = assignment_of(attempt) if attempt else ""
-        definition = self._progress.definition
-        crowded = definition is not None and self._progress.running > definition.limits.max_workers
-        if crowded and step is not None and isinstance(entry.event, AttemptStarted):
-            self._held[key] = step
+        workers = self._progress.max_workers
+        crowded = workers is not None and self._progress.view["counts"]["running"] > workers
+        if crowded and line is not None and isinstance(entry.event, AttemptStarted):
+            self._held[key] = line
             return
-        if step is not None and key in self._held:
+        if line is not None and key in self._held:
             yield self._held.pop(key)
-        if step is not None:
-            yield step
+        if line is not None:
+            yield line
         if not crowded:
             yield from self._held.values()
             self._held.clear()
