@@ -196,11 +196,11 @@ def test_a_yes_is_told_as_going_on_and_not_as_a_change_of_owners() -> None:
     progress = Progress()
     again = RunClaimed(owner="vm-1-abc")
     steps = [progress.take(entry) for entry in log_of(*begun("wo-001.0"), RunWaiting(), again, RunResumed())]
-    assert [str(step) for step in steps[-2:]] == ["None", "resumed goes on where it was"]
+    assert [str(step) for step in steps[-2:]] == ["None", "resumed continues where it was"]
 
     progress = Progress()
     (*_, step) = [progress.take(entry) for entry in log_of(*begun("wo-001.0"), again)]
-    assert str(step) == "resumed the process that drove it is gone; another one goes on"
+    assert str(step) == "resumed its process died; another one continues"
 
 
 # --- what is asked for -------------------------------------------------------------------------------------------
