@@ -219,7 +219,7 @@ def test_a_call_whose_end_nobody_saw_is_asked_about_and_its_result_given(leadhan
 
     flags = ["--happened", "--summary", "It is on the account.", "--result", '{"receipt": 7}']
     settled = leadhand("approvals", "settle", doubtful["id"], *flags)
-    assert settled.err.startswith("On record: pay_tool happened, and is not made again.\n")
+    assert settled.err.startswith("Recorded: pay_tool went through and is not made again.\n")
     resumed = leadhand.process(*resume_line(leadhand, settled.err))
 
     assert resumed.code == 0
@@ -243,7 +243,7 @@ def test_a_question_about_a_call_to_come_is_not_settled(leadhand: Any) -> None:
     wrong = leadhand("approvals", "settle", asked["id"], "--happened")
 
     assert wrong.code == 2
-    assert f"Approve it with leadhand approvals approve {asked['id']}, or no, with deny" in wrong.err
+    assert f"Approve it with leadhand approvals approve {asked['id']}, or use deny" in wrong.err
 
 
 def test_a_run_that_is_cancelled_asks_nothing_any_more(leadhand: Any) -> None:

@@ -291,8 +291,8 @@ ASSIGNED_FIRST = ev.AssignmentIssued(assignment=Assignment(assignment_id="wo-001
     [
         (
             [ev.AttemptHeld(attempt="wo-001.0/a1", open_calls=(CALL,))],
-            "Waiting for confirmation  wo-001.0 find · Rome: a person has to say whether this call was made:"
-            " pay_tool · 30, Bob",
+            "Waiting for confirmation  wo-001.0 find · Rome: "
+            + "a person has to say whether this call was made: pay_tool · 30, Bob",
         ),
         (
             [ev.ApprovalRequested(approval=QUESTION), ev.ApprovalExpired(approval_id="wo-001.0/t0/c0")],
@@ -355,7 +355,7 @@ def test_what_a_worker_waits_for_is_told_by_its_kind() -> None:
         parked("wo-001.0/t0/c0/a2", "effect", "child"),
         ev.AttemptScheduled(attempt="wo-001.0/a2", continues=own),
     )
-    child = "wo-001.0/t0/c0 research_tool (for find · Rome)"
+    child = "wo-001.0/t0/c0 research_tool · noise (for find)"
     assert told[1:3] == [
         "Attempt 1 started    wo-001.0 find · Rome",
         "Waiting              wo-001.0 find · Rome: for another worker: pay_tool · 30, Bob",

@@ -189,5 +189,5 @@ def test_resuming_a_finished_run_says_where_to_read_it(leadhand: Any) -> None:
     result = leadhand("runs", "resume", run_id)
 
     assert result.code == 2
-    assert f"leadhand: run {run_id} has finished (succeeded)\n" in result.err
+    assert f"leadhand: run {run_id} is finished (succeeded)\n" in result.err
     assert f"leadhand runs show {run_id}" in result.err

@@ -101,7 +101,7 @@ def test_keys_are_listed_newest_first_and_never_shown(leadhand: Any) -> None:
     listed = leadhand("keys", "list")
 
     head, second, first = listed.out.splitlines()
-    assert head.split() == ["ID", "KEY", "SCOPES", "MADE", "USED", "NAME"]
+    assert head.split() == ["ID", "KEY", "SCOPES", "CREATED", "USED", "NAME"]
     assert second.endswith(" never  second")
     assert first.endswith(" never  first")
     assert f"{secrets[0][:9]}…" in first
