@@ -283,6 +283,9 @@ def test_what_cannot_be_is_refused_in_two_lines(leadhand: Any, power: Power, lin
     assert how.strip()
 
 
+CONFIRMATION = (
+    "Waiting for confirmation  wo-001.0 find · Rome: a person has to say whether this call was made: pay_tool · 30, Bob"
+)
 ASSIGNED_FIRST = ev.AssignmentIssued(assignment=Assignment(assignment_id="wo-001.0", role=Role.WORK))
 
 
@@ -291,8 +294,7 @@ ASSIGNED_FIRST = ev.AssignmentIssued(assignment=Assignment(assignment_id="wo-001
     [
         (
             [ev.AttemptHeld(attempt="wo-001.0/a1", open_calls=(CALL,))],
-            "Waiting for confirmation  wo-001.0 find · Rome: "
-            + "a person has to say whether this call was made: pay_tool · 30, Bob",
+            CONFIRMATION,
         ),
         (
             [ev.ApprovalRequested(approval=QUESTION), ev.ApprovalExpired(approval_id="wo-001.0/t0/c0")],

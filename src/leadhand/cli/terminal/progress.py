@@ -137,7 +137,8 @@ def attempt_words(part: AssignmentPart) -> str:
     if last is None or last[0] == 1:
         return ""
     number, attempt = last
-    failure = part["attempts"].get(str(number - 1), {}).get("failure")
+    before = part["attempts"].get(str(number - 1))
+    failure = before.get("failure") if before is not None else None
     counted = number <= part["tries"] and (failure is None or failure["class"] == "transient")
     words = f"attempt {number} of {part['tries']}" if counted else f"attempt {number}"
     if "not_before" in attempt and "started_at" not in attempt:
