@@ -216,7 +216,7 @@ def test_a_key_that_is_refused_ends_with_6(leadhand: Any, monkeypatch: pytest.Mo
 
     assert result.code == 6
     assert (
-        "Failed               plan: the model server answered 401: Incorrect API key provided (unavailable)"
+        "Failed               Plan: the model server answered 401: Incorrect API key provided (unavailable)"
         in result.err
     )
     assert result.err.count("Incorrect API key provided") == 1, "told once beside the answer"

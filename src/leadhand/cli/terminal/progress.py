@@ -93,7 +93,7 @@ class Progress:
         elif words.level is Level.STEP and words.tone in (Tone.INFO, Tone.GOOD) and not part["counts"]:
             return None
         else:
-            name = f"{words.subject} {part['label']}" if part["label"] != words.subject else words.subject
+            name = f"{words.subject} {part['label']}" if part["counts"] or "parent" in part else part["label"]
             text = _details(change.type, words.text, part, at)
             text = f"{name}{text if text.startswith('  ') else f': {text}' if text else ''}"
         return Line(words.title, text, words.tone, words.level is Level.PHASE)
