@@ -364,7 +364,7 @@ def test_what_a_worker_waits_for_is_told_by_its_kind() -> None:
     ]
     assert [line for line in told[3:] if line != "None"] == [
         f"Waiting              {child}: for approval: pay_tool · 30, Bob",
-        f"Waiting              {child}: for confirmation and another worker: pay_tool · 30, Bob, pay_tool · 30, Bob",
+        f"Waiting              {child}: for confirmation of a call and for another worker: pay_tool · 30, Bob, pay_tool · 30, Bob",
     ]
 
 
