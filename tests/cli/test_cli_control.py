@@ -20,6 +20,7 @@ from leadhand.domain.work_order import Subtask, WorkOrder
 from leadhand.testing.model_server import ScriptedServer, served_by
 
 ARGS = {"amount": 30, "to": "Bob"}
+CALLED = "pay_tool · 30, Bob"
 CALL = OpenCall(call_id="c0", kind="effect", tool="pay_tool", args=ARGS)
 QUESTION = Approval.model_validate(
     {"approval_id": "wo-001.0/t0/c0", "attempt": "wo-001.0/a1", "tool": "pay_tool", "args": ARGS, "effect": "once"}
@@ -364,7 +365,7 @@ def test_what_a_worker_waits_for_is_told_by_its_kind() -> None:
     ]
     assert [line for line in told[3:] if line != "None"] == [
         f"Waiting              {child}: for approval: pay_tool · 30, Bob",
-        f"Waiting              {child}: for confirmation of a call and for another worker: pay_tool · 30, Bob, pay_tool · 30, Bob",
+        f"Waiting              {child}: for confirmation of a call and for another worker: {CALLED}, {CALLED}",
     ]
 
 
