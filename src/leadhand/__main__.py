@@ -2,7 +2,7 @@
 
 import sys
 
-from leadhand.cli.__main__ import main
+from leadhand.cli.app import main
 
 if __name__ == "__main__":
     sys.exit(main())

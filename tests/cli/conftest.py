@@ -17,8 +17,8 @@ import pytest
 from cli.power import Power
 from cli.terminals import Terminal, spawn
 
-from leadhand.cli import detaching
-from leadhand.cli.__main__ import main
+from leadhand.cli import background
+from leadhand.cli.app import main
 
 PROVIDERS = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "GROQ", "MISTRAL", "OPENROUTER", "DEEPSEEK", "XAI", "COHERE")
 TOOLS = '''
@@ -178,9 +178,9 @@ def leadhand(
             process.kill()
         process.communicate()
     line.open_gate()
-    for process in detaching.LEFT_ALONE:  # started by commands of this process: no zombies are left
+    for process in background.STARTED:  # started by commands of this process: no zombies are left
         process.wait(timeout=30)
-    detaching.LEFT_ALONE.clear()
+    background.STARTED.clear()
     if list(line.home.glob("runs/*/log.txt")):  # what went to the background ends now, too
         line.wait(lambda: not [run for run in line("runs", "list", "--json").json if run["owner"]], "the background")
 

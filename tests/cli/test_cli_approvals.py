@@ -32,14 +32,14 @@ def test_a_run_without_a_terminal_is_answered_from_another_process_and_goes_on(l
     answered = leadhand.process(*line.partition(": leadhand ")[2].split())
     assert answered.code == 0
     assert answered.out == ""
-    assert answered.err.startswith("Yes: pay_tool may be called.\nNobody drives run_")
+    assert answered.err.startswith("Approved pay_tool.\nNo process is driving run_")
     assert not leadhand.calls, "answering is not calling"
 
     resumed = leadhand.process(*resume_line(leadhand, answered.err))
     assert resumed.code == 0
     assert "paid 30 to Bob" in resumed.out
     assert leadhand.calls == {"paid Bob": 1}
-    assert leadhand("approvals", "list").err == "Nothing is asked.\n"
+    assert leadhand("approvals", "list").err == "No pending approvals.\n"
 
 
 def test_the_process_that_drives_the_run_goes_on_when_another_one_answers(leadhand: Any) -> None:
@@ -51,7 +51,7 @@ def test_the_process_that_drives_the_run_goes_on_when_another_one_answers(leadha
 
     answered = leadhand.process("approvals", "approve", asked["id"])
     assert answered.code == 0
-    assert "goes on in the process that drives it: leadhand runs watch run_" in answered.err
+    assert "continues in the process that drives it: leadhand runs watch run_" in answered.err
     leadhand.wait(lambda: leadhand.calls["paid Bob"], "the call")
     leadhand.open_gate()
     out, _ = driving.communicate(timeout=30)
@@ -67,17 +67,17 @@ def test_the_list_shows_all_that_is_known_of_a_call(leadhand: Any) -> None:
     listed = leadhand("approvals", "list")
 
     head, *lines = listed.out.splitlines()
-    assert head == f"{asked['id']}  May pay_tool be called?"
+    assert head == f"{asked['id']}  Allow pay_tool?"
     assert lines[1] == '  to = "Bob" (from the request)'
-    assert "  effect  once: it does something that cannot be taken back" in lines
-    assert "  cost    the tool does not say" in lines
-    assert any(line.startswith("  asked   by pay (wo-001.0), ") for line in lines)
+    assert "  effect  once: irreversible" in lines
+    assert "  cost    not stated by the tool" in lines
+    assert any(line.startswith("  by      pay (wo-001.0), ") for line in lines)
     assert f"  run     {asked['run_id']}" in lines
     assert f"  for     {PAY}" in lines
-    assert any(line.startswith(("  expires in 1 h; then it", "  expires in 59 min")) for line in lines)
+    assert any(line.startswith(("  expires in 1 h, then denied", "  expires in 59 min")) for line in lines)
     assert "leadhand approvals approve ID" in listed.err
     page = leadhand("runs", "show", asked["run_id"]).out
-    assert f"asks     pay_tool · 30.0, Bob: leadhand approvals approve {asked['id']}" in page
+    assert f"approval pay_tool · 30.0, Bob: leadhand approvals approve {asked['id']}" in page
 
 
 def test_the_newest_question_comes_first_and_a_beginning_of_its_id_will_do(leadhand: Any) -> None:
@@ -110,7 +110,7 @@ def test_a_no_is_told_with_its_reason(leadhand: Any) -> None:
     answered = leadhand("approvals", "deny", asked["id"], "--reason", "too dear")
     resumed = leadhand(*resume_line(leadhand, answered.err))
 
-    assert answered.err.startswith("No: pay_tool is not called.\n")
+    assert answered.err.startswith("Denied pay_tool.\n")
     assert resumed.code == 1
     assert "a person denied it: too dear" in resumed.err
     assert not leadhand.calls
@@ -153,7 +153,7 @@ def test_one_yes_may_hold_for_the_whole_run(leadhand: Any) -> None:
 
     answered = leadhand("approvals", "approve", asked["id"], "--always")
 
-    assert "every call of pay_tool in this run may be made" in answered.err
+    assert "Approved every call of pay_tool in this run" in answered.err
     assert leadhand("approvals", "list", "--json").json == []
     assert leadhand(*resume_line(leadhand, answered.err)).code == 0
     assert leadhand.calls == {"paid Bob": 1, "paid Ann": 1}
@@ -168,7 +168,7 @@ def test_silence_is_a_no_when_the_time_is_up(leadhand: Any) -> None:
     late = leadhand(*line.partition(": leadhand ")[2].split())
     assert late.code == 2
     listed = leadhand("approvals", "list")
-    assert "1 question found no answer in time, which is a no." in listed.err
+    assert "1 request expired without an answer and count as denied." in listed.err
 
     resume = resume_line(leadhand, listed.err)
     assert "--tools" in resume, "those the run was started with"
@@ -210,7 +210,7 @@ def doubtful(leadhand: Any, slow_tools: str) -> Any:
 
 def test_a_call_whose_end_nobody_saw_is_asked_about_and_its_result_given(leadhand: Any, doubtful: Any) -> None:
     listed = leadhand("approvals", "list")
-    assert f"{doubtful['id']}  Did pay_tool happen? It had begun, and nobody saw its end." in listed.out
+    assert f"{doubtful['id']}  Did pay_tool go through? It started, and its end was not recorded." in listed.out
     assert "leadhand approvals settle ID --happened, or --did-not" in listed.err
     for command in ("approve", "deny"):
         wrong = leadhand("approvals", command, doubtful["id"])
@@ -220,7 +220,7 @@ def test_a_call_whose_end_nobody_saw_is_asked_about_and_its_result_given(leadhan
 
     flags = ["--happened", "--summary", "It is on the account.", "--result", '{"receipt": 7}']
     settled = leadhand("approvals", "settle", doubtful["id"], *flags)
-    assert settled.err.startswith("On record: pay_tool happened, and is not made again.\n")
+    assert settled.err.startswith("Recorded: pay_tool went through and is not made again.\n")
     resumed = leadhand.process(*resume_line(leadhand, settled.err))
 
     assert resumed.code == 0
@@ -244,12 +244,12 @@ def test_a_question_about_a_call_to_come_is_not_settled(leadhand: Any) -> None:
     wrong = leadhand("approvals", "settle", asked["id"], "--happened")
 
     assert wrong.code == 2
-    assert f"Say yes: leadhand approvals approve {asked['id']}, or no, with deny" in wrong.err
+    assert f"Approve it with leadhand approvals approve {asked['id']}, or use deny" in wrong.err
 
 
 def test_a_run_that_is_cancelled_asks_nothing_any_more(leadhand: Any) -> None:
     asked = waiting(leadhand)
     assert leadhand("runs", "cancel", asked["run_id"]).code == 0
 
-    assert leadhand("approvals", "list").err == "Nothing is asked.\n"
+    assert leadhand("approvals", "list").err == "No pending approvals.\n"
     assert leadhand("approvals", "approve", asked["id"]).code == 2

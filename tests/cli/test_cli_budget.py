@@ -25,7 +25,7 @@ async def test_without_money_no_model_that_costs_any_is_asked(
         assert not server.requests
 
     assert result.code == 5
-    assert "limits  $0 ·" in result.err
+    assert "limits   $0 ·" in result.err
     assert "(exhausted)" in result.err
     assert "raise --budget (it was 0), and ask again" in result.out.lower()
 
@@ -69,4 +69,4 @@ def test_it_may_be_allowed_and_the_usual_one_only_warns(
     result = leadhand("run", "--model", UNPRICED, *flags, "--timeout", "0.5", "Weather in Paris?")
 
     assert result.code != 6
-    assert f"the price of {UNPRICED} is not known: the money limit does not bind it" in result.err
+    assert f"the price of {UNPRICED} is not known: the budget cannot limit it" in result.err

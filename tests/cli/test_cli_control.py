@@ -11,20 +11,21 @@ from typing import Any, Literal
 import pytest
 from cli.power import Planned, Power, failed_in_part, newest
 
-from leadhand.cli.progress import Progress
+from leadhand.cli.terminal.progress import Progress
 from leadhand.domain import events as ev
 from leadhand.domain.approval import Approval, args_hash
-from leadhand.domain.assignment import Assignment, OpenCall
+from leadhand.domain.assignment import Assignment, OpenCall, Role
+from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.domain.work_order import Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.testing.model_server import ScriptedServer, served_by
 
 ARGS = {"amount": 30, "to": "Bob"}
+CALLED = "pay_tool · 30, Bob"
 CALL = OpenCall(call_id="c0", kind="effect", tool="pay_tool", args=ARGS)
 QUESTION = Approval.model_validate(
-    {"approval_id": "c0", "attempt": "wo-001.0/a1", "tool": "pay_tool", "args": ARGS, "effect": "once"}
+    {"approval_id": "wo-001.0/t0/c0", "attempt": "wo-001.0/a1", "tool": "pay_tool", "args": ARGS, "effect": "once"}
 )
-UNSEEN = ": it had begun, and nobody saw its end"
 SLOWLY = "Measure the noise in Rome and in Oslo"
 
 
@@ -45,14 +46,16 @@ def test_what_failed_is_done_again_after_the_end_once_it_is_mended(leadhand: Any
     assert "Lyon: 40 dB" in result.out
     assert "Oslo: 40 dB" in result.out
     assert leadhand.calls == {"Lyon": 1, "Oslo": 2}, "what was finished was done again"
-    assert re.search(r"^reopen  \w+ wants more of it: another answer will come$", result.err, re.MULTILINE)
-    assert re.search(r"^again   \w+ has wo-001.1 done again$", result.err, re.MULTILINE)
-    assert re.search(r"^repair  wo-002: 1 subtask, repairs wo-001, asked for by \w+$", result.err, re.MULTILINE)
+    assert re.search(r"^Run reopened         by \w+$", result.err, re.MULTILINE)
+    assert re.search(r"^Retry accepted       wo-001.1, by \w+$", result.err, re.MULTILINE)
+    assert re.search(
+        r"^Repair order issued  wo-002: 1 subtask: .* \(repairs wo-001, requested by \w+\)$", result.err, re.MULTILINE
+    )
     document = leadhand("runs", "show", run_id, "--json").json
     assert [(answer["number"], answer["status"]) for answer in document["earlier_answers"]] == [(1, "partial")]
     page = leadhand("runs", "show", run_id).out
-    assert "answer   number 2; before it 1 (partial): --json has them under earlier_answers\n" in page
-    assert re.search(r"^wo-002  1 subtask, repairs wo-001, asked for by \w+$", page, re.MULTILINE)
+    assert "answer   number 2; earlier: 1 (partial); see earlier_answers in --json\n" in page
+    assert re.search(r"^wo-002  1 subtask, repairs wo-001, requested by \w+$", page, re.MULTILINE)
 
 
 def test_one_subtask_is_done_again_with_other_arguments(leadhand: Any, power: Power) -> None:
@@ -138,9 +141,9 @@ async def test_a_result_given_by_hand_takes_what_needs_it_further(
     assert "I measured it: 30 dB" in result.out
     assert "Lyon: 40 dB" in result.out
     assert leadhand.calls == {"Oslo": 1, "Lyon": 1}
-    assert re.search(r"^again   \w+ gave the result of wo-001.0: I measured it: 30 dB$", result.err, re.MULTILINE)
+    assert re.search(r"^Result accepted      wo-001.0, by \w+$", result.err, re.MULTILINE)
     page = (await asyncio.to_thread(leadhand.process, "runs", "show", run_id)).out
-    assert re.search(r"✓ wo-002.0  first · result given by \w+$", page, re.MULTILINE)
+    assert re.search(r"✓ wo-002.0  first · result supplied by \w+$", page, re.MULTILINE)
 
 
 def test_what_waits_for_a_yes_is_left_out(leadhand: Any, power: Power) -> None:
@@ -150,7 +153,7 @@ def test_what_waits_for_a_yes_is_left_out(leadhand: Any, power: Power) -> None:
 
     first = leadhand.process("runs", "skip", run_id, "--subtask", "wo-001.0", "--tools", power.tools)
     assert first.code == 4, "another one waits"
-    assert re.search(r"^left    wo-001.0 pay_bob · 30.0, Bob: \w+ left it undone$", first.err, re.MULTILINE)
+    assert re.search(r"^Skipped              wo-001.0 pay_bob · 30.0, Bob: by \w+$", first.err, re.MULTILINE)
     skip = ["runs", "skip", run_id, "--subtask", "wo-001.1", "--reason", "too dear", "--tools", power.tools]
     second = leadhand.process(*skip)
 
@@ -172,13 +175,13 @@ def test_the_process_that_drives_the_run_does_what_another_one_asks_for(leadhand
     result = leadhand.process("runs", "supply", run_id, "--subtask", "wo-001.1", "--summary", "30 dB, by ear")
 
     assert (result.code, result.out) == (0, "")
-    watch = f"{run_id} goes on in the process that drives it: leadhand runs watch {run_id}\n"
+    watch = f"{run_id} continues in another process: leadhand runs watch {run_id}\n"
     assert result.err == f"Done: wo-001.1 has your result.\n{watch}"
     leadhand.open_gate()
     out, err = driving.communicate(timeout=30)
     assert driving.returncode == 0
     assert "30 dB, by ear" in out
-    assert "gave its result, 30 dB, by ear" in err
+    assert ": 30 dB, by ear" in err
     assert leadhand.calls == {"Rome": 1, "Oslo": 1}
 
 
@@ -190,7 +193,7 @@ def test_what_waits_for_a_yes_is_left_out_of_a_run_that_another_process_drives(l
     result = leadhand.process("runs", "skip", run_id, "--subtask", "wo-001.0", "--reason", "too dear")
 
     assert (result.code, result.out) == (0, "")
-    assert result.err.startswith("Done: wo-001.0 is left undone.\n")
+    assert result.err.startswith("Done: wo-001.0 is skipped.\n")
     assert leadhand("approvals", "list", "--json").json == []
     leadhand.open_gate()
     out, err = driving.communicate(timeout=30)
@@ -206,7 +209,7 @@ def test_a_retry_from_another_process_goes_as_soon_as_the_order_is_over(leadhand
     result = leadhand.process("runs", "retry", run_id)
 
     assert (result.code, result.out) == (0, "")
-    assert result.err.startswith("Done: what failed is done again.\n")
+    assert result.err.startswith("Done: retrying the failed subtasks.\n")
     leadhand.open_gate()
     out, _ = driving.communicate(timeout=30)
     assert driving.returncode == 0
@@ -222,7 +225,7 @@ def test_a_parked_run_does_it_when_it_is_resumed(leadhand: Any, power: Power) ->
     result = leadhand("runs", "supply", run_id, "--subtask", "wo-001.1", "--summary", "30 dB, by ear")
     assert (result.code, result.out) == (0, "")
     first, second = result.err.splitlines()
-    assert first == "On record: wo-001.1 has your result, once the parked run goes on."
+    assert first == "Recorded: wo-001.1 has your result, once the paused run is resumed."
     leadhand.open_gate()
     resumed = leadhand.process(*second.partition(": leadhand ")[2].split())
 
@@ -263,12 +266,12 @@ def test_a_tool_that_is_missing_is_said_before_anything_is_on_record(leadhand: A
         (["skip", "RUN"], "--subtask is missing"),
         (["skip", "RUN", "--subtask"], "--subtask needs a value"),
         (["supply", "RUN", "--subtask", "wo-001.1", "--summary", " "], "the summary is empty"),
-        (["supply", "RUN", "--subtask", "wo-001.1", "--summary", "x", "--result", "{"], "--result is no JSON"),
+        (["supply", "RUN", "--subtask", "wo-001.1", "--summary", "x", "--result", "{"], "invalid JSON in --result"),
         (["supply", "RUN", "--subtask", "wo-001.0", "--summary", "x"], "wo-001.0 is completed already"),
         (["fork", "RUN"], "--at is missing"),
         (["fork", "RUN", "--at", "0"], "cannot be forked at 0"),
         (["fork", "RUN", "--at", "9999"], "cannot be forked at 9999"),
-        (["retry", "run_nobody"], "there is no run run_nobody"),
+        (["retry", "run_nobody"], "no run matches 'run_nobody'"),
     ],
 )
 def test_what_cannot_be_is_refused_in_two_lines(leadhand: Any, power: Power, line: list[str], told: str) -> None:
@@ -282,38 +285,36 @@ def test_what_cannot_be_is_refused_in_two_lines(leadhand: Any, power: Power, lin
     assert how.strip()
 
 
+CONFIRMATION = (
+    "Waiting for confirmation  wo-001.0 find · Rome: a person has to say whether this call was made: pay_tool · 30, Bob"
+)
+ASSIGNED_FIRST = ev.AssignmentIssued(assignment=Assignment(assignment_id="wo-001.0", role=RoleName.WORK))
+
+
 @pytest.mark.parametrize(
     ("events", "line"),
     [
         (
             [ev.EffectQuestioned(attempt="wo-001.0/a1", open_calls=(CALL,))],
-            f"waits   wo-001.0 wo-001.0: for a person to say whether pay_tool · 30, Bob happened{UNSEEN}",
+            CONFIRMATION,
         ),
         (
-            [ev.ApprovalRequested(approval=QUESTION), ev.ApprovalExpired(approval_id="c0")],
-            "expired nobody answered in time, which is a no: pay_tool · 30, Bob",
+            [ev.ApprovalRequested(approval=QUESTION), ev.ApprovalExpired(approval_id="wo-001.0/t0/c0")],
+            "Approval expired     wo-001.0 find · Rome: nobody answered in time, so the call is denied",
         ),
         (
             [ev.RequestDeclined(request="skip_requested", reason="wo-001.0 is under way")],
-            "refused the wish to leave a subtask out: wo-001.0 is under way",
+            "Request declined     skip: wo-001.0 is under way",
         ),
         (
             [ev.RetryGranted(subtasks=("wo-001.0",), args={"place": "Rome"}, by="Ann")],
-            "again   Ann has wo-001.0 done again with other arguments · Rome",
+            "Retry accepted       wo-001.0 with other arguments, by Ann",
         ),
-        (
-            [ev.RetryGranted(subtasks=tuple(f"wo-001.{n}" for n in range(5)), by="Ann")],
-            "again   Ann has wo-001.0, wo-001.1, wo-001.2 and 2 more done again",
-        ),
-        ([ev.SubtaskResolved(subtask="wo-001.0", by="Ann")], "left    wo-001.0 wo-001.0: Ann left it undone"),
+        ([ev.SubtaskResolved(subtask="wo-001.0", by="Ann")], "Skipped              wo-001.0 find · Rome: by Ann"),
     ],
 )
 def test_what_people_and_silence_decide_is_told_in_a_line(events: list[ev.AnyEvent], line: str) -> None:
-    progress = Progress()
-    steps = [
-        progress.take(ev.Entry(seq=n, at=datetime.now(UTC), epoch=1, event=event)) for n, event in enumerate(events, 1)
-    ]
-    assert str(steps[-1]) == line
+    assert steps(ASSIGNED_FIRST, *events)[-1] == line
 
 
 # --- workers that work for workers -------------------------------------------------------------------------------
@@ -337,15 +338,18 @@ def parked(attempt: str, *kinds: Literal["approval", "child", "effect"]) -> ev.A
 
 
 def steps(*events: ev.AnyEvent) -> list[str]:
+    """The lines of these events, in a run with one subtask."""
+    definition = RunDefinition(request="x", flow="work-order", models=ModelChoice(default="offline"))
     progress = Progress()
-    entries = [ev.Entry(seq=n, at=datetime.now(UTC), epoch=1, event=event) for n, event in enumerate(events, 1)]
-    return [str(progress.take(entry)) for entry in entries]
+    every = [ev.RunStarted(definition=definition), ORDERED, *events]
+    entries = [ev.Entry(seq=n, at=datetime.now(UTC), epoch=1, event=event) for n, event in enumerate(every, 1)]
+    return [str(progress.take(entry)) for entry in entries][2:]
 
 
 def test_what_a_worker_waits_for_is_told_by_its_kind() -> None:
     own, other = "wo-001.0/a1", "wo-001.0/t0/c0/a1"
     told = steps(
-        ORDERED,
+        ASSIGNED_FIRST,
         ev.AttemptStarted(attempt=own, host="here"),
         parked(own, "child"),
         ASSIGNED,
@@ -355,28 +359,27 @@ def test_what_a_worker_waits_for_is_told_by_its_kind() -> None:
         parked("wo-001.0/t0/c0/a2", "effect", "child"),
         ev.AttemptScheduled(attempt="wo-001.0/a2", continues=own),
     )
-    child = "waits   wo-001.0/t0/c0 research_tool (for find · Rome)"
-    assert told[1:] == [
-        "start   wo-001.0 find · Rome",
-        "waits   wo-001.0 find · Rome: for another worker",
-        "None",
-        "None",
-        f"{child}: for a person's yes to pay_tool · 30, Bob",
-        "None",
-        f"{child}: for a person's word on pay_tool · 30, Bob and for another worker",
-        "None",
+    child = "wo-001.0/t0/c0 research_tool · noise (for find)"
+    assert told[1:3] == [
+        "Attempt 1 started    wo-001.0 find · Rome",
+        "Waiting              wo-001.0 find · Rome: for another worker: pay_tool · 30, Bob",
+    ]
+    assert [line for line in told[3:] if line != "None"] == [
+        f"Waiting              {child}: for approval: pay_tool · 30, Bob",
+        f"Waiting              {child}: for confirmation of a call and for another worker: {CALLED}, {CALLED}",
     ]
 
 
 def test_only_questions_are_counted_as_waiting_for_an_answer() -> None:
-    second = QUESTION.evolve(approval_id="c1")
-    asked = [ev.ApprovalRequested(approval=QUESTION), ev.ApprovalRequested(approval=second)]
+    second = QUESTION.evolve(approval_id="wo-001.0/t0/c1")
+    asked = [ASSIGNED_FIRST, ev.ApprovalRequested(approval=QUESTION), ev.ApprovalRequested(approval=second)]
     waits = ev.RunWaiting(reason="3 waiting for an answer")
-    yes = ev.ApprovalAnswered(approval_id="c0", approve=True, args_hash=args_hash(ARGS), by="Ann")
+    name = QUESTION.approval_id
+    yes = ev.ApprovalAnswered(approval_id=name, approve=True, args_hash=args_hash(ARGS), by="Ann")
 
-    assert steps(*asked, waits)[-1] == "waits   2 waiting for an answer"
-    assert steps(*asked, yes, waits)[-1] == "waits   1 waiting for an answer"
-    assert steps(*asked, yes.evolve(args_hash="other"), waits)[-1] == "waits   2 waiting for an answer"
-    assert steps(*asked, yes.evolve(always=True), waits)[-1] == "waits   3 waiting for an answer", "none is known of"
+    assert steps(*asked, waits)[-1] == "Run waiting for people  2 pending approvals"
+    assert steps(*asked, yes, waits)[-1] == "Run waiting for people  1 pending approval"
+    assert steps(*asked, yes.evolve(args_hash="other"), waits)[-1] == "Run waiting for people  2 pending approvals"
     left = ev.SubtaskResolved(subtask="wo-001.0", by="Ann")
-    assert steps(*asked, left, waits)[-1] == "waits   3 waiting for an answer"
+    for none_left in ([yes.evolve(always=True)], [left]):
+        assert steps(*asked, *none_left, waits)[-1] == "Run waiting for people  3 waiting for an answer"

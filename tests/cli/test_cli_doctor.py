@@ -164,4 +164,4 @@ def test_a_run_left_behind_is_a_warning(leadhand: Any) -> None:
 
     assert "warn  runs      1 run orphaned by a process that died" in result.out
     run_id = leadhand.listing()["run_id"]
-    assert f"Go on with: leadhand runs resume {run_id} --tools {leadhand.tools}" in result.out
+    assert f"Resume with: leadhand runs resume {run_id} --tools {leadhand.tools}" in result.out

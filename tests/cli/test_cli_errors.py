@@ -9,70 +9,82 @@ from typing import Any
 
 import pytest
 
-from leadhand.cli.__main__ import main
+from leadhand.cli.app import main
 
 BAD = [
-    (2, "--max-steps is 0", "Give a number from 1 to 100.", "run --max-steps 0 x"),
-    (2, "--max-steps is 101", "Give a number from 1 to 100.", "run --max-steps 101 x"),
-    (2, "--max-steps is '1.5'", "Give a whole number.", "run --max-steps 1.5 x"),
-    (2, "--max-workers is 1000000", "Give a number from 1 to 10,000.", "run --max-workers 1000000 x"),
-    (2, "--max-workers is 0", "Give a number from 1 to 10,000.", "run --max-workers 0 x"),
-    (2, "--batch-size is 0", "Give a number from 1 to 1,000,000.", "run --batch-size 0 x"),
-    (2, "--budget is -1", "Give a number from 0 to 1,000,000.", "run --budget -1 x"),
-    (2, "--budget is 'abc'", "Give a number.", "run --budget abc x"),
-    (2, "--budget is nan", "Give a number from 0 to 1,000,000.", "run --budget nan x"),
-    (2, "--timeout is 0", "Give a number from 0.001 to 31,622,400.", "run --timeout 0 x"),
-    (2, "--approve is 'maybe'", "It is one of: ask, auto, never.", "run --approve maybe x"),
-    (2, "--approve is ask and never", "Give one policy; rules look like", "run --approve ask --approve never x"),
-    (2, "--approve is 'tool:x'", "A rule says what it comes to: tool:x=ask", "run --approve tool:x x"),
+    (2, "invalid value for --max-steps: 0", "Give a number from 1 to 100.", "run --max-steps 0 x"),
+    (2, "invalid value for --max-steps: 101", "Give a number from 1 to 100.", "run --max-steps 101 x"),
+    (2, "invalid value for --max-steps: '1.5'", "Give a whole number.", "run --max-steps 1.5 x"),
+    (2, "invalid value for --max-workers: 1000000", "Give a number from 1 to 10,000.", "run --max-workers 1000000 x"),
+    (2, "invalid value for --max-workers: 0", "Give a number from 1 to 10,000.", "run --max-workers 0 x"),
+    (2, "invalid value for --batch-size: 0", "Give a number from 1 to 1,000,000.", "run --batch-size 0 x"),
+    (2, "invalid value for --budget: -1", "Give a number from 0 to 1,000,000.", "run --budget -1 x"),
+    (2, "invalid value for --budget: 'abc'", "Give a number.", "run --budget abc x"),
+    (2, "invalid value for --budget: nan", "Give a number from 0 to 1,000,000.", "run --budget nan x"),
+    (2, "invalid value for --timeout: 0", "Give a number from 0.001 to 31,622,400.", "run --timeout 0 x"),
+    (2, "invalid value for --approve: 'maybe'", "Choose from: ask, auto, never.", "run --approve maybe x"),
+    (
+        2,
+        "--approve names 2 policies: ask and never",
+        "Give one policy; rules look like",
+        "run --approve ask --approve never x",
+    ),
+    (2, "invalid value for --approve: 'tool:x'", "Add a policy: tool:x=ask", "run --approve tool:x x"),
     (2, "--approve names tool:x twice", "Give one rule", "run --approve tool:x=ask --approve tool:x=auto x"),
-    (2, "unknown kind of approval rule: 'toll:x'", "Start the rule with tool:, tools", "run --approve toll:x=ask x"),
-    (2, "invalid policy for the approval rule 'tool:x': 'maybe'", "Choose from: ask", "run --approve tool:x=maybe x"),
-    (2, "unknown effect in the approval rule 'effect:onec'", "Choose from: pure", "run --approve effect:onec=ask x"),
-    (2, "--approval-timeout is 0", "Give a number from 0.001", "run --approval-timeout 0 x"),
-    (2, "no open approval has the id nope", "It was answered, or has changed.", "approvals approve nope"),
-    (2, "the approval id is empty", "List the open approvals: leadhand approvals list", "approvals deny ''"),
-    (2, "did it happen, or did it not?", "Give --happened or --did-not", "approvals settle x"),
-    (2, "did it happen, or did it not?", "Give --happened or --did-not", "approvals settle x --happened --did-not"),
-    (2, "--args is no JSON: ", "Give it in quotes: --args", "approvals approve x --args {a"),
-    (2, "--result is no JSON: ", "Give it in quotes: --result", "approvals settle x --happened --result oops"),
-    (2, "--model needs a value", "leadhand run --help says what it takes.", "run x --model"),
-    (2, "unknown option: --budjet", "Did you mean --budget?", "run x --budjet 3"),
+    (2, "the approval rule 'toll:x' looks at nothing", "Begin it with tool:, tools", "run --approve toll:x=ask x"),
+    (2, "the approval rule 'tool:x' says 'maybe'", "It says one of: ask, auto", "run --approve tool:x=maybe x"),
+    (2, "the approval rule 'effect:onec' names no effect", "The effects are: pure", "run --approve effect:onec=ask x"),
+    (2, "invalid value for --approval-timeout: 0", "Give a number from 0.001", "run --approval-timeout 0 x"),
+    (2, "no open question has the id nope", "It was answered, or has changed.", "approvals approve nope"),
+    (2, "the question's id is empty", "See what is open: leadhand approvals list", "approvals deny ''"),
+    (2, "did the call go through?", "Check the service, then give --happened", "approvals settle x"),
+    (
+        2,
+        "did the call go through?",
+        "Check the service, then give --happened",
+        "approvals settle x --happened --did-not",
+    ),
+    (2, "invalid JSON in --args: ", "Quote it: --args", "approvals approve x --args {a"),
+    (2, "invalid JSON in --result: ", "Quote it: --result", "approvals settle x --happened --result oops"),
+    (2, "--model needs a value", "See: leadhand run --help", "run x --model"),
+    (2, "unknown flag: --budjet", "Did you mean --budget?", "run x --budjet 3"),
     (2, "too many arguments: b", 'Put a request of several words in quotes: leadhand run "…"', "run a b"),
-    (2, 'unknown command "rn"', 'Did you mean "run"? There are: run, serve, runs, approvals, tools,', "rn x"),
-    (2, 'unknown command "shw"', 'Did you mean "show"? There are: list, show,', "runs shw"),
-    (2, "unknown option: --nope", "leadhand --help says what it takes.", "--nope"),
-    (2, "home is empty", "Pass a directory, or omit it.", "run --offline --home= x"),
-    (2, "home is empty", "Pass a directory, or omit it.", "runs list --home="),
-    (2, "database is empty", "Pass a file or a postgresql://… URL", "run --offline --database= x"),
-    (2, "model is empty", "Pass provider:name or offline", "run --model= x"),
-    (2, "lead_model is empty", "Pass provider:name or offline", "run --model offline --lead-model= x"),
-    (2, "unknown option: -5°?", "A request that begins with a dash goes last, after --: ", "run --offline -5°?"),
+    (2, "unknown command: rn", "Did you mean leadhand run? Choose from: run, serve, runs, approvals, tools,", "rn x"),
+    (2, "unknown command: shw", "Did you mean leadhand runs show? Choose from: list, show,", "runs shw"),
+    (2, "unknown flag: --nope", "See: leadhand --help", "--nope"),
+    (2, "home is empty", "Name a directory with it, or leave it out.", "run --offline --home= x"),
+    (2, "home is empty", "Name a directory with it, or leave it out.", "runs list --home="),
+    (2, "database is empty", "Name a file or a postgresql://… URL with it", "run --offline --database= x"),
+    (2, "model is empty", "Name one with it, as provider:name or offline", "run --model= x"),
+    (2, "lead_model is empty", "Name one with it, as provider:name or offline", "run --model offline --lead-model= x"),
+    (2, "unknown flag: -5°?", "Put a request that begins with a dash last, after --: ", "run --offline -5°?"),
     (2, "--json and --stream-json exclude each other", "Give one of them.", "run --json --stream-json x"),
-    (2, "--detach leaves nothing to stream", "Follow the run with", "run --detach --stream-json x"),
-    (2, "--offline allows no other model, and openai:x was named", "Give ", "run --offline --model openai:x y"),
-    (2, "there is no run nope", "leadhand runs list shows what there is.", "runs show nope"),
-    (2, "the run's id is empty", "leadhand runs list shows what there is.", "runs show run_"),
-    (2, "RUN_ID is missing", "leadhand runs show --help says what it takes.", "runs show"),
-    (2, "name one run, or --all of them", "leadhand runs list shows what there is.", "runs resume"),
-    (2, "--status is 'x'", "It is one of: queued, running, ", "runs list --status x"),
-    (2, "--limit is 0", "Give 1 or more.", "runs list --limit 0"),
+    (2, "--detach and --stream-json exclude each other", "Use leadhand runs watch", "run --detach --stream-json x"),
+    (2, "--offline uses the built-in model, and openai:x was named", "Give ", "run --offline --model openai:x y"),
+    (2, "no run matches 'nope'", "See: leadhand runs list", "runs show nope"),
+    (2, "the run's id is empty", "See: leadhand runs list", "runs show run_"),
+    (2, "RUN is missing", "See: leadhand runs show --help", "runs show"),
+    (2, "name one run, or use --all", "See: leadhand runs list", "runs resume"),
+    (2, "invalid value for --status: 'x'", "Choose from: queued, running, ", "runs list --status x"),
+    (2, "invalid value for --limit: 0", "Give 1 or more.", "runs list --limit 0"),
     (2, "--jsonl and --html exclude each other", "Give one of them.", "runs export x --jsonl --html"),
-    (2, "unknown tool 'wether_tool'", "Did you mean weather_tool? Available tools: ", "tools show wether_tool"),
-    (2, "there is no Python file nope.py", "Name a file that ends in .py, or a module.", "run --tools nope.py x"),
-    (2, "'.' names no Python file and no module", "Name a file that ends in .py, or a module.", "run --tools . x"),
+    (2, "there is no tool 'wether_tool'", "Did you mean weather_tool? There are: ", "tools show wether_tool"),
+    (2, "no Python file nope.py", "Name a file that ends in .py, or a module.", "run --tools nope.py x"),
+    (2, "'.' is neither a Python file nor a module", "Name a file that ends in .py, or a module.", "run --tools . x"),
     (2, "./ is a directory", "Name a file that ends in .py, or a module.", "run --tools ./ x"),
-    (2, "--max-requests is 0", "Give a number from 1 to", "run --max-requests 0 x"),
-    (2, "--max-tokens is 0", "Give a number from 1 to", "run --max-tokens 0 x"),
-    (2, "there is no module nope.tools", "Name a Python file", "tools list --tools nope.tools"),
-    (6, "unknown model 'nope'", "Use provider:model; the providers are", "run --model nope x"),
-    (6, "the key for OpenAI is missing: OPENAI_API_KEY is not set", "Set OPENAI_API_KEY", "run --model openai:gpt-9 x"),
+    (2, "invalid value for --max-requests: 0", "Give a number from 1 to", "run --max-requests 0 x"),
+    (2, "invalid value for --max-tokens: 0", "Give a number from 1 to", "run --max-tokens 0 x"),
+    (2, "no module nope.tools", "Name a Python file", "tools list --tools nope.tools"),
+    (6, "there is no model 'nope'", "Name it provider:model; the providers are", "run --model nope x"),
+    (6, "there is no key for OpenAI: OPENAI_API_KEY is not set", "Set OPENAI_API_KEY,", "run --model openai:gpt-9 x"),
     (6, "cannot open /nope/x.db: there is no directory /nope", "Make it", "run --offline --database /nope/x.db x"),
     (6, "cannot open /nope/x.db: there is no directory /nope", "Make it", "runs list --database sqlite:////nope/x.db"),
     (6, "the database URL begins with mysql://", "Use sqlite:///path", "run --offline --database mysql://x x"),
-    (6, "the home directory /dev/null/x is not writable", "Choose another one", "run --offline --home /dev/null/x x"),
-    (2, "--project is not in this release", "Leave it out", "run --project leadhand.toml x"),
-    (2, "--worker is not in this release", "Leave it out", "run --worker lead x"),
+    (6, "the home directory /dev/null/x cannot be written", "Name another one", "run --offline --home /dev/null/x x"),
+    (2, "unknown flag: --project", "See: leadhand run --help", "run --project leadhand.toml x"),
+    (2, "--offline takes no value", "See: leadhand run --help", "run --offline=true x"),
+    (2, "unknown flag: --jsn", "Did you mean --json?", "tools call weather_tool a=1 --jsn b=2"),
+    (2, "unknown command: clean", "Choose from: list, show,", "runs clean --help"),
 ]
 
 
@@ -95,7 +107,7 @@ def test_half_a_surrogate_pair_is_refused(leadhand: Any) -> None:
     result = leadhand("run", "--offline", "weather in \udcff")
 
     assert result.code == 2
-    assert result.err == "leadhand: the argument 'weather in \\udcff' is no text in UTF-8\n  Give it in UTF-8.\n"
+    assert result.err == "leadhand: the argument 'weather in \\udcff' is not valid UTF-8\n  Encode it as UTF-8.\n"
 
 
 def test_a_file_of_tools_that_fails_is_a_matter_of_configuration(leadhand: Any, tmp_path: Path) -> None:
@@ -149,13 +161,13 @@ def test_a_defect_of_ours_is_told_as_one(leadhand: Any, monkeypatch: pytest.Monk
     def broken(*_: object) -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr("leadhand.cli.own_tools.all_tools", broken)
+    monkeypatch.setattr("leadhand.cli.tool_files.all_tools", broken)
     result = leadhand("run", "--offline", "x")
 
     assert result.code == 1
     assert result.err == (
         "leadhand: internal error: RuntimeError: two lines\n"
-        "  Run it again with --debug for the traceback; the run is kept: leadhand runs list\n"
+        "  Add --debug to see the traceback. Nothing is lost: leadhand runs list shows the run.\n"
     )
 
 
@@ -165,7 +177,7 @@ def test_ctrl_c_before_anything_began_is_quiet(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("leadhand.cli.own_tools.all_tools", interrupted)
+    monkeypatch.setattr("leadhand.cli.tool_files.all_tools", interrupted)
 
     assert main(["run", "--offline", "x"]) == 130
     assert capsys.readouterr().err == ""

@@ -32,7 +32,7 @@ def test_a_fork_that_may_do_again_what_cannot_be_taken_back_is_confirmed(leadhan
     refused = leadhand.process(*fork)
     assert (refused.code, refused.out) == (2, "")
     assert re.search(r'^  event \d+: pay_tool {"amount": 30.0, "to": "Bob"}$', refused.err, re.MULTILINE)
-    assert refused.err.endswith("may do it again\n  If that is well, confirm it with --yes.\n")
+    assert refused.err.endswith("may repeat them\n  Add --yes to fork anyway.\n")
     assert leadhand.calls == {"paid Bob": 1, "Lyon": 1}
 
     result = leadhand.process(*fork, "--yes")
@@ -41,9 +41,9 @@ def test_a_fork_that_may_do_again_what_cannot_be_taken_back_is_confirmed(leadhan
     assert "paid 30 to Bob" in result.out
     assert leadhand.calls == {"paid Bob": 2, "Lyon": 2}
     new = leadhand.listing()["run_id"]
-    assert f"{new} begins as {run_id} did, up to event {planned}.\n" in result.err
-    assert f"fork     of {run_id}, up to event {planned}\n" in leadhand("runs", "show", new).out
-    assert "plan    " not in result.err, "the plan was there"
+    assert f"{new} is a fork of {run_id} at event {planned}.\n" in result.err
+    assert f"fork     of {run_id} at event {planned}\n" in leadhand("runs", "show", new).out
+    assert "Work order issued" not in result.err, "the plan was there"
 
 
 def test_a_fork_is_asked_about_on_a_terminal(leadhand: Any, power: Power, terminal: Terminal) -> None:
@@ -51,9 +51,9 @@ def test_a_fork_is_asked_about_on_a_terminal(leadhand: Any, power: Power, termin
     for typed, code in (("no", 2), ("yes", 0)):
         child = terminal("runs", "fork", run_id, "--at", str(planned), "--tools", power.tools)
         child.expect(re.escape('pay_tool {"amount": 30.0, "to": "Bob"}'))
-        child.expect("Go on\\?")
+        child.expect("Continue\\?")
         child.sendline(typed)
-        assert ("Nothing was forked." in rest_of(child)) is (code == 2)
+        assert ("Not forked." in rest_of(child)) is (code == 2)
         assert child.exitstatus == code
     assert leadhand.calls == {"paid Bob": 2, "Lyon": 2}
 

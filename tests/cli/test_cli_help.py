@@ -17,7 +17,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
-    | {"--approve", "--detach", "--tools", "--project", "--worker"},
+    | {"--approve", "--detach", "--tools"},
     "serve": COMMON
     | {"--host", "--port", "--open", "--cors", "--allow-host", "--require-key"}
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
@@ -55,15 +55,23 @@ def test_every_command_is_pinned() -> None:
 
 
 @pytest.mark.parametrize("command", FLAGS)
-def test_every_flag_is_pinned_and_explained(leadhand: Any, command: str) -> None:
+def test_every_flag_is_pinned_and_explained(leadhand: Any, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     result = leadhand(*command.split(), "--help")
 
     assert result.code == 0
-    told = dict(re.findall(r"^  (--[a-z-]+)(.*(?:\n    .*)*)", result.out, re.MULTILINE))
+    told: dict[str, str] = dict(re.findall(r"^  (--[a-z-]+)(.*(?:\n    .*)*)", result.out, re.MULTILINE))
     assert told.keys() == FLAGS[command]
     assert all(len(words.split()) > 2 for words in told.values())
     assert max(map(len, result.out.splitlines())) <= 100
+    narrow = [line for line in help_at(80, leadhand, monkeypatch, command) if not line.startswith("  leadhand ")]
+    assert max(map(len, narrow)) <= 80
     assert not re.search(r"[│╭╰\x1b]", result.out)
+
+
+def help_at(columns: int, leadhand: Any, monkeypatch: pytest.MonkeyPatch, command: str) -> list[str]:
+    """The help of a command on a terminal of so many columns."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    return leadhand(*command.split(), "--help").out.splitlines()
 
 
 @pytest.mark.parametrize("line", [[], ["--help"], ["-h"]])
@@ -73,4 +81,4 @@ def test_help_names_every_command(leadhand: Any, line: list[str]) -> None:
     assert result.code == 0
     for word in ("run ", "serve ", "runs ", "approvals ", "tools ", "hosts ", "keys ", "doctor "):
         assert f"\n  {word}" in result.out
-    assert "\n  resume  Go on with a run that was parked or left behind.\n" in leadhand("runs").out
+    assert "\n  resume  Resume a run that was paused or whose process died.\n" in leadhand("runs").out

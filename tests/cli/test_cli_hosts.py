@@ -9,7 +9,7 @@ REQUEST = "Measure the noise in Rome"
 
 def test_when_nobody_drives_a_run_only_this_process_is_there(leadhand: Any) -> None:
     listed = leadhand("hosts", "list")
-    assert (listed.code, listed.out, listed.err) == (0, "", "Nobody drives a run.\n")
+    assert (listed.code, listed.out, listed.err) == (0, "", "No active runs.\n")
     (here,) = leadhand("hosts", "list", "--json").json
     assert (here["here"], here["runs"]) == (True, [])
 
@@ -29,7 +29,7 @@ def test_a_process_that_drives_a_run_is_listed_until_it_is_over(leadhand: Any) -
     leadhand.open_gate()
     driving.communicate(timeout=30)
     assert driving.returncode == 0
-    assert leadhand("hosts", "list").err == "Nobody drives a run.\n"
+    assert leadhand("hosts", "list").err == "No active runs.\n"
 
 
 def test_a_process_that_died_is_gone(leadhand: Any) -> None:
@@ -38,6 +38,6 @@ def test_a_process_that_died_is_gone(leadhand: Any) -> None:
     driving.kill()
     driving.wait(timeout=30)
 
-    assert leadhand("hosts", "list").err == "Nobody drives a run.\n"
+    assert leadhand("hosts", "list").err == "No active runs.\n"
     (run,) = leadhand("runs", "list", "--json").json
     assert run["orphan"] is True

@@ -33,7 +33,9 @@ def test_a_key_stands_alone_on_stdout_and_is_kept_as_a_digest(leadhand: Any) -> 
     assert re.fullmatch(r"lh_[A-Za-z0-9_-]{43}\n", made.out)
     secret = made.out.strip()
     assert secret not in made.err
-    assert made.err.startswith("This is the key of Ann's laptop, for: read, run, approve. It is shown this once,")
+    assert made.err.startswith(
+        "API key for Ann's laptop with scopes read, run, approve. Copy it now: it is not shown again."
+    )
     key = found(leadhand, secret)
     assert key is not None
     assert key.digest == digest_of(secret)
@@ -58,9 +60,13 @@ def test_scopes_are_named_one_by_one(leadhand: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "what", "how"),
     [
-        (("create", "a", "--scope", "write"), "--scope is 'write'", "It is one of: read, run, approve, admin."),
-        (("create", "  "), "the name of the key is empty", "Choose a name of 1 to 100"),
-        (("create", "x" * 101), "the name of the key is empty, too long", "1 to 100 characters"),
+        (
+            ("create", "a", "--scope", "write"),
+            "invalid value for --scope: 'write'",
+            "Choose from: read, run, approve, admin.",
+        ),
+        (("create", "  "), "the key's name is empty", "Name who or what will use it"),
+        (("create", "x" * 101), "the key's name is empty, too long", "in 1 to 100 letters"),
         (("create",), "NAME is missing", "leadhand keys create --help"),
         (("revoke", "0a1b2c3d"), "no key matches '0a1b2c3d'", "leadhand keys list"),
         (("revoke", ""), "the key id is empty", "leadhand keys list"),
@@ -89,13 +95,13 @@ def test_a_key_given_for_an_id_is_refused_and_not_repeated(leadhand: Any) -> Non
 
 
 def test_keys_are_listed_newest_first_and_never_shown(leadhand: Any) -> None:
-    assert leadhand("keys", "list").err == "No keys yet. Make one: leadhand keys create NAME\n"
+    assert leadhand("keys", "list").err == "No API keys yet. Create one: leadhand keys create NAME\n"
     secrets = [leadhand("keys", "create", name).out.strip() for name in ("first", "second")]
 
     listed = leadhand("keys", "list")
 
     head, second, first = listed.out.splitlines()
-    assert head.split() == ["ID", "KEY", "SCOPES", "MADE", "USED", "NAME"]
+    assert head.split() == ["ID", "KEY", "SCOPES", "CREATED", "USED", "NAME"]
     assert second.endswith(" never  second")
     assert first.endswith(" never  first")
     assert f"{secrets[0][:9]}…" in first
@@ -112,13 +118,13 @@ def test_a_key_that_is_revoked_opens_nothing_and_stays_in_the_list(leadhand: Any
     revoked = leadhand("keys", "revoke", key.key_id[:5].upper())
 
     assert (revoked.code, revoked.out) == (0, "")
-    assert revoked.err == f"The key {key.key_id} of Ann is revoked: it opens nothing any more.\n"
+    assert revoked.err == f"The API key {key.key_id} of Ann is revoked.\n"
     assert found(leadhand, secret) is None
     assert found(leadhand, other) is not None
     before = leadhand("keys", "list", "--json").json
     again = leadhand("keys", "revoke", key.key_id, "--json")
     assert again.code == 0
     assert again.json in before
-    assert "was revoked already" in again.err
+    assert "was already revoked" in again.err
     assert leadhand("keys", "list", "--json").json == before
     assert re.search(r"  Ann \(revoked \d+ s ago\)$", leadhand("keys", "list").out, re.MULTILINE)

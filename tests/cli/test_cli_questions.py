@@ -10,7 +10,7 @@ import pytest
 from cli.terminals import ESCAPES, Terminal, rest_of
 
 from leadhand.app.approvals import OpenApproval
-from leadhand.cli.cards import asker, card
+from leadhand.cli.terminal.approval_card import asker, card
 from leadhand.domain.approval import Approval
 from leadhand.domain.assignment import Assignment
 from leadhand.domain.events import AssignmentIssued, Entry, RunStarted, WorkOrderIssued
@@ -28,18 +28,18 @@ MENU = "yes, no, edit, always, or later?"
 def test_arguments_are_edited_checked_and_shown_before_the_yes(leadhand: Any, terminal: Terminal) -> None:
     child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
     for typed, told in (
-        ('{"amount": 20', "that is no JSON"),
+        ('{"amount": 20', "invalid JSON"),
         ('{"amount": 20}', '"to" is a required property'),
         ("[20]", "the arguments are not a JSON object"),
     ):
         child.expect(MENU)
         child.sendline("edit")
-        child.expect("in one line of JSON")
+        child.expect("as one line of JSON")
         child.sendline(typed)
         child.expect(re.escape(told))
     child.expect(MENU)
     child.sendline("edit")
-    child.expect("in one line of JSON")
+    child.expect("as one line of JSON")
     child.sendline('{"amount": 20, "to": "Bob"}')
     child.expect(re.escape("amount = 20 (from you)"))
     child.expect(MENU)
@@ -93,7 +93,7 @@ def test_what_became_of_a_call_is_told_on_the_terminal(
     leadhand.open_gate()
 
     child = terminal("runs", "resume", leadhand.listing()["run_id"], "--tools", slow_tools)
-    child.expect("Did pay_tool happen\\? It had begun, and nobody saw its end.")
+    child.expect("Did pay_tool go through\\? It started, and its end was not recorded.")
     for word in typed:
         child.expect(r"\?|:\) |back\): ")
         child.sendline(word)
@@ -106,7 +106,7 @@ def test_what_became_of_a_call_is_told_on_the_terminal(
 def test_sixty_columns_and_no_colour(leadhand: Any, terminal: Terminal) -> None:
     child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob", columns=60, NO_COLOR="1")
     child.expect(MENU)
-    shown = child.before.partition("May pay_tool be called?")[2]
+    shown = child.before.partition("Allow pay_tool?")[2]
     child.sendline("later")
     written = rest_of(child)
 
@@ -160,12 +160,12 @@ def test_cost_and_end_are_told() -> None:
 
     assert shown == [
         "  no arguments",
-        "  effect  once: it does something that cannot be taken back",
+        "  effect  once: irreversible",
         "  cost    about $0.25",
-        "  asked   by tell_ann (wo-001.0), 2 min ago",
+        "  by      tell_ann (wo-001.0), 2 min ago",
         "  run     run_1",
         "  for     write to Ann",
-        "  expires in 58 min; then it counts as a no",
+        "  expires in 58 min, then denied",
     ]
 
 
@@ -198,6 +198,6 @@ async def test_a_worker_for_another_one_is_named_by_what_it_does_and_for_whom() 
     by = await asker(cast("Any", World()), asked)
 
     assert by == "book_tool (for research_tool (for find))"
-    told = f"  asked   by {by} (wo-001.0/t0/c0/t0/c0), 0 s ago"
+    told = f"  by      {by} (wo-001.0/t0/c0/t0/c0), 0 s ago"
     assert told in card(asked, NOON, width=None, by=by)
     assert await asker(cast("Any", World()), question(asked_for="find")) == ""

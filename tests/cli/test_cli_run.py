@@ -26,11 +26,11 @@ def test_the_answer_and_its_sources_are_on_stdout_and_progress_on_stderr(leadhan
     assert "\nSources:\n[1] Leadhand sample data" in result.out
     lines = result.err.splitlines()
     run_id = lines[0].split()[1]
-    assert lines[0] == f"run     {run_id}"
-    assert lines[1] == "model   offline (asked for)"
-    assert lines[2] == "limits  $1.00 · 30 min · 3 work orders · 32 workers at once"
-    assert lines[3].startswith("kept    ")
-    assert [line.split()[0] for line in lines[4:-1]] == ["plan", "start", "done", "review"]
+    assert lines[0] == f"run      {run_id}"
+    assert lines[1] == "model    offline (asked for)"
+    assert lines[2] == "limits   $1.00 · 30 min · 3 work orders · 32 parallel workers"
+    assert lines[3].startswith("database ")
+    assert [line.split()[0] for line in lines[4:-1]] == ["Work", "Attempt", "Completed", "Work"]
     assert lines[-1].startswith("succeeded in ")
     assert lines[-1].endswith(f"leadhand runs show {run_id}")
 
@@ -72,8 +72,8 @@ def test_an_answer_does_not_steer_the_terminal(leadhand: Any) -> None:
 def test_no_model_named_and_none_found_takes_the_built_in_one_and_says_why(leadhand: Any) -> None:
     result = leadhand("run", "Weather in Paris?", "--max-steps", "1", "--timeout", "60", "--budget", "0.5")
 
-    assert "model   offline (no provider key is set" in result.err
-    assert "limits  $0.50 · 1 min · 1 work order · " in result.err
+    assert "model    offline (no provider key is set" in result.err
+    assert "limits   $0.50 · 1 min · 1 work order · " in result.err
 
 
 def test_what_could_not_be_answered_is_told_and_ends_with_3(leadhand: Any) -> None:
@@ -81,7 +81,7 @@ def test_what_could_not_be_answered_is_told_and_ends_with_3(leadhand: Any) -> No
 
     assert result.code == 3
     assert "the microphone is broken" in result.out
-    assert "failed  wo-001.1 measure_oslo · Oslo: the microphone is broken (unavailable)" in result.err
+    assert "Failed               wo-001.1 measure_oslo · Oslo: the microphone is broken (unavailable)" in result.err
 
 
 def test_nothing_answered_ends_with_1(leadhand: Any) -> None:
@@ -102,8 +102,8 @@ def test_waiting_for_a_yes_without_a_terminal_ends_with_4(leadhand: Any) -> None
 
     assert result.code == 4
     assert result.out == ""
-    assert "waits   wo-001.0 pay · 30.0, Bob: for a person's yes to pay_tool · 30.0, Bob" in result.err
-    assert "Waiting for a person's answer. All that is asked: leadhand approvals list" in result.err
+    assert "Waiting              wo-001.0 pay · 30.0, Bob: for approval: pay_tool · 30.0, Bob" in result.err
+    assert "Waiting for approval. List all requests: leadhand approvals list" in result.err
     assert "\n  pay_tool · 30.0, Bob: leadhand approvals approve " in result.err
     assert not leadhand.calls
 
@@ -133,7 +133,7 @@ def test_a_closed_pipe_parks_the_run_and_ends_quietly(leadhand: Any) -> None:
 
     assert process.returncode == 141
     assert "Traceback" not in err
-    assert "Parked. Resume with: leadhand runs resume run_" in err
+    assert "Paused. Resume with: leadhand runs resume run_" in err
     assert leadhand.listing()["status"] == "paused"
 
 
@@ -142,7 +142,7 @@ def test_a_full_disk_under_stdout_is_two_lines(leadhand: Any) -> None:
         result = leadhand.process(*WEATHER, stdout=full)
 
     assert result.code == 1
-    assert "leadhand: stdout cannot be written: No space left on device\n  What was found is kept" in result.err
+    assert "leadhand: cannot write to stdout: No space left on device\n  The result is kept" in result.err
 
 
 def test_a_closed_stdout_is_no_crash(leadhand: Any) -> None:
@@ -154,23 +154,21 @@ def test_a_closed_stdout_is_no_crash(leadhand: Any) -> None:
 
 
 def test_version_imports_nothing_of_weight(leadhand: Any) -> None:
-    code = "import sys; from leadhand.cli.__main__ import main; main(['--version']); print(*sys.modules)"
+    code = "import sys; from leadhand.cli.app import main; main(['--version']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=True)
 
     version, modules = done.stdout.splitlines()
     assert version == f"leadhand {__version__}"
-    assert not {"cyclopts", "pydantic", "rich", "asyncio", "dataclasses"} & set(modules.split())
+    assert not {"argparse", "pydantic", "rich", "asyncio", "dataclasses"} & set(modules.split())
 
 
-def test_a_plain_run_imports_neither_the_parser_nor_what_draws(leadhand: Any) -> None:
-    code = (
-        f"import sys; from leadhand.cli.__main__ import main; code = main({list(WEATHER)!r}); print(code, *sys.modules)"
-    )
+def test_a_run_in_a_pipe_does_not_import_what_draws(leadhand: Any) -> None:
+    code = f"import sys; from leadhand.cli.app import main; code = main({list(WEATHER)!r}); print(code, *sys.modules)"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=True)
 
     code, *modules = done.stdout.splitlines()[-1].split()
     assert code == "0"
-    assert not {"cyclopts", "rich", "aiohttp", "leadhand.models.router"} & set(modules)
+    assert not {"rich", "aiohttp", "leadhand.models.router"} & set(modules)
 
 
 @pytest.mark.parametrize(
@@ -178,8 +176,8 @@ def test_a_plain_run_imports_neither_the_parser_nor_what_draws(leadhand: Any) ->
     [
         (b"", "the request is empty"),
         (b" \n", "the request is empty"),
-        (b"\xff\xfe", "stdin is no text in UTF-8"),
-        (b"a" * 100_001, "the request has 100,001 characters; the limit is 100,000"),
+        (b"\xff\xfe", "stdin is not valid UTF-8"),
+        (b"a" * 100_001, "the request has 100,001 characters, and 100,000 are the most"),
         (b"a" * 1_100_000, "the request has more than 1,000,000 bytes"),
     ],
 )
@@ -217,7 +215,10 @@ def test_a_key_that_is_refused_ends_with_6(leadhand: Any, monkeypatch: pytest.Mo
         server.shutdown()
 
     assert result.code == 6
-    assert "failed  planning: the model server answered 401: Incorrect API key provided (unavailable)" in result.err
+    assert (
+        "Failed               Plan: the model server answered 401: Incorrect API key provided (unavailable)"
+        in result.err
+    )
     assert result.err.count("Incorrect API key provided") == 1, "told once beside the answer"
     assert result.out.count("Incorrect API key provided") == 1
     assert re.search("correct (it|OPENAI_API_KEY)", result.out)

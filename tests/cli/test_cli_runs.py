@@ -46,7 +46,7 @@ def test_the_list_is_aligned_newest_first_and_can_be_narrowed(leadhand: Any) -> 
     assert [run["run_id"] for run in leadhand("runs", "list", "--text", "PARIS", "--json").json] == [first]
     limited = leadhand("runs", "list", "--limit", "1")
     assert limited.out.count("\n") == 2
-    assert "--limit shows more" in limited.err
+    assert "Use --limit to list more" in limited.err
 
 
 def test_a_run_is_found_by_the_beginning_of_its_id(leadhand: Any) -> None:
@@ -56,7 +56,7 @@ def test_a_run_is_found_by_the_beginning_of_its_id(leadhand: Any) -> None:
         assert leadhand("runs", "show", given, "--json").json["run_id"] == first
     several = leadhand("runs", "show", first[:8])
     assert several.code == 2
-    assert f"leadhand: {first[:8]} is the beginning of {second}, {first}\n  Give more of the id.\n" == several.err
+    assert f"leadhand: {first[:8]!r} matches several runs: {second}, {first}\n  Give more of the id.\n" == several.err
 
 
 def test_show_is_a_page_of_what_became_of_the_run(leadhand: Any) -> None:
@@ -80,7 +80,7 @@ def test_show_prints_one_event_or_the_orders(leadhand: Any) -> None:
 
     assert leadhand("runs", "show", run_id, "--seq", "1").json["type"] == "run_started"
     beyond = leadhand("runs", "show", run_id, "--seq", "999")
-    assert (beyond.code, beyond.err.splitlines()[0]) == (2, "leadhand: there is no event 999")
+    assert (beyond.code, beyond.err.splitlines()[0]) == (2, "leadhand: no event 999")
     (order,) = leadhand("runs", "show", run_id, "--order", "--json").json
     assert order["work_order"]["work_order_id"] == order["work_state"]["work_order_id"] == "wo-001"
     assert leadhand("runs", "show", run_id, "--order").out.startswith("wo-001  1 subtask\n  ✓ wo-001.0  check_weather")
@@ -98,7 +98,7 @@ def test_watching_from_another_process_ends_with_the_run_and_its_code(leadhand: 
     assert json.loads(out)["status"] == "succeeded"
     assert leadhand.listing()["detached"] is True
     assert leadhand("runs", "show", run_id, "--seq", "1").json["definition"]["detached"] is True
-    assert "done    wo-001.1 measure_rome · Rome" in err
+    assert "Completed            wo-001.1 measure_rome · Rome" in err
     log = (leadhand.home / "runs" / run_id / "log.txt").read_text()
     assert "Rome: 40 dB" in log
     assert leadhand("runs", "watch", run_id).code == 0
@@ -124,7 +124,7 @@ def test_a_background_run_is_parked_and_resumed_without_doing_finished_work_agai
 
     assert (result.code, result.json["status"]) == (0, "succeeded")
     assert leadhand.calls == {"Paris": 1, "Rome": 2}
-    assert leadhand("runs", "pause", run_id).err.startswith(f"leadhand: run {run_id} is finished (succeeded)")
+    assert leadhand("runs", "pause", run_id).err.startswith(f"leadhand: run {run_id} has finished (succeeded)")
 
 
 def test_a_run_under_way_is_cancelled_by_its_owner(leadhand: Any) -> None:
@@ -136,7 +136,7 @@ def test_a_run_under_way_is_cancelled_by_its_owner(leadhand: Any) -> None:
     assert result.code == 0
     assert f"{run_id} is cancelled." in result.err
     assert leadhand("runs", "watch", run_id).code == 1
-    assert "is cancelled already" in leadhand("runs", "cancel", run_id).err
+    assert "is already cancelled" in leadhand("runs", "cancel", run_id).err
 
 
 def test_a_parked_run_is_cancelled_although_nobody_drives_it(leadhand: Any) -> None:
@@ -152,7 +152,7 @@ def test_a_finished_run_cannot_be_cancelled(leadhand: Any) -> None:
     result = leadhand("runs", "cancel", run_id)
 
     assert result.code == 2
-    assert result.err.startswith(f"leadhand: run {run_id} is finished (succeeded)\n")
+    assert result.err.startswith(f"leadhand: run {run_id} has finished (succeeded)\n")
 
 
 def test_all_that_is_left_is_resumed_oldest_first(leadhand: Any) -> None:
@@ -165,7 +165,7 @@ def test_all_that_is_left_is_resumed_oldest_first(leadhand: Any) -> None:
     assert result.code == 0
     assert first in result.err
     assert second not in result.err
-    assert "No run is parked, and none was left behind." in leadhand("runs", "resume", "--all").err
+    assert "No run to resume: none is paused, and no process died." in leadhand("runs", "resume", "--all").err
 
 
 def test_the_same_settings_are_in_the_line_that_resumes(leadhand: Any, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ REQUEST = "Measure the noise in Paris, London and Rome"
 NEVER_PARKS = """
 import asyncio, sys
 from leadhand.api import Run
-from leadhand.cli.__main__ import main
+from leadhand.cli.app import main
 
 async def never(self, reason=""):
     print("parking", file=sys.stderr, flush=True)
@@ -51,8 +51,8 @@ def test_a_signal_parks_the_run_and_resuming_does_only_what_is_missing(leadhand:
     run = leadhand.listing()
     resume = f"leadhand runs resume {run['run_id']} --tools {leadhand.tools}"
     assert (code, out) == (130, "")
-    assert "Parking the run. Once more leaves at once." in err
-    assert err.splitlines()[-1] == f"Parked. Resume with: {resume}"
+    assert "Pausing… Press Ctrl-C again to quit now." in err
+    assert err.splitlines()[-1] == f"Paused. Resume with: {resume}"
     assert (run["status"], run["owner"], run["orphan"]) == ("paused", None, False)
 
     leadhand.open_gate()
@@ -69,11 +69,11 @@ def test_after_kill_9_the_run_is_an_orphan_and_resuming_does_only_what_is_missin
     assert code == -signal.SIGKILL
     assert "running, orphaned" in leadhand("runs", "list").out
     shown = leadhand("runs", "show", run_id).out
-    assert "the process that drove it is gone; go on with: leadhand runs resume" in shown
+    assert "its process died; resume with: leadhand runs resume" in shown
     assert "wo-001.2  measure_rome · Rome · interrupted" in shown
     watched = leadhand("runs", "watch", run_id)
     assert watched.code == 1
-    assert "The process that drove it is gone. Go on with it: leadhand runs resume" in watched.err
+    assert "The process of this run died. Resume with: leadhand runs resume" in watched.err
 
     leadhand.open_gate()
     result = leadhand("runs", "resume", "--all", "--tools", leadhand.tools)
@@ -103,7 +103,7 @@ def test_a_second_interrupt_leaves_at_once(leadhand: Any, monkeypatch: pytest.Mo
     out, err = process.communicate(timeout=30)
 
     assert (process.returncode, out) == (130, "")
-    assert err.startswith("Left at once. Resume with: leadhand runs resume run_")
+    assert err.startswith("Quit without pausing. Resume with: leadhand runs resume run_")
     assert leadhand.listing()["orphan"] is True
 
 

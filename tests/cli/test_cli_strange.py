@@ -54,16 +54,17 @@ def test_stdin_is_read_wherever_the_dash_stands(leadhand: Any, flags: list[str])
 
 @pytest.mark.parametrize("words", [["--json", "-"], ["-", "--json"], ["-", "--budget", "2", "--json"]])
 def test_the_parser_takes_a_dash_for_the_request(words: list[str]) -> None:
-    _, placed, keywords = parser.parse(["run", *words])
+    call = parser.parse(["run", *words])
 
-    assert placed == ("-",)
-    assert keywords["output"].json
+    assert isinstance(call, parser.Call)
+    assert call.arguments == ["-"]
+    assert call.flags["output"].json
 
 
 def test_a_request_that_begins_with_a_dash_goes_after_two(leadhand: Any) -> None:
     refused = leadhand("run", "--offline", "-5 degrees in Oslo?")
     assert refused.code == 2
-    assert refused.err.endswith("goes last, after --: leadhand run -- '-5 degrees in Oslo?'\n")
+    assert refused.err.endswith("last, after --: leadhand run -- '-5 degrees in Oslo?'\n")
 
     taken = leadhand("run", "--offline", "--json", "--", "-5 degrees in Oslo?")
     assert taken.json["request"] == "-5 degrees in Oslo?"
@@ -74,7 +75,7 @@ def test_no_argument_may_be_other_than_utf_8(leadhand: Any, line: str) -> None:
     result = leadhand(*line.split(), "ab\udcff")
 
     assert result.code == 2
-    assert result.err == "leadhand: the argument 'ab\\udcff' is no text in UTF-8\n  Give it in UTF-8.\n"
+    assert result.err == "leadhand: the argument 'ab\\udcff' is not valid UTF-8\n  Encode it as UTF-8.\n"
 
 
 # --- what is written ---------------------------------------------------------------------------------------------
@@ -92,7 +93,7 @@ def test_not_even_what_tools_write_past_python_gets_between_the_json(leadhand: A
 @pytest.mark.usefixtures("leadhand")
 def test_stdout_leads_where_it_led_when_the_command_is_over(strange: str) -> None:
     script = (
-        "import os; from leadhand.cli.__main__ import main;"
+        "import os; from leadhand.cli.app import main;"
         f"main(['run', '--offline', '--tools', {strange!r}, 'Shout at Paris']); os.write(1, b'after')"
     )
     done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, timeout=60, check=True)
@@ -143,7 +144,7 @@ def test_no_directory_is_made_for_a_database_or_a_file(leadhand: Any, tmp_path: 
     assert len(database.err.splitlines()) == 2
     export = leadhand("runs", "export", run_id, "--output", f"{tmp_path}/not/there.jsonl")
     assert export.code == 2
-    assert export.err.splitlines()[0] == f"leadhand: there is no directory {tmp_path}/not"
+    assert export.err.splitlines()[0] == f"leadhand: no directory {tmp_path}/not"
     assert len(export.err.splitlines()) == 2
     assert not (tmp_path / "not").exists()
 

@@ -12,8 +12,8 @@ import pytest
 from cli.terminals import ESCAPES, Terminal, rest_of
 from rich.console import Console
 
-from leadhand.cli.lanes import MOST_LANES, Lanes
-from leadhand.domain.assignment import Assignment
+from leadhand.cli.terminal.live_view import MAX_LANES, LiveView
+from leadhand.domain.assignment import Assignment, Role
 from leadhand.domain.events import (
     AnyEvent,
     AssignmentIssued,
@@ -21,6 +21,7 @@ from leadhand.domain.events import (
     AttemptSettled,
     AttemptStarted,
     Entry,
+    ModelCallBegan,
     ModelCallReturned,
     RunStarted,
     WorkOrderIssued,
@@ -42,7 +43,7 @@ def test_lanes_move_and_are_gone_when_the_answer_comes(leadhand: Any, terminal: 
     after = rest_of(child)
 
     assert child.exitstatus == 0
-    assert "review" in after
+    assert "reviewed" in after
     *_, answer = after.split("\x1b[2K")  # the last line that was drawn is wiped away
     assert "running" not in ESCAPES.sub("", answer)
     assert re.search(r"Paris: 40 dB.*Rome: 40 dB.*succeeded in", ESCAPES.sub("", answer), re.DOTALL)
@@ -60,9 +61,9 @@ def test_a_process_that_is_killed_leaves_the_terminal_with_its_cursor(leadhand: 
 
 def test_the_person_is_asked_and_the_run_goes_on(leadhand: Any, terminal: Terminal) -> None:
     child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
-    child.expect(r"May pay_tool be called\?")
+    child.expect(r"Allow pay_tool\?")
     child.expect("amount = 30.0")
-    child.expect("effect  once: it does something that cannot be taken back")
+    child.expect("effect  once: irreversible")
     child.expect("yes, no, edit, always, or later?")
     child.sendline("perhaps")
     child.expect("yes, no, edit, always, or later?")
@@ -80,14 +81,14 @@ def test_a_question_can_be_put_off_and_answered_when_the_run_is_resumed(
     child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
     child.expect("yes, no, edit, always, or later?")
     child.send(key)
-    assert "Waiting for a person's answer" in rest_of(child)
+    assert "Waiting for approval" in rest_of(child)
     assert child.exitstatus == 4
 
     run_id = leadhand.listing()["run_id"]
     child = terminal("runs", "resume", run_id, "--tools", leadhand.tools)
     child.expect("yes, no, edit, always, or later?")
     child.sendline("no")
-    child.expect("reason, if you like:")
+    child.expect("reason \\(optional\\):")
     child.sendline("too dear")
     assert "a person denied it: too dear" in rest_of(child)
     assert child.exitstatus == 1
@@ -103,7 +104,7 @@ def test_ctrl_c_parks_the_run_and_puts_the_terminal_back(leadhand: Any, terminal
 
     assert child.exitstatus == 130
     assert "running" not in ESCAPES.sub("", after.split("\x1b[2K")[-1])
-    assert "Parked. Resume with: leadhand runs resume run_" in after
+    assert "Paused. Resume with: leadhand runs resume run_" in after
     assert leadhand.listing()["status"] == "paused"
 
 
@@ -113,7 +114,7 @@ def test_ctrl_c_ends_the_watching_and_not_the_run(leadhand: Any, terminal: Termi
     child.expect("measure · Rome.*running")
     child.sendintr()
 
-    assert "No longer watched; the run goes on." in rest_of(child)
+    assert "Stopped watching. The run continues." in rest_of(child)
     assert child.exitstatus == 130
     assert leadhand.listing()["owner"] is not None
 
@@ -121,14 +122,14 @@ def test_ctrl_c_ends_the_watching_and_not_the_run(leadhand: Any, terminal: Termi
 def test_a_dumb_terminal_gets_lines(leadhand: Any, terminal: Terminal) -> None:
     written = rest_of(terminal("run", "--offline", "Weather in Paris?", TERM="dumb"))
 
-    assert "done    wo-001.0 check_weather" in written
+    assert "Completed            wo-001.0 check_weather" in written
     assert "\x1b" not in written
 
 
 def test_no_color_is_kept(leadhand: Any, terminal: Terminal) -> None:
     written = rest_of(terminal("run", "--offline", "Weather in Paris?", NO_COLOR="1"))
 
-    assert "review" in written
+    assert "reviewed" in written
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", written)
 
 
@@ -140,10 +141,10 @@ def test_runs_left_behind_are_mentioned(leadhand: Any, terminal: Terminal) -> No
 
     run_id = leadhand.listing()["run_id"]
     resume = f"leadhand runs resume {run_id} --tools {leadhand.tools}"
-    told = f"1 run was left behind by a process that died: {resume}"
+    told = f"The process of 1 run died. Resume it with: {resume}"
     ask = ["run", "--offline", "Weather in Paris?"]
     assert told in rest_of(terminal(*ask, columns=300))
-    assert "left behind" not in rest_of(terminal(*ask)), "once is enough"
+    assert "process of 1 run died" not in rest_of(terminal(*ask)), "once is enough"
     assert told in rest_of(terminal("runs", "list", columns=300))
 
 
@@ -157,14 +158,14 @@ def test_every_run_that_was_left_behind_is_mentioned_with_its_own_line(leadhand:
 
     written = rest_of(terminal("run", "--offline", "Weather in Paris?", columns=300))
 
-    assert "2 runs were left behind by processes that died:" in written
+    assert "The processes of 2 runs died. Resume them with:" in written
     assert len(re.findall(rf"^  leadhand runs resume run_\w+ --tools {leadhand.tools}", written, re.MULTILINE)) == 2
 
 
 # --- the picture -------------------------------------------------------------------------------------------------
 
 
-def drawn(lanes: Lanes, seconds: float = 3.0) -> str:
+def drawn(lanes: LiveView, seconds: float = 3.0) -> str:
     """What the lanes look like so many seconds after noon."""
     console = Console(width=100, height=40, file=StringIO(), color_system=None)
     with console.capture() as captured:
@@ -172,7 +173,7 @@ def drawn(lanes: Lanes, seconds: float = 3.0) -> str:
     return captured.get()
 
 
-def lanes_of(*events: AnyEvent, subtasks: int) -> Lanes:
+def lanes_of(*events: AnyEvent, subtasks: int) -> LiveView:
     """Lanes that saw an order of so many subtasks, and then these events, all at noon."""
     definition = RunDefinition(request="x", flow="work-order", models=ModelChoice(default="offline"))
     order = WorkOrder(
@@ -180,7 +181,7 @@ def lanes_of(*events: AnyEvent, subtasks: int) -> Lanes:
         goal="x",
         subtasks=tuple(Subtask(name=f"piece_{n}", args={"place": f"town {n}"}) for n in range(subtasks)),
     )
-    lanes = Lanes(Console(width=100, height=40, file=StringIO()))
+    lanes = LiveView(Console(width=100, height=40, file=StringIO()))
     seen = [RunStarted(definition=definition), WorkOrderIssued(order=order), *events]
     for seq, event in enumerate(seen, start=1):
         lanes.take(Entry(seq=seq, at=NOON, epoch=1, event=event), new=False)
@@ -192,6 +193,14 @@ def begun(number: int) -> list[AnyEvent]:
     return [
         AssignmentIssued(assignment=Assignment(assignment_id=key, role=RoleName.WORK)),
         AttemptStarted(attempt=f"{key}/a1", host="here"),
+    ]
+
+
+def thinking(role: str) -> list[AnyEvent]:
+    """The lead begins to plan, review or compose."""
+    return [
+        AssignmentIssued(assignment=Assignment(assignment_id=role, role=Role(role))),
+        AttemptStarted(attempt=f"{role}/a1", host="here"),
     ]
 
 
@@ -209,10 +218,10 @@ def test_a_thousand_workers_are_a_dozen_lanes_and_a_number() -> None:
     events = [event for number in range(1_000) for event in begun(number)]
     picture = drawn(lanes_of(*events, subtasks=1_200)).splitlines()
 
-    assert len(picture) == MOST_LANES + 2
+    assert len(picture) == MAX_LANES + 2
     assert picture[0].split() == ["◐", "piece_0", "·", "town", "0", "running", "3.0", "s"]
-    assert picture[MOST_LANES] == "  +988 more"
-    assert "0/1,200 done · 1,000 running · 200 to come" in picture[-1]
+    assert picture[MAX_LANES] == "  +988 more"
+    assert "0/1,200 done · 1,000 running · 200 pending" in picture[-1]
 
 
 def test_what_is_tried_again_comes_first_with_its_attempt_and_reason() -> None:
@@ -227,20 +236,20 @@ def test_what_is_tried_again_comes_first_with_its_attempt_and_reason() -> None:
 
 def test_what_was_spent_is_held_against_the_budget() -> None:
     usage = Usage(input_tokens=3_000, output_tokens=412, nanousd=4_200_000)
+    began = ModelCallBegan(attempt="plan/a1", call_id="plan/t1", model="m")
     returned = ModelCallReturned(attempt="plan/a1", call_id="plan/t1", model="m", usage=usage)
 
-    assert "3,412 tokens · $0.0042 of $1.00" in drawn(lanes_of(returned, subtasks=1))
+    assert "3,412 tokens · $0.0042 of $1.00" in drawn(lanes_of(*thinking("plan"), began, returned, subtasks=1))
 
 
 def test_the_end_of_the_draft_is_shown_while_it_is_written() -> None:
-    compose = AttemptStarted(attempt="compose/a1", host="here")
-    lanes = lanes_of(compose, subtasks=1)
+    lanes = lanes_of(*thinking("compose"), subtasks=1)
     for number in range(10_000):
         lanes.write_draft("run", "compose/a1", f"word{number} ")
 
     picture = drawn(lanes)
 
-    assert "composing" in picture
+    assert "Writing the answer" in picture
     assert "word9999" in picture
     assert "word0 " not in picture
     assert len(picture.splitlines()) <= 6

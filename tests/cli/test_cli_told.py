@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import re
 import time
 from datetime import UTC, datetime
@@ -12,10 +11,9 @@ from typing import Any
 import pytest
 from cli.terminals import ESCAPES, Terminal, rest_of
 
-from leadhand.cli.collecting import THRESHOLDS
-from leadhand.cli.lines import Lines
-from leadhand.cli.progress import Progress
-from leadhand.domain.assignment import Assignment
+from leadhand.cli.terminal.plain_view import PlainView
+from leadhand.cli.terminal.progress import Progress
+from leadhand.domain.assignment import Assignment, Role
 from leadhand.domain.events import (
     AnyEvent,
     AssignmentIssued,
@@ -36,7 +34,6 @@ from leadhand.flows.work_order.roles import RoleName
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TOOLS = '''
 """Tools that do what they should not."""
-import gc
 import logging
 import os
 import sys
@@ -65,20 +62,11 @@ def log_tool(place: str) -> str:
 @tool(timeout=60)
 async def block_tool(place: str) -> str:
     """Block at a place."""
+    with open(os.environ["CALLS"], "a") as file:
+        file.write("blocked\\n")
     time.sleep(40)
     return place
 
-
-@tool(effect="idempotent")
-async def kill_tool(place: str) -> str:
-    """Kill at a place."""
-    os._exit(9)  # its beginning is on disk: that is what an effect is for
-
-
-@tool
-def collector_tool(place: str) -> str:
-    """Tell the collector at a place."""
-    return f"{gc.get_threshold()} {gc.get_freeze_count() > 0}"
 '''
 
 
@@ -97,7 +85,7 @@ def test_debug_shows_where_a_tool_that_is_called_by_hand_fails(leadhand: Any, to
 
     plain = leadhand.process(*call).err
     assert "Traceback" not in plain
-    assert plain.endswith(" (invalid, exception)\n  Mend the tool; --debug shows the traceback\n")
+    assert plain.endswith(" (invalid, exception)\n  Fix the tool; --debug shows the traceback\n")
     result = leadhand.process(*call, "--debug", "--json")
     assert "Debug: the tool break_tool raised\nTraceback (most recent call last):\n" in result.err
     assert 'raise ValueError("broken on purpose")' in result.err
@@ -131,11 +119,11 @@ def test_what_tools_log_comes_between_the_lanes(leadhand: Any, terminal: Termina
 # --- a tool that does harm ---------------------------------------------------------------------------------------
 
 
-def test_a_tool_that_blocks_is_named_and_a_second_interrupt_leaves_at_once(
+def test_a_second_interrupt_leaves_at_once_although_a_tool_blocks(
     leadhand: Any, terminal: Terminal, tools: str
 ) -> None:
     child = terminal("run", "--offline", "--tools", tools, "Block in Paris", columns=300)
-    child.expect("block_tool blocks everything else until it returns")
+    leadhand.wait(lambda: leadhand.calls["blocked"], "the call")
     child.sendintr()
 
     def left() -> bool:
@@ -144,18 +132,9 @@ def test_a_tool_that_blocks_is_named_and_a_second_interrupt_leaves_at_once(
         return not child.isalive()
 
     leadhand.wait(left, "the end")
-    assert "Left at once. Resume with: leadhand runs resume run_" in rest_of(child)
+    assert "Quit without pausing. Resume with: leadhand runs resume run_" in rest_of(child)
     assert child.exitstatus == 130
     assert leadhand.listing()["orphan"] is True
-
-
-def test_a_tool_that_kills_its_process_is_named_when_the_run_comes_back_to_it(leadhand: Any, tools: str) -> None:
-    leadhand.process("run", "--offline", "--tools", tools, "Kill in Paris")
-    resume = ["runs", "resume", "--all", "--tools", tools]
-
-    assert "it may kill this process" not in leadhand.process(*resume).err
-    again = leadhand.process(*resume).err
-    assert "lost    2 times while calling kill_tool (wo-001.0): it may kill this process" in again
 
 
 def test_two_tools_of_one_name_are_refused_by_every_command(leadhand: Any, tmp_path: Path) -> None:
@@ -206,23 +185,24 @@ def ended(key: str) -> AttemptSettled:
 
 def test_a_start_is_told_after_the_end_that_made_room_for_it(capsys: pytest.CaptureFixture[str]) -> None:
     one, two = "wo-001.0", "wo-001.1"
-    lines = Lines()
+    lines = PlainView()
     for entry in log_of(*begun(one), *begun(two), ended(one), ended(two)):
         lines.take(entry, new=True)
 
-    told = [line.split()[:2] for line in capsys.readouterr().err.splitlines()[1:]]
-    assert told == [["start", one], ["done", one], ["start", two], ["done", two]]
+    told = [(line[:19].strip(), line[19:].split()[0]) for line in capsys.readouterr().err.splitlines()[1:]]
+    start, done = "Attempt 1 started", "Completed"
+    assert told == [(start, one), (done, one), (start, two), (done, two)]
 
 
 def test_a_yes_is_told_as_going_on_and_not_as_a_change_of_owners() -> None:
     progress = Progress()
     again = RunClaimed(owner="vm-1-abc")
     steps = [progress.take(entry) for entry in log_of(*begun("wo-001.0"), RunWaiting(), again, RunResumed())]
-    assert [str(step) for step in steps[-2:]] == ["None", "resumed goes on where it was"]
+    assert [str(step) for step in steps[-2:]] == ["None", "Run resumed"]
 
     progress = Progress()
     (*_, step) = [progress.take(entry) for entry in log_of(*begun("wo-001.0"), again)]
-    assert str(step) == "resumed the process that drove it is gone; another one goes on"
+    assert str(step) == "Run taken over       by vm-1-abc"
 
 
 # --- what is asked for -------------------------------------------------------------------------------------------
@@ -241,13 +221,3 @@ def test_model_calls_and_tokens_can_be_limited(leadhand: Any) -> None:
     assert limits.code == 0
     assert (limits.json["limits"]["max_requests"], limits.json["limits"]["max_tokens"]) == (7, 500_000)
     assert leadhand("run", "--offline", "--max-requests", "1", "Weather in Paris?").code == 5
-
-
-def test_a_run_of_the_command_line_has_the_collector_look_seldom(leadhand: Any, tools: str) -> None:
-    before = gc.get_threshold()
-
-    result = leadhand("run", "--offline", "--tools", tools, "Collector in Paris")
-
-    assert f"{THRESHOLDS} True" in result.out
-    assert gc.get_threshold() == before, "a program that calls the command line keeps its own"
-    assert gc.get_freeze_count() == 0

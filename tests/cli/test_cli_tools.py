@@ -19,7 +19,7 @@ def test_the_tools_that_ship_are_listed_and_ones_own_beside_them(leadhand: Any) 
 def test_a_tool_is_shown_with_its_arguments(leadhand: Any) -> None:
     out = leadhand("tools", "show", "measure_tool", "--tools", leadhand.tools).out
 
-    assert out.startswith("measure_tool\nMeasure the noise at a place.\n\neffect   pure: it only reads\n")
+    assert out.startswith("measure_tool\nMeasure the noise at a place.\n\neffect   pure: only reads\n")
     assert "\n  place  string · required · where to measure\n" in out
     assert leadhand("tools", "show", "weather_tool", "--json").json["parameters"]["required"] == ["location"]
 
@@ -60,7 +60,7 @@ def test_arguments_that_do_not_fit_end_with_2_and_name_those_that_would(leadhand
         assert (result.code, result.out) == (2, "")
         assert len(result.err.splitlines()) == 2
     missing = leadhand(*CALL, "weather_tool", "--offline").err
-    assert missing.endswith("  It takes: location=… [day=…] [units=…] [days=…]\n")
+    assert missing.endswith("  Arguments: location=… [day=…] [units=…] [days=…]\n")
 
 
 def test_an_unknown_tool_is_not_called(leadhand: Any) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from leadhand.app.formatting import age, clean, cut, duration, label, money, sentence, shortened, spent
-from leadhand.cli.exit_codes import exit_code
-from leadhand.cli.options import Place
+from leadhand.cli.errors import exit_code
+from leadhand.cli.options import StoreFlags
 from leadhand.domain.run import RunStatus
 
 S = RunStatus
@@ -108,8 +108,8 @@ def test_text_is_kept_from_steering_a_terminal() -> None:
 
 
 def test_a_line_to_paste_never_shows_a_password() -> None:
-    place = Place(home="/tmp/a b", database="postgresql://me:secret@host/db")
+    store = StoreFlags(home="/tmp/a b", database="postgresql://me:secret@host/db")
 
-    line = place.command("runs", "resume", "run_1", tools=["t.py"])
+    line = store.command("runs", "resume", "run_1", tools=["t.py"])
 
     assert line == ("leadhand runs resume run_1 --tools t.py --home '/tmp/a b' --database 'postgresql://me:…@host/db'")

@@ -14,7 +14,7 @@ import pytest
 
 from crashes.killing import Theatre, check_calls, check_resumed, left_by
 from leadhand import Leadhand, RunOwned, RunStatus, ToolReturn, tool
-from leadhand.cli.__main__ import main
+from leadhand.cli.app import main
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
 
 PIECES = [("piece", 1), ("piece", 2)]

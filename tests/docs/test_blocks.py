@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from documents import PAGES, ROOT, Block, blocks, named
 
-from leadhand.cli import plain
 from leadhand.cli.parser import parse
 from leadhand.domain.errors import UsageError
 
@@ -53,7 +52,7 @@ def test_command_lines_are_understood(block: Block) -> None:
         match command:
             case ["uv", "run", "leadhand", *arguments] | ["leadhand", *arguments]:
                 try:
-                    assert plain.read(arguments) or parse(arguments)
+                    assert parse(arguments)
                 except UsageError as error:
                     pytest.fail(f"{shlex.join(command)}: {error}")
             case ["uv", "run", script, *_] if "/" in script:

@@ -19,7 +19,8 @@ from documents import PAGES, ROOT, anchors, blocks, links, named, rows
 
 import leadhand
 from leadhand.cli.catalogue import COMMANDS
-from leadhand.cli.exit_codes import Exit
+from leadhand.cli.errors import Exit
+from leadhand.cli.parser import flags_of
 from leadhand.domain import errors
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Limits
@@ -147,12 +148,10 @@ def test_every_command_has_its_section() -> None:
 
 def test_every_flag_is_in_the_reference() -> None:
     """The help of every command stands in the page; this looks at the commands' own parameters."""
-    from leadhand.cli.plain import _shape
-
     page = text_of(DOCS / "reference" / "cli.md")
     for command in COMMANDS:
         section = page.split(f"## leadhand {' '.join(command.words)}\n")[1].split("\n## ")[0]
-        flags = _shape(command.load())[0]
+        flags = flags_of(command.load())
         assert [flag for flag in flags if f"  {flag} " not in section] == [], command.words
 
 

@@ -28,7 +28,7 @@ ASK = "What is the weather in Paris?"
 LOADED = "[name for name in sys.modules if name.partition('.')[0] == 'opentelemetry']"
 COMMAND = f"""
 import sys
-from leadhand.cli.__main__ import main
+from leadhand.cli.app import main
 sys.argv = ["leadhand", *{{}}]
 try:
     main()

@@ -1,1 +1,1 @@
-"""The command line: one file a command, and what they share."""
+"""The command line: an entry point, one parser, and one module per group of commands."""

@@ -1,4 +1,4 @@
-"""Which commands there are, what each does in one line, and where its code is. Nothing here imports a command."""
+"""The commands: words, module, one-line summary and help. Nothing here imports a command."""
 
 from __future__ import annotations
 
@@ -8,129 +8,155 @@ from dataclasses import dataclass
 from typing import Any
 
 CommandFunction = Callable[..., Coroutine[Any, Any, int]]
-"""What a command is: a coroutine function that returns an exit code. Its parameters are its arguments and flags."""
+"""A command: a coroutine function that returns an exit code. Its parameters are its arguments and flags."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A command: the words that call it, its code (``module`` below ``leadhand.cli.commands``), and its help."""
+    """A command: the words that call it, the module of ``leadhand.cli.commands`` that holds it, and its help.
+
+    Its function is called as its words are: ``runs_list`` for ``runs list``.
+    """
 
     words: tuple[str, ...]
     module: str
     summary: str
     details: str = ""
+    examples: tuple[str, ...] = ()
 
     def load(self) -> CommandFunction:
-        """Its function, which is called as the module is."""
-        return getattr(importlib.import_module(f"leadhand.cli.commands.{self.module}"), self.module)
+        """Import the command's function."""
+        return getattr(importlib.import_module(f"leadhand.cli.commands.{self.module}"), "_".join(self.words))
 
 
 GROUPS = {
-    "approvals": "Look at what runs ask people, and answer.",
-    "hosts": "Look at the processes that drive runs.",
-    "keys": "Make API keys, look at them, revoke them.",
-    "runs": "Look at runs and steer them.",
-    "tools": "Look at tools, and try one by hand.",
+    "runs": "List, watch and steer runs.",
+    "approvals": "List and answer approval requests.",
+    "tools": "List tools, and call one by hand.",
+    "hosts": "List the processes that are driving runs.",
+    "keys": "Create, list and revoke API keys.",
 }
 
 
-def _command(words: str, summary: str, details: str = "") -> Command:
-    return Command(words=tuple(words.split()), module=words.replace(" ", "_"), summary=summary, details=details)
+def _command(words: str, summary: str, details: str = "", *examples: str, module: str = "") -> Command:
+    named = tuple(words.split())
+    return Command(words=named, module=module or "_".join(named), summary=summary, details=details, examples=examples)
 
 
 COMMANDS = (
     _command(
         "run",
-        "Carry a request out and print the answer.",
-        "The request is planned as a work order, carried out by workers in parallel, reviewed, and answered. The answer"
-        " goes to stdout, progress to stderr. Ctrl-C parks the run and says how to resume it.\n\nExits with 0 answered,"
-        " 1 failed, 2 wrong usage, 3 answered in part, 4 waiting for a person's yes, 5 budget or time used up,"
-        " 6 configuration or credentials, 130 interrupted.",
+        "Run a request and print the answer.",
+        "Leadhand plans the request, runs its subtasks in parallel, reviews the results and writes the answer. The"
+        " answer goes to stdout, progress to stderr. Ctrl-C pauses the run and prints the command that resumes it.\n\n"
+        "Exit codes: 0 answered, 1 failed, 2 usage error, 3 partial answer, 4 waiting for approval, 5 budget or time"
+        " used up, 6 configuration or credentials, 130 interrupted.",
+        'leadhand run "What is the weather in Paris?"',
+        'leadhand run --offline --json "Weather in Lyon, Nice and Lille"',
+        'leadhand run --tools tools.py --approve ask "Pay the open invoices"',
     ),
     _command(
         "serve",
-        "Serve the API and the console on this machine.",
-        "Runs that are started there survive the server: the next one goes on with them. On another address than this"
-        " machine's own it wants a key: leadhand keys create.",
+        "Serve the HTTP API and the console.",
+        "Runs started here survive the server: the next server on the same database resumes them. To listen on an"
+        " address other machines can reach, create an API key first: leadhand keys create.",
+        "leadhand serve --open",
+        "leadhand serve --host 0.0.0.0 --port 8000",
     ),
     _command("runs list", "List runs, newest first."),
-    _command("runs show", "Show what became of a run."),
+    _command("runs show", "Show a run: status, subtasks, answer and gaps."),
     _command(
         "runs watch",
         "Follow a run until it ends.",
-        "Ctrl-C stops watching; the run goes on. Exits with the run's own code.",
+        "Ctrl-C stops watching; the run continues. Exits with the code of the run.",
     ),
     _command(
         "runs resume",
-        "Go on with a run that was parked or left behind.",
-        "What is finished stays finished; only what is missing is carried out.",
+        "Resume a run that was paused or whose process died.",
+        "Finished subtasks are kept; only the rest runs.",
     ),
-    _command("runs pause", "Park a run: what is finished is kept."),
-    _command("runs cancel", "End a run for good."),
+    _command("runs pause", "Pause a run. Finished subtasks are kept.", module="runs_stop"),
+    _command("runs cancel", "Cancel a run for good.", module="runs_stop"),
     _command(
         "runs retry",
-        "Have subtasks done again, and what waited for them.",
-        "What is finished is not done again. A run that was over goes on, and comes to another answer; the earlier ones"
-        " stay on record. When another process drives the run, it goes on with it there; else here, until the run is"
-        " over or rests.",
+        "Retry subtasks and everything that depends on them.",
+        "Other finished subtasks are kept. A run that has ended is reopened and writes a new answer; earlier answers"
+        " stay in its log. If another process is driving the run, that process does the work; otherwise this one does.",
+        module="runs_steer",
     ),
     _command(
         "runs skip",
-        "Leave a subtask undone.",
-        "One that is not under way, such as one that waits for a yes. It is a gap of the answer.",
+        "Skip a subtask.",
+        "Only a subtask that is not running can be skipped, such as one that is waiting for approval. The answer lists"
+        " it as a gap.",
+        module="runs_steer",
     ),
     _command(
         "runs supply",
-        "Give the result of a subtask by hand.",
-        "One that failed or has not begun. Your word counts as evidence of a person; what needs the result goes on. A"
-        " run that was over comes to another answer.",
+        "Enter the result of a subtask by hand.",
+        "Only for a subtask that failed or has not started. The log records that you supplied the result, and subtasks"
+        " that depend on it continue. A run that has ended is reopened and writes a new answer.",
+        module="runs_steer",
     ),
     _command(
         "runs fork",
-        "Make another run that begins as one did, up to an event.",
-        "The first run is left alone. What it did after the event that cannot be taken back, the fork may do again: it"
-        " is listed, and asked about.",
+        "Start a new run from an event of an earlier one.",
+        "The earlier run does not change. If it made irreversible calls after that event, the fork may repeat them:"
+        " they are listed, and you are asked to confirm.",
     ),
-    _command("runs export", "Write a run as lines of JSON, or as one page of HTML."),
+    _command(
+        "runs export",
+        "Export a run as JSON lines or as one HTML page.",
+        "",
+        "leadhand runs export run_01jd > run.jsonl",
+        "leadhand runs export run_01jd --html --output run.html",
+    ),
     _command(
         "approvals list",
-        "List the open questions of all runs, newest first.",
-        "Each with the call, where its arguments came from, what it does and costs, who asks, and when silence becomes"
-        " a no.",
+        "List the pending approvals of all runs, newest first.",
+        "Each shows the call, where its arguments come from, its effect and cost, who requests it, and its deadline.",
+        module="approvals",
     ),
     _command(
         "approvals approve",
-        "Say yes to a call.",
-        "The yes is bound to the arguments that were shown, and counts once. It works from anywhere: a process that"
-        " drives the run goes on with it; else the line is printed that resumes the run.",
+        "Approve a call.",
+        "An approval covers exactly one call with exactly the arguments shown. You can approve from any machine that"
+        " reaches the database: the process that is driving the run continues; if there is none, Leadhand prints the"
+        " command that resumes the run.",
+        module="approvals",
     ),
-    _command("approvals deny", "Say no to a call; the lead is told the reason."),
+    _command("approvals deny", "Deny a call. The lead sees your reason.", module="approvals"),
     _command(
         "approvals settle",
-        "Say what became of a call that had begun and whose end nobody saw.",
-        "Such a call is never made again unasked. If it happened it counts as made, with the result you give; if not,"
-        " it may be made again.",
+        "Say whether an interrupted irreversible call went through.",
+        "Leadhand never repeats such a call on its own. If it went through, it counts as made, with the result you"
+        " enter; if it did not, it may be made again.",
+        module="approvals",
     ),
-    _command("tools list", "List the tools a lead can plan with."),
-    _command("tools show", "Show one tool: what it does and takes."),
-    _command("tools call", "Call a tool by hand, as a worker would."),
+    _command("tools list", "List the tools a run can use."),
+    _command("tools show", "Show one tool: description and arguments."),
+    _command(
+        "tools call",
+        "Call a tool by hand, as a worker would.",
+        "Leadhand checks the arguments, applies the timeout and classifies a failure, as in a run.",
+        'leadhand tools call weather_tool location="Paris, France" day=tomorrow --offline',
+    ),
     _command(
         "hosts list",
-        "List the processes that are alive and drive runs, and which.",
-        "A process is seen from the moment it takes a run on until it lets go of it, or dies.",
+        "List the processes that are driving runs.",
+        "A process is listed from the moment it takes a run until it releases the run or dies.",
     ),
     _command(
         "keys create",
-        "Make an API key, and show it once.",
-        "The key alone goes to stdout. Only its digest is kept, so it cannot be shown again: a key that is lost is"
-        " revoked, and another one made. The scopes run and approve include read; admin includes all.",
+        "Create an API key and show it once.",
+        "Only the key goes to stdout. Leadhand stores its digest, so a lost key cannot be shown again: revoke it and"
+        " create another. The scopes run and approve include read; admin includes all.",
+        'leadhand keys create "Ann\'s laptop"',
+        "leadhand keys create dashboard --scope read",
+        module="keys",
     ),
-    _command("keys list", "List API keys, newest first; never the keys themselves."),
-    _command(
-        "keys revoke",
-        "Have an API key open nothing any more.",
-        "It cannot be taken back. The key stays in the list, as one that was revoked.",
-    ),
-    _command("doctor", "Say what is wrong with this set-up and how to mend it."),
+    _command("keys list", "List API keys, newest first, without the secrets.", module="keys"),
+    _command("keys revoke", "Revoke an API key.", "This cannot be undone. The key stays in the list.", module="keys"),
+    _command("doctor", "Check this installation and suggest fixes."),
 )
 BY_WORDS = {command.words: command for command in COMMANDS}

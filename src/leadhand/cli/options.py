@@ -1,41 +1,65 @@
-"""Flags that commands share, as values; what they amount to."""
+"""The flags that commands share, as typed values, and how some of them are read."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from leadhand.app.arguments import USUAL_BUDGET, number
 from leadhand.domain.errors import UsageError
+from leadhand.domain.tool import ApprovalPolicy
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
 
 YEAR_S = 366 * 24 * 3_600.0
+POLICIES = tuple(policy.value for policy in ApprovalPolicy)
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """The help of a flag or argument, and what its value is called there; by default the parameter's name."""
+
+    text: str
+    value: str = ""
+
+
+RunId = Annotated[str, Flag("The run's id, or the beginning of it.", "RUN")]
+Tools = Annotated[tuple[str, ...], Flag("Add the tools of this Python file or module. Repeatable.", "FILE")]
+SameTools = Annotated[
+    tuple[str, ...],
+    Flag("Add the tools of this Python file or module: those that the run was started with. Repeatable.", "FILE"),
+]
+Json = Annotated[bool, Flag("Print a JSON array.")]
+Debug = Annotated[bool, Flag("Show the traceback of an error.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where runs are kept."""
+class StoreFlags:
+    """Where runs are stored."""
 
-    home: str | None = None
-    """Keep the database and the runs' files in this directory (else LEADHAND_HOME)."""
-    database: str | None = None
-    """Keep runs in this database: a path or postgresql://… (else LEADHAND_DATABASE_URL)."""
-    debug: bool = False
-    """Show the traceback of an error, and of what tools raise."""
+    TITLE: ClassVar[str] = "Storage"
+
+    home: Annotated[
+        str | None, Flag("Keep the database and the files of runs in this directory. Overrides LEADHAND_HOME.", "DIR")
+    ] = None
+    database: Annotated[
+        str | None, Flag("Use this database: a path or postgresql://… Overrides LEADHAND_DATABASE_URL.", "URL")
+    ] = None
+    debug: Annotated[bool, Flag("Show the traceback of an error, also of errors in tools.")] = False
 
     def flags(self) -> list[str]:
-        """These flags, as another command has to be given them to find the same runs."""
+        """Return these flags as another command needs them to find the same runs, without a password."""
         given = [("--home", self.home), ("--database", _without_password(self.database))]
         return [word for flag, value in given if value is not None for word in (flag, value)]
 
     def command(self, *words: str, tools: Sequence[str] = ()) -> str:
-        """A command line that a person can paste: ``leadhand runs resume ID --home …``."""
+        """Return a command line to paste: ``leadhand runs resume ID --home …``."""
         named = [word for path in tools for word in ("--tools", path)]
         return shlex.join(["leadhand", *words, *named, *self.flags()])
 
@@ -44,68 +68,74 @@ class Place:
 class Output:
     """What goes to stdout."""
 
-    json: bool = False
-    """Print the run document, one JSON object, instead of the answer."""
-    stream_json: bool = False
-    """Print every event as one line of JSON when it happens, and the run document last."""
+    TITLE: ClassVar[str] = "Output"
+
+    json: Annotated[bool, Flag("Print the run document, one JSON object, instead of the answer.")] = False
+    stream_json: Annotated[
+        bool, Flag("Print every event as one line of JSON when it happens, then the run document.")
+    ] = False
 
     def check(self) -> None:
-        """Raises UsageError when both are asked for."""
+        """Raise UsageError if both flags are given."""
         if self.json and self.stream_json:
             raise UsageError("--json and --stream-json exclude each other", "Give one of them.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFlags:
-    """Which models a run uses."""
+    """The models of a run."""
 
-    model: str | None = None
-    """Use this model, as provider:name (else LEADHAND_MODEL, else what is found)."""
-    lead_model: str | None = None
-    """Plan, review and compose with this model."""
-    worker_model: str | None = None
-    """Have subtasks carried out by this model."""
-    review_model: str | None = None
-    """Review with this model."""
-    offline: bool = False
-    """Use the built-in rule-based model and sample data: no key, no network."""
+    TITLE: ClassVar[str] = "Models"
+
+    model: Annotated[
+        str | None,
+        Flag("Use this model, as provider:name. Overrides LEADHAND_MODEL; without either, Leadhand finds one.", "NAME"),
+    ] = None
+    lead_model: Annotated[str | None, Flag("Use this model to plan, review and write the answer.", "NAME")] = None
+    worker_model: Annotated[str | None, Flag("Use this model to run subtasks.", "NAME")] = None
+    review_model: Annotated[str | None, Flag("Use this model to review results.", "NAME")] = None
+    offline: Annotated[
+        bool, Flag("Use the built-in rule-based model and sample data: no key and no network needed.")
+    ] = False
 
     def check(self) -> None:
-        """Raises UsageError when a model is named although nothing may leave the machine."""
+        """Raise UsageError if another model is named although --offline is given."""
         named = next((name for name in (self.model, self.lead_model, self.worker_model, self.review_model) if name), "")
         if self.offline and named and named != "offline":
             raise UsageError(
-                f"--offline allows no other model, and {named} was named", "Give --offline, or a model, not both."
+                f"--offline uses the built-in model, and {named} was named", "Give --offline or a model, not both."
             )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitFlags:
-    """What a run may use."""
+    """The limits of a run."""
 
-    max_steps: int = 3
-    """Work orders at most, the first included."""
-    max_workers: int = 32
-    """Subtasks carried out at once."""
-    batch_size: int | None = None
-    """Hand subtasks out in groups of this size instead of all at once."""
-    budget: float = USUAL_BUDGET
-    """US dollars at most. One that is given must be able to bind: the model's price has to be known."""
-    allow_unknown_price: bool = False
-    """Allow a model whose price is not known, although the budget cannot bind it."""
-    timeout: float = 1_800.0
-    """Seconds at most."""
-    max_requests: int | None = None
-    """Model calls at most (no limit, unless given)."""
-    max_tokens: int | None = None
-    """Tokens of all model calls together, at most (no limit, unless given)."""
-    approval_timeout: float | None = None
-    """Seconds that a question to a person stands; then silence is a no (for ever, unless given)."""
-    max_output_tokens: int = 2_000
-    """Tokens of one reply of a model; one that thinks at length needs more."""
+    TITLE: ClassVar[str] = "Limits"
+
+    max_steps: Annotated[int, Flag("Maximum number of work orders: the first plan plus repairs.", "N")] = 3
+    max_workers: Annotated[int, Flag("Maximum number of subtasks that run at once.", "N")] = 32
+    batch_size: Annotated[int | None, Flag("Start subtasks in groups of this size instead of all at once.", "N")] = None
+    budget: Annotated[
+        float, Flag("Spending limit in US dollars. If you set it, the price of the model must be known.", "USD")
+    ] = USUAL_BUDGET
+    allow_unknown_price: Annotated[
+        bool, Flag("Allow a model whose price is not known. The budget cannot limit it.")
+    ] = False
+    timeout: Annotated[float, Flag("Time limit of the run, in seconds.", "SECONDS")] = 1_800.0
+    max_requests: Annotated[int | None, Flag("Maximum number of model calls (default: no limit).", "N")] = None
+    max_tokens: Annotated[
+        int | None, Flag("Maximum number of tokens of all model calls together (default: no limit).", "N")
+    ] = None
+    approval_timeout: Annotated[
+        float | None, Flag("Deny approval requests that nobody answers in this time (default: never).", "SECONDS")
+    ] = None
+    max_output_tokens: Annotated[
+        int, Flag("Maximum number of tokens of one model reply. Reasoning models need more.", "N")
+    ] = 2_000
 
     def check(self) -> None:
-        """Raises UsageError for a limit that no run can have."""
+        """Raise UsageError for a limit out of range."""
         _between("--max-steps", self.max_steps, 1, 100)
         _between("--max-workers", self.max_workers, 1, 10_000)
         _between("--batch-size", self.batch_size, 1, 1_000_000)
@@ -117,33 +147,56 @@ class LimitFlags:
         _between("--max-output-tokens", self.max_output_tokens, 16, 1_000_000)
 
 
-HERE = Place()
-ANSWER = Output()
-ANY_MODEL = ModelFlags()
-USUAL_LIMITS = LimitFlags()
-"""The groups as they are when none of their flags is given."""
+DEFAULT_STORE = StoreFlags()
+DEFAULT_OUTPUT = Output()
+DEFAULT_MODELS = ModelFlags()
+DEFAULT_LIMITS = LimitFlags()
+"""Each group when none of its flags is given."""
 
 
 def _between(flag: str, value: float | None, least: float, most: float) -> None:
     if value is not None and not (math.isfinite(value) and least <= value <= most):
-        raise UsageError(f"{flag} is {number(value)}", f"Give a number from {least:g} to {most:,.0f}.")
+        raise UsageError(f"invalid value for {flag}: {number(value)}", f"Give a number from {least:g} to {most:,.0f}.")
 
 
 def _without_password(url: str | None) -> str | None:
     return None if url is None else re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:…@", url)
 
 
-def open_lead(place: Place, **settings: Any) -> Leadhand:
-    """A Leadhand that keeps its runs at this place; ``settings`` are further arguments of its."""
+def approval_policy(given: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """Return the policy and the rules, in their order, of the values of ``--approve``. Raises UsageError."""
+    policies = [each for each in given if "=" not in each and ":" not in each]
+    rules: dict[str, str] = {}
+    for each in given:
+        if each in policies:
+            continue
+        rule, equals, policy = each.rpartition("=")
+        if not equals:
+            raise UsageError(f"invalid value for --approve: {each!r}", f"Add a policy: {each}=ask, =auto or =never.")
+        if rule in rules:
+            raise UsageError(f"--approve names {rule} twice", "Give one rule for it.")
+        rules[rule] = policy
+    if len(policies) > 1:
+        raise UsageError(
+            f"--approve names {len(policies)} policies: {' and '.join(policies)}",
+            "Give one policy; rules look like tool:send_*=auto.",
+        )
+    if policies and policies[0] not in POLICIES:
+        raise UsageError(f"invalid value for --approve: {policies[0]!r}", f"Choose from: {', '.join(POLICIES)}.")
+    return (policies or ["ask"])[0], rules
+
+
+def open_lead(store: StoreFlags, **settings: Any) -> Leadhand:
+    """Return a Leadhand on this store; ``settings`` are further arguments of it."""
     from leadhand.api import Leadhand
 
-    return Leadhand(home=place.home, database=place.database, **settings)
+    return Leadhand(home=store.home, database=store.database, **settings)
 
 
-def open_asked(place: Place, models: ModelFlags, limits: LimitFlags, **settings: Any) -> Leadhand:
-    """A Leadhand with the models and limits that these flags ask for; ``settings`` are further arguments of its."""
+def open_configured(store: StoreFlags, models: ModelFlags, limits: LimitFlags, **settings: Any) -> Leadhand:
+    """Return a Leadhand with these models and limits; ``settings`` are further arguments of it."""
     return open_lead(
-        place,
+        store,
         model=models.model,
         lead_model=models.lead_model,
         worker_model=models.worker_model,
@@ -163,6 +216,42 @@ def open_asked(place: Place, models: ModelFlags, limits: LimitFlags, **settings:
     )
 
 
-def open_reader(place: Place, **settings: Any) -> Leadhand:
-    """A Leadhand that is only there for its store: no model is looked for."""
-    return open_lead(place, model="offline", **settings)
+def open_reader(store: StoreFlags, **settings: Any) -> Leadhand:
+    """Return a Leadhand for reading the store: it looks for no model."""
+    return open_lead(store, model="offline", **settings)
+
+
+def json_value(flag: str, given: str | None) -> Any:
+    """Return the value of a flag that takes JSON, None if it was not given. Raises UsageError."""
+    if given is None:
+        return None
+    try:
+        return json.loads(given)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"invalid JSON in {flag}: {error}", f"""Quote it: {flag} '{{"amount": 20}}'""") from error
+
+
+def flow_options(given: Sequence[str]) -> dict[str, Any]:
+    """Return the options of a flow from the values of ``--option NAME=VALUE``: JSON, or text if it is not JSON.
+
+    Raises UsageError for one without a name or a value, and for a name that is given twice.
+    """
+    options: dict[str, Any] = {}
+    for each in given:
+        name, equals, text = each.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"invalid value for --option: {each!r}", "Give NAME=VALUE: --option max_revisions=2")
+        if name in options:
+            raise UsageError(
+                f"--option names {name} twice", """Give it once. A list is JSON: --option 'topics=["a", "b"]'"""
+            )
+        try:
+            options[name] = json.loads(text, parse_constant=_not_json)
+        except (ValueError, RecursionError):
+            options[name] = text
+    return options
+
+
+def _not_json(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")

@@ -1,1 +1,1 @@
-"""The commands: one file each, imported when it is called for."""
+"""The commands. A module is imported when one of its commands is called."""

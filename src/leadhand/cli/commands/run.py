@@ -1,92 +1,79 @@
-"""``leadhand run``: carry a request out."""
+"""``leadhand run``: run a request and print the answer."""
 
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
-from leadhand.cli.console import err_is_terminal, say
-from leadhand.cli.driving import carry_through, new_view
+from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
-    ANSWER,
-    ANY_MODEL,
-    HERE,
-    USUAL_LIMITS,
+    DEFAULT_LIMITS,
+    DEFAULT_MODELS,
+    DEFAULT_OUTPUT,
+    DEFAULT_STORE,
+    Flag,
     LimitFlags,
     ModelFlags,
     Output,
-    Place,
-    open_asked,
+    StoreFlags,
+    Tools,
+    approval_policy,
+    open_configured,
 )
-from leadhand.cli.policies import approval
-from leadhand.cli.telling import kept_in, opening, say_table
+from leadhand.cli.terminal.messages import database_name, opening, say_table
+from leadhand.cli.terminal.streams import err_is_terminal, say
 from leadhand.domain.errors import UsageError
 
 EXAMPLE = 'leadhand run "What is the weather in Paris?"'
+MAX_INPUT = 1_000_000
+"""Bytes of stdin that are read: more than any request may have."""
 
 
 async def run(
-    request: str | None = None,
+    request: Annotated[
+        str | None, Flag("What you want to know or have done. If it is missing or -, stdin is read.")
+    ] = None,
     /,
     *,
-    tools: tuple[str, ...] = (),
-    approve: tuple[str, ...] = (),
-    detach: bool = False,
-    models: ModelFlags = ANY_MODEL,
-    limits: LimitFlags = USUAL_LIMITS,
-    output: Output = ANSWER,
-    place: Place = HERE,
-    worker: str | None = None,
-    project: str | None = None,
+    tools: Tools = (),
+    approve: Annotated[
+        tuple[str, ...],
+        Flag(
+            "How to handle calls that need approval: ask (default), auto or never. Repeat it for rules, of which the"
+            " first match counts: 'tool:send_*=auto', toolset:mail=ask, effect:once=never, 'origin:shop.*=ask'.",
+            "POLICY",
+        ),
+    ] = (),
+    detach: Annotated[bool, Flag("Run in the background: print the run's id and return.")] = False,
+    models: ModelFlags = DEFAULT_MODELS,
+    limits: LimitFlags = DEFAULT_LIMITS,
+    output: Output = DEFAULT_OUTPUT,
+    store: StoreFlags = DEFAULT_STORE,
 ) -> int:
-    """Plan a request, carry it out with workers in parallel, review the evidence, and answer.
-
-    The answer goes to stdout, progress to stderr. Ctrl-C parks the run, and says how to resume it.
-
-    Parameters
-    ----------
-    request
-        What you want to know or have done; - or nothing reads it from stdin.
-    tools
-        Add the tools of this Python file or module (may be given again).
-    approve
-        What becomes of calls that need a person's yes: ask (unless told), auto or never. Given again, a rule for some
-        of them, the first that fits: 'tool:send_*=auto', toolset:mail=ask, effect:once=never, 'origin:shop.*=ask'.
-    detach
-        Go on in the background: print the run's id and return.
-    worker
-        Let this worker file lead (not in this release).
-    project
-        Use this project file (not in this release).
-    """
-    for flag, value in (("--project", project), ("--worker", worker)):
-        if value is not None:
-            raise UsageError(
-                f"{flag} is not in this release",
-                "Leave it out, and give models, limits and --tools on the command line.",
-            )
+    """Run a request and print the answer."""
     output.check()
     models.check()
     limits.check()
-    policy, rules = approval(approve)
+    policy, rules = approval_policy(approve)
     if detach and output.stream_json:
-        raise UsageError("--detach leaves nothing to stream", "Follow the run with leadhand runs watch --stream-json.")
+        raise UsageError("--detach and --stream-json exclude each other", "Use leadhand runs watch --stream-json.")
     from leadhand.app.arguments import check_request
-    from leadhand.cli.own_tools import all_tools
+    from leadhand.cli.tool_files import all_tools
 
     asked = check_request(_request(request), example=EXAMPLE)
     shown = new_view(output)
-    lead = open_asked(
-        place, models, limits, tools=all_tools(tools), approve=policy, approve_rules=rules, on_text=shown.write_draft
+    lead = open_configured(
+        store, models, limits, tools=all_tools(tools), approve=policy, approve_rules=rules, on_text=shown.write_draft
     )
     async with lead:
         if detach:
-            from leadhand.cli.detaching import start_detached
+            from leadhand.cli.background import run_in_background
 
-            return await start_detached(lead, asked, tools=tools, output=output, place=place)
+            return await run_in_background(lead, asked, tools=tools, output=output, store=store)
         if err_is_terminal():
-            from leadhand.cli.finding import mention_orphans
+            from leadhand.cli.run_lookup import mention_orphans
 
-            await mention_orphans(lead, place, again=False)
+            await mention_orphans(lead, store, again=False)
         runtime = await lead.runtime()
         started = await lead.start(asked)
         say_table(
@@ -94,44 +81,34 @@ async def run(
                 started.run_id,
                 started.state.definition,
                 why=runtime.choice.why,
-                kept=kept_in(runtime),
+                database=database_name(runtime),
                 unpriced=runtime.choice.unpriced,
             )
         )
-        return await carry_through(
-            lead,
-            started,
-            shown,
-            output=output,
-            place=place,
-            resume=place.command("runs", "resume", started.run_id, tools=tools),
-        )
-
-
-LONGEST_INPUT = 1_000_000
-"""Bytes of stdin that are read: more than any request may have."""
+        resume = store.command("runs", "resume", started.run_id, tools=tools)
+        return await run_in_foreground(lead, started, shown, output=output, store=store, resume=resume)
 
 
 def _request(given: str | None) -> str:
-    """The request, from the command line or from stdin. Raises UsageError when there is none that can be read."""
+    """Return the request from the command line or from stdin. Raises UsageError if there is none that can be read."""
     if given is not None and given != "-":
         return given
     if sys.stdin is None or (given is None and sys.stdin.isatty()):
-        raise UsageError("there is no request", f"Say what you want: {EXAMPLE}")
+        raise UsageError("missing request", f"Example: {EXAMPLE}")
     if sys.stdin.isatty():
-        say("Reading the request from the terminal; Ctrl-D ends it.")
+        say("Type the request and end it with Ctrl-D.")
     try:
-        text = sys.stdin.buffer.read(LONGEST_INPUT + 1)
+        text = sys.stdin.buffer.read(MAX_INPUT + 1)
     except OSError as error:
         raise UsageError(
-            f"stdin cannot be read: {error.strerror or error}", "Give the request as an argument, or pipe text in."
+            f"cannot read stdin: {error.strerror or error}", "Give the request as an argument, or pipe text in."
         ) from error
-    if len(text) > LONGEST_INPUT:
+    if len(text) > MAX_INPUT:
         raise UsageError(
-            f"the request has more than {LONGEST_INPUT:,} bytes",
-            "Put long material into files, and say in the request what to do with it.",
+            f"the request has more than {MAX_INPUT:,} bytes",
+            "Put long material into files, and say in the request what to do with them.",
         )
     try:
         return text.decode()
     except UnicodeDecodeError as error:
-        raise UsageError("stdin is no text in UTF-8", "Convert it, for example with iconv -t UTF-8.") from error
+        raise UsageError("stdin is not valid UTF-8", "Convert it, for example with iconv -t UTF-8.") from error

@@ -1,44 +1,33 @@
-"""``leadhand runs export``: a run as a file."""
+"""``leadhand runs export``: export a run as JSON lines or HTML."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Annotated
 
-from leadhand.cli.console import as_json, say, write
-from leadhand.cli.exit_codes import Exit
-from leadhand.cli.finding import find_run
-from leadhand.cli.options import HERE, Place, open_reader
+from leadhand.cli.errors import Exit
+from leadhand.cli.options import DEFAULT_STORE, Flag, RunId, StoreFlags, open_reader
+from leadhand.cli.run_lookup import find_run
+from leadhand.cli.terminal.streams import as_json, say, write
 from leadhand.domain.document import event_line
 from leadhand.domain.errors import UsageError
 from leadhand.runs import Run
 
 
 async def runs_export(
-    run_id: str,
+    run_id: RunId,
     /,
     *,
-    jsonl: bool = False,
-    html: bool = False,
-    output: str | None = None,
-    place: Place = HERE,
+    jsonl: Annotated[bool, Flag("Export JSON lines, as run --stream-json prints them. This is the default.")] = False,
+    html: Annotated[bool, Flag("Export one HTML page without scripts or external resources.")] = False,
+    output: Annotated[str | None, Flag("Write to this file instead of stdout.", "FILE")] = None,
+    store: StoreFlags = DEFAULT_STORE,
 ) -> int:
-    """Write a run as lines of JSON (its events, then the run document) or as one page of HTML.
-
-    Parameters
-    ----------
-    run_id
-        The run, or the beginning of its id.
-    jsonl
-        Lines of JSON, as run --stream-json prints them: this, if nothing else is said.
-    html
-        One page that needs nothing else: no scripts, no network.
-    output
-        Write to this file instead of stdout.
-    """
+    """Export a run as JSON lines (its events, then the run document) or as one HTML page."""
     if jsonl and html:
         raise UsageError("--jsonl and --html exclude each other", "Give one of them.")
-    async with open_reader(place) as lead:
+    async with open_reader(store) as lead:
         runtime = await lead.runtime()
         listing = await find_run(runtime.store, run_id)
         entries = await runtime.store.read(listing.run_id)
@@ -59,20 +48,18 @@ async def runs_export(
 
 
 def _save(name: str, text: str) -> None:
-    """Write the file, whole or not at all. Raises UsageError."""
+    """Write the file atomically. Raises UsageError if that fails."""
     path = Path(name).expanduser()
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         if path.is_dir():
             raise UsageError(f"{path} is a directory", "Name a file in it.")
         if not path.parent.is_dir():
-            raise UsageError(
-                f"there is no directory {path.parent}", "Make it first, or name another file with --output FILE."
-            )
+            raise UsageError(f"no directory {path.parent}", "Create it first, or name another file with --output FILE.")
         draft.write_text(text, encoding="utf-8", errors="backslashreplace")
         os.replace(draft, path)
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise UsageError(
-            f"{path} cannot be written: {error.strerror or error}", "Name another file with --output FILE."
+            f"cannot write {path}: {error.strerror or error}", "Name another file with --output FILE."
         ) from error

@@ -1,76 +1,66 @@
-"""``leadhand runs fork``: another run that begins as one did, up to an event of its log."""
+"""``leadhand runs fork``: start a new run from an event of an earlier one."""
 
 from __future__ import annotations
 
 import json
+from typing import Annotated
 
 from leadhand.api import Leadhand
 from leadhand.app import operator
 from leadhand.app.formatting import one_line
 from leadhand.app.runtime import needed_tools
-from leadhand.cli.asking import agreed
-from leadhand.cli.console import may_ask, say
-from leadhand.cli.exit_codes import Exit
-from leadhand.cli.finding import find_run
-from leadhand.cli.options import ANSWER, HERE, Output, Place, open_reader
-from leadhand.cli.own_tools import all_tools
-from leadhand.cli.taking_up import carry_on
+from leadhand.cli.errors import Exit
+from leadhand.cli.options import DEFAULT_OUTPUT, DEFAULT_STORE, Flag, Output, RunId, SameTools, StoreFlags, open_reader
+from leadhand.cli.resume_run import resume_run
+from leadhand.cli.run_lookup import find_run
+from leadhand.cli.terminal.prompt import confirmed
+from leadhand.cli.terminal.streams import can_prompt, say
+from leadhand.cli.tool_files import all_tools
 from leadhand.domain.errors import UsageError
 from leadhand.engine.forking import MadeEffect
 from leadhand.runs import Run
 
 
 async def runs_fork(
-    run_id: str,
+    run_id: RunId,
     /,
     *,
-    at: int,
-    yes: bool = False,
-    tools: tuple[str, ...] = (),
-    output: Output = ANSWER,
-    place: Place = HERE,
+    at: Annotated[int, Flag("The last event to keep, by its number. leadhand runs export lists the events.", "SEQ")],
+    yes: Annotated[bool, Flag("Fork even if the run made irreversible calls after that event.")] = False,
+    tools: SameTools = (),
+    output: Output = DEFAULT_OUTPUT,
+    store: StoreFlags = DEFAULT_STORE,
 ) -> int:
-    """Make another run that begins as this one did, up to an event of its log, and carry it out from there.
-
-    Parameters
-    ----------
-    run_id
-        The run, or the beginning of its id.
-    at
-        The last event that both have, by its number: leadhand runs export lists them.
-    yes
-        Do it, although the first run did things after that event which cannot be taken back.
-    tools
-        Add the tools of this Python file or module (may be given again): those the run was started with.
-    """
+    """Start a new run with the events of this one up to ``at``, and drive it from there."""
     output.check()
     all_tools(tools)
-    async with open_reader(place) as reader:
+    async with open_reader(store) as reader:
         runtime = await reader.runtime()
         listing = await find_run(runtime.store, run_id)
         cut = await operator.cut(runtime, listing.run_id, at)
     if cut.done:
-        _tell(cut.done, at)
-        if not yes and not may_ask():
+        _say_calls(cut.done, at)
+        if not yes and not can_prompt():
             raise UsageError(
-                f"after event {at} the run did what cannot be taken back, and the fork may do it again",
-                "If that is well, confirm it with --yes.",
+                f"after event {at} the run made irreversible calls, and the fork may repeat them",
+                "Add --yes to fork anyway.",
             )
-        if not yes and not agreed("The fork may do it again. Go on? (yes or no)"):
-            say("Nothing was forked.")
+        if not yes and not confirmed("The fork may repeat them. Continue? (yes or no)"):
+            say("Not forked.")
             return Exit.USAGE
 
     async def take(lead: Leadhand) -> Run:
         run = await lead.fork(listing.run_id, at, confirmed=True)
-        say(f"{run.run_id} begins as {listing.run_id} did, up to event {at}.")
+        say(f"{run.run_id} is a fork of {listing.run_id} at event {at}.")
         return run
 
     needed = needed_tools(cut.state)
-    return await carry_on(cut.state.definition, needed, take, tools=tools, output=output, place=place) or Exit.ANSWERED
+    code = await resume_run(cut.state.definition, needed, take, tools=tools, output=output, store=store)
+    return code or Exit.ANSWERED
 
 
-def _tell(done: list[MadeEffect], at: int) -> None:
-    """List what the first run did after the cut."""
-    say(f"After event {at} the run did what cannot be taken back:")
+def _say_calls(done: list[Done], at: int) -> None:
+    """List the irreversible calls that the earlier run made after the event."""
+    say(f"After event {at} the run made irreversible calls:")
     for each in done:
         say(f"  {one_line(f'event {each.seq}: {each.tool} {json.dumps(each.args, ensure_ascii=False)}')}")

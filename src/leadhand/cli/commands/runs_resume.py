@@ -1,16 +1,18 @@
-"""``leadhand runs resume``: go on with runs that were parked or left behind."""
+"""``leadhand runs resume``: resume runs that were paused or whose process died."""
 
 from __future__ import annotations
+
+from typing import Annotated
 
 from leadhand.api import Leadhand
 from leadhand.app.listings import all_runs
 from leadhand.app.runtime import needed_tools
-from leadhand.cli.console import say
-from leadhand.cli.exit_codes import Exit
-from leadhand.cli.finding import find_run
-from leadhand.cli.options import ANSWER, HERE, Output, Place, open_reader
-from leadhand.cli.own_tools import all_tools
-from leadhand.cli.taking_up import carry_on
+from leadhand.cli.errors import Exit
+from leadhand.cli.options import DEFAULT_OUTPUT, DEFAULT_STORE, Flag, Output, SameTools, StoreFlags, open_reader
+from leadhand.cli.resume_run import resume_run
+from leadhand.cli.run_lookup import find_run
+from leadhand.cli.terminal.streams import say
+from leadhand.cli.tool_files import all_tools
 from leadhand.domain.errors import UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunDefinition, RunStatus
@@ -19,56 +21,46 @@ from leadhand.runs import Run
 
 
 async def runs_resume(
-    run_id: str | None = None,
+    run_id: Annotated[str | None, Flag("The run's id, or the beginning of it.", "RUN")] = None,
     /,
     *,
-    all: bool = False,
-    tools: tuple[str, ...] = (),
-    output: Output = ANSWER,
-    place: Place = HERE,
+    all: Annotated[bool, Flag("Resume every run that is paused or whose process died, oldest first.")] = False,
+    tools: SameTools = (),
+    output: Output = DEFAULT_OUTPUT,
+    store: StoreFlags = DEFAULT_STORE,
 ) -> int:
-    """Go on with a run that was parked or left behind.
-
-    Parameters
-    ----------
-    run_id
-        The run, or the beginning of its id.
-    all
-        Go on with every run that is parked or was left behind, one after the other, oldest first.
-    tools
-        Add the tools of this Python file or module (may be given again): those the run was started with.
-    """
+    """Resume a run that was paused or whose process died."""
     output.check()
     if (run_id is None) is not all:
-        raise UsageError("name one run, or --all of them", "leadhand runs list shows what there is.")
-    all_tools(tools)  # what is wrong with them is said first
-    wanted = await _wanted(place, run_id)
+        raise UsageError("name one run, or use --all", "See: leadhand runs list")
+    all_tools(tools)  # so that a wrong --tools fails first
+    wanted = await _wanted(store, run_id)
     if not wanted:
-        say("No run is parked, and none was left behind.")
+        say("No run to resume: none is paused, and no process died.")
     codes: list[int] = []
     for each, definition, needed in wanted:
 
         async def take(lead: Leadhand, run_id: str = each) -> Run:
             return await lead.resume(run_id)
 
-        code = await carry_on(definition, needed, take, tools=tools, output=output, place=place)
+        code = await resume_run(definition, needed, take, tools=tools, output=output, store=store)
         codes.append(code or Exit.ANSWERED)
         if codes[-1] == Exit.INTERRUPTED:
             break
     return next((code for code in codes if code), Exit.ANSWERED)
 
 
-async def _wanted(place: Place, run_id: str | None) -> list[tuple[str, RunDefinition, list[ToolSpec]]]:
-    """The runs to go on with, oldest first, what they are pinned to, and the tools they still need."""
-    async with open_reader(place) as reader:
+async def _wanted(store: StoreFlags, run_id: str | None) -> list[tuple[str, RunDefinition, list[ToolSpec]]]:
+    """Return the runs to resume, oldest first, with their definitions and the tools they still need."""
+    async with open_reader(store) as reader:
         runtime = await reader.runtime()
         if run_id is not None:
             found = [await find_run(runtime.store, run_id)]
         else:
-            found = [listing async for listing in all_runs(runtime.store) if _is_left(listing)]
+            found = [listing async for listing in all_runs(runtime.store) if _can_resume(listing)]
         states = [await runtime.load(each.run_id) for each in reversed(found)]
         return [(state.run_id, state.definition, needed_tools(state)) for state in states]
 
 
-def _is_left(listing: RunListing) -> bool:
+def _can_resume(listing: RunListing) -> bool:
     return listing.orphan or (listing.status is RunStatus.PAUSED and listing.owner is None)

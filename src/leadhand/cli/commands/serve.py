@@ -1,17 +1,27 @@
-"""``leadhand serve``: the API, live events and the console."""
+"""``leadhand serve``: the HTTP API, live events and the console."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
+from typing import Annotated
 
 from leadhand import __version__
-from leadhand.cli.collecting import seldom
-from leadhand.cli.console import say, write_line
-from leadhand.cli.exit_codes import Exit
-from leadhand.cli.options import ANY_MODEL, HERE, USUAL_LIMITS, LimitFlags, ModelFlags, Place, open_asked
-from leadhand.cli.policies import approval
-from leadhand.cli.telling import kept_in, say_table
+from leadhand.cli.errors import Exit
+from leadhand.cli.options import (
+    DEFAULT_LIMITS,
+    DEFAULT_MODELS,
+    DEFAULT_STORE,
+    Flag,
+    LimitFlags,
+    ModelFlags,
+    StoreFlags,
+    Tools,
+    approval_policy,
+    open_configured,
+)
+from leadhand.cli.terminal.messages import database_name, say_table
+from leadhand.cli.terminal.streams import say, write_line
 from leadhand.domain.errors import ConfigurationError, UsageError
 
 PORT = 8_700
@@ -20,50 +30,40 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 
 async def serve(
     *,
-    host: str = "127.0.0.1",
-    port: int = PORT,
-    open: bool = False,
-    cors: tuple[str, ...] = (),
-    allow_host: tuple[str, ...] = (),
-    require_key: bool = False,
-    tools: tuple[str, ...] = (),
-    approve: tuple[str, ...] = (),
-    models: ModelFlags = ANY_MODEL,
-    limits: LimitFlags = USUAL_LIMITS,
-    place: Place = HERE,
+    host: Annotated[str, Flag("Listen on this address. One that other machines reach needs an API key.", "ADDRESS")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, Flag("Listen on this port; 0 picks a free one.", "N")] = PORT,
+    open: Annotated[bool, Flag("Open the console in a browser.")] = False,
+    cors: Annotated[
+        tuple[str, ...],
+        Flag("Let pages of this site use the API with a key: https://app.example.org. Repeatable.", "ORIGIN"),
+    ] = (),
+    allow_host: Annotated[
+        tuple[str, ...], Flag("Accept requests for this host name, too, as behind a proxy. Repeatable.", "NAME")
+    ] = (),
+    require_key: Annotated[bool, Flag("Require an API key also on this machine, as behind a proxy.")] = False,
+    tools: Tools = (),
+    approve: Annotated[
+        tuple[str, ...],
+        Flag("How to handle calls that need approval: ask (default), auto or never; or rules, as for run.", "POLICY"),
+    ] = (),
+    models: ModelFlags = DEFAULT_MODELS,
+    limits: LimitFlags = DEFAULT_LIMITS,
+    store: StoreFlags = DEFAULT_STORE,
 ) -> int:
-    """Serve the API and the console until Ctrl-C. Runs survive it: the next server goes on with them.
+    """Serve the HTTP API and the console until Ctrl-C.
 
-    Models, limits and approvals are what runs get that do not ask for others. The address goes to stdout, the log to
-    stderr.
-
-    Parameters
-    ----------
-    host
-        Listen on this address. Any other than this machine's own needs a key: leadhand keys create.
-    port
-        Listen on this port; 0 takes any that is free.
-    open
-        Open the console in a browser.
-    cors
-        Let pages of this site use the API, with a key (may be given again): https://app.example.org.
-    allow_host
-        Answer to this host name, too (may be given again): for a proxy in front.
-    require_key
-        Ask for a key on this machine, too: for a proxy in front.
-    tools
-        Add the tools of this Python file or module (may be given again).
-    approve
-        What becomes of calls that need a person's yes: ask (unless told), auto or never; or rules, as for run.
+    Models, limits and approvals are the defaults of the runs started here. The URL goes to stdout, the log to stderr.
     """
     models.check()
     limits.check()
     if not 0 <= port <= 65_535:
-        raise UsageError(f"--port is {port}", "Give a number from 0 to 65535.")
+        raise UsageError(f"invalid value for --port: {port}", "Give a number from 0 to 65535.")
     origins = tuple(_origin(each) for each in cors)
-    policy, rules = approval(approve)
+    policy, rules = approval_policy(approve)
     from leadhand.app.keys import key_store
-    from leadhand.cli.own_tools import all_tools
+    from leadhand.cli.tool_files import all_tools
     from leadhand.server.app import Doors, create_app
     from leadhand.server.console import built_console
     from leadhand.server.guard import LOOPBACK
@@ -72,8 +72,8 @@ async def serve(
     from leadhand.server.wiring import Live
 
     live = Live()
-    lead = open_asked(
-        place, models, limits, tools=all_tools(tools), approve=policy, approve_rules=rules, on_text=live.write
+    lead = open_configured(
+        store, models, limits, tools=all_tools(tools), approve=policy, approve_rules=rules, on_text=live.write
     )
     async with lead:
         runtime = await lead.runtime()
@@ -82,10 +82,10 @@ async def serve(
             usable = [key for key in await key_store(runtime.store).keys() if key.revoked_at is None]
             if not usable:
                 raise ConfigurationError(
-                    f"--host {host} can be reached by others, and there is no key"
+                    f"--host {host} is reachable from other machines and needs an API key"
                     if not local
-                    else "--require-key asks for a key, and there is none",
-                    f"Make one first: {place.command('keys', 'create', 'NAME')}",
+                    else "--require-key needs an API key",
+                    f"Create one first: {store.command('keys', 'create', 'NAME')}",
                 )
         service = live.service(runtime)
         doors = Doors(
@@ -102,36 +102,35 @@ async def serve(
                 iter(
                     [
                         ("model", f"{runtime.choice.models.default} ({runtime.choice.why})"),
-                        ("kept", kept_in(runtime)),
+                        ("database", database_name(runtime)),
                         ("console", url if console is not None else "not built: uv sync --reinstall-package leadhand"),
                         ("api", f"{url}/docs"),
                         (
                             "access",
-                            "with a key: leadhand keys list" if doors.key_needed else "this machine only, no key",
+                            "with an API key: leadhand keys list" if doors.key_needed else "this machine only, no key",
                         ),
                     ]
                 )
             )
-            say("Ctrl-C ends it; what runs then goes on when it is started again.")
+            say("Press Ctrl-C to stop. Runs in progress resume when you start it again.")
             write_line(url)
             set_up_logging(runtime.settings.environment, sys.stderr, service.redactor)
             if open:
                 _open(url)
             try:
-                with seldom():
-                    await Server(app).serve(sockets=[listening])
+                await Server(app).serve(sockets=[listening])
             finally:
                 reset_logging()
     return Exit.ANSWERED
 
 
 def _origin(given: str) -> str:
-    """An origin as browsers write it. Raises UsageError."""
+    """Return an origin as browsers send it. Raises UsageError."""
     from urllib.parse import urlsplit
 
     parts = urlsplit(given.rstrip("/"))
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.path or parts.query or parts.username:
-        raise UsageError(f"--cors is {given!r}", "Give the origin of a site: https://app.example.org")
+        raise UsageError(f"invalid value for --cors: {given!r}", "Give the origin of a site: https://app.example.org")
     return f"{parts.scheme}://{parts.netloc.lower()}"
 
 
@@ -143,4 +142,4 @@ def _open(url: str) -> None:
     import webbrowser
 
     if not webbrowser.open(url):
-        say(f"No browser could be opened: open {url} yourself.")
+        say(f"Could not open a browser. Open {url} yourself.")

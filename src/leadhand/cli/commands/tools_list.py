@@ -1,26 +1,24 @@
-"""``leadhand tools list``: what a lead can plan with."""
+"""``leadhand tools list``: list the tools that a run can use."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from leadhand.app.formatting import shortened
-from leadhand.cli.console import out_is_terminal, width, write_json, write_line
-from leadhand.cli.exit_codes import Exit
-from leadhand.cli.own_tools import all_tools
+from leadhand.cli.errors import Exit
+from leadhand.cli.options import Debug, Flag, Tools
+from leadhand.cli.terminal.streams import out_is_terminal, width, write_json, write_line
+from leadhand.cli.tool_files import all_tools
 from leadhand.tools.toolbox import Toolbox
 
 
-async def tools_list(*, tools: tuple[str, ...] = (), json: bool = False, debug: bool = False) -> int:
-    """List the tools a lead can plan with.
-
-    Parameters
-    ----------
-    tools
-        Add the tools of this Python file or module (may be given again).
-    json
-        Print a JSON array, schemas included.
-    debug
-        Show the traceback of an error.
-    """
+async def tools_list(
+    *,
+    tools: Tools = (),
+    json: Annotated[bool, Flag("Print a JSON array, including schemas.")] = False,
+    debug: Debug = False,
+) -> int:
+    """List the tools that a run can use."""
     specs = Toolbox(all_tools(tools)).specs()
     if json:
         write_json([spec.model_dump(mode="json") for spec in specs])

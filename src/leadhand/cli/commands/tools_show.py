@@ -1,42 +1,38 @@
-"""``leadhand tools show``: one tool."""
+"""``leadhand tools show``: show one tool."""
 
 from __future__ import annotations
 
 import json as jsonlib
 import textwrap
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 from leadhand.app.formatting import count, duration
-from leadhand.cli.console import width as columns
-from leadhand.cli.console import write_json, write_line
-from leadhand.cli.exit_codes import Exit
-from leadhand.cli.own_tools import all_tools
+from leadhand.cli.errors import Exit
+from leadhand.cli.options import Debug, Flag, Tools
+from leadhand.cli.terminal.streams import width as columns
+from leadhand.cli.terminal.streams import write_json, write_line
+from leadhand.cli.tool_files import all_tools
 from leadhand.domain.tool import ToolSpec
 from leadhand.tools.toolbox import Toolbox
 
-WIDEST = 100
+MAX_WIDTH = 100
 EFFECTS = {
-    "pure": "pure: it only reads",
-    "idempotent": "idempotent: calling it twice does no more than once",
-    "once": "once: it is never repeated in doubt, and a person is asked first",
+    "pure": "pure: only reads",
+    "idempotent": "idempotent: repeating it changes nothing more",
+    "once": "once: irreversible; needs approval and is never repeated in doubt",
 }
 
 
-async def tools_show(name: str, /, *, tools: tuple[str, ...] = (), json: bool = False, debug: bool = False) -> int:
-    """Show one tool: what it does and takes.
-
-    Parameters
-    ----------
-    name
-        The tool.
-    tools
-        Add the tools of this Python file or module (may be given again).
-    json
-        Print it as a run pins it, schema included.
-    debug
-        Show the traceback of an error.
-    """
+async def tools_show(
+    name: Annotated[str, Flag("The tool.")],
+    /,
+    *,
+    tools: Tools = (),
+    json: Annotated[bool, Flag("Print it as a run records it, including the schema.")] = False,
+    debug: Debug = False,
+) -> int:
+    """Show one tool: description and arguments."""
     spec = Toolbox(all_tools(tools)).get(name).spec
     if json:
         write_json(spec.model_dump(mode="json"))
@@ -51,11 +47,11 @@ def _lines(spec: ToolSpec) -> Iterator[str]:
     yield from spec.description.splitlines()
     yield ""
     yield f"effect   {EFFECTS[spec.effect.value]}"
-    yield f"timeout  {duration(spec.timeout_s)} a call, {count(spec.retries, 'retry', 'retries')} of what may pass"
+    yield f"timeout  {duration(spec.timeout_s)} a call, {count(spec.retries, 'retry', 'retries')} of temporary errors"
     yield f"code     {spec.import_path}"
     properties: dict[str, dict[str, Any]] = spec.parameters.get("properties", {})
     yield ""
-    yield "arguments" if properties else "It takes no arguments."
+    yield "arguments" if properties else "no arguments"
     width = max((len(argument) for argument in properties), default=0)
     for argument, shape in properties.items():
         words = [kind_of(shape)]
@@ -64,12 +60,12 @@ def _lines(spec: ToolSpec) -> Iterator[str]:
             words.append(" ".join(str(shape["description"]).split()))
         hanging = " " * (width + 4)
         yield textwrap.fill(
-            f"  {argument:<{width}}  {' · '.join(words)}", min(WIDEST, columns()), subsequent_indent=hanging
+            f"  {argument:<{width}}  {' · '.join(words)}", min(MAX_WIDTH, columns()), subsequent_indent=hanging
         )
 
 
 def kind_of(shape: dict[str, Any]) -> str:
-    """What a value of this schema is, in a word or two."""
+    """Return the type of a schema in a word or two."""
     if "enum" in shape:
         return " or ".join(jsonlib.dumps(value) for value in shape["enum"])
     if "anyOf" in shape:

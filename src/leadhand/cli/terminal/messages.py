@@ -1,8 +1,8 @@
-"""How a run is announced, answered and closed, in words."""
+"""The lines that announce a run, its answer, its gaps and its end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,8 +10,9 @@ from leadhand.app.approvals import approval_id
 from leadhand.app.formatting import clean, count, duration, label, money, one_line, shortened, spent
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import tilde
-from leadhand.cli.console import out_is_terminal, say
-from leadhand.cli.options import Place
+from leadhand.cli.options import StoreFlags
+from leadhand.cli.terminal.streams import out_is_terminal, say, width
+from leadhand.domain.remedies import next_action
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.errors import Failure
 from leadhand.domain.limits import usd
@@ -20,39 +21,39 @@ from leadhand.domain.remedies import next_action
 from leadhand.domain.run import CitedSource, Gap, RunDefinition
 from leadhand.domain.state import RunState
 
-LONGEST_WHY = 1_000
-"""Characters that are told of a reason."""
-LONGEST_ANSWER = 50_000
-"""Characters of an answer that a terminal is shown; a pipe gets all of it."""
+MAX_REASON = 1_000
+"""Maximum characters of a reason."""
+MAX_ANSWER = 50_000
+"""Maximum characters of an answer on a terminal; a pipe gets all of it."""
 
 
 def opening(
-    run_id: str, definition: RunDefinition, *, why: str, kept: str, unpriced: tuple[str, ...] = ()
+    run_id: str, definition: RunDefinition, *, why: str, database: str, unpriced: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, str]]:
-    """The first lines: the run, its models and why these, the limits that hold, where it is kept."""
+    """The first lines: the run, its models and why these, its limits, and its database."""
     yield "run", run_id
     models = definition.models
     roles = [f"{role}: {name}" for role, name in models.roles.items()]
     yield "model", ", ".join([models.default, *roles]) + (f" ({why})" if why else "")
     yield "limits", limits_line(definition)
     if unpriced and definition.limits.budget_nanousd is not None:
-        yield "", f"the price of {', '.join(unpriced)} is not known: the money limit does not bind it"
-    yield "kept", kept
+        yield "", f"the price of {', '.join(unpriced)} is not known: the budget cannot limit it"
+    yield "database", database
 
 
 def limits_line(definition: RunDefinition) -> str:
-    """The limits of a run that a person cares for."""
+    """Return the main limits of a run in one line."""
     limits = definition.limits
     parts = [
         "no budget" if limits.budget_nanousd is None else money(usd(limits.budget_nanousd)),
         "no time limit" if limits.timeout_s is None else _limit(limits.timeout_s),
         count(limits.max_steps, "work order"),
-        f"{count(limits.max_workers, 'worker')} at once",
+        f"{count(limits.max_workers, 'parallel worker')}",
     ]
     if limits.batch_size is not None:
         parts.append(f"groups of {limits.batch_size:,}")
     if limits.approval_timeout_s is not None:
-        parts.append(f"{_limit(limits.approval_timeout_s)} for an answer")
+        parts.append(f"{_limit(limits.approval_timeout_s)} to approve")
     return " · ".join(parts)
 
 
@@ -60,8 +61,8 @@ def _limit(seconds: float) -> str:
     return f"{seconds:g} s" if seconds < 60 else duration(seconds)
 
 
-def kept_in(runtime: Runtime) -> str:
-    """The database, as people name it: never with a password."""
+def database_name(runtime: Runtime) -> str:
+    """Return the path or URL of the database, without a password."""
     path = runtime.settings.database_path
     if path is not None:
         return tilde(path)
@@ -71,71 +72,71 @@ def kept_in(runtime: Runtime) -> str:
 
 
 def answer_text(answer: str, sources: tuple[CitedSource, ...], *, run_id: str) -> str:
-    """The answer, then its sources by number. On a terminal, the beginning of one that nobody would scroll through."""
+    """Return the answer and its numbered sources; on a terminal, only the beginning of a very long answer."""
     lines = [clean(answer).strip("\n")]
-    if out_is_terminal() and len(lines[0]) > LONGEST_ANSWER:
-        told = f"… ({len(lines[0]):,} characters in all: leadhand runs show {run_id} --json)"
-        lines = [lines[0][:LONGEST_ANSWER].rstrip() + told]
+    if out_is_terminal() and len(lines[0]) > MAX_ANSWER:
+        rest = f"… ({len(lines[0]):,} characters in all: leadhand runs show {run_id} --json)"
+        lines = [lines[0][:MAX_ANSWER].rstrip() + rest]
     if sources:
         lines += ["", "Sources:", *(source_line(number, source) for number, source in enumerate(sources, start=1))]
     return "\n".join(lines) + "\n"
 
 
 def source_line(number: int, source: CitedSource) -> str:
-    """One source under its number."""
+    """Return one numbered source."""
     return one_line(f"[{number}] {source.title}  {source.url}")
 
 
-def gap_lines(gaps: Iterable[Gap], *, told: str = "") -> Iterator[str]:
-    """What the answer does not hold, two lines a gap; but for those whose reason was ``told`` already."""
+def gap_lines(gaps: Iterable[Gap], *, answer: str = "") -> Iterator[str]:
+    """What the answer lacks, two lines a gap, except for gaps whose reason the ``answer`` already contains."""
     for gap in gaps:
-        if gap.reason in told:
+        if gap.reason in answer:
             continue
         where = f"{gap.work_order_id}.{gap.subtask_index} " if gap.work_order_id is not None else ""
-        yield _entry("gap", shortened(f"{where}{gap.name}: {gap.reason} ({gap.class_.value})", LONGEST_WHY))
+        yield _entry("gap", shortened(f"{where}{gap.name}: {gap.reason} ({gap.class_.value})", MAX_REASON))
         if gap.next_action:
             yield _entry("", gap.next_action)
 
 
-def failure_lines(state: RunState, failure: Failure, *, told: str = "") -> Iterator[str]:
-    """Why a run failed, and what a person can do about it; but for what was ``told`` already."""
-    if failure.message not in told:
+def failure_lines(state: RunState, failure: Failure, *, answer: str = "") -> Iterator[str]:
+    """Why a run failed and how to fix it, except for what the ``answer`` already contains."""
+    if failure.message not in answer:
         kind = f" ({failure.class_.value}, {failure.type})"
-        yield _entry("why", shortened(failure.message, LONGEST_WHY) + kind)
+        yield _entry("why", shortened(failure.message, MAX_REASON) + kind)
     how = next_action(state, failure)
-    if how.casefold() not in told.casefold():
+    if how.casefold() not in answer.casefold():
         yield _entry("", how)
 
 
 def _entry(word: str, text: str) -> str:
-    return f"{word:<7} {one_line(text)}"
+    return f"{word:<8} {one_line(text)}"
 
 
 def closing(state: RunState, show: str) -> Iterator[str]:
-    """The last lines: gaps, why it failed, and in one line status, time, spending and where to look."""
+    """The last lines: gaps, the failure, and one line with status, time, spending and the command that shows more."""
     finished = state.finished
     if finished is not None:
-        yield from gap_lines(finished.gaps, told=finished.answer)
+        yield from gap_lines(finished.gaps, answer=finished.answer)
         if finished.failure is not None:
-            seen = any(each.failure == finished.failure for each in state.assignments.values())  # told when it failed
-            yield from failure_lines(state, finished.failure, told=finished.answer if seen else "")
+            shown = any(each.failure == finished.failure for each in state.assignments.values())  # when it happened
+            yield from failure_lines(state, finished.failure, answer=finished.answer if shown else "")
     when = "in" if finished is not None else "after"
     yield f"{state.status.value} {when} {duration(active_s(state))} · {spending(state)} · {show}"
 
 
-def asked_lines(state: RunState, place: Place) -> Iterator[str]:
-    """The open questions of a run, each with the command that answers it."""
+def approval_lines(state: RunState, store: StoreFlags) -> Iterator[str]:
+    """The pending approvals of a run, each with the command that answers it."""
     for approval in state.approvals.values():
         if approval.status is ApprovalStatus.PENDING:
             command = "approve" if approval.kind == "call" else "settle"
-            answer = place.command("approvals", command, approval_id(state.run_id, approval))
+            answer = store.command("approvals", command, approval_id(state.run_id, approval))
             yield f"{label(approval.tool, approval.args)}: {answer}"
 
 
 def tools_of(definition: RunDefinition) -> list[str]:
-    """What ``--tools`` has to name for a run to find its tools again, as far as its log tells.
+    """Return the values of ``--tools`` that a run needs to find its tools again, as far as its log shows.
 
-    A file below the working directory is named from there.
+    A file below the working directory is named relative to it.
     """
     modules = dict.fromkeys(tool.import_path.rpartition(":")[0] for tool in definition.tools)
     return [_from_here(name) for name in modules if name and not name.startswith(("leadhand.", "__main__"))]
@@ -148,13 +149,13 @@ def _from_here(module: str) -> str:
 
 
 def spending(state: RunState) -> str:
-    """What the run spent so far."""
+    """Return what the run has spent so far."""
     cost = None if state.unpriced else usd(state.spent.nanousd)
     return spent(state.spent.requests, state.input_tokens + state.output_tokens, cost)
 
 
 def active_s(state: RunState) -> float:
-    """Seconds from the start to the end, or to the last thing that happened, less the time it rested."""
+    """Return the seconds from the start to the end, or to the last event, minus the time the run rested."""
     end = state.finished_at or state.rest_since or state.last_at or datetime.now(UTC)
     return max(0.0, (end - state.created_at - state.rested).total_seconds())
 
@@ -166,11 +167,22 @@ def say_lines(lines: Iterator[str]) -> None:
 
 
 def say_table(rows: Iterator[tuple[str, str]]) -> None:
-    """Write words and what they stand for to stderr, aligned."""
+    """Write words and their values to stderr, aligned."""
     for word, text in rows:
         say(_entry(word, text))
 
 
 def status_words(listing: RunListing) -> str:
-    """The status; of a run that should be driven and is not, that too."""
+    """Return the status of a run, and whether its process died."""
     return f"{listing.status.value}, orphaned" if listing.orphan else listing.status.value
+
+
+def table_lines(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return aligned columns; the last one is cut at the edge of a terminal, and whole in a pipe."""
+    every = [headings, *rows]
+    widths = [max(len(row[column]) for row in every) for column in range(len(headings) - 1)]
+    room = max(20, width() - sum(widths) - 2 * len(widths)) if out_is_terminal() else 1_000
+    return [
+        "  ".join([*(f"{cell:<{wide}}" for cell, wide in zip(row, widths, strict=False)), shortened(row[-1], room)])
+        for row in every
+    ]

@@ -1,4 +1,4 @@
-"""Which exit code a run comes to: one table, for every command that ends with a run's end."""
+"""Exit codes, and the exit code of each outcome of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from leadhand.domain.run import RunStatus
 
 
 class Exit(IntEnum):
-    """What the exit codes mean; ``docs/reference/cli.md`` promises them to scripts."""
+    """The exit codes. ``docs/reference/cli.md`` promises them to scripts."""
 
     ANSWERED = 0
     FAILED = 1
@@ -21,7 +21,7 @@ class Exit(IntEnum):
     CONFIGURATION = 6
     INTERRUPTED = 130
     PIPE_CLOSED = 141
-    """Nobody read stdout to its end; shells know it as 128 + SIGPIPE."""
+    """The reader closed stdout: 128 + SIGPIPE, as shells report it."""
 
 
 OF_STATUS = {
@@ -31,19 +31,19 @@ OF_STATUS = {
     RunStatus.CANCELLED: Exit.FAILED,
     RunStatus.WAITING: Exit.WAITING,
     RunStatus.PAUSED: Exit.INTERRUPTED,
-    RunStatus.RUNNING: Exit.FAILED,  # left behind by its process
+    RunStatus.RUNNING: Exit.FAILED,  # the process running it died
     RunStatus.QUEUED: Exit.FAILED,
 }
 
 CREDENTIALS = frozenset({"bad_key", "unknown_model", "not_an_api", "quota", "configuration"})
-"""Kinds of ``unavailable`` that a person mends in the set-up, when they end a whole run."""
+"""Types of ``unavailable`` failures that are configuration errors when they end a whole run."""
 
 
 def exit_code(status: RunStatus, failure: dict[str, Any] | None, gaps: list[dict[str, Any]]) -> Exit:
-    """The exit code of a run: by its status, unless a limit or the set-up was the reason.
+    """Return the exit code of a run: that of its status, unless a limit or the configuration ended it.
 
-    ``failure`` and ``gaps`` are those of the run document. A limit that was used up wins over a partial answer; a run
-    that failed for a reason of its own is not said to have run out of anything because its subtasks did not come to it.
+    ``failure`` and ``gaps`` are those of the run document. A used-up limit wins over a partial answer. A run that
+    failed for another reason does not count as out of budget, even if that kept its subtasks from running.
     """
     if status is RunStatus.FAILED and failure is not None:
         if failure["class"] == FailureClass.EXHAUSTED:

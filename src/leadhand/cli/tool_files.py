@@ -1,4 +1,4 @@
-"""Tools that users bring along: those of a Python file or module named by ``--tools``, beside the ones that ship."""
+"""The tools of the Python files and modules that ``--tools`` names."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ HOW = "Name a file that ends in .py, or a module."
 
 
 def all_tools(named: Iterable[str]) -> list[Tool[..., Any]]:
-    """The tools that ship, and those of every file or module named.
+    """Return the built-in tools and those of every file or module named.
 
-    Raises UsageError for a name that leads nowhere or to no tool, ConfigurationError for code that cannot be imported.
+    Raises UsageError for a name without a file, module or tool, ConfigurationError for code that cannot be imported.
     """
     from leadhand.app.toolsets import shipped_tools
 
@@ -32,12 +32,12 @@ def all_tools(named: Iterable[str]) -> list[Tool[..., Any]]:
 
 
 def tools_of(name: str) -> list[Tool[..., Any]]:
-    """Every tool of a file or module, in the order of its names. Raises as :func:`all_tools` does."""
+    """Return the tools of a file or module, in the order of definition. Raises as :func:`all_tools` does."""
     module = _module_of_file(name) if is_file(name) else _module(name)
     found = list(dict.fromkeys(_tools_in(module)))
     if not found:
         raise UsageError(
-            f"{name} holds no tools", "Decorate functions in it: from leadhand import tool, and @tool above each."
+            f"{name} defines no tools", "Decorate a function in it with @tool (from leadhand import tool)."
         )
     return found
 
@@ -49,7 +49,7 @@ def _tools_in(module: ModuleType) -> Iterator[Tool[..., Any]]:
 
 
 def is_file(name: str) -> bool:
-    """Whether a name given to ``--tools`` is that of a file, not of a module."""
+    """Whether a value of ``--tools`` names a file, not a module."""
     return name.endswith(".py") or os.sep in name
 
 
@@ -59,14 +59,14 @@ def _module_of_file(name: str) -> ModuleType:
         raise UsageError(f"{name} is a directory", HOW)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if not path.is_file() or spec is None or spec.loader is None:
-        raise UsageError(f"there is no Python file {name}", HOW)
+        raise UsageError(f"no Python file {name}", HOW)
     known = sys.modules.get(path.stem)
     if known is not None:
         if getattr(known, "__file__", None) == str(path):
             return known
-        raise UsageError(f"{name} has the name of a module that is in use, {path.stem}", "Give the file another name.")
+        raise UsageError(f"{name} has the same name as a module that is in use: {path.stem}", "Rename the file.")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module  # where the type hints of its functions are looked up
+    sys.modules[path.stem] = module  # type hints of its functions are resolved there
     try:
         with _importing(name, path.parent):
             spec.loader.exec_module(module)
@@ -80,28 +80,28 @@ def _module_of_file(name: str) -> ModuleType:
 
 def _module(name: str) -> ModuleType:
     if not all(part.isidentifier() for part in name.split(".")):  # such as . or .. or my-tools
-        raise UsageError(f"{name!r} names no Python file and no module", HOW)
+        raise UsageError(f"{name!r} is neither a Python file nor a module", HOW)
     with _importing(name, Path.cwd()):
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-                raise  # the module is there; it is one that it imports which is not
-            raise UsageError(f"there is no module {name}", "Name a Python file (tools.py), or a module.") from error
+                raise  # the module exists; something it imports does not
+            raise UsageError(f"no module {name}", "Name a Python file (tools.py) or a module.") from error
 
 
 @contextlib.contextmanager
 def _importing(name: str, directory: Path) -> Generator[None]:
-    """Import what is in this directory, or can be reached from it. Raises ConfigurationError when it fails."""
+    """Import from this directory inside the block. Raises ConfigurationError if that fails."""
     if str(directory) not in sys.path:
-        sys.path.append(str(directory))  # at the end: a json.py there must not take the place of Python's own
+        sys.path.append(str(directory))  # at the end: a json.py there must not shadow Python's own
     try:
         yield
     except (LeadhandError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # whatever somebody else's code raises, SystemExit included
+    except BaseException as error:  # user code may raise anything, SystemExit included
         words = str(error).strip().splitlines()
         raise ConfigurationError(
             f"{name} cannot be imported: {type(error).__name__}{f': {words[0]}' if words else ''}",
-            "Mend it; --debug shows where it failed.",
+            "Fix the error; --debug shows the traceback.",
         ) from error

@@ -1,4 +1,4 @@
-"""Puts the open questions of a run to the person at the terminal."""
+"""Prompts the person at the terminal for the pending approvals of a run."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from leadhand.app import approvals
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import clean
 from leadhand.app.runtime import Runtime
-from leadhand.cli.cards import asker, card, question
-from leadhand.cli.console import complain, say, width
+from leadhand.cli.terminal.approval_card import asker, card, question
+from leadhand.cli.terminal.streams import print_error, say, width
 from leadhand.domain.errors import UsageError
 from leadhand.domain.value import Json
 from leadhand.runs import user
 
-MAY_IT = "yes, no, edit, always, or later?"
-DID_IT = "yes (it happened), no (it did not), result, or later?"
+ALLOW_CALL = "yes, no, edit, always, or later?"
+WENT_THROUGH = "yes (it went through), no (it did not), result, or later?"
 
 
 class _Later(Exception):
-    """The person answers another time."""
+    """The person postpones the answer."""
 
 
-async def ask_for_approvals(runtime: Runtime, run_id: str) -> bool:
-    """Put every open question of a waiting run, oldest first; whether one has its answer, so that the run can go on."""
+async def prompt_for_approvals(runtime: Runtime, run_id: str) -> bool:
+    """Prompt for every pending approval of a run, oldest first. Return whether any is answered or expired."""
     answered = False
-    put: set[str] = set()
+    shown: set[str] = set()
     while True:
         every = await approvals.open_approvals(runtime, run_id)
-        answered = answered or any(asked.expired for asked in every)
-        left = [asked for asked in reversed(every) if not asked.expired and asked.id not in put]
+        answered = answered or any(approval.expired for approval in every)
+        left = [approval for approval in reversed(every) if not approval.expired and approval.id not in shown]
         if not left:
             return answered
-        put.add(left[0].id)
+        shown.add(left[0].id)
         before = signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C here means: later
         try:
-            await _put(runtime, left[0])
+            await _prompt(runtime, left[0])
         except (_Later, KeyboardInterrupt):
             return answered
         except UsageError as error:
-            complain(error.what, error.how)  # answered elsewhere meanwhile, or too late: either way the run can go on
+            print_error(error.what, error.how)  # answered elsewhere or expired meanwhile: either way the run can resume
         finally:
             signal.signal(signal.SIGINT, before)
         answered = True
 
 
-async def _put(runtime: Runtime, asked: OpenApproval) -> None:
-    """Put one question and see to its answer. Raises UsageError when it is too late for that."""
+async def _prompt(runtime: Runtime, asked: OpenApproval) -> None:
+    """Prompt for one approval and store the answer. Raises UsageError if it is no longer pending."""
     by = await asker(runtime, asked)
     _show(asked, by=by)
     if asked.approval.kind == "effect":
@@ -69,20 +69,20 @@ def _show(asked: OpenApproval, args: dict[str, Any] | None = None, *, by: str) -
 async def _call(runtime: Runtime, asked: OpenApproval, by: str) -> None:
     args: dict[str, Any] | None = None
     while True:
-        word = _read(MAY_IT).lower()
+        word = _read(ALLOW_CALL).lower()
         if word in ("y", "yes", "a", "always"):
             always = word in ("a", "always")
             return await approvals.approve(runtime, asked, by=user(), args=args, always=always)
         if word in ("n", "no"):
-            return await approvals.deny(runtime, asked, by=user(), reason=_read("reason, if you like:"))
+            return await approvals.deny(runtime, asked, by=user(), reason=_read("reason (optional):"))
         if word in ("e", "edit"):
             args = await _edited(runtime, asked, args, by)
 
 
 async def _edited(runtime: Runtime, asked: OpenApproval, args: dict[str, Any] | None, by: str) -> dict[str, Any] | None:
-    """The arguments that the person wants instead, shown once more before anything comes of them."""
+    """Return the arguments as the person edited them, after showing the card with them again."""
     say(f"  {json.dumps(asked.approval.args if args is None else args, ensure_ascii=False)}")
-    text = _read("the same as you want it, in one line of JSON (nothing: as it is):")
+    text = _read("new arguments, as one line of JSON (empty: keep these):")
     if not text:
         return args
     try:
@@ -91,7 +91,7 @@ async def _edited(runtime: Runtime, asked: OpenApproval, args: dict[str, Any] | 
     except UsageError as error:
         faults = [error.what, error.how]
     except ValueError as error:
-        faults = [f"that is no JSON: {error}"]
+        faults = [f"invalid JSON: {error}"]
     else:
         if not faults:
             _show(asked, wanted, by=by)
@@ -103,28 +103,28 @@ async def _edited(runtime: Runtime, asked: OpenApproval, args: dict[str, Any] | 
 
 async def _effect(runtime: Runtime, asked: OpenApproval) -> None:
     while True:
-        word = _read(DID_IT).lower()
-        if word in ("y", "yes", "h", "happened", "it happened"):
+        word = _read(WENT_THROUGH).lower()
+        if word in ("y", "yes", "h", "happened", "it happened", "it went through"):
             return await approvals.settle_effect(runtime, asked, by=user(), happened=True)
         if word in ("n", "no", "it did not", "did not"):
             return await approvals.settle_effect(runtime, asked, by=user(), happened=False)
         if word in ("r", "result"):
-            text = _read("what it returned, in words or JSON (nothing: back):")
+            text = _read("its result, as text or JSON (empty: back):")
             if text:
                 summary, raw = _result(text)
                 return await approvals.settle_effect(runtime, asked, by=user(), happened=True, summary=summary, raw=raw)
 
 
 def _result(text: str) -> tuple[str, Json]:
-    """A result as a person types it: words, or JSON, which needs no words beside it."""
+    """Return summary and data of a result as a person types it: text, or JSON without a summary."""
     try:
         return "", json.loads(text)
     except ValueError:
         return text, text
 
 
-def agreed(prompt: str) -> bool:
-    """Whether the person at the terminal says yes; silence, and Ctrl-C, are a no."""
+def confirmed(prompt: str) -> bool:
+    """Ask for yes or no. The end of the input and Ctrl-C count as no."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return _read(prompt).lower() in ("y", "yes")
@@ -135,7 +135,7 @@ def agreed(prompt: str) -> bool:
 
 
 def _read(prompt: str) -> str:
-    """A line from the terminal. Raises _Later at its end, and when that was the word."""
+    """Read a line from the terminal. Raises _Later at the end of the input and for the answer "later"."""
     sys.stderr.write(f"  {prompt} ")
     sys.stderr.flush()
     line = sys.stdin.readline()

@@ -1,4 +1,4 @@
-"""What a person is shown of a question before answering it: the whole call, and all that is known about it."""
+"""The card that describes an approval request: the whole call and everything known about it."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from leadhand.domain.listing import is_subtask
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 
-LONGEST_VALUE = 4_000
-"""Characters of one argument that are shown; ``approvals list --json`` has all of them."""
-LONGEST_REQUEST = 200
-NARROWEST = 40
-UNDER = " " * 10
-"""What stands under the words of a fact that takes several lines."""
-MEANING = {
-    "pure": "it only reads",
-    "idempotent": "calling it twice does no more than once",
-    "once": "it does something that cannot be taken back",
+MAX_VALUE = 4_000
+"""Maximum characters of one argument; ``approvals list --json`` shows all of them."""
+MAX_REQUEST = 200
+MIN_WIDTH = 40
+INDENT = " " * 10
+"""The indent of the second and later lines of a fact."""
+EFFECTS = {
+    "pure": "only reads",
+    "idempotent": "repeating it changes nothing more",
+    "once": "irreversible",
 }
 
 
 def question(approval: Approval) -> str:
-    """What is asked, in one line."""
+    """Return the question in one line."""
     if approval.kind == "effect":
-        return f"Did {approval.tool} happen? It had begun, and nobody saw its end."
-    return f"May {approval.tool} be called?"
+        return f"Did {approval.tool} go through? It started, and its end was not recorded."
+    return f"Allow {approval.tool}?"
 
 
 async def asker(runtime: Runtime, asked: OpenApproval) -> str:
-    """Who asks, when it is a worker that works for another one: its key is that of a call. Else ""."""
+    """Return who requests the approval if that is a worker started by another worker, else ""."""
     approval = asked.approval
     key = assignment_of(approval.attempt)
     if is_subtask(key) or approval.asked_for not in ("", key):
@@ -47,21 +47,22 @@ async def asker(runtime: Runtime, asked: OpenApproval) -> str:
 
 
 def _named(state: RunState, key: str) -> str:
-    if key not in state.assignments:
+    if key in state.assignments:
+        return state.assignments[key].subtask.name
+    assignment = state.assignments[key].assignment if key in state.assignments else None
+    child = assignment.options.get("child") if assignment is not None else None
+    if assignment is None or assignment.parent is None or child is None:
         return key
-    assignment = state.assignments[key].assignment
-    if assignment.parent is None:
-        return assignment.name
-    return child_label(assignment.name, _named(state, assignment_of(assignment.parent)))
+    return child_label(child["name"], _named(state, assignment_of(assignment.parent)))
 
 
 def card(
     asked: OpenApproval, now: datetime, *, width: int | None, args: dict[str, Any] | None = None, by: str = ""
 ) -> list[str]:
-    """The lines below the question: arguments, effect, cost, who asks, how long it stands.
+    """Return the lines below the question: arguments, effect, cost, requester, run and deadline.
 
-    ``width``: the columns there are, None for as many as it takes. ``args`` are those a person wants instead,
-    ``by`` is who asks, where the question does not say (see :func:`asker`).
+    ``width`` is the number of columns, None for no limit. ``args`` replace the arguments of the call; ``by`` is the
+    requester if the question does not name it (see :func:`asker`).
     """
     return [line for fact in _facts(asked, now, args, by) for line in _wrapped(fact, width)]
 
@@ -74,18 +75,17 @@ def _facts(asked: OpenApproval, now: datetime, args: dict[str, Any] | None, by: 
         yield f"{_exact(name)} = {_value(value)}{f' (from {origin})' if origin else ''}"
     if not given:
         yield "no arguments"
-    yield _fact("effect", f"{approval.effect.value}: {MEANING[approval.effect.value]}")
-    yield _fact("cost", "the tool does not say" if approval.cost_usd is None else f"about {money(approval.cost_usd)}")
+    yield _fact("effect", f"{approval.effect.value}: {EFFECTS[approval.effect.value]}")
+    yield _fact("cost", "not stated by the tool" if approval.cost_usd is None else f"about {money(approval.cost_usd)}")
     key = assignment_of(approval.attempt)
     name = by or approval.asked_for
     who = key if name in ("", key) else f"{name} ({key})"
-    yield _fact("asked", f"by {who}, {age(asked.asked_at, now)} ago")
+    yield _fact("by", f"{who}, {age(asked.asked_at, now)} ago")
     yield _fact("run", asked.run_id)
-    yield _fact("for", shortened(asked.request, LONGEST_REQUEST))
+    yield _fact("for", shortened(asked.request, MAX_REQUEST))
     if approval.expires_at is not None:
         left = (approval.expires_at - now).total_seconds()
-        told = f"in {duration(left)}; then it counts as a no" if left > 0 else "now: it counts as a no"
-        yield _fact("expires", told)
+        yield _fact("expires", f"in {duration(left)}, then denied" if left > 0 else "now: denied")
 
 
 def _fact(word: str, text: str) -> str:
@@ -94,18 +94,18 @@ def _fact(word: str, text: str) -> str:
 
 def _value(value: Json) -> str:
     written = json.dumps(value, ensure_ascii=False)
-    if len(written) > LONGEST_VALUE:
-        told = f"… ({len(written):,} characters in all: leadhand approvals list --json)"
-        return _exact(written[:LONGEST_VALUE]) + told
+    if len(written) > MAX_VALUE:
+        rest = f"… ({len(written):,} characters in all: leadhand approvals list --json)"
+        return _exact(written[:MAX_VALUE]) + rest
     return _exact(written)
 
 
 def _exact(text: str) -> str:
-    """Text in which nothing hides: what does not print, or turns the direction of writing, is spelled out."""
-    return "".join(letter if letter.isprintable() else _spelled(letter) for letter in text)
+    """Return text with non-printing and direction-changing characters escaped, so that nothing is hidden."""
+    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
 
 
-def _spelled(letter: str) -> str:
+def _escaped(letter: str) -> str:
     return letter.encode("ascii", "backslashreplace").decode() if ord(letter) > 0x7F else f"\\x{ord(letter):02x}"
 
 
@@ -114,8 +114,8 @@ def _wrapped(fact: str, width: int | None) -> list[str]:
         return [f"  {fact}"]
     return textwrap.wrap(
         fact,
-        max(NARROWEST, width),
+        max(MIN_WIDTH, width),
         initial_indent="  ",
-        subsequent_indent=UNDER,
+        subsequent_indent=INDENT,
         break_on_hyphens=False,
     )

@@ -1,4 +1,4 @@
-"""The command ``leadhand``. ``--version`` is answered before anything is imported; a command imports what it needs."""
+"""The entry point of the command ``leadhand``. ``--version`` is answered before anything else is imported."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from leadhand import __version__
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out a command line, that of the process unless given, and return the exit code."""
+    """Run a command line, by default that of the process, and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        if given == ["--version"]:
+        if given in (["--version"], ["-V"]):
             print(f"leadhand {__version__}", flush=True)
             return 0
-        from leadhand.cli.carrying_out import carry_out
+        from leadhand.cli.dispatch import dispatch
 
-        return carry_out(given)
+        return dispatch(given)
     except KeyboardInterrupt:
         return 130
-    except OSError:  # stdout cannot be written, and there is nobody to tell
+    except OSError:  # neither stdout nor stderr can be written
         return 1
 
 

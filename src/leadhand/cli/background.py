@@ -1,4 +1,4 @@
-"""Runs in the background: a process of its own drives them, and outlives the terminal."""
+"""Run in the background: start a process that drives the run and outlives the terminal."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from leadhand.api import Leadhand
-from leadhand.cli.console import say, write_json, write_line
-from leadhand.cli.exit_codes import Exit
-from leadhand.cli.options import Output, Place
-from leadhand.cli.own_tools import is_file
-from leadhand.cli.telling import kept_in, opening, say_table
+from leadhand.cli.errors import Exit
+from leadhand.cli.options import Output, StoreFlags
+from leadhand.cli.terminal.messages import database_name, opening, say_table
+from leadhand.cli.terminal.streams import say, write_json, write_line
+from leadhand.cli.tool_files import is_file
 from leadhand.domain.errors import LeadhandError
 from leadhand.domain.state import RunState
 from leadhand.runs import Run
 
-TAKEN_OVER_WITHIN_S = 30.0
-LOOK_EVERY_S = 0.05
-LEFT_ALONE: list[subprocess.Popen[bytes]] = []
-"""Processes that are meant to outlive this one: kept, so that Python does not complain that nobody waited for them."""
+START_TIMEOUT_S = 30.0
+POLL_S = 0.05
+STARTED: list[subprocess.Popen[bytes]] = []
+"""Processes that outlive this one, kept so that Python does not warn that they were not waited for."""
 
 
-async def start_detached(lead: Leadhand, request: str, *, tools: Sequence[str], output: Output, place: Place) -> int:
-    """Make a run, have a new process take it over, and print its id. Raises LeadhandError when that one fails."""
+async def run_in_background(
+    lead: Leadhand, request: str, *, tools: Sequence[str], output: Output, store: StoreFlags
+) -> int:
+    """Start a run in a new process and print its id. Raises LeadhandError if that process fails."""
     runtime = await lead.runtime()
     state = await runtime.start(request, detached=True)
     log = runtime.settings.home / "runs" / state.run_id / "log.txt"
@@ -35,26 +37,26 @@ async def start_detached(lead: Leadhand, request: str, *, tools: Sequence[str], 
             state.run_id,
             state.definition,
             why=runtime.choice.why,
-            kept=kept_in(runtime),
+            database=database_name(runtime),
             unpriced=runtime.choice.unpriced,
         )
     )
     await runtime.store.release(state.run_id, state.epoch)
     process = _start(state, log, tools=tools, home=runtime.settings.home, database=runtime.settings.database)
-    await _taken_over(lead, state.run_id, process, log)
+    await _wait_for_owner(lead, state.run_id, process, log)
     if output.json:
         write_json(await Run(runtime, await runtime.load(state.run_id), drive=False).document())
     else:
         write_line(state.run_id)
-    say(f"In the background. Follow it with: {place.command('runs', 'watch', state.run_id)}")
+    say(f"Running in the background. Follow it with: {store.command('runs', 'watch', state.run_id)}")
     return Exit.ANSWERED
 
 
 def _start(state: RunState, log: Path, *, tools: Sequence[str], home: Path, database: str) -> subprocess.Popen[bytes]:
-    """Start ``leadhand runs resume`` in a session of its own: no terminal's end reaches it."""
+    """Start ``leadhand runs resume`` in a session of its own, so that closing the terminal does not end it."""
     named = [word for path in tools for word in ("--tools", os.path.abspath(path) if is_file(path) else path)]
     command = [sys.executable, "-P", "-m", "leadhand", "runs", "resume", state.run_id, *named]
-    # In the environment, where a password in the database's URL is not for everybody to see.
+    # In the environment: a command line would show a password in the database URL to other users.
     environment = {**os.environ, "LEADHAND_HOME": os.path.abspath(home), "LEADHAND_DATABASE_URL": database}
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as writer:
@@ -66,18 +68,18 @@ def _start(state: RunState, log: Path, *, tools: Sequence[str], home: Path, data
             env=environment,
             start_new_session=True,
         )
-    LEFT_ALONE.append(process)
+    STARTED.append(process)
     return process
 
 
-async def _taken_over(lead: Leadhand, run_id: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait until the process drives the run, or has already ended it."""
-    store = (await lead.runtime()).store
-    for _ in range(round(TAKEN_OVER_WITHIN_S / LOOK_EVERY_S)):
-        listing = await store.run(run_id)
+async def _wait_for_owner(lead: Leadhand, run_id: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until the process has taken or finished the run. Raises LeadhandError if it does not."""
+    runs = (await lead.runtime()).store
+    for _ in range(round(START_TIMEOUT_S / POLL_S)):
+        listing = await runs.run(run_id)
         if listing.owner is not None or not listing.orphan:
             return
         if process.poll() is not None:
             break
-        await asyncio.sleep(LOOK_EVERY_S)
-    raise LeadhandError(f"the background process did not take {run_id} over", f"See {log}.")
+        await asyncio.sleep(POLL_S)
+    raise LeadhandError(f"the background process did not take {run_id}", f"See {log}.")

@@ -1,4 +1,4 @@
-"""What is written where: answers and JSON on stdout, all else on stderr, and neither ever breaks a run."""
+"""Stdout for answers and JSON, stderr for everything else. A stream that fails never breaks a run."""
 
 from __future__ import annotations
 
@@ -25,66 +25,66 @@ class _Streams:
 
 
 class StandardError:
-    """Stands for stderr on a terminal: while a view draws there, whole lines go through the view.
+    """Replaces stderr on a terminal: while a view draws there, whole lines go through the view.
 
-    A tool, or ``logging.basicConfig``, may keep hold of ``sys.stderr`` long before anything is drawn.
+    A tool, or ``logging.basicConfig``, may keep a reference to ``sys.stderr`` from before anything is drawn.
     """
 
     def __init__(self, terminal: TextIO) -> None:
         self.terminal = terminal
-        self._tell: Callable[[str], None] | None = None
-        self._begun = ""
+        self._say: Callable[[str], None] | None = None
+        self._unfinished = ""
         self._lock = threading.RLock()
 
     def write(self, text: str) -> int:
         with self._lock:
-            tell = self._tell
-            if tell is None:
+            say = self._say
+            if say is None:
                 return self.terminal.write(text)
-            *lines, self._begun = (self._begun + text).split("\n")
+            *lines, self._unfinished = (self._unfinished + text).split("\n")
         for line in lines:
-            tell(line)
+            say(line)
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.terminal, name)
 
     @contextlib.contextmanager
-    def told_by(self, tell: Callable[[str], None]) -> Generator[None]:
-        """Have lines told in this way for as long as it lasts; the end of one that was only begun comes last."""
-        self._tell = tell
+    def lines_through(self, write_line: Callable[[str], None]) -> Generator[None]:
+        """Pass whole lines to ``write_line`` inside the block; an unfinished line is written at its end."""
+        self._say = write_line
         try:
             yield
         finally:
             with self._lock:
-                self._tell, begun, self._begun = None, self._begun, ""
-            if begun:
-                say(begun)
+                self._say, unfinished, self._unfinished = None, self._unfinished, ""
+            if unfinished:
+                say(unfinished)
 
 
 @contextlib.contextmanager
-def lines_told_by(tell: Callable[[str], None]) -> Generator[None]:
-    """Have what is written to stderr told in this way, where stderr is a terminal and ours."""
-    with _Streams.err.told_by(tell) if _Streams.err is not None else contextlib.nullcontext():
+def stderr_through(write_line: Callable[[str], None]) -> Generator[None]:
+    """Pass lines that are written to stderr to ``write_line``, if stderr is a terminal that we replaced."""
+    with _Streams.err.lines_through(write_line) if _Streams.err is not None else contextlib.nullcontext():
         yield
 
 
 def terminal() -> TextIO:
-    """Where views draw: stderr itself."""
+    """Return the stream that views draw on: stderr itself."""
     return _Streams.err.terminal if _Streams.err is not None else sys.stderr
 
 
 class OutputClosed(Exception):
-    """Nobody reads stdout any more."""
+    """The reader of stdout is gone."""
 
 
 @contextlib.contextmanager
-def own_stdout() -> Generator[None]:
-    """Keep stdout for :func:`write`; what tools print meanwhile, and the programs they start, goes to stderr."""
+def reserve_stdout() -> Generator[None]:
+    """Reserve stdout for :func:`write`. What tools and the programs they start print goes to stderr."""
     before = (_Streams.out, _Streams.kept, _Streams.err)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # Half of a pair of surrogates, or a terminal that knows fewer letters, is no reason to fail.
+            # A lone surrogate, or a terminal with a smaller character set, must not raise.
             stream.reconfigure(errors="backslashreplace")
     with contextlib.ExitStack() as stack:
         _Streams.out, _Streams.kept = stack.enter_context(_own_descriptor(sys.stdout)), True
@@ -100,13 +100,13 @@ def own_stdout() -> Generator[None]:
 
 @contextlib.contextmanager
 def _own_descriptor(out: TextIO | None) -> Generator[TextIO | None]:
-    """A stream to where ``out`` goes, while its descriptor, 1, leads to stderr. One of another descriptor is kept."""
+    """Yield a duplicate of ``out`` while descriptor 1 leads to stderr, or ``out`` itself if it is not descriptor 1."""
     own = _duplicate(out)
     if own is None:
         yield out
         return
     try:
-        _lead(1, to=2)
+        _redirect(1, to=2)
         yield own
     finally:
         with contextlib.suppress(OSError):
@@ -116,7 +116,7 @@ def _own_descriptor(out: TextIO | None) -> Generator[TextIO | None]:
 
 
 def _duplicate(out: TextIO | None) -> TextIO | None:
-    """Another stream to where descriptor 1 goes; None when that is not where ``out`` writes."""
+    """Return a duplicate of descriptor 1, or None if ``out`` does not write to it."""
     try:
         if not isinstance(out, io.TextIOWrapper) or out.fileno() != 1:
             return None
@@ -126,22 +126,22 @@ def _duplicate(out: TextIO | None) -> TextIO | None:
         return None
 
 
-def _lead(descriptor: int, *, to: int) -> None:
+def _redirect(descriptor: int, *, to: int) -> None:
     try:
         os.dup2(to, descriptor)
-    except OSError:  # stderr is closed: then nobody hears it
+    except OSError:  # stderr is closed
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, descriptor)
         os.close(nowhere)
 
 
 def _out() -> TextIO | None:
-    """The stream for answers; None when it was closed before we began."""
+    """The stream for answers; None if it was closed when the process started."""
     return _Streams.out if _Streams.kept else sys.stdout
 
 
 def write(text: str) -> None:
-    """Write to stdout, at once. Raises OutputClosed when nobody reads it, LeadhandError when it cannot be written."""
+    """Write to stdout and flush. Raises OutputClosed if the reader is gone, LeadhandError for any other failure."""
     out = _out()
     if out is None:
         raise OutputClosed
@@ -152,12 +152,13 @@ def write(text: str) -> None:
         raise OutputClosed from error
     except OSError as error:
         raise LeadhandError(
-            f"stdout cannot be written: {error.strerror or error}", "What was found is kept: leadhand runs list"
+            f"cannot write to stdout: {error.strerror or error}",
+            "The result is kept. List your runs: leadhand runs list",
         ) from error
 
 
 def write_line(text: str) -> None:
-    """Write a line for people to stdout."""
+    """Write a line of text to stdout, without control characters."""
     write(clean(text) + "\n")
 
 
@@ -167,26 +168,26 @@ def write_json(value: Any) -> None:
 
 
 def as_json(value: Any, *, indent: int | None = None) -> str:
-    """JSON in letters that stdout can show."""
+    """Return JSON, with non-ASCII characters escaped unless stdout is UTF-8."""
     encoding = (getattr(_out(), "encoding", None) or "utf-8").lower().replace("-", "")
     return json.dumps(value, ensure_ascii=encoding != "utf8", indent=indent)
 
 
 def say(text: str = "") -> None:
-    """Write a line to stderr; that nobody reads it is no failure."""
+    """Write a line to stderr. Failing to is not an error."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(clean(text) + "\n")
         sys.stderr.flush()
 
 
-def say_at_once(line: str) -> None:
-    """Write a line to stderr past every buffer and lock: from a handler of signals, before the process ends."""
+def say_unbuffered(line: str) -> None:
+    """Write a line to stderr past every buffer and lock, from a signal handler before the process ends."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.write(sys.stderr.fileno(), f"{clean(line)}\n".encode(errors="backslashreplace"))
 
 
-class _Told(logging.Handler):
-    """Says what the library warns of; and what tools raised, with the traceback, when it is told that too."""
+class _LogLines(logging.Handler):
+    """Writes log records of the library to stderr, one line each, with tracebacks of tools after their line."""
 
     def emit(self, record: logging.LogRecord) -> None:
         say(shortened(f"{record.levelname.capitalize()}: {record.getMessage()}", LONGEST_LINE))
@@ -197,7 +198,7 @@ class _Told(logging.Handler):
 
 
 def _outside(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback without the steps of ours that lead to somebody else's code; whole, where it never gets there."""
+    """Return a traceback from where it leaves our own code; the whole of it if it never does."""
     at = trace
     while at is not None and str(at.tb_frame.f_globals.get("__name__", "")).startswith("leadhand."):
         at = at.tb_next
@@ -205,10 +206,10 @@ def _outside(trace: TracebackType | None) -> TracebackType | None:
 
 
 @contextlib.contextmanager
-def told_warnings(*, debug: bool = False) -> Generator[None]:
-    """Have warnings of the library said in a line each, and not in Python's own way; ``debug``: what tools raise."""
+def show_warnings(*, debug: bool = False) -> Generator[None]:
+    """Write warnings of the library to stderr, one line each; ``debug`` adds what tools raise."""
     logger, tools = logging.getLogger("leadhand"), logging.getLogger("leadhand.tools")
-    handler = _Told(logging.DEBUG if debug else logging.WARNING)
+    handler = _LogLines(logging.DEBUG if debug else logging.WARNING)
     propagate, logger.propagate, level = logger.propagate, False, tools.level
     logger.addHandler(handler)
     if debug:
@@ -221,8 +222,8 @@ def told_warnings(*, debug: bool = False) -> Generator[None]:
         tools.setLevel(level)
 
 
-def complain(what: str, how: str) -> None:
-    """Say what is wrong in one line, and how to mend it in another."""
+def print_error(what: str, how: str) -> None:
+    """Write an error to stderr: one line for what is wrong, one for how to fix it."""
     say(f"leadhand: {one_line(what)}")
     if how:
         say(f"  {sentence(how)}")
@@ -234,17 +235,17 @@ def out_is_terminal() -> bool:
 
 
 def err_is_terminal() -> bool:
-    """Whether stderr is a terminal, so that a person is there to be told."""
+    """Whether stderr is a terminal."""
     return _is_terminal(sys.stderr)
 
 
-def may_ask() -> bool:
-    """Whether a person can be asked: stdin and stderr are terminals."""
+def can_prompt() -> bool:
+    """Whether we can prompt: stdin and stderr are terminals."""
     return _is_terminal(sys.stdin) and _is_terminal(sys.stderr)
 
 
 def animated() -> bool:
-    """Whether lines may be drawn again and again: on a terminal that can move its cursor."""
+    """Whether lines can be redrawn: stderr is a terminal that can move its cursor."""
     return err_is_terminal() and os.environ.get("TERM", "") not in ("dumb", "unknown", "")
 
 
@@ -256,10 +257,10 @@ def width() -> int:
 
 
 def abandon_stdout() -> None:
-    """Let the interpreter end without a complaint about a pipe that nobody reads."""
+    """Point stdout at /dev/null, so that the interpreter can flush it at exit although its reader is gone."""
     out = _out()
     if out is not None:
-        with contextlib.suppress(OSError, ValueError):  # one that is no file has nothing to complain about either
+        with contextlib.suppress(OSError, ValueError):  # a stream without a descriptor has nothing to flush
             os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 

@@ -1,0 +1,177 @@
+"""``leadhand approvals list``, ``approve``, ``deny`` and ``settle``: approval requests of runs, and the answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Annotated
+
+from leadhand.app import approvals
+from leadhand.app.approvals import OpenApproval
+from leadhand.app.formatting import count
+from leadhand.app.runtime import Runtime
+from leadhand.cli.errors import Exit
+from leadhand.cli.options import DEFAULT_STORE, Flag, Json, StoreFlags, json_value, open_reader
+from leadhand.cli.run_lookup import definition_of
+from leadhand.cli.terminal.approval_card import asker, card, question
+from leadhand.cli.terminal.messages import tools_of
+from leadhand.cli.terminal.streams import out_is_terminal, say, width, write_json, write_line
+from leadhand.domain.errors import UsageError
+from leadhand.domain.listing import RunListing
+from leadhand.domain.run import ENDED, RunStatus
+from leadhand.runs import user
+
+RELEASED_WITHIN_S = 2.0
+POLL_S = 0.05
+
+ApprovalId = Annotated[str, Flag("The id of the approval, or the beginning of it. RUN:CALL works, too.", "ID")]
+
+
+async def approvals_list(*, json: Json = False, store: StoreFlags = DEFAULT_STORE) -> int:
+    """List the pending approvals of all runs, newest first."""
+    async with open_reader(store) as lead:
+        runtime = await lead.runtime()
+        every = await approvals.open_approvals(runtime)
+        pending = [each for each in every if not each.expired]
+        by = {} if json else {each.id: await asker(runtime, each) for each in pending}
+        expired = sorted({each.run_id for each in every if each.expired})
+        definitions = [(run_id, await definition_of(runtime.store, run_id)) for run_id in expired]
+    if json:
+        write_json([each.document() for each in pending])
+        return Exit.ANSWERED
+    room = width() if out_is_terminal() else None
+    now = datetime.now(UTC)
+    for number, each in enumerate(pending):
+        if number:
+            write_line("")
+        write_line(f"{each.id}  {question(each.approval)}")
+        for line in card(each, now, width=room, by=by[each.id]):
+            write_line(line)
+    _say_how(pending, store)
+    if definitions:
+        say(f"{count(len(every) - len(pending), 'request')} expired without an answer and count as denied.")
+        for run_id, definition in definitions:
+            say(f"Resume the run with: {store.command('runs', 'resume', run_id, tools=tools_of(definition))}")
+    return Exit.ANSWERED
+
+
+def _say_how(pending: list[OpenApproval], store: StoreFlags) -> None:
+    kinds = {each.approval.kind for each in pending}
+    if not pending:
+        say("No pending approvals.")
+        return
+    say()
+    if "call" in kinds:
+        say(f"Approve: {store.command('approvals', 'approve', 'ID')}")
+        say(f"Deny:    {store.command('approvals', 'deny', 'ID')} --reason TEXT")
+    if "effect" in kinds:
+        say(f"Settle:  {store.command('approvals', 'settle', 'ID')} --happened, or --did-not")
+
+
+async def approvals_approve(
+    approval: ApprovalId,
+    /,
+    *,
+    args: Annotated[str | None, Flag("Call it with these arguments instead, as one JSON object.", "JSON")] = None,
+    always: Annotated[bool, Flag("Approve every call of this tool in this run.")] = False,
+    reason: Annotated[str, Flag("Record a reason with the answer.", "TEXT")] = "",
+    store: StoreFlags = DEFAULT_STORE,
+) -> int:
+    """Approve a call."""
+    changed = json_value("--args", args)
+
+    async def approve(runtime: Runtime, asked: OpenApproval) -> str:
+        await approvals.approve(runtime, asked, by=user(), args=changed, always=always, reason=reason)
+        what = f"every call of {asked.approval.tool} in this run" if always else asked.approval.tool
+        return f"Approved {what}{' with your arguments' if changed else ''}."
+
+    return await _answer(approval, "call", approve, store)
+
+
+async def approvals_deny(
+    approval: ApprovalId,
+    /,
+    *,
+    reason: Annotated[str, Flag("Tell the lead why.", "TEXT")] = "",
+    store: StoreFlags = DEFAULT_STORE,
+) -> int:
+    """Deny a call."""
+
+    async def deny(runtime: Runtime, asked: OpenApproval) -> str:
+        await approvals.deny(runtime, asked, by=user(), reason=reason)
+        return f"Denied {asked.approval.tool}."
+
+    return await _answer(approval, "call", deny, store)
+
+
+async def approvals_settle(
+    approval: ApprovalId,
+    /,
+    *,
+    happened: Annotated[bool, Flag("The call went through: it is not made again.")] = False,
+    did_not: Annotated[bool, Flag("The call did not go through: it may be made again.")] = False,
+    summary: Annotated[str, Flag("The result of the call, in words.", "TEXT")] = "",
+    result: Annotated[str | None, Flag("The result of the call, as JSON.", "JSON")] = None,
+    store: StoreFlags = DEFAULT_STORE,
+) -> int:
+    """Say whether an interrupted irreversible call went through."""
+    if happened is did_not:
+        raise UsageError("did the call go through?", "Check the service, then give --happened or --did-not.")
+    raw = json_value("--result", result)
+
+    async def settle(runtime: Runtime, asked: OpenApproval) -> str:
+        await approvals.settle_effect(runtime, asked, by=user(), happened=happened, summary=summary, raw=raw)
+        what = "went through and is not made again" if happened else "did not go through and may be made again"
+        return f"Recorded: {asked.approval.tool} {what}."
+
+    return await _answer(approval, "effect", settle, store)
+
+
+async def _answer(
+    given: str, kind: str, answer: Callable[[Runtime, OpenApproval], Awaitable[str]], store: StoreFlags
+) -> int:
+    """Find a pending approval, answer it, and say where its run continues. Raises UsageError for another kind."""
+    async with open_reader(store) as lead:
+        runtime = await lead.runtime()
+        asked = await approvals.find_approval(runtime, given)
+        if asked.approval.kind != kind:
+            raise _other_kind(asked, store)
+        say(await answer(runtime, asked))
+        await _say_where(runtime, asked.run_id, store)
+    return Exit.ANSWERED
+
+
+def _other_kind(asked: OpenApproval, store: StoreFlags) -> UsageError:
+    tool = asked.approval.tool
+    if asked.approval.kind == "effect":
+        return UsageError(
+            f"{tool} has already started, so it can no longer be approved or denied",
+            f"Say whether it went through: {store.command('approvals', 'settle', asked.id)} --happened, or --did-not",
+        )
+    return UsageError(
+        f"{tool} has not been called yet",
+        f"Approve it with {store.command('approvals', 'approve', asked.id)}, or use deny instead of approve.",
+    )
+
+
+async def _say_where(runtime: Runtime, run_id: str, store: StoreFlags) -> None:
+    listing = await _released(runtime, run_id)
+    if listing.status in ENDED:
+        say(f"{run_id} continued and has finished: {store.command('runs', 'show', run_id)}")
+    elif listing.owner is not None:
+        say(f"{run_id} continues in the process that drives it: {store.command('runs', 'watch', run_id)}")
+    else:
+        tools = tools_of(await definition_of(runtime.store, run_id))
+        say(f"No process is driving {run_id}. Resume with: {store.command('runs', 'resume', run_id, tools=tools)}")
+
+
+async def _released(runtime: Runtime, run_id: str) -> RunListing:
+    """Return the listing of a run, but not in the moment between its rest and its release by its process."""
+    listing = await runtime.store.run(run_id)
+    for _ in range(round(RELEASED_WITHIN_S / POLL_S)):
+        if listing.status is not RunStatus.WAITING or listing.owner is None:
+            break
+        await asyncio.sleep(POLL_S)
+        listing = await runtime.store.run(run_id)
+    return listing

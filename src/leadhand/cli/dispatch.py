@@ -1,0 +1,66 @@
+"""Run the command that a command line names, and turn every error into two lines and an exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import traceback
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from leadhand.cli.errors import Exit
+from leadhand.cli.parser import parse
+from leadhand.cli.terminal.streams import (
+    OutputClosed,
+    abandon_stdout,
+    print_error,
+    reserve_stdout,
+    show_warnings,
+    write,
+)
+from leadhand.domain.errors import LeadhandError, UsageError
+
+
+def dispatch(arguments: Sequence[str]) -> int:
+    """Run the command that these arguments name and return its exit code. Raises only KeyboardInterrupt."""
+    debug = "--debug" in arguments
+    try:
+        _check_encoding(arguments)
+        call = parse(arguments)
+        if isinstance(call, str):
+            write(call)
+            return Exit.ANSWERED
+        with reserve_stdout(), show_warnings(debug=debug):
+            return _run(call.start())
+    except (OutputClosed, BrokenPipeError):
+        abandon_stdout()
+        return Exit.PIPE_CLOSED
+    except LeadhandError as error:
+        if debug:
+            traceback.print_exc()
+        print_error(error.what, error.how)
+        return error.exit_code
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        print_error(
+            f"internal error: {type(error).__name__}: {error}",
+            "Add --debug to see the traceback. Nothing is lost: leadhand runs list shows the run.",
+        )
+        return Exit.FAILED
+
+
+def _check_encoding(arguments: Sequence[str]) -> None:
+    """Raise UsageError for an argument that is not valid UTF-8: it can be neither stored nor shown."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError as error:
+            shown = argument.encode(errors="backslashreplace").decode()
+            raise UsageError(f"the argument '{shown}' is not valid UTF-8", "Encode it as UTF-8.") from error
+
+
+def _run(command: Coroutine[Any, Any, int]) -> int:
+    """Run a command in an event loop of its own."""
+    with contextlib.closing(command):
+        return asyncio.run(command)

@@ -1,0 +1,94 @@
+"""Find runs: by the beginning of their id, and those whose process died."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from leadhand.api import Leadhand
+from leadhand.app.listings import PAGE, all_runs
+from leadhand.cli.options import StoreFlags
+from leadhand.cli.terminal.messages import tools_of
+from leadhand.cli.terminal.streams import say
+from leadhand.domain.errors import NoSuchRun, UsageError
+from leadhand.domain.events import RunStarted
+from leadhand.domain.listing import RunListing
+from leadhand.domain.run import RunDefinition, RunStatus
+from leadhand.ports import ContextStore
+
+SHOWN = 3
+MENTIONED = "left_behind.txt"
+"""In the directory of a run: the last epoch whose end was mentioned."""
+
+
+async def find_run(store: ContextStore, given: str) -> RunListing:
+    """Return the run with that id, or the only one whose id begins with it (``run_`` may be omitted).
+
+    Raises NoSuchRun, and UsageError if there are several.
+    """
+    wanted = given.strip().lower().removesuffix("…")
+    if not wanted.removeprefix("run_"):
+        raise UsageError("the run's id is empty", "See: leadhand runs list")
+    try:
+        return await store.run(wanted)
+    except NoSuchRun:
+        pass
+    found = [listing async for listing in all_runs(store) if listing.run_id.startswith((wanted, f"run_{wanted}"))]
+    if not found:
+        raise NoSuchRun(f"no run matches {given!r}", "See: leadhand runs list")
+    if len(found) > 1:
+        several = ", ".join(listing.run_id for listing in found[:SHOWN])
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        raise UsageError(f"{given!r} matches several runs: {several}{more}", "Give more of the id.")
+    return found[0]
+
+
+async def mention_orphans(lead: Leadhand, store: StoreFlags, *, again: bool = True) -> None:
+    """Name the running runs whose process died, with the command that resumes each.
+
+    ``again`` is false to mention each of them once only: the home directory remembers it.
+    """
+    runtime = await lead.runtime()
+    orphans = [each for each in await runtime.store.runs(status=RunStatus.RUNNING, limit=PAGE) if each.orphan]
+    new = [each for each in orphans if _note(runtime.settings.home, each) or again]
+    if not new:
+        return
+    lines = [await _resume_line(runtime.store, each.run_id, store) for each in new[:SHOWN]]
+    if len(new) == 1:
+        say(f"The process of 1 run died. Resume it with: {lines[0]}")
+        return
+    say(f"The processes of {len(new)} runs died. Resume them with:")
+    for line in lines:
+        say(f"  {line}")
+    if len(new) > SHOWN:
+        say(f"  and {len(new) - SHOWN} more: {store.command('runs', 'list', '--status', RunStatus.RUNNING.value)}")
+
+
+async def how_to_resume(log: ContextStore, orphans: list[RunListing], store: StoreFlags) -> str:
+    """Return in a line how to resume runs whose process died."""
+    if len(orphans) > 1:
+        return f"List them with their resume commands: {store.command('runs', 'list', '--status', 'running')}"
+    return f"Resume with: {await _resume_line(log, orphans[0].run_id, store)}"
+
+
+async def _resume_line(log: ContextStore, run_id: str, store: StoreFlags) -> str:
+    return store.command("runs", "resume", run_id, tools=tools_of(await definition_of(log, run_id)))
+
+
+def _note(home: Path, orphan: RunListing) -> bool:
+    """Remember that an orphan was mentioned, and return whether that is new."""
+    note, now = home / "runs" / orphan.run_id / MENTIONED, str(orphan.epoch)
+    try:
+        if note.is_file() and note.read_text() == now:
+            return False
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(now)
+    except OSError:  # a read-only home directory
+        pass
+    return True
+
+
+async def definition_of(store: ContextStore, run_id: str) -> RunDefinition:
+    """Return the definition of a run, from its first entry. Raises NoSuchRun."""
+    (first,) = await store.read(run_id, limit=1)
+    assert isinstance(first.event, RunStarted)
+    return first.event.definition

@@ -1,0 +1,201 @@
+"""Live progress on a terminal: one line for each running subtask, redrawn up to eight times a second.
+
+Drawing looks at a dozen subtasks, however many there are. Imported on terminals only: rich is slow to import.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import chain, islice
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from leadhand.app.formatting import clean, count, duration, money, one_line
+from leadhand.cli.terminal.progress import Line, Progress, attempt_words, took
+from leadhand.cli.terminal.streams import stderr_through, terminal
+from leadhand.domain.events import AttemptScheduled, Entry
+from leadhand.domain.limits import usd
+from leadhand.domain.view import Tone
+from leadhand.domain.view.shapes import AssignmentPart
+
+FRAMES_PER_SECOND = 8
+MAX_LANES = 12
+MAX_SCANNED = 200
+"""Active subtasks that a drawing looks at to find those that are retried."""
+DRAFT_LINES = 4
+DRAFT_LENGTH = 4_000
+"""Maximum pieces of a draft that are kept; only its last lines are shown."""
+
+GLYPHS = {"running": "◐", "retrying": "↻", "waiting": "‖", "completed": "✓", "failed": "✗", "dropped": "–"}
+STYLES = {
+    "running": "cyan",
+    "retrying": "yellow",
+    "waiting": "magenta",
+    "completed": "green",
+    "failed": "red",
+    "dropped": "red",
+}
+TONES = {
+    Tone.INFO: ("◐", "cyan"),
+    Tone.GOOD: ("✓", "green"),
+    Tone.ATTENTION: ("↻", "yellow"),
+    Tone.PROBLEM: ("✗", "red"),
+}
+
+
+class _Terminal(Console):
+    """Never hides the cursor: a process that is killed could not show it again."""
+
+    def show_cursor(self, show: bool = True) -> bool:
+        return False
+
+
+class LiveView:
+    """Draws a run in progress. The drawing disappears when the run rests; lines it wrote stay."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or _Terminal(file=terminal(), highlight=False, markup=False, emoji=False)
+        self._progress = Progress()
+        self._draft: deque[str] = deque()
+        self._draft_of = ""
+        self._live: Live | None = None
+
+    @contextmanager
+    def shown(self) -> Generator[None]:
+        with (
+            Live(
+                console=self._console,
+                auto_refresh=False,
+                transient=True,
+                vertical_overflow="crop",
+                redirect_stdout=False,
+                redirect_stderr=False,
+            ) as live,
+            stderr_through(self.say),
+        ):
+            self._live = live
+            drawing = asyncio.get_running_loop().create_task(self._draw(live))
+            try:
+                yield
+            finally:
+                drawing.cancel()
+                live.update(Text(""), refresh=True)
+                self._live = None
+
+    def hide(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    async def _draw(self, live: Live) -> None:
+        while True:
+            live.update(self.picture(datetime.now(UTC)), refresh=True)
+            await asyncio.sleep(1 / FRAMES_PER_SECOND)
+
+    def take(self, entry: Entry, *, new: bool) -> None:
+        line = self._progress.take(entry)
+        if isinstance(entry.event, AttemptScheduled):
+            self._draft.clear()  # the draft of an earlier attempt will not be the answer
+        if new and line is not None and line.phase:
+            self._console.print(_styled(line), no_wrap=True, overflow="ellipsis")
+
+    def write_draft(self, run_id: str, attempt: str, piece: str) -> None:
+        if attempt != self._draft_of or not piece:
+            self._draft_of = attempt
+            self._draft.clear()
+        self._draft.append(piece)
+        if len(self._draft) > DRAFT_LENGTH:
+            self._draft.popleft()
+
+    def say(self, line: str) -> None:
+        self._console.print(Text(clean(line)), soft_wrap=True)
+
+    def picture(self, now: datetime) -> RenderableType:
+        """Return the drawing of the run at this moment."""
+        height = max(3, min(MAX_LANES, self._console.height - DRAFT_LINES - 4))
+        parts_of, active = self._progress.view["assignments"], self._progress.active
+        first = [key for key in islice(active, MAX_SCANNED) if parts_of[key]["status"] == "retrying"]
+        others = (key for key in islice(active, MAX_SCANNED) if parts_of[key]["status"] != "retrying")
+        keys = list(islice(chain(first, others), height))
+        recent = list(self._progress.recent)[-(height - len(keys)) :] if len(keys) < height else []
+        rows = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
+        rows.add_column(no_wrap=True, overflow="ellipsis")
+        rows.add_column(no_wrap=True, min_width=8)
+        rows.add_column(no_wrap=True, min_width=6, justify="right")
+        rows.add_column(no_wrap=True, overflow="ellipsis")
+        for key in chain(recent, keys):
+            rows.add_row(*_row(parts_of[key], now))
+        parts: list[RenderableType] = [rows] if rows.row_count else []
+        left = len(active) - len(keys)
+        if left:
+            parts.append(Text(f"  +{left:,} more", style="dim"))
+        parts.append(self._summary(now))
+        parts += self._draft_lines()
+        return Group(*parts)
+
+    def _summary(self, now: datetime) -> Text:
+        """The work order, its progress, and what was spent so far."""
+        view = self._progress.view
+        run, counts = view["run"], view["counts"]
+        name, order = next(reversed(view["orders"].items()), ("", None))
+        counted: list[str] = []
+        if order is not None:
+            finished = order["completed"] + order["failed"] + order["dropped"]
+            counted.append(f"{order['completed']:,}/{order['total']:,} done")
+            for number, word in (
+                (counts["running"], "running"),
+                (counts["retrying"], "retrying"),
+                (counts["waiting"], "waiting"),
+                (order["failed"] + order["dropped"], "failed"),
+                (order["total"] - finished - len(self._progress.active), "pending"),
+            ):
+                if number > 0:
+                    counted.append(f"{number:,} {word}")
+        if "phase" in run:
+            counted.append(run["phase"]["text"])
+        line = Text("◐ ", style="cyan", no_wrap=True, overflow="ellipsis")
+        line.append(f"{name}  " if name else "", style="bold")
+        line.append(" · ".join(counted) or "Starting", style="default")
+        created = run["created_at"]
+        since = (now - datetime.fromisoformat(created)).total_seconds() if created else 0.0
+        line.append(f"   {' · '.join([duration(since), *self._spent()])}", style="dim")
+        return line
+
+    def _spent(self) -> list[str]:
+        spend = self._progress.view["spend"]
+        budget = spend.get("budget_nanousd")
+        spent = [count(spend["tokens"], "token")] if spend["tokens"] else []
+        if spend["nanousd"] or spend["tokens"]:
+            of = f" of {money(usd(budget))}" if budget is not None else ""
+            spent.append(f"{money(usd(spend['nanousd']))}{of}")
+        return spent
+
+    def _draft_lines(self) -> list[RenderableType]:
+        """The end of the answer that is being written."""
+        phase = self._progress.view["run"].get("phase")
+        if not self._draft or phase is None or phase["role"] != "compose":
+            return []
+        written = clean("".join(self._draft)[-DRAFT_LENGTH:])
+        last = Text(written, style="dim italic").wrap(self._console, max(20, self._console.width - 2))[-DRAFT_LINES:]
+        return [Text("  draft", style="dim"), *(Text("  ").append_text(line) for line in last)]
+
+
+def _row(part: AssignmentPart, now: datetime) -> tuple[Text, Text, str, Text]:
+    status = part["status"]
+    name = Text(f"  {GLYPHS[status]} ", style=STYLES[status]).append(clean(part["label"]), style="default")
+    note = part["note"] if status == "waiting" else attempt_words(part) if status in ("running", "retrying") else ""
+    return name, Text(status, style=STYLES[status]), duration(took(part, now)), Text(clean(note), style="dim")
+
+
+def _styled(line: Line) -> Text:
+    glyph, style = TONES[line.tone]
+    styled = Text(f"{glyph} ", style=style)
+    styled.append(f"{line.title:<19}  ", style="bold")
+    styled.append(one_line(line.text), style="default")
+    return styled

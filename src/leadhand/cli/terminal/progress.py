@@ -1,0 +1,147 @@
+"""The progress of a run: its view, what is active in it, and a line for each event that is worth one."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from datetime import datetime
+
+from leadhand.app.formatting import count, duration
+from leadhand.domain.events import Entry
+from leadhand.domain.view import Change, Level, Projection, Tone, ViewDocument
+from leadhand.domain.view.shapes import AssignmentPart, AttemptPart
+
+RECENT = 12
+"""Finished assignments that are kept for display."""
+ACTIVE = frozenset({"running", "retrying", "waiting"})
+FINISHED = frozenset({"completed", "failed", "dropped"})
+SILENT = frozenset({"run_started", "run_finished"})
+"""Events that the first and last lines of the command already tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An event in one line. ``phase``: it is about the run as a whole and stays on a live screen."""
+
+    title: str
+    text: str
+    tone: Tone
+    phase: bool
+
+    def __str__(self) -> str:
+        return f"{self.title:<19}  {self.text}".rstrip()
+
+
+class Progress:
+    """Keeps the view of a run, the keys of its active subtasks and of the last finished ones.
+
+    An entry costs a bounded number of steps, however many subtasks there are.
+    """
+
+    def __init__(self) -> None:
+        self._projection = Projection("")  # the views of a terminal do not show the run's id
+        self.active: dict[str, None] = {}
+        self.recent: deque[str] = deque(maxlen=RECENT)
+
+    @property
+    def view(self) -> ViewDocument:
+        """The view of the run."""
+        return self._projection.view.document
+
+    @property
+    def max_workers(self) -> int | None:
+        """How many subtasks of the run may run at once; None before its first entry."""
+        state = self._projection.state
+        return state.definition.limits.max_workers if state is not None else None
+
+    def take(self, entry: Entry) -> Line | None:
+        """Take an entry; return its line, or None if it is not worth one."""
+        was_driven = self.view["run"]["status"] == "running" and self.view["counts"]["attempts_running"] > 0
+        change = self._projection.take(entry)
+        if change is None:
+            return None
+        for key in change.patch.get("assignments", {}):
+            self._sort_in(key)
+        if change.type == "work_order_issued":
+            self.recent.clear()
+        return self._line(change, entry.at, was_driven=was_driven)
+
+    def _sort_in(self, key: str) -> None:
+        part = self.view["assignments"][key]
+        if not part["counts"]:
+            return
+        status = part["status"]
+        if status not in ACTIVE:
+            self.active.pop(key, None)
+        elif key not in self.active:
+            self.active[key] = None
+        if status in FINISHED and key not in self.recent:
+            self.recent.append(key)
+
+    def _line(self, change: Change, at: datetime, *, was_driven: bool) -> Line | None:
+        words = change.words
+        if words.level is Level.DETAIL or change.type in SILENT:
+            return None
+        if change.type == "run_claimed" and not was_driven:  # it is news only if another process was driving the run
+            return None
+        part = self.view["assignments"].get(words.subject)
+        approvals = self.view["counts"]["approvals"]
+        if change.type == "run_waiting" and approvals:
+            text = count(approvals, "pending approval")
+        elif part is None:
+            text = ": ".join(filter(None, (words.subject, words.text)))
+        elif words.level is Level.STEP and words.tone in (Tone.INFO, Tone.GOOD) and not part["counts"]:
+            return None
+        else:
+            name = f"{words.subject} {part['label']}" if part["counts"] or "parent" in part else part["label"]
+            text = _details(change.type, words.text, part, at)
+            text = f"{name}{text if text.startswith('  ') else f': {text}' if text else ''}"
+        return Line(words.title, text, words.tone, words.level is Level.PHASE)
+
+
+def _details(kind: str, text: str, part: AssignmentPart, at: datetime) -> str:
+    """What the line of an assignment says after its name."""
+    match kind:
+        case "attempt_started":
+            return ""
+        case "attempt_settled" if not text:
+            return f"  {duration(took(part, at))}"
+        case "attempt_scheduled":
+            return attempt_words(part)
+        case _:
+            return text
+
+
+def last_attempt(part: AssignmentPart) -> tuple[int, AttemptPart] | None:
+    """Return the number of an assignment's last attempt, and the attempt."""
+    if not part["attempts"]:
+        return None
+    number = next(reversed(part["attempts"]))
+    return int(number), part["attempts"][number]
+
+
+def took(part: AssignmentPart, now: datetime) -> float:
+    """Return the seconds since the last attempt started, or that it took."""
+    last = last_attempt(part)
+    if last is None:
+        return 0.0
+    attempt = last[1]
+    since = datetime.fromisoformat(attempt.get("started_at", attempt["scheduled_at"]))
+    until = datetime.fromisoformat(attempt["ended_at"]) if "ended_at" in attempt else now
+    return max(0.0, (until - since).total_seconds())
+
+
+def attempt_words(part: AssignmentPart) -> str:
+    """Return ``attempt 2 of 3 in 1.5 s (timeout)`` for an assignment that is tried again, else ""."""
+    last = last_attempt(part)
+    if last is None or last[0] == 1:
+        return ""
+    number, attempt = last
+    before = part["attempts"].get(str(number - 1))
+    failure = before.get("failure") if before is not None else None
+    counted = number <= part["tries"] and (failure is None or failure["class"] == "transient")
+    words = f"attempt {number} of {part['tries']}" if counted else f"attempt {number}"
+    if "not_before" in attempt and "started_at" not in attempt:
+        wait = datetime.fromisoformat(attempt["not_before"]) - datetime.fromisoformat(attempt["scheduled_at"])
+        words += f" in {duration(wait.total_seconds())}" if wait.total_seconds() >= 0.05 else ""
+    return f"{words} ({failure['type']})" if failure is not None else words

@@ -1,0 +1,134 @@
+"""The parser: which command a line calls, and with what."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pytest
+
+from leadhand.cli.options import LimitFlags, ModelFlags, Output, StoreFlags
+from leadhand.cli.parser import Call, parse
+from leadhand.domain.errors import UsageError
+
+LINES: list[tuple[str, str, list[str], dict[str, Any]]] = [
+    ("run hello", "run", ["hello"], {}),
+    ("run 'several words' --offline", "run", ["several words"], {"models": ModelFlags(offline=True)}),
+    ("run --offline", "run", [], {"models": ModelFlags(offline=True)}),
+    (
+        "run --offline hello --json",
+        "run",
+        ["hello"],
+        {"models": ModelFlags(offline=True), "output": Output(json=True)},
+    ),
+    (
+        "run hello --model=ollama:llama3.1 --lead-model x --worker-model y --review-model z",
+        "run",
+        ["hello"],
+        {"models": ModelFlags(model="ollama:llama3.1", lead_model="x", worker_model="y", review_model="z")},
+    ),
+    (
+        "run hello --max-steps 2 --max-workers=100 --batch-size 5 --budget 0.5 --timeout 60",
+        "run",
+        ["hello"],
+        {"limits": LimitFlags(max_steps=2, max_workers=100, batch_size=5, budget=0.5, timeout=60.0)},
+    ),
+    (
+        "run hello --budget 1e-3 --approve never --detach",
+        "run",
+        ["hello"],
+        {"limits": LimitFlags(budget=0.001), "approve": ("never",), "detach": True},
+    ),
+    (
+        "run hello --approve ask --approve 'tool:send_*=auto' --approval-timeout 60 --allow-unknown-price",
+        "run",
+        ["hello"],
+        {
+            "approve": ("ask", "tool:send_*=auto"),
+            "limits": LimitFlags(approval_timeout=60.0, allow_unknown_price=True),
+        },
+    ),
+    ("run hello --budget 1 --budget 2", "run", ["hello"], {"limits": LimitFlags(budget=2.0)}),
+    ("run hello --home= --model=", "run", ["hello"], {"store": StoreFlags(home=""), "models": ModelFlags(model="")}),
+    ("run -- --not-a-flag", "run", ["--not-a-flag"], {}),
+    ("run --json -- -", "run", ["-"], {"output": Output(json=True)}),
+    ("run ''", "run", [""], {}),
+    ("run - --json", "run", ["-"], {"output": Output(json=True)}),
+    (
+        "run hello --tools a.py --tools b.c --home /tmp/x --database sqlite:///x.db --debug",
+        "run",
+        ["hello"],
+        {
+            "tools": ("a.py", "b.c"),
+            "store": StoreFlags(home="/tmp/x", database="sqlite:///x.db", debug=True),
+        },
+    ),
+    ("approvals approve 1a2b --args '{}' --always --reason 'why not'", "approvals_approve", ["1a2b"], {
+        "args": "{}", "always": True, "reason": "why not"
+    }),
+    ("approvals settle run_01:wo-001.0/t0/c0 --did-not", "approvals_settle", ["run_01:wo-001.0/t0/c0"], {
+        "did_not": True
+    }),
+    ("runs list --status running --text x --limit 5 --json", "runs_list", [], {
+        "status": "running", "text": "x", "limit": 5, "json": True
+    }),
+    ("runs show run_01 --seq 3", "runs_show", ["run_01"], {"seq": 3}),
+    ("runs resume --all", "runs_resume", [], {"all": True}),
+    ("runs fork run_01 --at 3", "runs_fork", ["run_01"], {"at": 3}),
+    ("runs export run_01 --output -", "runs_export", ["run_01"], {"output": "-"}),
+    (
+        "tools call --json weather_tool location=Paris --offline days=2",
+        "tools_call",
+        ["weather_tool", "location=Paris", "days=2"],
+        {"json": True, "offline": True},
+    ),
+    ("doctor --json", "doctor", [], {"json": True}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "name", "arguments", "flags"), LINES, ids=[line for line, *_ in LINES])
+def test_a_line_calls_its_command(line: str, name: str, arguments: list[str], flags: dict[str, Any]) -> None:
+    call = parse(shlex.split(line))
+
+    assert isinstance(call, Call)
+    assert (call.function.__name__, call.arguments, call.flags) == (name, arguments, flags)
+
+
+@pytest.mark.parametrize(
+    ("line", "what", "how"),
+    [
+        ("run hello there", "too many arguments: there", 'Put a request of several words in quotes: leadhand run "…"'),
+        ("runs show a b", "too many arguments: b", "See: leadhand runs show --help"),
+        ("run hello --model --offline", "--model needs a value", "See: leadhand run --help"),
+        ("run hello --offline=true", "--offline takes no value", "See: leadhand run --help"),
+        ("run hello --bud 3", "unknown flag: --bud", "Did you mean --budget?"),
+        ("run hello --max-steps 1.5", "invalid value for --max-steps: '1.5'", "Give a whole number."),
+        ("run hello --budget a", "invalid value for --budget: 'a'", "Give a number."),
+        ("runs list --limit many", "invalid value for --limit: 'many'", "Give a whole number."),
+        ("tools call", "NAME is missing", "See: leadhand tools call --help"),
+        ("runs fork run_01", "--at is missing", "See: leadhand runs fork --help"),
+        ("rn hello", "unknown command: rn", "Did you mean leadhand run?"),
+        ("nonsense", "unknown command: nonsense", "Choose from: run,"),
+        ("runs --jsn", "unknown flag: --jsn", "See: leadhand runs --help"),
+    ],
+)
+def test_what_is_wrong_with_a_line_is_said_with_what_to_do(line: str, what: str, how: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse(shlex.split(line))
+
+    assert raised.value.what == what
+    assert raised.value.how.startswith(how)
+
+
+@pytest.mark.parametrize(
+    "line", ["", "--help", "runs", "runs -h", "run --help", "run hello --nope -h", "help runs show"]
+)
+def test_help_is_text(line: str) -> None:
+    assert "Usage: leadhand" in str(parse(shlex.split(line)))
+
+
+def test_help_after_two_dashes_is_a_request() -> None:
+    call = parse(["run", "--", "--help"])
+
+    assert isinstance(call, Call)
+    assert call.arguments == ["--help"]
