@@ -17,7 +17,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
-    | {"--approve", "--detach", "--tools"},
+    | {"--approve", "--detach", "--tools", "--flow", "--flows", "--option"},
     "serve": COMMON
     | {"--host", "--port", "--open", "--cors", "--allow-host", "--require-key"}
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}

@@ -30,6 +30,7 @@ def test_a_value_is_json_or_else_text(given: list[str], options: dict[str, Any])
     [
         (["max_revisions"], "invalid value for --option: 'max_revisions'"),
         (["=2"], "invalid value for --option: '=2'"),
+        (["flow=report"], "invalid value for --option: 'flow=report'"),
         (["a b=2"], "invalid value for --option: 'a b=2'"),
         (["max_revisions=1", "max-revisions=2"], "--option names max_revisions twice"),
     ],

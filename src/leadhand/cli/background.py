@@ -8,10 +8,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from leadhand.api import Leadhand
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import Output, StoreFlags
+from leadhand.cli.options import FlowFlags, Output, StoreFlags
 from leadhand.cli.terminal.messages import database_name, opening, say_table
 from leadhand.cli.terminal.streams import say, write_json, write_line
 from leadhand.cli.tool_files import is_file
@@ -26,11 +27,18 @@ STARTED: list[subprocess.Popen[bytes]] = []
 
 
 async def run_in_background(
-    lead: Leadhand, request: str, *, tools: Sequence[str], output: Output, store: StoreFlags
+    lead: Leadhand,
+    request: str,
+    *,
+    flow: FlowFlags,
+    options: dict[str, Any],
+    tools: Sequence[str],
+    output: Output,
+    store: StoreFlags,
 ) -> int:
     """Start a run in a new process and print its id. Raises LeadhandError if that process fails."""
     runtime = await lead.runtime()
-    state = await runtime.start(request, detached=True)
+    state = await runtime.start(request, flow=flow.flow, options=options, detached=True)
     log = runtime.settings.home / "runs" / state.run_id / "log.txt"
     say_table(
         opening(

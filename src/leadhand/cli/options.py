@@ -16,6 +16,7 @@ from leadhand.domain.tool import ApprovalPolicy
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
+    from leadhand.flows import Flow
 
 YEAR_S = 366 * 24 * 3_600.0
 POLICIES = tuple(policy.value for policy in ApprovalPolicy)
@@ -108,6 +109,26 @@ class ModelFlags:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FlowFlags:
+    """The flow of a run, and its options."""
+
+    TITLE: ClassVar[str] = "Flow"
+
+    flow: Annotated[str, Flag("Run this flow.", "NAME")] = "work-order"
+    flows: Annotated[tuple[str, ...], Flag("Add the flows of this Python file or module. Repeatable.", "FILE")] = ()
+    option: Annotated[
+        tuple[str, ...],
+        Flag("Set an option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
+    ] = ()
+
+    def load(self) -> list[Flow]:
+        """Import the flows of ``--flows``. Raises UsageError."""
+        from leadhand.app.flows import load_flows
+
+        return [flow for name in self.flows for flow in load_flows(name)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LimitFlags:
     """The limits of a run."""
 
@@ -151,6 +172,7 @@ DEFAULT_STORE = StoreFlags()
 DEFAULT_OUTPUT = Output()
 DEFAULT_MODELS = ModelFlags()
 DEFAULT_LIMITS = LimitFlags()
+DEFAULT_FLOW = FlowFlags()
 """Each group when none of its flags is given."""
 
 
@@ -240,7 +262,7 @@ def flow_options(given: Sequence[str]) -> dict[str, Any]:
     for each in given:
         name, equals, text = each.partition("=")
         name = name.strip().replace("-", "_")
-        if not equals or not name.isidentifier():
+        if not equals or not name.isidentifier() or name in ("request", "flow"):  # arguments of their own in Python
             raise UsageError(f"invalid value for --option: {each!r}", "Give NAME=VALUE: --option max_revisions=2")
         if name in options:
             raise UsageError(

@@ -7,17 +7,20 @@ from typing import Annotated
 
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
+    DEFAULT_FLOW,
     DEFAULT_LIMITS,
     DEFAULT_MODELS,
     DEFAULT_OUTPUT,
     DEFAULT_STORE,
     Flag,
+    FlowFlags,
     LimitFlags,
     ModelFlags,
     Output,
     StoreFlags,
     Tools,
     approval_policy,
+    flow_options,
     open_configured,
 )
 from leadhand.cli.terminal.messages import database_name, opening, say_table
@@ -45,6 +48,7 @@ async def run(
         ),
     ] = (),
     detach: Annotated[bool, Flag("Run in the background: print the run's id and return.")] = False,
+    flow: FlowFlags = DEFAULT_FLOW,
     models: ModelFlags = DEFAULT_MODELS,
     limits: LimitFlags = DEFAULT_LIMITS,
     output: Output = DEFAULT_OUTPUT,
@@ -55,6 +59,7 @@ async def run(
     models.check()
     limits.check()
     policy, rules = approval_policy(approve)
+    options = flow_options(flow.option)
     if detach and output.stream_json:
         raise UsageError("--detach and --stream-json exclude each other", "Use leadhand runs watch --stream-json.")
     from leadhand.app.arguments import check_request
@@ -63,19 +68,28 @@ async def run(
     asked = check_request(_request(request), example=EXAMPLE)
     shown = new_view(output)
     lead = open_configured(
-        store, models, limits, tools=all_tools(tools), approve=policy, approve_rules=rules, on_text=shown.write_draft
+        store,
+        models,
+        limits,
+        flows=flow.load(),
+        tools=all_tools(tools),
+        approve=policy,
+        approve_rules=rules,
+        on_text=shown.write_draft,
     )
     async with lead:
         if detach:
             from leadhand.cli.background import run_in_background
 
-            return await run_in_background(lead, asked, tools=tools, output=output, store=store)
+            return await run_in_background(
+                lead, asked, flow=flow, options=options, tools=tools, output=output, store=store
+            )
         if err_is_terminal():
             from leadhand.cli.run_lookup import mention_orphans
 
             await mention_orphans(lead, store, again=False)
         runtime = await lead.runtime()
-        started = await lead.start(asked)
+        started = await lead.start(asked, flow=flow.flow, **options)
         say_table(
             opening(
                 started.run_id,
