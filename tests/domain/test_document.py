@@ -70,7 +70,9 @@ def test_the_evidence_of_a_subtask_is_in_the_context_store_and_is_about_it(histo
         for index, subtask in state["subtask_state"].items():
             for event_id in subtask["event_ids"]:
                 event = kept[event_id]
-                assert event["refs"] == {"work_order_id": state["work_order_id"], "subtask_index": int(index)}
+                expected = {"work_order_id": state["work_order_id"], "subtask_index": int(index)}
+                assert {name: event["refs"][name] for name in expected} == expected
+                assert event["refs"].get("assignment") is None, "a subtask is named by its order and index"
                 assert event["task_name"] == subtask["name"]
                 cited.append(event_id)
             last = kept[subtask["event_ids"][-1]] if subtask["event_ids"] else None

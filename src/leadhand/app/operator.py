@@ -212,7 +212,7 @@ async def fork(
     return await runtime.adopt_fork(run_id, at, by=by, detached=detached)
 
 
-def _listed(done: list[Done]) -> Iterator[str]:
+def _listed(done: list[MadeEffect]) -> Iterator[str]:
     """The first few calls, each with its event, and how many more there are."""
     yield from (f"{each.tool} (event {each.seq})" for each in done[:SHOWN])
     if len(done) > SHOWN:

@@ -16,10 +16,10 @@ from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import database_name, opening, say_table, tools_of
 from leadhand.cli.terminal.streams import say
 from leadhand.cli.tool_files import all_tools
+from leadhand.domain.decide.operator_requests import OperatorRequest
 from leadhand.domain.run import RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
-from leadhand.domain.decide.operator_requests import OperatorRequest
 from leadhand.runs import Run
 
 Take = Callable[[Leadhand], Awaitable[Run | None]]

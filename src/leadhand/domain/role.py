@@ -13,11 +13,9 @@ ALL_TOOLS = "*"
 """In a role's ``tools``: every tool of the run."""
 
 
-def _schema(output: object) -> object:
+def _schema(output: Any) -> Any:
     """The JSON schema of a pydantic model; anything else as it is."""
-    if isinstance(output, type) and issubclass(output, BaseModel):
-        return output.model_json_schema()
-    return output
+    return output.model_json_schema() if isinstance(output, type) and issubclass(output, BaseModel) else output
 
 
 class Role(Value):

@@ -24,7 +24,7 @@ def question(state: RunState, key: str, attempt: str, call: OpenCall, now: datet
         tool=call.tool,
         args=call.args,
         effect=tool.effect,
-        asked_for=assignment.name,
+        asked_for=assignment.name if assignment.parent is None else key,
         origins={name: _origin(state, key, name, value) for name, value in call.args.items()},
         cost_usd=tool.cost_usd,
         asked_at=now,

@@ -17,7 +17,6 @@ from leadhand.cli.terminal.prompt import confirmed
 from leadhand.cli.terminal.streams import can_prompt, say
 from leadhand.cli.tool_files import all_tools
 from leadhand.domain.errors import UsageError
-from leadhand.engine.forking import MadeEffect
 from leadhand.runs import Run
 
 
@@ -59,7 +58,7 @@ async def runs_fork(
     return code or Exit.ANSWERED
 
 
-def _say_calls(done: list[Done], at: int) -> None:
+def _say_calls(done: list[MadeEffect], at: int) -> None:
     """List the irreversible calls that the earlier run made after the event."""
     say(f"After event {at} the run made irreversible calls:")
     for each in done:

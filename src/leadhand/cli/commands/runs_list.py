@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from leadhand.app.formatting import age
 from leadhand.cli.errors import Exit
@@ -11,7 +11,7 @@ from leadhand.cli.options import DEFAULT_STORE, Flag, Json, StoreFlags, open_rea
 from leadhand.cli.run_lookup import mention_orphans
 from leadhand.cli.terminal.messages import status_words, table_lines
 from leadhand.cli.terminal.streams import err_is_terminal, say, write_json, write_line
-from leadhand.domain.document import iso
+from leadhand.domain.document import run_line
 from leadhand.domain.errors import UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus

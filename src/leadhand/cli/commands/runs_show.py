@@ -136,9 +136,9 @@ def _facts(state: RunState, listing: RunListing, store: StoreFlags) -> Iterator[
 
 def _history(state: RunState) -> Iterator[str]:
     """The run that this one is a fork of, and its earlier answers."""
-    origin = state.definition.options.get("forked_from")
-    if isinstance(origin, dict):
-        yield f"fork     of {origin['run_id']} at event {origin['seq']}"
+    origin = state.definition.forked_from
+    if origin is not None:
+        yield f"fork     of {origin.run_id} at event {origin.seq}"
     if state.answers:
         earlier = ", ".join(f"{answer.number} ({answer.status.value})" for answer in state.answers)
         which = f"number {state.finished.number}" if state.finished is not None else "pending"

@@ -45,7 +45,10 @@ async def tools_call(
     if outcome.failure is not None:
         _print_failure(name, _by_hand(outcome.failure), json=json)
         return Exit.FAILED
-    _print(name, outcome.returned or ToolReturn(), json=json)
+    returned = ToolReturn(
+        raw=outcome.raw, summary=outcome.summary, sources=outcome.sources, sample=outcome.sample, asks=outcome.asks
+    )
+    _print(name, returned, json=json)
     return Exit.ANSWERED
 
 

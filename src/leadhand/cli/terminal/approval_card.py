@@ -47,13 +47,12 @@ async def asker(runtime: Runtime, asked: OpenApproval) -> str:
 
 
 def _named(state: RunState, key: str) -> str:
-    if key in state.assignments:
-        return state.assignments[key].subtask.name
-    assignment = state.assignments[key].assignment if key in state.assignments else None
-    child = assignment.options.get("child") if assignment is not None else None
-    if assignment is None or assignment.parent is None or child is None:
+    if key not in state.assignments:
         return key
-    return child_label(child["name"], _named(state, assignment_of(assignment.parent)))
+    assignment = state.assignments[key].assignment
+    if assignment.parent is None:
+        return assignment.name
+    return child_label(assignment.name, _named(state, assignment_of(assignment.parent)))
 
 
 def card(

@@ -12,7 +12,6 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import tilde
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.streams import out_is_terminal, say, width
-from leadhand.domain.remedies import next_action
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.errors import Failure
 from leadhand.domain.limits import usd

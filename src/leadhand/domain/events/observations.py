@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from leadhand.domain.asks import Ask
 from leadhand.domain.assignment import OpenCall
 from leadhand.domain.conversation import AssistantMessage
 from leadhand.domain.errors import Failure
