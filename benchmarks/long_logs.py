@@ -19,7 +19,8 @@ from typing import Any
 from world import ScriptedLead, piece
 
 from leadhand import Leadhand, ToolReturn, tool
-from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.assignment import Assignment
+from leadhand.flows.work_order.roles import RoleName
 from leadhand.domain.events import (
     AnyEvent,
     AssignmentIssued,
@@ -54,7 +55,7 @@ def happened(n: int) -> list[AnyEvent]:
     key, attempt, call = f"wo-001.{n}", f"wo-001.{n}/a1", f"wo-001.{n}/t0/c0"
     source = Source(title=f"page {n}", url=f"https://example.org/{n}")
     began: list[AnyEvent] = [
-        AssignmentIssued(assignment=Assignment(assignment_id=key, role=Role.WORK, covers=(key,))),
+        AssignmentIssued(assignment=Assignment(assignment_id=key, role=RoleName.WORK, covers=(key,))),
         AttemptStarted(attempt=attempt, host="gone"),
         ToolCallBegan(attempt=attempt, call_id=call, tool="piece", args={"n": n}),
     ]

@@ -22,7 +22,7 @@ from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.tool_calls import ToolCalls
-from leadhand.flows.work_order import WorkOrderFlow
+from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.ports import ContextStore
 from leadhand.tools.decorator import Tool, tool
 from leadhand.tools.toolbox import Toolbox

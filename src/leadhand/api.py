@@ -12,15 +12,18 @@ from leadhand.app import approvals, operator
 from leadhand.app.approval_rules import approval_policy, approval_rules
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.arguments import USUAL_BUDGET, Usual, check_methods, check_request, limits, text
+from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, settings
 from leadhand.app.toolsets import toolbox
 from leadhand.domain.errors import UsageError
-from leadhand.ports import Models
+from leadhand.flows.flow import Flow
+from leadhand.ports import ContextStore, Models
 from leadhand.runs import Answer, Answering, Run, user
 from leadhand.tools.decorator import Tool
 
 PORT = ("ask", "profile", "aclose")
+STORE = ("create", "append", "read", "follow", "claim", "release", "run", "runs", "blob", "aclose")
 EXAMPLE = 'lead.run("What is the weather in Paris?")'
 _T = TypeVar("_T")
 
@@ -30,7 +33,9 @@ class Leadhand(Answering):
 
     ``model`` names the model of every role (``offline``, ``ollama:llama3.1``, ``openai:gpt-…``; not given, the
     environment decides); ``lead_model``, ``worker_model`` and ``review_model`` those of single roles; ``models`` is a
-    port of your own, such as ``leadhand.testing.scripted_model.ScriptedModel``. ``tools`` are functions, plain or
+    port of your own, such as ``leadhand.testing.scripted_model.ScriptedModel``, or adapters by name beside the built-in
+    ones: ``models={"mine": adapter}, model="mine"``. ``flows`` are flows of your own (see ``leadhand.flows``), and
+    ``store`` a context store of your own in place of the database. ``tools`` are functions, plain or
     decorated with ``@tool``; not given, those that ship. ``budget`` is in US dollars (None: no limit), ``timeout`` in
     seconds (None: no limit); ``max_requests`` and ``max_tokens`` bound the model calls of a run and the tokens of all
     of them together, ``max_output_tokens`` those of one reply (a model that thinks at length, and a long plan, need
@@ -50,7 +55,9 @@ class Leadhand(Answering):
         model: str | None = None,
         *,
         tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None = None,
-        models: Models | None = None,
+        flows: Iterable[Flow | type[Flow]] = (),
+        models: Models | Mapping[str, Models] | None = None,
+        store: ContextStore | None = None,
         lead_model: str | None = None,
         worker_model: str | None = None,
         review_model: str | None = None,
@@ -94,12 +101,17 @@ class Leadhand(Answering):
             approve=approval_policy(approve),
             approve_rules=approval_rules(approve_rules),
         )
-        check_methods(
-            models, "models", PORT, "Pass an object with the methods of leadhand.ports.Models, or leave it out."
-        )
+        adapters = models if isinstance(models, Mapping) else {"models": models}
+        for adapter in adapters.values():
+            check_methods(
+                adapter, "models", PORT, "Pass an object with the methods of leadhand.ports.Models, or leave it out."
+            )
+        check_methods(store, "store", STORE, "Pass a context store, as leadhand.testing checks them, or leave it out.")
         check_methods(on_text, "on_text", ("__call__",), "Pass a function of run, attempt and piece, or leave it out.")
         self._toolbox = toolbox(tools)
         self._models = models
+        self._store = store
+        self._flows = FlowRegistry(flows)
         self._on_text = on_text
         self._runtime: Runtime | None = None
 
@@ -111,7 +123,12 @@ class Leadhand(Answering):
         """The opened parts of this process; opened on first use."""
         if self._runtime is None:
             self._runtime = await open_runtime(
-                self._settings, self._toolbox, models=self._models, on_text=self._on_text
+                self._settings,
+                self._toolbox,
+                models=self._models,
+                store=self._store,
+                flows=self._flows,
+                on_text=self._on_text,
             )
         return self._runtime
 
@@ -128,19 +145,21 @@ class Leadhand(Answering):
         if runtime is not None:
             await runtime.aclose()
 
-    async def start(self, request: str) -> Run:
+    async def start(self, request: str, *, flow: str = DEFAULT, **options: Any) -> Run:
         """Start a run and return at once; it is carried out in the background of this loop.
 
-        Raises UsageError for an empty or overlong request, ConfigurationError for a model, home or database that
+        ``flow`` names the flow that carries it out, ``options`` are that flow's. Raises UsageError for an empty or
+        overlong request, an unknown flow and wrong options, ConfigurationError for a model, home or database that
         cannot be used.
         """
         checked = check_request(request, example=EXAMPLE)
+        self._flows.options(flow, options)
         runtime = await self.runtime()
-        return Run(runtime, await runtime.start(checked), drive=True)
+        return Run(runtime, await runtime.start(checked, flow=flow, options=options), drive=True)
 
-    async def run(self, request: str) -> Answer:
+    async def run(self, request: str, *, flow: str = DEFAULT, **options: Any) -> Answer:
         """Carry a request out and return its answer. Raises as :meth:`start` does; a failed run is an answer too."""
-        return await (await self.start(request)).answer()
+        return await (await self.start(request, flow=flow, **options)).answer()
 
     async def attach(self, run_id: str) -> Run:
         """Get hold of a run: follow it while another process drives it, and go on with it if its process died.
@@ -183,9 +202,9 @@ class Leadhand(Answering):
         runtime = await self.runtime()
         return runtime, await approvals.find_approval(runtime, question)
 
-    def run_sync(self, request: str) -> Answer:
+    def run_sync(self, request: str, *, flow: str = DEFAULT, **options: Any) -> Answer:
         """:meth:`run`, for code without a loop; in a notebook, too."""
-        return self._sync(self.run(request))
+        return self._sync(self.run(request, flow=flow, **options))
 
     def resume_sync(self, run_id: str) -> Answer:
         """:meth:`resume` and its answer, for code without a loop."""

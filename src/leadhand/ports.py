@@ -17,39 +17,57 @@ from leadhand.domain.assignment import Assignment
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import Failure, LeadhandError
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
-from leadhand.domain.limits import Usage
+from leadhand.domain.limits import Allowance, Usage
 from leadhand.domain.listing import HostLine, RunListing, StoreInfo
+from leadhand.domain.policy import ProposedCall
+from leadhand.domain.role import Role
 from leadhand.domain.run import RunDefinition, RunStatus
-from leadhand.domain.state import AttemptState, ModelTurn, ToolEvidence
-from leadhand.domain.tool import ToolSpec
+from leadhand.domain.state import AttemptState, ModelTurn
+from leadhand.domain.tool import ToolResult, ToolSpec
 from leadhand.domain.value import Json
-from leadhand.domain.work_order import Subtask
 from leadhand.domain.work_result import ResultData
-from leadhand.flows.flow import Brief
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """An attempt, complete with what its worker needs: made from the log by the controller.
 
-    ``calls`` is what its lineage did so far; finished calls are not made again. ``needs`` are the results the subtask
-    uses, by key. ``compacted`` says through which turn, and to how many characters, tools' answers are shortened for
-    the model. ``allowed`` are tools that a person allowed for the whole run. ``faults`` says what is wrong with a
-    thought (its structured value, its text), None for a subtask.
+    ``told`` is what the worker is told, as one JSON object; ``tools`` are the names of the tools it may call. ``calls``
+    is what its lineage did so far; finished calls are not made again. ``needs`` are the results it uses, by assignment.
+    ``compacted`` says through which turn, and to how many characters, tools' answers are shortened for the model.
+    ``allowed`` are tools that a person approved for the whole run. ``scopes`` are the ceilings that each model call has
+    to fit beside the run's. ``problems`` says what is wrong with an answer (its structured value, its text),
+    ``proposed_calls`` which tool calls its value proposes.
     """
 
     run_id: str
     definition: RunDefinition
+    role: Role
     assignment: Assignment
     attempt: AttemptState
-    brief: Brief
-    calls: tuple[ModelTurn | ToolEvidence, ...] = ()
+    told: Mapping[str, Any]
+    tools: frozenset[str] = frozenset()
+    calls: tuple[ModelTurn | ToolResult, ...] = ()
     compacted: tuple[int, int] = (-1, 0)
     allowed: frozenset[str] = frozenset()
-    subtask: Subtask | None = None
+    scopes: tuple[Allowance, ...] = ()
     needs: Mapping[str, ResultData] = field(default_factory=dict[str, ResultData])
-    faults: Callable[[Json, str], list[str]] | None = None
+    problems: Callable[[Json, str], list[str]] = lambda _value, _text: []
+    proposed_calls: Callable[[Json], Sequence[ProposedCall]] = lambda _value: ()
     deadline: datetime | None = None
+
+    @property
+    def instructions(self) -> str:
+        return self.assignment.instructions or self.role.instructions
+
+    @property
+    def model(self) -> str:
+        """The full name of the model that is called."""
+        return self.assignment.model or self.role.model or self.definition.models.of(self.role.name)
+
+    @property
+    def max_turns(self) -> int:
+        return self.role.max_turns or self.definition.limits.max_turns
 
 
 class Clock(Protocol):
@@ -127,6 +145,8 @@ class ToolContext:
     offline: bool
     web: Web
     now: Callable[[], datetime]
+    emit: Callable[[str], None] = lambda _message: None
+    """Tell people what the tool is doing: a line in the log of the run."""
 
 
 class BoundTool(Protocol):
@@ -310,6 +330,22 @@ class ContextStore(Protocol):
 
     async def aclose(self) -> None:
         """Commit what is under way and let go of every run."""
+        ...
+
+
+class ArtifactStore(Protocol):
+    """Stores the content of artifacts by digest. Every method may raise StoreError."""
+
+    async def put(self, content: bytes) -> str:
+        """Keep content and return its digest, ``sha256:…``, once it is durable. Equal content is kept once."""
+        ...
+
+    async def get(self, digest: str) -> bytes:
+        """Return content. Raises KeyError for a digest that is not kept."""
+        ...
+
+    async def has(self, digest: str) -> bool:
+        """Whether content of this digest is kept."""
         ...
 
 

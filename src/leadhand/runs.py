@@ -11,6 +11,7 @@ from typing import Any
 from leadhand.app import approvals, operator
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.runtime import Runtime
+from leadhand.domain.decide.operator_requests import OperatorRequest
 from leadhand.domain.document import run_document
 from leadhand.domain.events import (
     CancelRequested,
@@ -26,7 +27,6 @@ from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
-from leadhand.domain.wishes import Wish
 
 AT_REST = ENDED | {RunStatus.PAUSED, RunStatus.WAITING}
 LOOK_EVERY_S = 0.1
@@ -235,7 +235,7 @@ class Run(Answering):
         """
         await self._want(operator.supply(by=user(), subtask=subtask, summary=summary, raw=raw))
 
-    async def _want(self, wish: Wish) -> None:
+    async def _want(self, wish: OperatorRequest) -> None:
         """Have a wish granted, and drive the run on where nobody else does."""
         state = await operator.want(self._runtime, self.run_id, wish)
         if state is not None:

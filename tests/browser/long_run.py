@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.assignment import Assignment
+from leadhand.flows.work_order.roles import RoleName
 from leadhand.domain.conversation import AssistantMessage, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import (
@@ -67,7 +68,7 @@ async def write_long_run(home: Path) -> None:
 def happened(n: int) -> list[AnyEvent]:
     """All that the log holds of one worker: 10 events, or 16 of one that was tried twice."""
     key = f"wo-001.{n}"
-    begun: list[AnyEvent] = [AssignmentIssued(assignment=Assignment(assignment_id=key, role=Role.WORK, covers=(key,)))]
+    begun: list[AnyEvent] = [AssignmentIssued(assignment=Assignment(assignment_id=key, role=RoleName.WORK, covers=(key,)))]
     if n in FAILED:
         return begun + attempt(n, 1, BROKEN, final=True)
     if n in RETRIED:

@@ -14,8 +14,9 @@ from cli.power import Planned, Power, failed_in_part, newest
 from leadhand.cli.progress import Progress
 from leadhand.domain import events as ev
 from leadhand.domain.approval import Approval, args_hash
-from leadhand.domain.assignment import Assignment, OpenCall, Role
+from leadhand.domain.assignment import Assignment, OpenCall
 from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.flows.work_order.roles import RoleName
 from leadhand.testing.model_server import ScriptedServer, served_by
 
 ARGS = {"amount": 30, "to": "Bob"}
@@ -285,7 +286,7 @@ def test_what_cannot_be_is_refused_in_two_lines(leadhand: Any, power: Power, lin
     ("events", "line"),
     [
         (
-            [ev.AttemptHeld(attempt="wo-001.0/a1", open_calls=(CALL,))],
+            [ev.EffectQuestioned(attempt="wo-001.0/a1", open_calls=(CALL,))],
             f"waits   wo-001.0 wo-001.0: for a person to say whether pay_tool · 30, Bob happened{UNSEEN}",
         ),
         (
@@ -321,7 +322,7 @@ def test_what_people_and_silence_decide_is_told_in_a_line(events: list[ev.AnyEve
 ASSIGNED = ev.AssignmentIssued(
     assignment=Assignment(
         assignment_id="wo-001.0/t0/c0",
-        role=Role.WORK,
+        role=RoleName.WORK,
         parent="wo-001.0/a1",
         options={"child": {"name": "research_tool", "args": {"topic": "noise"}}},
     )

@@ -12,13 +12,14 @@ from cli.terminals import ESCAPES, Terminal, rest_of
 from leadhand.app.approvals import OpenApproval
 from leadhand.cli.cards import asker, card
 from leadhand.domain.approval import Approval
-from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.assignment import Assignment
 from leadhand.domain.events import AssignmentIssued, Entry, RunStarted, WorkOrderIssued
 from leadhand.domain.evolve import replay
 from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import Effect
 from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.flows.work_order.roles import RoleName
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MENU = "yes, no, edit, always, or later?"
@@ -180,7 +181,7 @@ class World:
         events = [
             RunStarted(definition=RunDefinition(request="x", flow="work-order", models=ModelChoice(default="offline"))),
             WorkOrderIssued(order=WorkOrder(work_order_id="wo-001", goal="x", subtasks=(Subtask(name="find"),))),
-            AssignmentIssued(assignment=Assignment(assignment_id="wo-001.0", role=Role.WORK)),
+            AssignmentIssued(assignment=Assignment(assignment_id="wo-001.0", role=RoleName.WORK)),
             AssignmentIssued(assignment=child("wo-001.0", "research_tool")),
             AssignmentIssued(assignment=child("wo-001.0/t0/c0", "book_tool")),
         ]
@@ -189,7 +190,7 @@ class World:
 
 def child(of: str, name: str) -> Assignment:
     told: dict[str, Any] = {"name": name, "args": {}}
-    return Assignment(assignment_id=f"{of}/t0/c0", role=Role.WORK, parent=f"{of}/a1", options={"child": told})
+    return Assignment(assignment_id=f"{of}/t0/c0", role=RoleName.WORK, parent=f"{of}/a1", options={"child": told})
 
 
 async def test_a_worker_for_another_one_is_named_by_what_it_does_and_for_whom() -> None:

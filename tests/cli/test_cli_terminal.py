@@ -13,7 +13,8 @@ from cli.terminals import ESCAPES, Terminal, rest_of
 from rich.console import Console
 
 from leadhand.cli.lanes import MOST_LANES, Lanes
-from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.assignment import Assignment
+from leadhand.flows.work_order.roles import RoleName
 from leadhand.domain.events import (
     AnyEvent,
     AssignmentIssued,
@@ -189,7 +190,7 @@ def lanes_of(*events: AnyEvent, subtasks: int) -> Lanes:
 def begun(number: int) -> list[AnyEvent]:
     key = f"wo-001.{number}"
     return [
-        AssignmentIssued(assignment=Assignment(assignment_id=key, role=Role.WORK)),
+        AssignmentIssued(assignment=Assignment(assignment_id=key, role=RoleName.WORK)),
         AttemptStarted(attempt=f"{key}/a1", host="here"),
     ]
 

@@ -15,7 +15,8 @@ from cli.terminals import ESCAPES, Terminal, rest_of
 from leadhand.cli.collecting import THRESHOLDS
 from leadhand.cli.lines import Lines
 from leadhand.cli.progress import Progress
-from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.assignment import Assignment
+from leadhand.flows.work_order.roles import RoleName
 from leadhand.domain.events import (
     AnyEvent,
     AssignmentIssued,
@@ -195,7 +196,7 @@ def log_of(*events: AnyEvent, workers: int = 1) -> list[Entry]:
 
 
 def begun(key: str) -> list[AnyEvent]:
-    issued = AssignmentIssued(assignment=Assignment(assignment_id=key, role=Role.WORK))
+    issued = AssignmentIssued(assignment=Assignment(assignment_id=key, role=RoleName.WORK))
     return [issued, AttemptStarted(attempt=f"{key}/a1", host="here")]
 
 

@@ -18,7 +18,7 @@ from leadhand.domain.conversation import AssistantMessage, ModelRequest, ToolMes
 from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.domain.events import Entry, ModelCallReturned, RunClaimed, RunStarted, ToolCallBegan, ToolCallReturned
 from leadhand.domain.evolve import replay
-from leadhand.domain.lifecycle import SubtaskStatus
+from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
@@ -213,7 +213,7 @@ def check_resumed(whole: Told, beginning: Sequence[Entry], resumed: Told) -> Non
 
 def _check_nothing_twice(beginning: Sequence[Entry], resumed: Told) -> None:
     before = replay(RUN, beginning)
-    completed = {key for key, subtask in before.subtasks.items() if subtask.status is SubtaskStatus.COMPLETED}
+    completed = {key for key, subtask in before.assignments.items() if subtask.status is AssignmentStatus.COMPLETED}
     again = [call for call in resumed.called if call.partition("/")[0] in completed]
     assert not again, "a completed subtask was carried out again"
     assert not set(_well(beginning)) & set(resumed.called), "a call that had come back well was made again"
@@ -230,7 +230,7 @@ def _check_doubt(doubted: set[str], state: RunState) -> None:
 
 
 def _statuses(state: RunState) -> dict[str, tuple[str, bool]]:
-    return {key: (subtask.status.value, subtask.accepted) for key, subtask in state.subtasks.items()}
+    return {key: (subtask.status.value, subtask.accepted) for key, subtask in state.assignments.items()}
 
 
 def _answered(log: Sequence[Entry]) -> Counter[str]:

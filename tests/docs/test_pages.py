@@ -23,8 +23,8 @@ from leadhand.cli.exit_codes import Exit
 from leadhand.domain import errors
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Limits
-from leadhand.domain.retries import FIRST_DELAY_S, LONGEST_DELAY_S, MOST_LOSSES, retry
-from leadhand.flows.reviewing import SHARD
+from leadhand.domain.retries import FIRST_DELAY_S, LONGEST_DELAY_S, MAX_LOSSES, retry
+from leadhand.flows.work_order.reviewing import SHARD
 from leadhand.models.providers import PROVIDERS
 from leadhand.tools.services import SERVICES, ServiceUrls
 
@@ -188,7 +188,7 @@ def test_what_the_table_says_of_retries_is_what_the_code_does(row: list[str]) ->
 def test_the_numbers_of_the_failures_page_are_those_of_the_code() -> None:
     page, limits = text_of(FAILURES), Limits()
     for said in (
-        f"at most {MOST_LOSSES} times",
+        f"at most {MAX_LOSSES} times",
         f"waits {FIRST_DELAY_S:g} s",
         f"at most {LONGEST_DELAY_S:g} s",
         f"`max_retries` times ({limits.max_retries})",

@@ -14,9 +14,9 @@ from domain.invariants import check_budget, check_state, check_step, total
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.approval import Approval, args_hash
-from leadhand.domain.assignment import OpenCall, Role
+from leadhand.domain.assignment import OpenCall
 from leadhand.domain.conversation import AssistantMessage
-from leadhand.domain.decisions import decide, due, standstill
+from leadhand.domain.decide import decide, due, when_idle
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.evolve import evolve, start
 from leadhand.domain.ids import model_call_id, tool_call_id
@@ -26,8 +26,9 @@ from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import AttemptState, ModelTurn, RunState
 from leadhand.domain.tool import Effect, Source, ToolSpec
 from leadhand.domain.work_result import ResultData, WorkResult
-from leadhand.flows.flow import Flow
-from leadhand.flows.work_order import WorkOrderFlow
+from leadhand.flows.flow import Flow, FlowPolicy
+from leadhand.flows.work_order.flow import WorkOrderFlow
+from leadhand.flows.work_order.roles import RoleName, roles
 
 NOON = datetime(2025, 12, 16, 10, tzinfo=UTC)
 ROUNDS = 300
@@ -53,6 +54,7 @@ def definition(**limits: Any) -> RunDefinition:
     return RunDefinition(
         request="look, write and send",
         flow="work-order",
+        roles=roles(),
         models=ModelChoice(default="fake"),
         tools=TOOLS,
         limits=Limits.model_validate({"max_requests": 40, "max_tokens": 40_000, "budget_nanousd": 4_000, **limits}),
@@ -64,12 +66,14 @@ class History:
     """A log as it comes into being, its state, and everything that may happen next. Every step is checked."""
 
     def __init__(self, what: RunDefinition | None = None, flow: Flow | None = None) -> None:
-        self.flow: Flow = flow or WorkOrderFlow()
+        what = what or definition()
+        self.policy = FlowPolicy(flow or WorkOrderFlow(), what)
         self.now = NOON
         self.honest = True
         self.stuck = ""
+        self.refusal = ""
         self.late: list[str] = []
-        first = ev.Entry(seq=1, at=NOON, epoch=1, event=ev.RunStarted(definition=what or definition()))
+        first = ev.Entry(seq=1, at=NOON, epoch=1, event=ev.RunStarted(definition=what))
         self.log: list[ev.Entry] = [first]
         self.state: RunState = start("run_1", first)
 
@@ -98,8 +102,9 @@ class History:
     def command(self, command: do.Command) -> bool:
         """Have a command decided and what follows committed; False when it was refused."""
         try:
-            events = decide(self.state, command, self.now)
-        except do.Refused:
+            events = decide(self.state, command, self.now, self.policy)
+        except do.Refused as refusal:
+            self.refusal = str(refusal)
             return False
         self.write(*events)
         return bool(events)
@@ -107,12 +112,15 @@ class History:
     def decide_all(self) -> None:
         """What a controller does after every batch: all that follows, until nothing is left to decide."""
         for _ in range(ROUNDS):
-            wanted = [*due(self.state), *self._questions()] or [*self.flow.next(self.state)] or standstill(self.state)
-            happened = [self.command(command) for command in wanted]
-            if not any(happened):
-                break
+            wanted = [*due(self.state), *self._questions()]
+            if not wanted and self.state.finished is None and self.state.status is RunStatus.RUNNING:
+                wanted = [*self.policy.next(self.state)] or when_idle(self.state)
+            if not any([self.command(command) for command in wanted]):
+                wanted = [command for command in when_idle(self.state, self.refusal) if command not in wanted]
+                if not any([self.command(command) for command in wanted]):
+                    break
         else:
-            raise AssertionError(f"nothing came to rest after {ROUNDS} rounds; the last wish was {wanted}")
+            raise AssertionError(f"nothing came to rest after {ROUNDS} rounds; the last commands were {wanted}")
         state = self.state
         if not (state.finished or state.live or state.status in (RunStatus.PAUSED, RunStatus.WAITING)):
             self.stuck = f"nothing is under way, and all that is wanted was refused: {wanted}"
@@ -158,9 +166,10 @@ class History:
         """Reserve and begin a model call, if the budget allows it; the call's id."""
         key = _assignment(attempt)
         turn = 1 + sum(isinstance(call, ModelTurn) for call in self.state.assignments[key].calls)
-        final = self.role(attempt) == Role.COMPOSE
+        final = self.role(attempt) == RoleName.COMPOSE
         held_back = Amount() if final else self.state.definition.held_back
-        if not total(self.state.spent, self.state.held, reserved, held_back).fits(self.state.definition.limits.ceiling):
+        ceiling = self.state.definition.limits.ceiling
+        if not total(self.state.spent, self.state.reserved_total, reserved, held_back).fits(ceiling):
             return None
         call_id = model_call_id(key, turn)
         self.write(
@@ -239,7 +248,7 @@ class History:
                     ev.ApprovalAnswered(approval_id=call.call_id, approve=ok, args_hash=args_hash(call.args), by="me")
                 )
             else:
-                self.write(ev.ChildAnswered(call_id=call.call_id, ok=ok, content="an answer"))
+                self.write(ev.CallAnswered(call_id=call.call_id, ok=ok, content="an answer"))
 
     # --- whole attempts ----------------------------------------------------------------------------------------------
 
@@ -248,8 +257,8 @@ class History:
         key = _assignment(attempt)
         if attempt.status is AttemptStatus.SCHEDULED:
             self.starts(attempt)
-        subtask = self.state.subtasks.get(key)  # None: it is the child of another
-        tool = self.state.tools.get(subtask.subtask.tool or "") if subtask is not None else None
+        subtask = self.state.assignments[key].assignment.subtask  # None: it is the child of another
+        tool = self.state.tools.get(subtask.tool or "") if subtask is not None else None
         done = [call.call_id for call in self.state.assignments[key].evidence if call.ok]
         sources: tuple[Source, ...] = ()
         if tool is not None and not done:
@@ -287,7 +296,7 @@ class History:
             for attempt in self.attempts(AttemptStatus.PARKED):
                 self.answers_all(attempt)
             for attempt in self.live:
-                if _assignment(attempt) in self.state.subtasks:
+                if self.state.assignments[_assignment(attempt)].assignment.subtask is not None:
                     self.works(attempt)
                 else:
                     self.thinks(attempt, self.thought(attempt))
@@ -296,12 +305,12 @@ class History:
     def thought(self, attempt: AttemptState) -> Any:
         """A sound thought of the role: a plan of one subtask, or a review that accepts what was completed."""
         assignment = self.state.assignments[_assignment(attempt)].assignment
-        if assignment.role == Role.PLAN:
+        if assignment.role == RoleName.PLAN:
             return {"goal": "it", "subtasks": [{"name": "look", "tool": "look", "args": {"n": 1}}]}
-        if assignment.role == Role.REVIEW:
+        if assignment.role == RoleName.REVIEW:
             verdicts = [
-                {"subtask": key, "verdict": "accept" if self.state.subtasks[key].status == "completed" else "drop"}
-                for key in assignment.covers
+                {"subtask": key, "verdict": "accept" if self.state.assignments[key].status == "completed" else "drop"}
+                for key in assignment.input.get("covers", ())
             ]
             return {"verdicts": verdicts, "complete": all(verdict["verdict"] == "accept" for verdict in verdicts)}
         return None

@@ -8,14 +8,16 @@ from typing import Any
 
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
-from leadhand.domain.decisions import decide, due
+from leadhand.domain.decide import decide, due
 from leadhand.domain.evolve import evolve, fold, start
 from leadhand.domain.ids import assignment_of, event_id
-from leadhand.domain.lifecycle import ATTEMPT, RUN, SETTLED_SUBTASK, SUBTASK, AttemptStatus, SubtaskStatus
+from leadhand.domain.lifecycle import ASSIGNMENT, ATTEMPT, RUN, SETTLED, AssignmentStatus, AttemptStatus
 from leadhand.domain.limits import Amount
-from leadhand.domain.outcome import gaps
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import AssignmentState, RunState
+from leadhand.flows.flow import FlowPolicy
+from leadhand.flows.work_order.flow import WorkOrderFlow
+from leadhand.flows.work_order.results import own_gaps
 
 LONG_LOG = 400
 """Entries above which a log is checked in steps of a twentieth, so that a check costs what a test can pay."""
@@ -45,16 +47,16 @@ def check_step(before: RunState, after: RunState) -> None:
         assert after.status in RUN[before.status], f"a run went from {before.status} to {after.status}"
     for key, order in before.orders.items():
         assert after.orders[key].order is order.order, f"{key} changed after it was issued"
-    for key, subtask in before.subtasks.items():
-        now = after.subtasks[key]
-        assert now.subtask is subtask.subtask, f"{key} changed after it was issued"
+    for key, subtask in before.assignments.items():
+        now = after.assignments[key]
+        assert now.assignment.subtask is subtask.assignment.subtask, f"{key} changed after it was issued"
         if now.status is not subtask.status:
-            assert now.status in SUBTASK[subtask.status], f"{key} went from {subtask.status} to {now.status}"
+            assert now.status in ASSIGNMENT[subtask.status], f"{key} went from {subtask.status} to {now.status}"
         assert now.event_ids[: len(subtask.event_ids)] == subtask.event_ids, f"{key} lost evidence"
     for key, assignment in before.assignments.items():
         was, now = assignment.attempt, after.assignments[key].attempt
         if was is None:
-            assert now is None, f"{key} was closed and is tried again"
+            assert now is None or not assignment.closed, f"{key} was closed and is tried again"
         elif now is not None and now.attempt == was.attempt and now.status is not was.status:
             assert now.status in ATTEMPT[was.status], f"{now.attempt} went from {was.status} to {now.status}"
         elif now is not None and now.attempt != was.attempt:
@@ -93,61 +95,62 @@ def _check_attempts(state: RunState) -> None:
 
 
 def _check_readiness(state: RunState) -> None:
-    for key, subtask in state.subtasks.items():
-        assignment: AssignmentState | None = state.assignments.get(key)
-        waits = [needed for needed in subtask.subtask.needs if state.subtasks[needed].status not in SETTLED_SUBTASK]
+    for key, subtask in state.assignments.items():
+        assignment: AssignmentState = subtask
+        needs = subtask.assignment.needs
+        waits = [needed for needed in needs if state.assignments[needed].status not in SETTLED]
         match subtask.status:
-            case SubtaskStatus.PENDING:
-                assert assignment is None
-                assert (key in state.ready) + (key in state.doomed or key in state.awaited) == 1, f"{key} is nowhere"
-            case SubtaskStatus.RUNNING:
-                assert assignment is not None
+            case AssignmentStatus.PENDING:
+                assert assignment.attempt is None
+                assert (key in state.ready) + (key in state.blocked or key in state.awaited) == 1, f"{key} is nowhere"
+            case AssignmentStatus.RUNNING:
                 assert assignment.attempt is not None
                 assert key not in state.parked
-            case SubtaskStatus.WAITING:
+            case AssignmentStatus.WAITING:
                 assert key in state.parked
-            case SubtaskStatus.COMPLETED if subtask.by:
-                assert assignment is None or assignment.closed
+            case AssignmentStatus.COMPLETED if subtask.by:
+                assert assignment.closed
                 assert subtask.data is not None
                 assert subtask.failure is None
-            case SubtaskStatus.COMPLETED:
-                assert assignment is not None
+            case AssignmentStatus.COMPLETED:
                 assert assignment.closed
                 assert assignment.ok
                 assert subtask.data is not None
                 assert subtask.failure is None
-            case SubtaskStatus.FAILED | SubtaskStatus.DROPPED:
-                assert assignment is None or assignment.closed
+            case AssignmentStatus.FAILED | AssignmentStatus.DROPPED:
+                assert assignment.closed
                 assert subtask.failure is not None
         if key in state.ready:
-            assert all(state.subtasks[needed].status is SubtaskStatus.COMPLETED for needed in subtask.subtask.needs)
-        if key in state.awaited and key not in state.doomed:
+            assert all(state.assignments[needed].status is AssignmentStatus.COMPLETED for needed in needs)
+        if key in state.awaited and key not in state.blocked:
             assert state.awaited[key] == len(waits) > 0
-        if key in state.doomed:
-            cause = state.doomed[key]
-            assert cause in subtask.subtask.needs
-            assert state.subtasks[cause].status in (SubtaskStatus.FAILED, SubtaskStatus.DROPPED)
-    pending = {key for key, subtask in state.subtasks.items() if subtask.status is SubtaskStatus.PENDING}
-    assert pending >= set(state.ready) | set(state.doomed) | set(state.awaited)
+        if key in state.blocked:
+            cause = state.blocked[key]
+            assert cause in needs
+            assert state.assignments[cause].status in (AssignmentStatus.FAILED, AssignmentStatus.DROPPED)
+    pending = {key for key, subtask in state.assignments.items() if subtask.status is AssignmentStatus.PENDING}
+    assert pending >= set(state.ready) | set(state.blocked) | set(state.awaited)
 
 
 def _check_orders(state: RunState) -> None:
     for number, (key, order) in enumerate(state.orders.items(), start=1):
         assert key == f"wo-{number:03d}"
-        subtasks = [state.subtasks[subtask] for subtask in order.order.subtask_keys()]
-        assert order.open == sum(subtask.status not in SETTLED_SUBTASK for subtask in subtasks)
-        under_way = (SubtaskStatus.RUNNING, SubtaskStatus.WAITING)
-        assert order.running == sum(subtask.status in under_way for subtask in subtasks)
+        subtasks = [state.assignments[subtask] for subtask in order.order.subtask_keys()]
+        assert order.open == sum(subtask.status not in SETTLED for subtask in subtasks)
         assert order.review is None or not order.open
-    for subtask in state.subtasks.values():
+    under_way = (AssignmentStatus.RUNNING, AssignmentStatus.WAITING)
+    assert set(state.busy) == {
+        key for key, each in state.assignments.items() if each.counts and each.status in under_way
+    }
+    for subtask in state.assignments.values():
         if subtask.superseded_by is not None:
-            assert state.subtasks[subtask.superseded_by].subtask.repairs_subtask == subtask.key
+            assert state.assignments[subtask.superseded_by].subtask.repairs_subtask == subtask.key
             assert not subtask.accepted, f"{subtask.key} was accepted and is done again"
 
 
 def _check_evidence(state: RunState, entries: Sequence[ev.Entry]) -> None:
     seen: dict[str, str] = {}
-    for subtask in state.subtasks.values():
+    for subtask in state.assignments.values():
         for cited in subtask.event_ids:
             assert cited not in seen, f"{cited} is evidence of {seen.get(cited)} and of {subtask.key}"
             seen[cited] = subtask.key
@@ -160,11 +163,11 @@ def _check_evidence(state: RunState, entries: Sequence[ev.Entry]) -> None:
                     assert entry.event.subtask == subtask.key
                 case _:
                     raise AssertionError(f"{cited} is {entry.event.type}, which says nothing about {subtask.key}")
-        assert (subtask.status in SETTLED_SUBTASK) <= bool(subtask.event_ids), f"{subtask.key} has no evidence"
+        assert not subtask.counts or (subtask.status in SETTLED) <= bool(subtask.event_ids), f"{subtask.key} has no evidence"
 
 
 def _check_money(state: RunState) -> None:
-    for amount in (state.spent, state.held):
+    for amount in (state.spent, state.reserved_total):
         assert amount.requests >= 0
         assert amount.tokens >= 0
         assert amount.nanousd >= 0
@@ -173,7 +176,7 @@ def _check_money(state: RunState) -> None:
 def check_budget(state: RunState, *, honest: bool) -> None:
     """What is spent and held is within the limits, as long as nobody reported more than was reserved."""
     if honest:
-        assert (state.spent + state.held).fits(state.definition.limits.ceiling)
+        assert (state.spent + state.reserved_total).fits(state.definition.limits.ceiling)
 
 
 def _check_end(state: RunState) -> None:
@@ -181,33 +184,35 @@ def _check_end(state: RunState) -> None:
     assert finished is not None
     assert state.status is finished.status
     assert state.status in ENDED
-    assert due(state) == ([do.Honour()] if state.wishes else [])
+    assert due(state) == ([do.DecideRequest()] if state.pending_requests else [])
     assert not [*state.live, *state.parked, *state.unsettled, *state.retrying], "something outlived its run"
-    assert state.held == Amount(), "a finished run holds a reservation"
+    assert state.reserved_total == Amount(), "a finished run holds a reservation"
     for command in ANY_COMMAND:
         try:
-            decide(state, command, state.created_at)
+            decide(state, command, state.created_at, FlowPolicy(WorkOrderFlow(), state.definition.evolve(options={})))
         except do.Refused:
             continue
         raise AssertionError(f"a finished run accepted {command}")
     if state.status is RunStatus.SUCCEEDED:
-        standing = [subtask for subtask in state.subtasks.values() if subtask.superseded_by is None]
+        assert not finished.gaps
+    if state.status is RunStatus.SUCCEEDED and state.definition.flow == "work-order":
+        standing = [each for each in state.assignments.values() if each.order and each.superseded_by is None]
         assert standing
         assert all(subtask.accepted for subtask in standing)
-        assert not gaps(state)
-        assert not finished.gaps
+        assert not own_gaps(state)
 
 
 ANY_COMMAND: list[do.Command] = [
-    do.RefuseParts(parts=()),
+    do.NoteGaps(parts=()),
     do.Settle(assignment="plan"),
     do.TryAgain(assignment="plan"),
     do.Continue(assignment="plan"),
     do.Pause(),
     do.Wait(),
     do.Resume(),
-    do.Finish(answer="again"),
-    do.Finish(answer="again", status=RunStatus.CANCELLED),
+    do.Finish(),
+    do.Finish(cancelled=True),
+    do.Start(assignment="plan"),
 ]
 
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from domain.histories import TOOLS, History, Pick, definition, failure
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
-from leadhand.domain.assignment import Role
 from leadhand.domain.conversation import AssistantMessage
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.lifecycle import AttemptStatus
@@ -20,6 +19,7 @@ from leadhand.domain.limits import Amount, Usage
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import AttemptState
 from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.flows.work_order.roles import RoleName
 
 RESERVED = Amount(requests=1, tokens=1_000, nanousd=100)
 USAGES: tuple[Usage | None, ...] = (
@@ -57,7 +57,7 @@ def proposed_plan(pick: Pick) -> Any:
 
 def proposed_review(pick: Pick, history: History, covers: tuple[str, ...]) -> Any:
     """What a lead answers when it is asked to review: any verdicts, now and then one too few."""
-    known = list(history.state.subtasks)
+    known = subtasks(history)
     verdicts: list[dict[str, Any]] = []
     for key in covers:
         verdict = pick(["accept"] * 8 + ["retry"] * 4 + ["replan"] * 3 + ["drop"] * 2 + ["none"])
@@ -76,6 +76,11 @@ def proposed_review(pick: Pick, history: History, covers: tuple[str, ...]) -> An
     }
 
 
+def subtasks(history: History) -> list[str]:
+    """The keys of all subtasks so far."""
+    return [key for key, each in history.state.assignments.items() if each.order]
+
+
 # --- what may happen -------------------------------------------------------------------------------------------------
 
 
@@ -92,23 +97,24 @@ def start(history: History, pick: Pick) -> None:
 
 def think(history: History, pick: Pick) -> None:
     """A thought is thought: well, or in any way a model may err."""
-    thoughts = [attempt for attempt in history.live if history.role(attempt) != Role.WORK]
+    thoughts = [attempt for attempt in history.live if history.role(attempt) != RoleName.WORK]
     if not thoughts:
         return
     attempt = pick(thoughts)
     role = history.role(attempt)
-    covers = history.state.assignments[attempt.attempt.rpartition("/a")[0]].assignment.covers
+    given = history.state.assignments[attempt.attempt.rpartition("/a")[0]].assignment
+    covers = tuple(given.input.get("covers", ()))
     value = None
-    if role == Role.PLAN:
+    if role == RoleName.PLAN:
         value = proposed_plan(pick)
-    elif role == Role.REVIEW:
+    elif role == RoleName.REVIEW:
         value = proposed_review(pick, history, covers)
     history.thinks(attempt, value, pick(["an answer", "an answer", "it cites [7]", " "]))
 
 
 def think_well(history: History, pick: Pick) -> None:
     """A thought is thought as it should be, so that histories get somewhere."""
-    thoughts = [attempt for attempt in history.live if history.role(attempt) != Role.WORK]
+    thoughts = [attempt for attempt in history.live if history.role(attempt) != RoleName.WORK]
     if thoughts:
         attempt = pick(thoughts)
         history.thinks(attempt, history.thought(attempt))
@@ -116,14 +122,14 @@ def think_well(history: History, pick: Pick) -> None:
 
 def work(history: History, pick: Pick) -> None:
     """A subtask is carried out as it should be."""
-    working = [attempt for attempt in history.live if history.role(attempt) == Role.WORK]
+    working = [attempt for attempt in history.live if history.role(attempt) == RoleName.WORK]
     if working:
         history.works(pick(working))
 
 
 def fail(history: History, pick: Pick) -> None:
     """An attempt fails, in any class there is; one that works more often than one that thinks."""
-    working = [attempt for attempt in history.live if history.role(attempt) == Role.WORK]
+    working = [attempt for attempt in history.live if history.role(attempt) == RoleName.WORK]
     attempt = pick(working or history.live) if history.live else None
     if attempt is not None and (working or pick([True, False, False])):
         history.fails(attempt, pick(list(FailureClass)), pick(["made_up", "unproven", "timeout"]))
@@ -174,7 +180,7 @@ def call_tool(history: History, pick: Pick) -> None:
 def park(history: History, pick: Pick) -> None:
     attempt = some(history, pick, AttemptStatus.RUNNING)
     if attempt is not None:
-        history.parks(attempt, pick([("approval",), ("child",), ("approval", "child"), ("effect", "allowance")]))
+        history.parks(attempt, pick([("approval",), ("child",), ("approval", "child"), ("effect",)]))
 
 
 def answer(history: History, pick: Pick) -> None:
@@ -218,7 +224,7 @@ def person(history: History, pick: Pick) -> None:
 
 def wish(history: History, pick: Pick) -> None:
     """Somebody wants a subtask done again, left out, or gives its result: one that there is, or is not."""
-    key = pick([*history.state.subtasks, "wo-001.7"])
+    key = pick([*subtasks(history), "wo-001.7"])
     history.write(
         pick(
             [

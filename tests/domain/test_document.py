@@ -13,7 +13,7 @@ from domain.histories import History
 from domain.moves import histories
 from leadhand.domain import events as ev
 from leadhand.domain.document import iso, run_document
-from leadhand.domain.lifecycle import SETTLED_SUBTASK
+from leadhand.domain.lifecycle import SETTLED
 from leadhand.domain.listing import is_subtask, listing_change
 from leadhand.domain.run import ENDED
 
@@ -114,16 +114,16 @@ def test_the_counts_of_a_listing_are_the_same_however_the_log_was_appended(histo
 @given(histories(most_steps=60))
 def test_a_listing_counts_what_the_state_shows(history: History):
     change = listing_change([entry.event for entry in history.log])
-    subtasks = history.state.subtasks.values()
+    subtasks = [each for each in history.state.assignments.values() if each.order]
 
     assert change.status is history.state.status
     assert change.subtasks == len(subtasks)
-    assert change.completed + change.failed == sum(subtask.status in SETTLED_SUBTASK for subtask in subtasks)
+    assert change.completed + change.failed == sum(subtask.status in SETTLED for subtask in subtasks)
     assert change.completed == sum(subtask.data is not None for subtask in subtasks)
 
 
 def test_a_result_that_the_review_found_wanting_and_a_person_then_left_out_is_no_longer_counted_as_done():
-    settled = ev.AttemptSettled(attempt="wo-001.0/a1", ok=True, final=True)
+    settled = ev.AttemptSettled(attempt="wo-001.0/a1", ok=True, final=True, counts=True)
     left_out = ev.SubtaskResolved(subtask="wo-001.0", by="Ann", counted="completed")
 
     change = listing_change([settled, left_out])

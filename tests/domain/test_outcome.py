@@ -12,13 +12,27 @@ from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.citations import cited
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.lifecycle import SubtaskStatus
-from leadhand.domain.outcome import answer_sources, gaps, plain_summary, presentable, status_of, unverified
+from leadhand.domain.lifecycle import AssignmentStatus
+from leadhand.domain.outcome import concluded
+from leadhand.domain.outcome import plain_summary as plain_summary_of
 from leadhand.domain.review import Review
 from leadhand.domain.run import RunStatus
-from leadhand.domain.work_order import OutOfReach, Subtask, WorkOrder
+from leadhand.domain.state import RunState
+from leadhand.domain.work_order import Subtask, Unsupported, WorkOrder
+from leadhand.flows.work_order.results import all_gaps as gaps
+from leadhand.flows.work_order.results import answer_sources, answerable_results, subtasks, unverified
 
 _SETTINGS = settings(max_examples=100, deadline=None)
+
+
+def plain_summary(state: RunState) -> str:
+    """The answer that code would write if the run ended now."""
+    return plain_summary_of(state, list(answerable_results(state)), gaps(state))
+
+
+def status_of(history: History) -> RunStatus:
+    """What the evidence makes of a run that ends now."""
+    return concluded(history.state, history.policy.outcome(history.state), None).status
 
 
 @_SETTINGS
@@ -32,7 +46,7 @@ def test_the_plain_summary_names_every_gap_and_every_result(history: History):
         assert gap.name in summary
         assert gap.reason in summary
         assert gap.next_action
-    for subtask in presentable(state):
+    for subtask in answerable_results(state):
         assert subtask.data is not None
         assert subtask.data.summary in summary
 
@@ -49,15 +63,16 @@ def test_the_plain_summary_cites_only_sources_the_answer_has(history: History):
 @given(histories(most_steps=60))
 def test_everything_asked_for_is_either_in_the_answer_or_a_gap(history: History):
     state = history.state
-    shown = {subtask.key for subtask in presentable(state) if subtask.accepted}
+    shown = {subtask.key for subtask in answerable_results(state) if subtask.accepted}
     missing = {f"{gap.work_order_id}.{gap.subtask_index}" for gap in gaps(state) if gap.work_order_id is not None}
 
-    for key, subtask in state.subtasks.items():
+    for subtask in subtasks(state):
+        key = subtask.key
         if subtask.superseded_by is None:
             assert (key in shown) != (key in missing), f"{key} is {subtask.status}"
         else:
             assert key not in shown | missing
-    assert {part.what for part in state.cannot} <= {gap.name for gap in gaps(state)}
+    assert {part.what for part in state.unsupported} <= {gap.name for gap in gaps(state)}
 
 
 @_SETTINGS
@@ -66,7 +81,7 @@ def test_what_was_not_reviewed_is_shown_and_is_a_gap(history: History):
     state = history.state
     named = {(gap.work_order_id, gap.subtask_index) for gap in gaps(state)}
 
-    for subtask in state.subtasks.values():
+    for subtask in subtasks(state):
         if unverified(subtask) and subtask.superseded_by is None:
             assert (subtask.order, subtask.position) in named
             assert "(unverified)" in plain_summary(state)
@@ -92,7 +107,7 @@ def test_the_status_is_what_the_evidence_makes_of_it(history: History):
         assert not finished.gaps
     elif finished.status is RunStatus.PARTIAL:
         assert finished.gaps
-        assert any(presentable(history.state))
+        assert any(answerable_results(history.state))
 
 
 def judged(verdicts: list[str], *, missing: int = 0, complete: bool = True, cannot: tuple[str, ...] = ()) -> History:
@@ -114,30 +129,30 @@ def judged(verdicts: list[str], *, missing: int = 0, complete: bool = True, cann
         "complete": complete,
         "missing": [{"name": f"m{number}"} for number in range(missing)],
     }
-    history.command(do.JudgeOrder(work_order_id="wo-001", review=Review.model_validate(review)))
-    history.command(do.RefuseParts(parts=tuple(OutOfReach(what=what, reason="too far") for what in cannot)))
+    history.command(do.Judge(work_order_id="wo-001", review=Review.model_validate(review)))
+    history.command(do.NoteGaps(parts=tuple(Unsupported(what=what, reason="too far") for what in cannot)))
     return history
 
 
 @pytest.mark.parametrize(
     ("verdict", "status", "class_", "reason"),
     [
-        ("retry", SubtaskStatus.FAILED, "insufficient", "so it seems"),
-        ("replan", SubtaskStatus.FAILED, "insufficient", "so it seems"),
-        ("drop", SubtaskStatus.DROPPED, "insufficient", "so it seems"),
-        ("none", SubtaskStatus.COMPLETED, "insufficient", "could not be reviewed: unverified"),
+        ("retry", AssignmentStatus.FAILED, "insufficient", "so it seems"),
+        ("replan", AssignmentStatus.FAILED, "insufficient", "so it seems"),
+        ("drop", AssignmentStatus.DROPPED, "insufficient", "so it seems"),
+        ("none", AssignmentStatus.COMPLETED, "insufficient", "could not be reviewed: unverified"),
     ],
 )
 def test_a_result_that_is_not_accepted_is_a_gap_with_its_reason(
-    verdict: str, status: SubtaskStatus, class_: str, reason: str
+    verdict: str, status: AssignmentStatus, class_: str, reason: str
 ):
     history = judged(["accept", verdict])
 
-    assert history.state.subtasks["wo-001.1"].status is status
+    assert history.state.assignments["wo-001.1"].status is status
     (gap,) = gaps(history.state)
     assert (gap.subtask_index, gap.class_, gap.name) == (1, FailureClass(class_), "s1")
     assert reason in gap.reason
-    assert status_of(history.state) is RunStatus.PARTIAL
+    assert status_of(history) is RunStatus.PARTIAL
 
 
 def test_parts_that_are_missing_or_out_of_reach_are_gaps_without_a_subtask():
@@ -147,20 +162,20 @@ def test_parts_that_are_missing_or_out_of_reach_are_gaps_without_a_subtask():
 
 
 def test_all_accepted_and_nothing_missing_is_success():
-    assert status_of(judged(["accept", "accept"]).state) is RunStatus.SUCCEEDED
+    assert status_of(judged(["accept", "accept"])) is RunStatus.SUCCEEDED
 
 
 def test_a_run_that_its_review_calls_incomplete_does_not_succeed():
     history = judged(["accept"], complete=False)
 
-    assert status_of(history.state) is not RunStatus.SUCCEEDED, (
+    assert status_of(history) is not RunStatus.SUCCEEDED, (
         "the lead said that something lacks, and nobody says what"
     )
 
 
 def test_nothing_done_is_failure_and_says_so():
     history = History()
-    assert status_of(history.state) is RunStatus.FAILED
+    assert status_of(history) is RunStatus.FAILED
     assert plain_summary(history.state) == "Nothing of the request could be answered."
 
 

@@ -9,11 +9,11 @@ import pytest
 from domain.histories import History, definition
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
-from leadhand.domain.advice import next_action
 from leadhand.domain.approval import Approval, ApprovalStatus
 from leadhand.domain.errors import Failure, FailureClass, usual_action
 from leadhand.domain.ids import assignment_of
-from leadhand.domain.outcome import gaps, plain_summary
+from leadhand.domain.outcome import all_gaps, plain_summary
+from leadhand.domain.remedies import next_action
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ApprovalPolicy, Effect
 from leadhand.domain.work_order import Subtask, WorkOrder
@@ -60,7 +60,7 @@ def test_a_cancelled_run_says_who_cancelled_it_and_lists_what_was_found_once() -
 def test_what_ran_out_of_time_names_the_time_limit_and_no_other() -> None:
     history = ordered(2, timeout_s=90)
     finish_first(history)
-    history.command(do.Finish(answer=None, failure=failure("exhausted", "time")))
+    history.command(do.Finish(failure=failure("exhausted", "time")))
 
     finished = history.state.finished
     assert finished is not None
@@ -115,14 +115,14 @@ def test_a_model_that_does_not_follow_schemas_is_to_be_replaced() -> None:
 
 def test_a_summary_of_megabytes_is_told_in_part_and_says_where_the_rest_is() -> None:
     history = ordered(1)
-    subtask = history.state.subtasks["wo-001.0"]
+    subtask = history.state.assignments["wo-001.0"]
     finish_first(history)
-    subtask = history.state.subtasks["wo-001.0"]
+    subtask = history.state.assignments["wo-001.0"]
     assert subtask.data is not None
     long = subtask._replace(data=subtask.data.evolve(summary="x" * 5_000_000))
-    history.state.subtasks["wo-001.0"] = long
+    history.state.assignments["wo-001.0"] = long
 
-    told = plain_summary(history.state)
+    told = plain_summary(history.state, [long], [])
 
     assert len(told) < 3_000
     assert "x… (5,000,000 characters in all, see leadhand runs show run_1 --json)" in told
@@ -133,7 +133,10 @@ def test_what_was_never_begun_names_the_limit_that_ended_the_rest() -> None:
     issued = (Subtask(name="a"), Subtask(name="b"))
     history.command(do.IssueOrder(order=WorkOrder(work_order_id="wo-001", goal="it", subtasks=issued)))
     history.decide_all()
-    history.command(do.Finish(answer=None, failure=failure("exhausted", "time")))
+    history.command(do.Finish(failure=failure("exhausted", "time")))
 
-    assert [gap.reason for gap in gaps(history.state)] == ["so it is", "it was not begun: so it is"]
-    assert {gap.next_action for gap in gaps(history.state)} == {"raise --timeout (it was 90), and ask again"}
+    gaps = all_gaps(history.state, history.policy.outcome(history.state))
+    assert [gap.reason for gap in gaps] == ["so it is", "it was not begun: so it is"]
+    assert {gap.next_action for gap in gaps} == {"raise --timeout (it was 90), and ask again"}
+    assert history.state.finished is not None
+    assert history.state.finished.gaps == tuple(gaps)

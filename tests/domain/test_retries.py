@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from domain.histories import NOON, failure
 from leadhand.domain.errors import NEXT_ACTION, Failure, FailureClass
 from leadhand.domain.limits import Limits
-from leadhand.domain.retries import FIRST_DELAY_S, LONGEST_DELAY_S, MOST_LOSSES, REPAIRABLE, Retry, backoff_s, retry
+from leadhand.domain.retries import FIRST_DELAY_S, LONGEST_DELAY_S, MAX_LOSSES, REPAIRABLE, Retry, backoff_s, retry
 from leadhand.domain.tool import Effect, ToolSpec
 
 LOOK = ToolSpec(name="look", description="Look.", parameters={"type": "object"}, retries=2)
@@ -69,7 +69,7 @@ def test_every_class_but_rate_limited_is_given_up_after_a_fixed_number_of_failur
     before: tuple[FailureClass, ...] = ()
     while again(failure(class_, type_), before) is not None:
         before = (*before, class_)
-        assert len(before) <= max(LOOK.retries, Limits().max_repairs, MOST_LOSSES)
+        assert len(before) <= max(LOOK.retries, Limits().max_repairs, MAX_LOSSES)
 
 
 def test_transient_failures_are_tried_again_as_often_as_the_tool_allows():

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from domain import moves
-from domain.histories import History, Pick, definition
+from domain.histories import History, Pick, definition, failure
 from domain.moves import MOVES, walk
 from leadhand.domain import commands as do
-from leadhand.domain.assignment import Assignment, Role
 from leadhand.domain.review import Review
 from leadhand.domain.run import RunStatus
 from leadhand.domain.work_order import ProposedSubtask, issue
+from leadhand.flows.work_order.roles import RoleName
 
 
 class Explored(RuleBasedStateMachine):
@@ -43,7 +43,7 @@ class Explored(RuleBasedStateMachine):
     def an_attempt_comes_to_something(self, data: st.DataObject, move: Any) -> None:
         self._happens(move, data)
 
-    @precondition(lambda self: self.history.state.subtasks)
+    @precondition(lambda self: self.history.state.assignments)
     @rule(data=st.data())
     def somebody_wants_something_of_a_subtask(self, data: st.DataObject) -> None:
         self._happens(moves.wish, data)
@@ -100,7 +100,7 @@ class CommandedAtWill(Explored):
     @rule(data=st.data())
     def an_order_is_issued(self, data: st.DataObject) -> None:
         state = self.history.state
-        known = list(state.subtasks)
+        known = list(state.assignments)
         proposals = [
             ProposedSubtask.model_validate(moves.proposal(lambda options: data.draw(st.sampled_from(options)), known))
             for _ in range(data.draw(st.integers(1, 4)))
@@ -111,33 +111,38 @@ class CommandedAtWill(Explored):
         order = order.evolve(subtasks=(first.evolve(repairs_subtask=repaired), *others))
         self.history.command(do.IssueOrder(order=order))
 
-    @precondition(lambda self: self.history.state.subtasks)
+    @precondition(lambda self: self.history.state.assignments)
     @rule(data=st.data())
     def a_subtask_is_handed_out(self, data: st.DataObject) -> None:
-        key = data.draw(st.sampled_from([*self.history.state.ready, *self.history.state.subtasks]))
-        self.history.command(do.Assign(assignment=Assignment(assignment_id=key, role=Role.WORK, covers=(key,))))
+        key = data.draw(st.sampled_from([*self.history.state.ready, *self.history.state.assignments]))
+        self.history.command(do.Start(assignment=key))
 
-    @rule(name=st.sampled_from(["plan", "compose", "think-1", "think-2"]))
-    def a_thought_is_handed_out(self, name: str) -> None:
-        self.history.command(do.Assign(assignment=Assignment(assignment_id=name, role="think")))
+    @rule(
+        name=st.sampled_from(["plan", "compose", "think-1", "think-2"]),
+        role=st.sampled_from([RoleName.COMPOSE, RoleName.WORK, "think"]),
+        data=st.data(),
+    )
+    def a_thought_is_handed_out(self, name: str, role: str, data: st.DataObject) -> None:
+        needs = data.draw(st.lists(st.sampled_from(["plan", "think-1", *self.history.state.assignments]), max_size=2))
+        self.history.command(do.Assign(id=name, role=role, needs=needs))
 
     @rule(data=st.data())
     def what_is_due_is_done(self, data: st.DataObject) -> None:
-        from leadhand.domain.decisions import due
+        from leadhand.domain.decide import due
 
         wanted = due(self.history.state)
         if wanted:
             assert self.history.command(data.draw(st.sampled_from(wanted))), "what is due was refused"
 
-    @precondition(lambda self: self.history.state.subtasks)
+    @precondition(lambda self: self.history.state.assignments)
     @rule(data=st.data())
     def something_is_given_up_settled_or_continued(self, data: st.DataObject) -> None:
-        key = data.draw(st.sampled_from([*self.history.state.assignments, *self.history.state.subtasks]))
-        cause = data.draw(st.sampled_from(list(self.history.state.subtasks)))
+        key = data.draw(st.sampled_from([*self.history.state.assignments, *self.history.state.assignments]))
+        cause = data.draw(st.sampled_from(list(self.history.state.assignments)))
         self.history.command(
             data.draw(
                 st.sampled_from(
-                    [do.Block(subtask=key, cause=cause), do.Continue(assignment=key)]
+                    [do.Block(assignment=key, cause=cause), do.Continue(assignment=key)]
                     + ([do.Settle(assignment=key)] if key in self.history.state.assignments else [])
                 )
             )
@@ -149,16 +154,16 @@ class CommandedAtWill(Explored):
         order = data.draw(st.sampled_from(list(self.history.state.orders)))
         covers = tuple(self.history.state.orders[order].order.subtask_keys())
         review = moves.proposed_review(lambda options: data.draw(st.sampled_from(options)), self.history, covers)
-        self.history.command(do.JudgeOrder(work_order_id=order, review=Review.model_validate(review)))
+        self.history.command(do.Judge(work_order_id=order, review=Review.model_validate(review)))
 
-    @rule(command=st.sampled_from([do.Pause(), do.Resume(), do.RefuseParts(parts=())]))
+    @rule(command=st.sampled_from([do.Pause(), do.Resume(), do.NoteGaps(parts=())]))
     def it_is_paused_or_resumed(self, command: do.Command) -> None:
         self.history.command(command)
 
     @precondition(lambda self: len(self.history.log) > 25 and self.history.state.status is RunStatus.RUNNING)
-    @rule(status=st.sampled_from([None, RunStatus.SUCCEEDED, RunStatus.FAILED, RunStatus.CANCELLED, RunStatus.PAUSED]))
-    def it_is_ended(self, status: RunStatus | None) -> None:
-        self.history.command(do.Finish(answer="that is all", status=status))
+    @rule(command=st.sampled_from([do.Finish(), do.Finish(failure=failure("exhausted", "time")), do.Finish(cancelled=True)]))
+    def it_is_ended(self, command: do.Finish) -> None:
+        self.history.command(command)
 
 
 _SETTINGS = settings(

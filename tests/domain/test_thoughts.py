@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from domain.histories import History
 from domain.moves import histories
 from leadhand.domain import commands as do
-from leadhand.domain.assignment import Assignment, Role
-from leadhand.domain.evidence import unproven
-from leadhand.domain.thoughts import thought_faults
+from leadhand.domain.assignment import Assignment
+from leadhand.domain.evidence import unsupported_claim
 from leadhand.domain.tool import Source
 from leadhand.domain.work_order import Subtask, WorkOrder
 from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.flows.work_order.answer_checks import output_problems
+from leadhand.flows.work_order.roles import RoleName
 
 
 def over(*oks: bool) -> History:
@@ -34,8 +35,8 @@ def over(*oks: bool) -> History:
 
 def review_faults(history: History, review: Any) -> str:
     covers = tuple(history.state.orders["wo-001"].order.subtask_keys())
-    assignment = Assignment(assignment_id="review-wo-001-0", role=Role.REVIEW, covers=covers)
-    return "; ".join(thought_faults(history.state, assignment, review, ""))
+    assignment = Assignment(assignment_id="review-wo-001-0", role=RoleName.REVIEW, input={"covers": list(covers)})
+    return "; ".join(output_problems(history.state, assignment, review, ""))
 
 
 ACCEPT = {"subtask": "wo-001.0", "verdict": "accept"}
@@ -91,7 +92,7 @@ def test_a_review_that_calls_a_whole_order_incomplete_must_say_what_lacks():
     assert review_faults(over(True), {"verdicts": [ACCEPT], "complete": False}) != ""
 
 
-PLAN = Assignment(assignment_id="plan", role=Role.PLAN)
+PLAN = Assignment(assignment_id="plan", role=RoleName.PLAN)
 
 
 @pytest.mark.parametrize(
@@ -107,13 +108,13 @@ PLAN = Assignment(assignment_id="plan", role=Role.PLAN)
     ],
 )
 def test_a_plan_that_cannot_be_acted_on_is_told_why(plan: Any, fault: str):
-    assert fault in "; ".join(thought_faults(History().state, PLAN, plan, ""))
+    assert fault in "; ".join(output_problems(History().state, PLAN, plan, ""))
 
 
 def test_a_plan_may_consist_of_what_cannot_be_done():
     plan = {"goal": "it", "cannot": [{"what": "fly", "reason": "there is no tool"}]}
 
-    assert thought_faults(History().state, PLAN, plan, "") == []
+    assert output_problems(History().state, PLAN, plan, "") == []
 
 
 _JSON = st.recursive(
@@ -135,8 +136,8 @@ _NEEDS = st.lists(st.one_of(st.integers(-1, 3), st.text(max_size=3)), max_size=3
 @given(_JSON)
 def test_whatever_a_lead_says_is_judged_and_never_breaks_anything(said: Any):
     state = History().state
-    for role in Role:
-        found = thought_faults(state, Assignment(assignment_id="x", role=role), said, str(said))
+    for role in RoleName:
+        found = output_problems(state, Assignment(assignment_id="x", role=role), said, str(said))
         assert all(isinstance(fault, str) and fault for fault in found)
 
 
@@ -145,18 +146,18 @@ def test_whatever_a_lead_says_is_judged_and_never_breaks_anything(said: Any):
 def test_whatever_needs_a_plan_has_are_judged_and_never_break_anything(needs: list[list[int | str]]):
     plan = {"goal": "it", "subtasks": [{"name": "a", "needs": wanted} for wanted in needs]}
 
-    for fault in thought_faults(History().state, PLAN, plan, ""):
+    for fault in output_problems(History().state, PLAN, plan, ""):
         assert fault
 
 
 @settings(max_examples=60, deadline=None)
 @given(histories(), st.text(max_size=30))
 def test_an_answer_cites_only_sources_there_are(history: History, text: str):
-    compose = Assignment(assignment_id="compose", role=Role.COMPOSE)
+    compose = Assignment(assignment_id="compose", role=RoleName.COMPOSE)
 
-    assert thought_faults(history.state, compose, None, f"{text} [0]")
-    assert thought_faults(history.state, compose, None, f"{text} [9999]")
-    assert thought_faults(history.state, compose, None, "no citation at all") == []
+    assert output_problems(history.state, compose, None, f"{text} [0]")
+    assert output_problems(history.state, compose, None, f"{text} [9999]")
+    assert output_problems(history.state, compose, None, "no citation at all") == []
 
 
 # --- evidence --------------------------------------------------------------------------------------------------------
@@ -173,7 +174,7 @@ def proof(*calls: tuple[str, bool], tool: str | None = "look", used: tuple[str, 
         history.calls_tool(attempt, history.state.tools[name], ok=ok, position=position)
     data = ResultData(summary="done", sources=(Source(title="A page", url=source),) if source else ())
     result = WorkResult(task_name="a", ok=True, data=data, used=used)
-    found = unproven(history.state, history.state.assignments["wo-001.0"], order.subtasks[0], result)
+    found = unsupported_claim(history.state, history.state.assignments["wo-001.0"], result)
     return found.message if found is not None else ""
 
 

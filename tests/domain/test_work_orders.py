@@ -16,8 +16,8 @@ from leadhand.domain.work_order import (
     ProposedSubtask,
     Subtask,
     WorkOrder,
-    faults,
     issue,
+    order_problems,
     result_reference,
 )
 
@@ -56,7 +56,7 @@ def reaches_itself(graph: list[list[int]]) -> bool:
 @given(graphs())
 def test_a_circle_of_needs_is_found_if_and_only_if_there_is_one(graph: list[list[int]]):
     made = order(*([subtask_key("wo-001", needed) for needed in needs] for needs in graph))
-    found = faults(made, {})
+    found = order_problems(made, {})
 
     assert bool(found) == reaches_itself(graph)
     if found:
@@ -69,8 +69,8 @@ def test_a_circle_of_needs_is_found_if_and_only_if_there_is_one(graph: list[list
 def test_a_circle_among_thousands_is_found_without_deep_recursion():
     chain = [[subtask_key("wo-001", index + 1)] for index in range(4_999)]
 
-    assert faults(order(*chain, []), {}) == []
-    assert "circle" in faults(order(*chain, [subtask_key("wo-001", 0)]), {})[0]
+    assert order_problems(order(*chain, []), {}) == []
+    assert "circle" in order_problems(order(*chain, [subtask_key("wo-001", 0)]), {})[0]
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_a_circle_among_thousands_is_found_without_deep_recursion():
     [
         ({"name": "a", "tool": "fly"}, "names the tool 'fly', which does not exist; there are: look, send, write"),
         ({"name": "a", "tool": "look"}, "lacks n, and no need supplies it"),
-        ({"name": "a", "needs": [7]}, "needs 'wo-001.7', which is no subtask"),
-        ({"name": "a", "needs": ["wo-000.0"]}, "needs 'wo-000.0', which is no subtask"),
-        ({"name": "a", "needs": [-1]}, "needs '-1', which is no subtask"),
+        ({"name": "a", "needs": [7]}, "needs 'wo-001.7', which is not a subtask"),
+        ({"name": "a", "needs": ["wo-000.0"]}, "needs 'wo-000.0', which is not a subtask"),
+        ({"name": "a", "needs": [-1]}, "needs '-1', which is not a subtask"),
         (
             {"name": "a", "args": {"n": {"$result": {"subtask": "0"}}}},
             "refers to wo-001.0, which is not among its needs",
@@ -91,20 +91,20 @@ def test_a_circle_among_thousands_is_found_without_deep_recursion():
 def test_a_plan_that_cannot_be_carried_out_is_refused_with_the_reason(proposed: dict[str, Any], fault: str):
     made = issue((ProposedSubtask.model_validate(proposed),), "wo-001", "it")
 
-    assert any(fault in found for found in faults(made, TOOLBOX)), faults(made, TOOLBOX)
+    assert any(fault in found for found in order_problems(made, TOOLBOX)), order_problems(made, TOOLBOX)
 
 
 def test_an_argument_may_be_missing_where_a_need_will_supply_it():
     proposed = (ProposedSubtask(name="a"), ProposedSubtask(name="b", tool="look", needs=(0,)))
 
-    assert faults(issue(proposed, "wo-001", "it"), TOOLBOX) == []
+    assert order_problems(issue(proposed, "wo-001", "it"), TOOLBOX) == []
 
 
 def test_a_subtask_may_need_one_of_an_earlier_order():
     proposed = (ProposedSubtask(name="a", needs=("wo-001.3",)),)
 
-    assert faults(issue(proposed, "wo-002", "it"), TOOLBOX, known=["wo-001.3"]) == []
-    assert faults(issue(proposed, "wo-002", "it"), TOOLBOX, known=["wo-001.2"]) != []
+    assert order_problems(issue(proposed, "wo-002", "it"), TOOLBOX, known=["wo-001.3"]) == []
+    assert order_problems(issue(proposed, "wo-002", "it"), TOOLBOX, known=["wo-001.2"]) != []
 
 
 def test_an_order_must_hold_something():

@@ -38,7 +38,7 @@ async def most_spent(world: World, run_id: str = "run_1") -> Amount:
     peaks: dict[str, int] = {"requests": 0, "tokens": 0, "nanousd": 0}
     for upto in range(1, len(entries) + 1):
         state = replay(run_id, entries[:upto])
-        sum_ = state.spent + state.held
+        sum_ = state.spent + state.reserved_total
         peaks = {kind: max(peak, getattr(sum_, kind)) for kind, peak in peaks.items()}
     return Amount.model_validate(peaks)
 
@@ -70,7 +70,7 @@ async def test_twenty_workers_at_once_never_get_past_a_limit_and_the_run_still_a
     assert peak.fits(state.definition.limits.ceiling), f"{peak} of {limits}"
     assert state.finished.answer.strip()
     assert state.status is RunStatus.PARTIAL
-    done = [subtask for subtask in state.subtasks.values() if subtask.data is not None]
+    done = [subtask for subtask in state.assignments.values() if subtask.counts and subtask.data is not None]
     assert 0 < len(done) < WORKERS, "the limit bound nobody, or everybody"
     exhausted = [gap for gap in state.finished.gaps if gap.class_ is FailureClass.EXHAUSTED]
     assert len(exhausted) == WORKERS - len(done)
@@ -124,7 +124,7 @@ async def test_a_subtask_that_needs_no_model_costs_nothing_and_is_done_however_l
     world = open_world(models, [Bench().look], limits=Limits(max_requests=1))
     state = await world.run()
 
-    assert all(subtask.data is not None for subtask in state.subtasks.values())
+    assert all(subtask.data is not None for subtask in state.assignments.values() if subtask.counts)
     assert state.status is RunStatus.PARTIAL
     assert len(models.asked) == 1
 
@@ -141,7 +141,7 @@ async def test_unknown_usage_is_settled_at_what_was_reserved(open_world: Any):
     (returned,) = await world.events(ModelCallReturned)
     assert returned.usage is None
     assert state.spent == began.reserved
-    assert state.held == Amount()
+    assert state.reserved_total == Amount()
 
 
 async def test_a_reservation_covers_all_that_is_sent_and_all_that_may_be_answered(open_world: Any):
@@ -199,7 +199,7 @@ async def test_limits_hold_across_a_take_over(open_world: Any):
     assert len(models.asked) <= 24
     assert (await most_spent(world)).requests <= 24
     assert state.status is RunStatus.PARTIAL
-    done = [subtask for subtask in state.subtasks.values() if subtask.data is not None]
+    done = [subtask for subtask in state.assignments.values() if subtask.counts and subtask.data is not None]
     assert len(done) == 6 + 2, "what was left was not used, or what was lost was given back"
 
 
@@ -218,7 +218,7 @@ async def test_a_finished_run_holds_no_reservation_and_says_what_its_calls_may_h
     await world.append(run_id, CancelRequested(by="me"))
     state = await driving
 
-    assert state.held == Amount(), "money is held for calls nobody will make"
+    assert state.reserved_total == Amount(), "money is held for calls nobody will make"
     assert state.spent.requests == 4, "calls that went out are not counted"
 
 
@@ -234,7 +234,7 @@ async def test_a_hundred_workers_against_a_budget_for_forty_spend_no_more_and_no
     state = await world.run()
 
     assert (await most_spent(world)).nanousd <= budget
-    done = [subtask for subtask in state.subtasks.values() if subtask.data is not None]
+    done = [subtask for subtask in state.assignments.values() if subtask.counts and subtask.data is not None]
     assert 40 <= len(done) < 100
     assert state.status is RunStatus.PARTIAL
     assert len(state.finished.gaps) >= 100 - len(done)

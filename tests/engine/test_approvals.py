@@ -71,7 +71,7 @@ async def test_a_run_that_waits_goes_on_by_itself_when_the_answer_comes_while_ot
     driving = world.driving(run_id)
     await world.until(lambda state: state.approvals)
     await world.answer(run_id)
-    await world.until(lambda state: state.subtasks["wo-001.0"].data is not None)
+    await world.until(lambda state: state.assignments["wo-001.0"].data is not None)
     gate.set()
 
     assert (await driving).status is RunStatus.SUCCEEDED

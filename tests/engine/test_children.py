@@ -12,7 +12,7 @@ from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.domain.conversation import ModelRequest, ToolMessage
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import AssignmentIssued, AttemptParked, ChildAnswered, ResultSupplied
+from leadhand.domain.events import AssignmentIssued, AttemptParked, CallAnswered, ResultSupplied
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.tools.decorator import tool
@@ -59,8 +59,8 @@ async def test_what_a_child_found_is_the_result_of_the_call_that_asked_for_it(op
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED
-    assert state.subtasks["wo-001.0"].data.summary == "I am told: the child looked, and saw 7"
-    assert [source.url for source in state.subtasks["wo-001.0"].data.sources] == ["https://example.org/7"]
+    assert state.assignments["wo-001.0"].data.summary == "I am told: the child looked, and saw 7"
+    assert [source.url for source in state.assignments["wo-001.0"].data.sources] == ["https://example.org/7"]
     (issued,) = [event for event in await world.events(AssignmentIssued) if event.assignment.parent]
     assert issued.assignment.parent == "wo-001.0/a1"
 
@@ -70,7 +70,7 @@ async def test_an_order_may_name_a_delegate_itself(open_world: Any):
     state = await open_world(models, [helper]).run()
 
     assert state.status is RunStatus.SUCCEEDED
-    assert state.subtasks["wo-001.0"].data.summary == "tea is ready"
+    assert state.assignments["wo-001.0"].data.summary == "tea is ready"
 
 
 async def test_a_child_that_fails_is_an_answer_to_its_parent(open_world: Any):
@@ -83,7 +83,7 @@ async def test_a_child_that_fails_is_an_answer_to_its_parent(open_world: Any):
     models = FakeModels(plan(ask("a")), work=workers(a=delegates, helper=child))
     state = await open_world(models, [shut, helper]).run()
 
-    assert "shut for ever" in state.subtasks["wo-001.0"].data.summary
+    assert "shut for ever" in state.assignments["wo-001.0"].data.summary
 
 
 async def test_a_parent_waits_for_a_child_that_waits_for_a_person_while_a_hundred_siblings_run_in_two_slots(
@@ -108,7 +108,7 @@ async def test_a_parent_waits_for_a_child_that_waits_for_a_person_while_a_hundre
 
     assert state.status is RunStatus.SUCCEEDED
     assert bench.counts == {"look": 100, "send": 1}
-    assert state.subtasks["wo-001.0"].data.summary == "I am told: sent"
+    assert state.assignments["wo-001.0"].data.summary == "I am told: sent"
 
 
 async def test_children_of_children_go_so_deep_and_no_deeper(open_world: Any):
@@ -125,8 +125,8 @@ async def test_children_of_children_go_so_deep_and_no_deeper(open_world: Any):
     world = open_world(models, tools, limits=Limits(max_workers=1))
     state = await world.run()
 
-    answers = await world.events(ChildAnswered)
-    assert answers[0].content == "children go 4 deep and no deeper"
+    answers = await world.events(CallAnswered)
+    assert answers[0].content == "assignments ask for others at most 4 deep"
     assert len(answers) == 5
     assert state.status is RunStatus.SUCCEEDED
 
@@ -136,8 +136,8 @@ async def test_a_child_may_not_have_done_what_it_was_asked_to_do_itself(open_wor
     world = open_world(models, [helper, Bench().look])
     state = await world.run()
 
-    assert "there is no tool helper; there are: look" in state.subtasks["wo-001.0"].data.summary
-    assert len(await world.events(ChildAnswered)) == 1
+    assert "there is no tool helper; there are: look" in state.assignments["wo-001.0"].data.summary
+    assert len(await world.events(CallAnswered)) == 1
 
 
 async def test_a_person_s_word_on_a_parent_closes_its_children_and_withdraws_their_questions(open_world: Any):

@@ -97,7 +97,7 @@ async def test_a_subtask_is_done_again_with_other_arguments(open_world: Any):
 
     assert state.status is RunStatus.SUCCEEDED
     assert shop.asked == [1, 5]
-    assert state.subtasks["wo-001.0"].subtask.args == {"n": 1}, "an order changed after it was issued"
+    assert state.assignments["wo-001.0"].subtask.args == {"n": 1}, "an order changed after it was issued"
 
 
 async def test_a_person_supplies_a_result_and_what_needs_it_goes_on(open_world: Any):
@@ -112,7 +112,7 @@ async def test_a_person_supplies_a_result_and_what_needs_it_goes_on(open_world: 
 
     assert state.status is RunStatus.SUCCEEDED
     assert shop.asked == [1, 2]
-    supplied = state.subtasks["wo-002.0"]
+    supplied = state.assignments["wo-002.0"]
     assert (supplied.by, supplied.data.summary, supplied.accepted) == ("Ann", "it is two", True)
     assert "it is two" in state.finished.answer
 
@@ -133,7 +133,7 @@ async def test_a_subtask_that_waits_for_a_person_can_be_left_out_or_answered(ope
     assert state.status is RunStatus.PARTIAL
     assert bench.made == [("look", 1)]
     (gap,) = state.finished.gaps
-    assert "me left it undone: too dear" in gap.reason
+    assert "me skipped it: too dear" in gap.reason
     assert "I posted it myself" in state.finished.answer
 
 
@@ -187,7 +187,7 @@ async def test_a_retry_while_others_work_goes_as_soon_as_their_order_is_over(ope
     world = open_world(models, [shop.tool, slow])
     run_id = await world.start()
     driving = world.driving(run_id)
-    await world.until(lambda state: state.subtasks and state.subtasks["wo-001.0"].failure)
+    await world.until(lambda state: "wo-001.0" in state.assignments and state.assignments["wo-001.0"].failure)
     shop.works.add(1)
     await world.append(run_id, RetryRequested(by="me", subtasks=("wo-001.0",)))
     gate.set()
@@ -280,7 +280,7 @@ async def test_a_subtask_that_waits_for_a_place_can_be_left_out_or_supplied(open
         SkipRequested(by="me", subtask="wo-001.1"),
         ResultSupplied(by="me", subtask="wo-001.2", summary="I know it"),
     )
-    await world.until(lambda state: state.subtasks["wo-001.2"].by)
+    await world.until(lambda state: state.assignments["wo-001.2"].by)
     gate.set()
     state = await driving
 
@@ -307,5 +307,5 @@ async def test_what_failed_can_be_left_out_after_the_end_and_the_answer_says_who
 
     assert (state.status, state.finished.number) == (RunStatus.PARTIAL, 2)
     (gap,) = state.finished.gaps
-    assert "Ann left it undone: not worth it" in gap.reason
+    assert "Ann skipped it: not worth it" in gap.reason
     assert shop.asked == [1, 2]

@@ -8,7 +8,7 @@ import pytest
 
 from leadhand.domain.work_order import Check
 from leadhand.domain.work_result import ResultData
-from leadhand.engine.gate import Unresolved, pointed, resolved, schema_faults, unmet
+from leadhand.engine.gate import Unresolved, pointed, resolved, schema_problems, unmet
 
 DOCUMENT = {"a": [{"b/c": 1, "d~e": 2}, 3], "": 4, "01": 5, "n": None}
 
@@ -71,9 +71,9 @@ def test_a_condition_is_met_or_it_is_not(check: dict[str, Any], raw: Any, is_met
 def test_what_does_not_fit_a_schema_is_said_in_one_sentence_each_and_at_most_eight():
     schema = {"type": "array", "items": {"type": "integer"}}
 
-    assert schema_faults(schema, [1, 2]) == []
-    assert schema_faults(schema, [1, "two"]) == ['1: "two" is not of type "integer"']
-    assert len(schema_faults(schema, ["x"] * 99)) == 8
+    assert schema_problems(schema, [1, 2]) == []
+    assert schema_problems(schema, [1, "two"]) == ['1: "two" is not of type "integer"']
+    assert len(schema_problems(schema, ["x"] * 99)) == 8
 
 
 def test_a_reference_inside_an_argument_is_taken_as_it_is():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from leadhand.domain.errors import FailureClass
 from leadhand.domain.events import AttemptSettled, ModelCallReturned
 from leadhand.domain.limits import Amount, Limits
 from leadhand.domain.run import RunStatus
-from leadhand.flows.work_order import WorkOrderFlow
+from leadhand.flows.work_order.flow import WorkOrderFlow
 
 GOOD = plan(ask("a", "look", n=1))
 BAD_PLANS = {
@@ -33,7 +32,7 @@ BAD_PLANS = {
         "arguments of look: n: ",
     ),
     "circle": (plan({**ask("a"), "needs": [1]}, {**ask("b"), "needs": [0]}), "the needs go in a circle"),
-    "unknown need": (plan({**ask("a"), "needs": [5]}), "needs 'wo-001.5', which is no subtask"),
+    "unknown need": (plan({**ask("a"), "needs": [5]}), "needs 'wo-001.5', which is not a subtask"),
     "nothing": (plan(), "the plan has no subtasks, and names nothing that cannot be done"),
 }
 
@@ -162,7 +161,7 @@ async def test_a_review_that_accepts_what_failed_is_asked_for_again(open_world: 
 
     assert state.status is RunStatus.PARTIAL
     assert "wo-001.0 is failed and cannot be accepted" in models.requests("review")[1].messages[-1].text
-    assert not state.subtasks["wo-001.0"].accepted
+    assert not state.assignments["wo-001.0"].accepted
 
 
 async def test_a_review_can_replace_a_subtask_and_add_one(open_world: Any):
@@ -254,7 +253,7 @@ async def test_a_model_that_hangs_is_given_up_and_asked_again(open_world: Any):
 
     assert state.status is RunStatus.SUCCEEDED
     assert len(models.requests("plan")) == 2
-    assert state.held == Amount()
+    assert state.reserved_total == Amount()
     assert state.spent.requests == 3, "a call that went out was not counted"
 
 
@@ -266,7 +265,7 @@ async def test_a_defect_of_an_adapter_costs_its_attempt_and_not_the_process(open
 
     assert state.status is RunStatus.PARTIAL
     assert "internal error: ZeroDivisionError: a bug" in state.finished.gaps[0].reason
-    assert state.held == Amount()
+    assert state.reserved_total == Amount()
 
 
 async def test_the_answer_is_broadcast_as_it_is_written_and_only_the_finished_one_is_logged(open_world: Any):
@@ -289,10 +288,9 @@ async def test_the_answer_is_broadcast_as_it_is_written_and_only_the_finished_on
 
 async def test_a_flow_of_a_users_own_may_tell_its_workers_what_it_likes(open_world: Any):
     class Terse(WorkOrderFlow):
-        def brief(self, state: Any, assignment: Any) -> Any:
-            brief = super().brief(state, assignment)
-            facts = {"task": "work", "do": assignment.assignment_id}
-            return brief if assignment.role != "work" else replace(brief, facts=facts)
+        def told(self, run: Any, assignment: Any) -> Any:
+            facts = {"task": "work", "do": assignment.key}
+            return super().told(run, assignment) if assignment.assignment.role != "work" else facts
 
     bench = Bench()
     models = FakeModels(plan(ask("a", "look", n=1), {**ask("b", "measure", n=2), "needs": [0]}), work="Done.")

@@ -14,7 +14,8 @@ from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
-from leadhand.flows.room import TOKENS_PER_SUBTASK
+from leadhand.flows.work_order.context_budget import TOKENS_PER_SUBTASK
+from leadhand.flows.work_order.results import subtasks
 
 WINDOW = 16_000
 
@@ -89,7 +90,7 @@ async def test_a_page_that_repeats_an_earlier_one_is_asked_for_again_and_costs_o
     world = open_world(FakeModels([first, first, first, first]), [Bench().look])
     state = await world.run()
 
-    assert len(state.subtasks) == 3
+    assert len(list(subtasks(state))) == 3
     (gap,) = state.finished.gaps
     assert "beyond its first 3 subtasks" in gap.name
     assert "repeats subtask 0" in gap.reason
@@ -102,7 +103,7 @@ async def test_a_last_page_may_say_that_nothing_is_left(open_world: Any):
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED
-    assert len(state.subtasks) == 1
+    assert len(list(subtasks(state))) == 1
 
 
 async def test_a_review_that_is_too_large_for_its_model_is_halved_until_it_fits(open_world: Any):

@@ -73,8 +73,8 @@ async def test_a_person_who_says_that_it_happened_is_the_evidence(open_world: An
 
     assert bench.counts == {"hanging": 1, "look": 1}
     assert state.status is RunStatus.SUCCEEDED
-    assert state.subtasks["wo-001.0"].data.raw == {"receipt": 7}
-    assert (said or "me says that it happened") in state.finished.answer
+    assert state.assignments["wo-001.0"].data.raw == {"receipt": 7}
+    assert (said or "me confirms that it happened") in state.finished.answer
 
 
 async def test_a_person_who_says_that_it_did_not_happen_lets_it_be_made_again(open_world: Any):
@@ -179,7 +179,9 @@ async def test_a_call_under_way_when_its_process_died_is_not_made_again_by_the_n
     )
     run_id = await world.start()
     driving = world.driving(run_id)
-    await world.until(lambda state: state.subtasks and state.subtasks["wo-001.1"].data and bench.counts["hanging"])
+    await world.until(
+        lambda state: "wo-001.1" in state.assignments and state.assignments["wo-001.1"].data and bench.counts["hanging"]
+    )
     driving.cancel()
     state = await world.take_over(run_id)
 

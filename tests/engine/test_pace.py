@@ -13,7 +13,7 @@ from engine.worlds import ask, plan
 from leadhand.domain.events import ModelCallBegan, ModelCallReturned
 from leadhand.domain.run import RunStatus
 from leadhand.engine import rate_controller as pacing
-from leadhand.engine.rate_controller import Pace
+from leadhand.engine.rate_controller import RateController
 from leadhand.testing.memory_store import MemoryStore
 
 
@@ -23,11 +23,11 @@ def clock() -> FixedClock:
 
 
 @pytest.fixture
-def pace(clock: FixedClock) -> Pace:
-    return Pace("m", MemoryStore(clock), clock)
+def pace(clock: FixedClock) -> RateController:
+    return RateController("m", MemoryStore(clock), clock)
 
 
-async def crowd(pace: Pace, count: int) -> int:
+async def crowd(pace: RateController, count: int) -> int:
     """Take ``count`` turns together; how many were under way at once, at the most."""
     now = most = 0
 
@@ -45,20 +45,20 @@ async def crowd(pace: Pace, count: int) -> int:
 
 
 async def test_no_more_calls_are_made_at_once_than_the_pace_allows_and_each_gets_its_turn(
-    pace: Pace, monkeypatch: pytest.MonkeyPatch
+    pace: RateController, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(pacing, "LARGEST_LIMIT", pacing.FIRST_LIMIT)
     assert await crowd(pace, 3 * pacing.FIRST_LIMIT) == pacing.FIRST_LIMIT
 
 
-async def test_a_pace_that_is_used_grows_and_one_that_is_not_stays(pace: Pace):
+async def test_a_pace_that_is_used_grows_and_one_that_is_not_stays(pace: RateController):
     await crowd(pace, 10)
     assert pace.limit == pacing.FIRST_LIMIT
     await crowd(pace, 4 * pacing.FIRST_LIMIT)
     assert pace.limit > 2 * pacing.FIRST_LIMIT
 
 
-async def test_a_refusal_halves_the_pace_once_for_all_calls_that_were_under_way_together(pace: Pace):
+async def test_a_refusal_halves_the_pace_once_for_all_calls_that_were_under_way_together(pace: RateController):
     together = asyncio.Barrier(40)
 
     async def refused() -> None:
@@ -71,7 +71,7 @@ async def test_a_refusal_halves_the_pace_once_for_all_calls_that_were_under_way_
     assert await crowd(pace, 100) <= 22, "it grew back at a bound"
 
 
-async def test_the_pace_never_falls_below_one_call(pace: Pace):
+async def test_the_pace_never_falls_below_one_call(pace: RateController):
     for _ in range(10):
         async with pace.turn() as round_:
             await pace.refused(round_, None)
@@ -81,7 +81,7 @@ async def test_the_pace_never_falls_below_one_call(pace: Pace):
 
 async def test_nobody_asks_while_the_server_wants_to_be_left_alone_here_or_in_another_process(clock: FixedClock):
     store = MemoryStore(clock)
-    here, elsewhere = Pace("m", store, clock), Pace("m", store, clock)
+    here, elsewhere = RateController("m", store, clock), RateController("m", store, clock)
     async with here.turn() as round_:
         await here.refused(round_, 42.0)
 
@@ -91,7 +91,7 @@ async def test_nobody_asks_while_the_server_wants_to_be_left_alone_here_or_in_an
         assert clock.slept == [42.0]
 
 
-async def test_a_turn_that_is_no_longer_wanted_is_passed_on(pace: Pace):
+async def test_a_turn_that_is_no_longer_wanted_is_passed_on(pace: RateController):
     async with pace.turn() as round_:
         await pace.refused(round_, None)  # one at a time from now on
     entered = asyncio.Event()
@@ -127,7 +127,9 @@ async def test_one_refused_key_is_one_call_and_every_subtask_says_why(open_world
     calls = [event for event in await world.events(ModelCallReturned) if event.failure is not None]
     assert len(calls) == 1
     assert bench.counts["measure"] == 40, "tools do not need the model"
-    assert {subtask.failure.message for subtask in state.subtasks.values()} == {"the key was refused"}
+    assert {subtask.failure.message for subtask in state.assignments.values() if subtask.counts} == {
+        "the key was refused"
+    }
 
 
 async def test_a_lead_whose_model_is_unavailable_fails_the_run_at_once(open_world: Any):

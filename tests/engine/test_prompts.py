@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from flows.scripts import Script, accept, look
@@ -13,40 +13,52 @@ from flows.scripts import Script, accept, look
 from engine.fakes import FakeModels, judged
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.domain.assignment import Assignment, Role
-from leadhand.domain.outcome import answer_sources
-from leadhand.engine.prompting import opening, prompt
-from leadhand.flows import briefs
-from leadhand.flows.flow import Brief
+from leadhand.domain.assignment import Assignment
+from leadhand.domain.role import Role
+from leadhand.flows.work_order import briefs
+from leadhand.flows.work_order.results import answer_sources
+from leadhand.flows.work_order.roles import RoleName, instructions, roles
 
 ROLES = ("plan", "work", "review", "compose")
 UNDERSTOOD = {"task", "today", "order"}
 """Facts that need no explanation."""
 
 
+class Brief(NamedTuple):
+    """What the worker of a role is told."""
+
+    role: str
+    facts: dict[str, Any]
+
+
 def every_brief() -> list[Brief]:
     """A brief of each kind that the work-order flow gives."""
     script = Script(look("a"), {**look("b"), "needs": [0]}, cannot=[{"what": "tea", "reason": "no tool makes it"}])
-    first = script.brief("plan")
-    further = briefs.plan(script.state, Assignment(assignment_id="plan-2", role=Role.PLAN, options={"first": 1}))
+    first = script.facts("plan")
+    further = briefs.plan(script.state, Assignment(assignment_id="plan-2", role=RoleName.PLAN, input={"first": 1}))
     script.done("wo-001.0")
-    work = script.brief("wo-001.1")
+    work = script.facts("wo-001.1")
     script.done("wo-001.1")
-    review = script.brief("review-wo-001-0")
+    review = script.facts("review-wo-001-0")
     many = Script(*(look(f"s{n}") for n in range(30)))
     many.done(*many.under_way)
-    shards = [many.brief("review-wo-001-0"), many.brief("review-wo-001-1")]
+    shards = [many.facts("review-wo-001-0"), many.facts("review-wo-001-1")]
     script.reviewed(accept("wo-001.0", "wo-001.1"))
     state = script.state
-    options = {"numbers": list(range(1, len(answer_sources(state)) + 1))}
-    section = Assignment(assignment_id="compose-0-0", role=Role.COMPOSE, covers=("wo-001.0",), options=options)
+    given = {"covers": ["wo-001.0"], "numbers": list(range(1, len(answer_sources(state)) + 1))}
+    section = Assignment(assignment_id="compose-0-0", role=RoleName.COMPOSE, input=given)
     composing = [
         briefs.compose(state),
         briefs.section(state, section),
         briefs.compose_over(state, ["one", "two"], digest=True),
         briefs.compose_over(state, ["one", "two"], digest=False),
     ]
-    return [first, further, work, review, *shards, *composing]
+    return [
+        *(Brief("plan", facts) for facts in (first, further)),
+        Brief("work", work),
+        *(Brief("review", facts) for facts in (review, *shards)),
+        *(Brief("compose", facts) for facts in composing),
+    ]
 
 
 def named(text: str) -> set[str]:
@@ -55,26 +67,25 @@ def named(text: str) -> set[str]:
 
 
 def test_there_is_a_prompt_for_every_role_and_no_other():
-    found = {path.name.removesuffix(".md") for path in (files("leadhand.engine") / "prompts").iterdir()}
+    found = {path.name.removesuffix(".md") for path in (files("leadhand.flows.work_order") / "prompts").iterdir()}
     assert found == set(ROLES)
 
 
-@pytest.mark.parametrize("brief", every_brief(), ids=lambda brief: f"{brief.prompt} {' '.join(brief.facts)[:60]}")
+@pytest.mark.parametrize("brief", every_brief(), ids=lambda brief: f"{brief.role} {' '.join(brief.facts)[:60]}")
 def test_a_prompt_names_every_fact_that_it_comes_with(brief: Brief):
-    unexplained = set(brief.facts) - named(prompt(brief.prompt)) - UNDERSTOOD
-    assert not unexplained, f"{brief.prompt}.md does not say what {unexplained} are"
+    unexplained = set(brief.facts) - named(instructions(brief.role)) - UNDERSTOOD
+    assert not unexplained, f"{brief.role}.md does not say what {unexplained} are"
 
 
-@pytest.mark.parametrize("brief", [b for b in every_brief() if b.output is not None], ids=lambda brief: brief.prompt)
-def test_a_prompt_names_every_field_of_the_answer_it_asks_for(brief: Brief):
-    assert brief.output is not None
-    fields = set(brief.output.schema_["properties"])
-    assert fields <= named(prompt(brief.prompt)), f"{brief.prompt}.md"
+@pytest.mark.parametrize("role", [role for role in roles() if role.output is not None], ids=lambda role: role.name)
+def test_a_prompt_names_every_field_of_the_answer_it_asks_for(role: Role):
+    fields = set(role.output["properties"])
+    assert fields <= named(role.instructions), f"{role.name}.md"
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_prompt_is_short_says_whose_word_counts_and_what_to_do_when_it_cannot_be_done(role: str):
-    text = prompt(role)
+    text = instructions(role)
     assert len(text) < 4_000
     assert re.search(r"is data|are data", text), "what it is shown are data, not orders"
     assert re.search(r"cannot|gap|give_up|missing", text)
@@ -98,22 +109,28 @@ def test_a_prompt_is_short_says_whose_word_counts_and_what_to_do_when_it_cannot_
 )
 def test_a_prompt_keeps_what_the_gate_and_the_reader_rely_on(role: str, must: list[str]):
     for words in must:
-        assert words in prompt(role)
+        assert words in instructions(role)
 
 
-def test_a_conversation_opens_with_the_prompt_and_the_facts_and_nothing_else():
-    system, user = opening(every_brief()[0], {})
-    assert system.text == prompt("plan")
+async def test_a_conversation_opens_with_the_instructions_and_the_facts_and_nothing_else(open_world: Any):
+    models = FakeModels(plan(ask("a", "look", n=1)))
+    await open_world(models, [Bench().look]).run()
+
+    system, user = models.requests("plan")[0].messages
+    assert system.text == instructions("plan")
     assert user.text.startswith('{"request"')
 
 
-def test_instructions_of_the_run_stand_in_the_place_of_those_that_ship():
-    brief = every_brief()[0]
+async def test_a_run_keeps_the_instructions_that_it_was_started_with(open_world: Any):
+    models = FakeModels(plan(ask("a", "look", n=1)))
+    world = open_world(models, [Bench().look])
+    world.roles = tuple(
+        role.evolve(instructions="Answer in verse.") if role.name == "plan" else role for role in roles()
+    )
+    await world.run()
 
-    system, user = opening(brief, {brief.prompt: "Answer in verse.", "other": "Be brief."})
-
-    assert system.text == "Answer in verse."
-    assert user == opening(brief, {})[1]
+    assert models.requests("plan")[0].messages[0].text == "Answer in verse."
+    assert models.requests("review")[0].messages[0].text == instructions("review")
 
 
 async def test_what_a_request_says_stays_data_and_never_reaches_the_instructions(open_world: Any):
@@ -125,5 +142,5 @@ async def test_what_a_request_says_stays_data_and_never_reaches_the_instructions
 
     for request in models.asked:
         system, facts, *_ = request.messages
-        assert system.text in {prompt(role) for role in ROLES}
+        assert system.text in {instructions(role) for role in ROLES}
         assert json.loads(facts.text)["request"] == evil

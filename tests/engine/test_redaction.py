@@ -11,7 +11,7 @@ from engine.fakes import FakeModels, calls, down, judged
 from engine.worlds import World, ask, plan
 from leadhand.domain.events import AttemptSettled, ToolCallReturned
 from leadhand.domain.tool import ToolReturn
-from leadhand.engine.redaction import BLOT, Redactor
+from leadhand.engine.redaction import REDACTED, Redactor
 from leadhand.tools.decorator import tool
 
 FROM_ENVIRONMENT = "correct horse battery staple"
@@ -61,7 +61,7 @@ async def test_a_secret_that_a_tool_returns_is_in_no_event_and_no_blob(open_worl
     assert state.status == "succeeded"
     assert canaries(await everything_of(world)) == []
     assert canaries(state.finished.answer) == []
-    assert BLOT in await everything_of(world)
+    assert REDACTED in await everything_of(world)
 
 
 async def test_a_secret_in_a_request_a_reply_an_error_or_a_reason_is_in_no_event(open_world: Any):
@@ -183,7 +183,7 @@ async def test_a_tool_is_called_with_the_true_value_although_the_log_never_shows
 def test_only_variables_named_like_secrets_are_secrets_and_short_ones_are_left_alone():
     redactor = environment()
 
-    assert redactor.text(f"{FROM_ENVIRONMENT} /home/me abc") == f"{BLOT} /home/me abc"
+    assert redactor.text(f"{FROM_ENVIRONMENT} /home/me abc") == f"{REDACTED} /home/me abc"
 
 
 def test_what_holds_no_secret_is_the_very_same_object():
@@ -202,5 +202,5 @@ def test_redacting_twice_changes_nothing_more():
     event = ToolCallReturned(attempt="a/a1", call_id="a/t0/c0", tool="leak", ok=True, raw={"api_key": "x", "n": [1]})
     once = environment().value(event)
 
-    assert once.raw == {"api_key": BLOT, "n": [1]}
+    assert once.raw == {"api_key": REDACTED, "n": [1]}
     assert environment().value(once) == once

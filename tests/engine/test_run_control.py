@@ -29,6 +29,7 @@ from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ToolReturn
 from leadhand.domain.work_result import WorkResult
+from leadhand.flows.flow import Flow
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.tools.decorator import tool
 
@@ -63,7 +64,9 @@ def half_done(bench: Bench, gate: Gate) -> tuple[FakeModels, list[Any]]:
 
 
 async def until_half_done(world: World, gate: Gate) -> None:
-    await world.until(lambda state: state.subtasks and state.subtasks["wo-001.0"].data and gate.made)
+    await world.until(
+        lambda state: "wo-001.0" in state.assignments and state.assignments["wo-001.0"].data and gate.made
+    )
 
 
 async def test_when_its_time_is_used_up_a_run_answers_with_what_it_has(open_world: Any):
@@ -267,14 +270,11 @@ async def test_a_late_result_of_a_lost_attempt_does_not_count(open_world: Any):
 
 
 async def test_a_run_of_an_unknown_flow_of_thought_ends_for_want_of_progress(open_world: Any):
-    class Lazy:
-        name, version = "lazy", 1
+    class Lazy(Flow):
+        name = "lazy"
 
-        def next(self, state: Any) -> list[Any]:
+        def next(self, run: Any) -> list[Any]:
             return []
-
-        def brief(self, state: Any, assignment: Any) -> Any:
-            raise AssertionError
 
     world = open_world(FakeModels(plan()), [])
     run_id = await world.start()

@@ -17,7 +17,7 @@ from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ToolReturn
-from leadhand.engine.slots import Slots, TimeIsUp, bounded, outside
+from leadhand.engine.slots import Slots, TimeIsUp, bounded, without_slot
 from leadhand.engine.threads import Threads
 from leadhand.tools.decorator import tool
 
@@ -74,7 +74,7 @@ async def test_waiting_for_a_gate_gives_the_place_back(open_world: Any):
     async def gated(n: int) -> ToolReturn:
         """Pass a gate."""
         order.append("at the gate")
-        async with outside():
+        async with without_slot():
             await asyncio.sleep(0.05)
         order.append("through")
         return ToolReturn(raw=n, summary="through")
@@ -97,7 +97,7 @@ async def test_waiting_for_a_gate_uses_up_no_time_of_the_call_or_the_attempt(ope
     @tool(timeout=0.05, retries=0)
     async def gated(n: int) -> ToolReturn:
         """Pass a gate."""
-        async with outside():
+        async with without_slot():
             await asyncio.sleep(0.2)
         return ToolReturn(raw=n, summary="through")
 
@@ -114,7 +114,7 @@ async def test_waiting_to_get_the_place_back_uses_up_no_time_either():
 
     async def gated() -> str:
         async with slots.taken(), bounded(0.05):
-            async with outside():
+            async with without_slot():
                 await asyncio.sleep(0.01)
             return "through"
 
@@ -133,7 +133,7 @@ async def test_a_place_is_given_back_by_whoever_is_cancelled_at_the_gate():
     slots = Slots(1)
 
     async def gated() -> None:
-        async with slots.taken(), outside():
+        async with slots.taken(), without_slot():
             await asyncio.sleep(60)
 
     async def quick() -> str:
@@ -160,9 +160,9 @@ async def test_a_time_out_of_its_own_is_told_from_one_that_the_block_raises():
 
 async def test_a_gate_outside_any_attempt_is_only_a_wait():
     began = time.monotonic()
-    async with outside():
+    async with without_slot():
         await asyncio.sleep(0.02)
-    async with outside():
+    async with without_slot():
         await asyncio.sleep(-1)
 
     assert time.monotonic() - began >= 0.02

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.domain.decisions import due
+from leadhand.domain.decide import due
 from leadhand.domain.errors import StoreError
 from leadhand.domain.state import RunState
 from leadhand.engine import snapshots
@@ -29,8 +29,8 @@ def test_a_state_read_back_from_json_is_the_same_state_and_wants_the_same(histor
 
     assert differences(again, history.state) == {}
     assert due(again) == due(history.state)
-    assert [*history.flow.next(again)] == [*history.flow.next(history.state)]
-    for kind in ("ready", "live", "parked", "unsettled", "subtasks", "orders"):
+    assert [*history.policy.next(again)] == [*history.policy.next(history.state)]
+    for kind in ("ready", "live", "parked", "unsettled", "assignments", "orders"):
         assert list(getattr(again, kind)) == list(getattr(history.state, kind)), f"{kind} are in another order"
 
 

@@ -24,7 +24,8 @@ from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.tool_calls import ToolCalls
-from leadhand.flows.work_order import WorkOrderFlow
+from leadhand.flows.work_order.flow import WorkOrderFlow
+from leadhand.flows.work_order.roles import roles
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.tools.toolbox import Toolbox
 
@@ -72,6 +73,7 @@ class World:
         self.redactor = Redactor(secrets)
         self.limits = limits or Limits()
         self._approve = approve
+        self.roles = roles()
         self._held_back = held_back
         self._sound = sound
         self._numbers = count(1)
@@ -93,6 +95,7 @@ class World:
         definition = RunDefinition(
             request=request,
             flow="work-order",
+            roles=self.roles,
             models=ModelChoice(default="fake", windows={"fake": window} if window is not None else {}),
             tools=self.toolbox.specs(),
             limits=self.limits,

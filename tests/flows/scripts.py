@@ -7,11 +7,11 @@ from typing import Any
 from domain.histories import History, definition
 
 from leadhand.domain import events as ev
-from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.assignment import Assignment
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.state import AttemptState
-from leadhand.flows.flow import Brief
+from leadhand.domain.state import AssignmentState, AttemptState
+from leadhand.flows.work_order.roles import RoleName
 
 
 def look(name: str = "look", n: int = 1, **more: Any) -> dict[str, Any]:
@@ -96,13 +96,14 @@ class Script(History):
         (name,) = (name for name in self.under_way if name.startswith("review-"))
         self.think(name, {"verdicts": verdicts, "complete": complete, **more})
 
-    def brief(self, assignment: str) -> Brief:
+    def facts(self, assignment: str) -> dict[str, Any]:
         """What the worker of an assignment is told."""
-        return self.flow.brief(self.state, self.state.assignments[assignment].assignment)
+        return self.policy.told(self.state, self.state.assignments[assignment])
 
-    def composing(self) -> Brief:
+    def composing(self) -> dict[str, Any]:
         """What the composer is told, or would be."""
-        return self.flow.brief(self.state, Assignment(assignment_id="compose", role=Role.COMPOSE))
+        composer = Assignment(assignment_id="compose", role=RoleName.COMPOSE, answers=True)
+        return self.policy.told(self.state, AssignmentState(assignment=composer))
 
     @property
     def finished(self) -> ev.RunFinished:

@@ -7,18 +7,22 @@ import pytest
 from flows.scripts import Script, accept, look
 from leadhand.domain import events as ev
 from leadhand.domain.errors import FailureClass
+from leadhand.domain.rights import tools_of
 from leadhand.domain.run import RunStatus
+from leadhand.domain.work_order import Plan
 
 
 def test_a_run_begins_with_a_plan_and_nothing_else():
     script = Script()
 
     assert script.under_way == ["plan"]
-    brief = script.brief("plan")
-    assert brief.facts["request"] == "look, write and send"
-    assert [tool["name"] for tool in brief.facts["tools"]] == ["look", "write", "send"]
-    assert brief.output is not None
-    assert brief.output.name == "plan"
+    brief = script.facts("plan")
+    assert brief["request"] == "look, write and send"
+    assert [tool["name"] for tool in brief["tools"]] == ["look", "write", "send"]
+    role = script.state.role(script.state.assignments["plan"].assignment.role)
+    assert role is not None
+    assert role.name == "plan"
+    assert role.output == Plan.model_json_schema()
 
 
 @pytest.mark.parametrize("count", [1, 2, 60])
@@ -56,7 +60,7 @@ def test_a_subtask_starts_when_everything_it_needs_is_there_and_not_before():
     assert script.under_way == ["wo-001.1"]
     script.done("wo-001.1")
     assert script.under_way == ["wo-001.2"]
-    assert script.brief("wo-001.2").facts["needs"] == {
+    assert script.facts("wo-001.2")["needs"] == {
         key: {"summary": f"{key} is done", "raw": {"n": 1}, "sample": False} for key in ("wo-001.0", "wo-001.1")
     }
 
@@ -67,7 +71,7 @@ def test_what_needs_a_failed_subtask_is_given_up_at_once_and_siblings_are_not():
 
     assert script.under_way == ["wo-001.3"]
     for key, cause in (("wo-001.1", "wo-001.0"), ("wo-001.2", "wo-001.1")):
-        blocked = script.state.subtasks[key]
+        blocked = script.state.assignments[key]
         assert blocked.failure is not None
         assert blocked.failure.class_ is FailureClass.BLOCKED
         assert cause in blocked.failure.message
@@ -79,7 +83,7 @@ def test_two_subtasks_of_one_name_stay_two():
     script.done("wo-001.0")
     script.failed("wo-001.1")
 
-    one, other = script.state.subtasks.values()
+    one, other = (each for each in script.state.assignments.values() if each.order)
     assert (one.subtask.name, other.subtask.name) == ("same", "same")
     assert (one.status, other.status) == ("completed", "failed")
     assert not set(one.event_ids) & set(other.event_ids)
@@ -101,7 +105,7 @@ def test_the_order_is_over_only_when_nothing_runs_or_waits():
 def test_a_plan_that_cannot_do_anything_is_answered_with_what_cannot_be_done():
     script = Script(cannot=[{"what": "book a flight", "reason": "no tool books"}])
     assert script.under_way == ["compose"]
-    (gap,) = script.brief("compose").facts["gaps"]
+    (gap,) = script.facts("compose")["gaps"]
     assert (gap["what"], gap["reason"]) == ("book a flight", "no tool books")
 
     script.think("compose", text="No tool books flights.")
@@ -143,12 +147,12 @@ def test_a_plan_that_makes_no_sense_is_thought_again_and_then_given_up():
 
 def test_the_worker_is_told_its_subtask_and_nothing_of_the_others():
     script = Script(look("a", 1), look("b", 2))
-    brief = script.brief("wo-001.0")
+    brief = script.facts("wo-001.0")
 
-    assert brief.facts["subtask"] == {"name": "a", "tool": "look", "args": {"n": 1}, "expected_output": None}
-    assert brief.facts["needs"] == {}
-    assert brief.tools == ("look", "write", "send")
-    assert '"b"' not in str(brief.facts)
+    assert brief["subtask"] == {"name": "a", "tool": "look", "args": {"n": 1}, "expected_output": None}
+    assert brief["needs"] == {}
+    assert tools_of(script.state, script.state.assignments["wo-001.0"].assignment) == {"look", "write", "send"}
+    assert '"b"' not in str(brief)
 
 
 def test_nothing_new_starts_while_a_run_is_paused():

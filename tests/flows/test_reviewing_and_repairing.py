@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from flows.scripts import Script, accept, drop, look, replan, retry
 from leadhand.domain import commands as do
-from leadhand.domain.decisions import decide
+from leadhand.domain.decide import decide
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.review import Review
 from leadhand.domain.run import RunStatus
-from leadhand.domain.thoughts import thought_faults
 from leadhand.domain.work_order import Subtask
-from leadhand.flows.repair import repair_order
+from leadhand.flows.work_order.answer_checks import output_problems
+from leadhand.flows.work_order.repair import repair_order
 
 
 def repairs(script: Script) -> tuple[Subtask, ...]:
@@ -33,7 +33,7 @@ def test_one_review_judges_up_to_twenty_five_subtasks():
     script.done(*script.under_way)
 
     assert script.under_way == ["review-wo-001-0"]
-    assert len(script.brief("review-wo-001-0").facts["subtasks"]) == 25
+    assert len(script.facts("review-wo-001-0")["subtasks"]) == 25
 
 
 def test_a_larger_order_is_reviewed_in_shards_in_parallel_and_judged_as_one():
@@ -42,8 +42,8 @@ def test_a_larger_order_is_reviewed_in_shards_in_parallel_and_judged_as_one():
     script.done(*keys)
     shards = [f"review-wo-001-{number}" for number in range(3)]
     assert script.under_way == shards
-    assert [len(script.brief(shard).facts["subtasks"]) for shard in shards] == [25, 25, 10]
-    assert not any(script.brief(shard).facts["compose"] for shard in shards)
+    assert [len(script.facts(shard)["subtasks"]) for shard in shards] == [25, 25, 10]
+    assert not any(script.facts(shard)["compose"] for shard in shards)
 
     script.think(shards[1], {"verdicts": accept(*keys[25:50]), "complete": True})
     script.think(shards[0], {"verdicts": accept(*keys[:25]), "complete": True})
@@ -68,9 +68,9 @@ def test_the_same_missing_part_found_by_two_shards_is_added_once():
 def test_when_all_is_there_review_and_answer_are_one_thought():
     script = Script(look("a"))
     script.done("wo-001.0")
-    brief = script.brief("review-wo-001-0")
-    assert brief.facts["compose"] is True
-    assert brief.facts["sources"] == [{"n": 1, "title": "A page", "url": "https://example.org/a"}]
+    brief = script.facts("review-wo-001-0")
+    assert brief["compose"] is True
+    assert brief["sources"] == [{"n": 1, "title": "A page", "url": "https://example.org/a"}]
 
     script.reviewed(accept("wo-001.0"), answer="All is well [1].")
     assert script.finished.status is RunStatus.SUCCEEDED
@@ -100,7 +100,7 @@ def test_a_repair_order_holds_only_what_is_open_and_what_is_missing():
     assert order is not None
     assert (order.order.work_order_id, order.order.repairs) == ("wo-002", "wo-001")
     assert script.under_way == ["wo-002.0", "wo-002.1"]
-    assert script.state.subtasks["wo-001.1"].superseded_by == "wo-002.0"
+    assert script.state.assignments["wo-001.1"].superseded_by == "wo-002.0"
 
 
 def test_accepted_results_are_pinned_and_passed_in_by_their_key():
@@ -113,7 +113,7 @@ def test_accepted_results_are_pinned_and_passed_in_by_their_key():
     assert again.needs == ("wo-001.0",)
     assert again.args == {"n": {"$result": {"subtask": "wo-001.0", "path": "/raw/n"}}}
     assert script.under_way == ["wo-002.0"]
-    assert script.brief("wo-002.0").facts["needs"]["wo-001.0"]["summary"] == "wo-001.0 is done"
+    assert script.facts("wo-002.0")["needs"]["wo-001.0"]["summary"] == "wo-001.0 is done"
 
 
 def test_needs_follow_a_repaired_subtask_to_its_new_key():
@@ -156,7 +156,7 @@ def test_a_result_found_wanting_is_done_again_once_and_the_worker_is_told_why():
     script = Script(look("a"))
     script.done("wo-001.0")
     script.reviewed(retry("wo-001.0"))
-    assert script.brief("wo-002.0").facts["repairs"] == {"subtask": "wo-001.0", "reason": "try again"}
+    assert script.facts("wo-002.0")["repairs"] == {"subtask": "wo-001.0", "reason": "try again"}
 
     script.done("wo-002.0")
     script.reviewed(retry("wo-002.0"))
@@ -191,13 +191,13 @@ def test_a_missing_part_that_was_tried_before_is_not_tried_again_and_stays_a_gap
     script.reviewed(accept("wo-001.0") + drop("wo-001.1"), missing=[look("b again", 2)], complete=False)
 
     assert script.under_way == ["compose"]
-    assert {gap["what"] for gap in script.composing().facts["gaps"]} >= {"b"}
+    assert {gap["what"] for gap in script.composing()["gaps"]} >= {"b"}
 
 
 def test_what_is_missing_after_the_last_order_is_a_gap():
     script = Script(look("a", 1), max_steps=1)
     script.done("wo-001.0")
-    assert script.brief("review-wo-001-0").facts["last_order"] is True
+    assert script.facts("review-wo-001-0")["last_order"] is True
     script.reviewed(accept("wo-001.0"), missing=[look("b", 2)], complete=False)
     script.think("compose")
 
@@ -211,7 +211,7 @@ def test_a_repair_is_left_out_when_what_it_needs_is_not_done_again():
     script.reviewed(drop("wo-001.0") + retry("wo-001.1", "wo-001.2"))
 
     assert script.under_way == ["compose"]
-    assert [subtask.failure.class_ for subtask in script.state.subtasks.values() if subtask.failure] == [
+    assert [subtask.failure.class_ for subtask in script.state.assignments.values() if subtask.failure] == [
         FailureClass.UNAVAILABLE,
         FailureClass.BLOCKED,
         FailureClass.BLOCKED,
@@ -254,21 +254,21 @@ def test_whatever_a_sound_review_says_its_repair_order_can_be_issued_and_carried
         else:
             script.failed(script.under_way[0], pick(["transient", "unavailable", "lost"]))
     assignment = script.state.assignments[script.under_way[0]].assignment
-    review = moves.proposed_review(pick, script, assignment.covers)
-    assume(not thought_faults(script.state, assignment, review, ""))
-    assert script.command(do.JudgeOrder(work_order_id="wo-001", review=Review.model_validate(review)))
+    review = moves.proposed_review(pick, script, assignment.input["covers"])
+    assume(not output_problems(script.state, assignment, review, ""))
+    assert script.command(do.Judge(work_order_id="wo-001", review=Review.model_validate(review)))
 
     repair = repair_order(script.state, script.state.orders["wo-001"])
 
     if repair is not None:
-        script.write(*decide(script.state, do.IssueOrder(order=repair), script.now))
-        again = [key for key in repair.subtask_keys() if script.state.subtasks[key].subtask.repairs_subtask]
-        assert not set(again) & set(script.state.doomed), "an order was spent on what was blocked from the start"
+        script.write(*decide(script.state, do.IssueOrder(order=repair), script.now, script.policy))
+        again = [key for key in repair.subtask_keys() if script.state.assignments[key].subtask.repairs_subtask]
+        assert not set(again) & set(script.state.blocked), "an order was spent on what was blocked from the start"
 
 
 def facts_of_review(script: Script) -> dict[str, Any]:
     (name,) = (name for name in script.under_way if name.startswith("review-"))
-    return script.brief(name).facts
+    return script.facts(name)
 
 
 def test_the_reviewer_sees_the_request_every_result_every_error_and_what_was_accepted_before():

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from server.streams import Streamed, Text
 
-from leadhand.engine.redaction import BLOT, Redactor
+from leadhand.engine.redaction import REDACTED, Redactor
 from leadhand.server.drafts import Draft, Piece, Reading
 
 KNOWN = "hunter2hunter2"
@@ -101,7 +101,7 @@ def test_a_secret_that_comes_letter_by_letter_never_shows(secret: str, end: str)
         assert not [telling for telling in TELLING if telling in shown], shown
     assert text.draft.shown.startswith("He said: ")
     if end in (" and more ", "\n"):
-        assert BLOT in text.draft.shown
+        assert REDACTED in text.draft.shown
 
 
 @settings(deadline=None, max_examples=300)

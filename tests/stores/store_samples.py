@@ -16,10 +16,10 @@ from leadhand.domain.assignment import Assignment, OpenCall
 from leadhand.domain.conversation import AssistantMessage, Opaque, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Amount, Limits, Usage
-from leadhand.domain.review import Decision, Review, Verdict
+from leadhand.domain.review import VerdictKind, Review, Verdict
 from leadhand.domain.run import CitedSource, Gap, ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.tool import ApprovalPolicy, Effect, Source, ToolSpec
-from leadhand.domain.work_order import Check, OutOfReach, ProposedSubtask, Subtask, WorkOrder
+from leadhand.domain.work_order import Check, Unsupported, ProposedSubtask, Subtask, WorkOrder
 from leadhand.domain.work_result import ResultData, WorkResult
 
 AT = datetime(2026, 11, 21, 10, 0, 0, 123_456, tzinfo=UTC)
@@ -105,7 +105,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.RunStarted(definition=DEFINITION),
     events.RunClaimed(owner="host-1-abcd"),
     events.WorkOrderIssued(order=ORDER),
-    events.PartsRefused(parts=(OutOfReach(what="book a table", reason="no tool books"),)),
+    events.GapsNoted(parts=(Unsupported(what="book a table", reason="no tool books"),)),
     events.AssignmentIssued(
         assignment=Assignment(
             assignment_id="review-wo-001.0",
@@ -122,13 +122,13 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.AttemptSettled(attempt=ATTEMPT, ok=False, final=True, failure=FAILURE),
     events.AttemptLost(attempt=ATTEMPT, failure=FAILURE),
     events.SubtaskBlocked(subtask="wo-001.1", cause="wo-001.0"),
-    events.OrderReviewed(
+    events.ResultsJudged(
         work_order_id="wo-001",
         review=Review(
-            verdicts=(Verdict(subtask="wo-001.0", verdict=Decision.REPLAN, reason="stale", replacement=PROPOSED),),
+            verdicts=(Verdict(subtask="wo-001.0", verdict=VerdictKind.REPLAN, reason="stale", replacement=PROPOSED),),
             complete=False,
             missing=(PROPOSED,),
-            cannot=(OutOfReach(what="a", reason="b"),),
+            cannot=(Unsupported(what="a", reason="b"),),
             answer="Take an umbrella.",
         ),
     ),
@@ -138,7 +138,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         )
     ),
     events.ApprovalExpired(approval_id="wo-001.0/t0/c0"),
-    events.AttemptHeld(
+    events.EffectQuestioned(
         attempt=ATTEMPT,
         open_calls=(OpenCall(call_id="wo-001.0/t0/c0/effect", kind="effect", tool="book", args={"n": 1}),),
     ),
@@ -229,7 +229,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.RetryRequested(by="me", subtasks=("wo-001.0",), args={"n": 2}),
     events.SkipRequested(by="me", subtask="wo-001.0", reason="too dear"),
     events.ResultSupplied(by="me", subtask="wo-001.0", summary="it is two", raw={"n": 2}),
-    events.ChildAnswered(by="me", call_id="wo-001.0/t0/c1", ok=True, content="done"),
+    events.CallAnswered(by="me", call_id="wo-001.0/t0/c1", ok=True, content="done"),
 )
 
 

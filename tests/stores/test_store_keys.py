@@ -11,7 +11,7 @@ from leadhand.app.clock import SystemClock
 from leadhand.app.keys import find_key, key_document, key_store, make_key, named_key
 from leadhand.domain.access import Scope, allows
 from leadhand.domain.errors import ConfigurationError, UsageError
-from leadhand.engine.redaction import BLOT, Redactor
+from leadhand.engine.redaction import REDACTED, Redactor
 from leadhand.stores.opening import open_store
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.store_contract import api_key
@@ -47,7 +47,7 @@ async def test_no_two_keys_are_alike(store: MemoryStore) -> None:
 
 async def test_a_key_is_blotted_out_of_whatever_is_logged(store: MemoryStore) -> None:
     _, secret = await make_key(store, "Ann")
-    assert Redactor().text(f"I was given {secret}, see?") == f"I was given {BLOT}, see?"
+    assert Redactor().text(f"I was given {secret}, see?") == f"I was given {REDACTED}, see?"
 
 
 @pytest.mark.parametrize("name", ["", " \n", "x" * 101, "bell\a", "zero\0", "half \ud83d"])

@@ -20,7 +20,7 @@ from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
-from leadhand.engine.gate import argument_faults
+from leadhand.engine.gate import argument_problems
 
 ID_LENGTH = 8
 SHOWN = 3
@@ -241,7 +241,7 @@ def changed_faults(state: RunState, approval: Approval, args: object) -> list[st
     if not isinstance(args, dict):
         raise UsageError("the arguments are not a JSON object", WHOLE)
     json_value(cast("object", args), "the arguments", WHOLE)
-    return argument_faults(state.tools[approval.tool], cast("dict[str, Json]", args))
+    return argument_problems(state.tools[approval.tool], cast("dict[str, Json]", args))
 
 
 def _check_kind(asked: OpenApproval, kind: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 from leadhand.app.settings import Settings
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from leadhand.models.router import ModelRouter
 
 
+GROUP = "leadhand.models"
+"""The entry points by which installed packages offer model adapters: functions that return one."""
 GIVEN = "scripted"
 """What the models of a port that the program handed over are called, where no name was given."""
 
@@ -35,12 +38,16 @@ class Choice:
 class NamedModels:
     """Every model by its name; the router and its providers are imported only for a name other than ``offline``."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, adapters: Mapping[str, Models] | None = None) -> None:
         self._settings = settings
+        self._adapters = dict(adapters or {})
         self._offline = OfflineModels()
         self._router: ModelRouter | None = None
 
     def _port(self, model: str) -> Models:
+        adapter = self._adapter(model)
+        if adapter is not None:
+            return adapter
         if model == "offline":
             return self._offline
         if self._router is None:
@@ -50,6 +57,16 @@ class NamedModels:
             self._router = ModelRouter(env=settings.environment, connections=max(100, settings.limits.max_workers))
         return self._router
 
+    def _adapter(self, model: str) -> Models | None:
+        """The adapter of the program, or of an installed package, that a name is for: ``mine`` or ``mine:a-model``."""
+        name = model.partition(":")[0]
+        if name not in self._adapters:
+            installed = next(iter(entry_points(group=GROUP, name=name)), None) if name.isidentifier() else None
+            if installed is None:
+                return None
+            self._adapters[name] = installed.load()()
+        return self._adapters[name]
+
     def check(self, model: str) -> None:
         """Raise ConfigurationError when this name leads nowhere, or its key is missing."""
         if model == GIVEN:
@@ -57,14 +74,14 @@ class NamedModels:
                 f"there is no model {GIVEN!r}: so the models that a program brings along are called",
                 "Resume such a run from its program: Leadhand(models=…, tools=[…]).resume_sync(run_id).",
             )
-        if model != "offline":
+        if model != "offline" and self._adapter(model) is None:
             self._port(model)
             assert self._router is not None
             self._router.check(model)
 
     async def learn(self, choice: ModelChoice) -> None:
         """Ask the models' servers how large their windows are, where nothing else says it; a second at most."""
-        names = [name for name in _names(choice) if name != "offline"]
+        names = [name for name in _names(choice) if name != "offline" and self._adapter(name) is None]
         await asyncio.gather(*(self._router.learn(name) for name in names if self._router is not None))
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
@@ -76,15 +93,20 @@ class NamedModels:
     async def aclose(self) -> None:
         if self._router is not None:
             await self._router.aclose()
+        for adapter in self._adapters.values():
+            await adapter.aclose()
 
 
-async def choose_models(settings: Settings, given: Models | None = None) -> tuple[Models, Choice]:
-    """The models port for these settings, and the names to pin. ``given`` is a port of the user's own.
+async def choose_models(
+    settings: Settings, given: Models | Mapping[str, Models] | None = None
+) -> tuple[Models, Choice]:
+    """The models port for these settings, and the names to pin. ``given`` is a port of the user's own, or adapters by
+    name beside the built-in ones.
 
     Raises ConfigurationError for a name that no adapter knows or whose key is missing, and for a model without a known
     price when a budget was asked for, which could not bind it.
     """
-    if given is not None:
+    if given is not None and not isinstance(given, Mapping):
         choice = Choice(models=_pinned(settings, settings.model or GIVEN), why="given by the program")
         _check_budget(settings, _unpriced(given, choice.models))
         return given, choice
@@ -96,7 +118,7 @@ async def choose_models(settings: Settings, given: Models | None = None) -> tupl
     else:
         name, why = settings.model, "asked for"
     choice = Choice(models=_pinned(settings, name), why=why)
-    models = NamedModels(settings)
+    models = NamedModels(settings, given)
     for name in _names(choice.models):
         models.check(name)
     unpriced = _unpriced(models, choice.models)

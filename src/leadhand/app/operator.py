@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from leadhand.app.arguments import json_value, text
 from leadhand.app.runtime import Runtime, check_tools, needed_tools
+from leadhand.domain.decide.operator_requests import ACTED, OperatorRequest, retriable, why_refused
 from leadhand.domain.errors import LeadhandError, RunOwned, UsageError
 from leadhand.domain.events import (
     RequestDeclined,
@@ -20,15 +21,14 @@ from leadhand.domain.events import (
     SubtaskResolved,
 )
 from leadhand.domain.evolve import replay
-from leadhand.domain.evolve_orders import blocked_by
+from leadhand.domain.evolve.orders import blocked_by
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.value import Json
-from leadhand.domain.wishes import ACTED, Wish, objection_to, retriable
 from leadhand.engine import forking
-from leadhand.engine.forking import Done
-from leadhand.engine.gate import argument_faults
+from leadhand.engine.forking import MadeEffect
+from leadhand.engine.gate import argument_problems
 
 SHOWN = 3
 TAKEN_UP_WITHIN_S = 30.0
@@ -39,7 +39,7 @@ WISHES = (RetryRequested, SkipRequested, ResultSupplied)
 def retry(
     *, by: str, subtasks: Iterable[str] = (), args: dict[str, Json] | None = None, confirmed: bool = False
 ) -> RetryRequested:
-    """The wish to have subtasks done again (none named: every one that failed), one of them with other ``args``.
+    """The request to have subtasks done again (none named: every one that failed), one of them with other ``args``.
 
     ``confirmed``: also what did, or may have done, what cannot be taken back.
 
@@ -56,13 +56,13 @@ def retry(
 
 
 def skip(*, by: str, subtask: str, reason: str = "") -> SkipRequested:
-    """The wish to leave a subtask undone."""
+    """The request to leave a subtask undone."""
     key = text(subtask, "the subtask", "Give its key, such as wo-001.0.")
     return SkipRequested(by=by, subtask=key, reason=text(reason, "the reason", "Give the reason in words."))
 
 
 def supply(*, by: str, subtask: str, summary: str, raw: Json = None) -> ResultSupplied:
-    """The wish to give the result of a subtask in its place: evidence of a person."""
+    """The request to give the result of a subtask in its place: evidence of a person."""
     key = text(subtask, "the subtask", "Give its key, such as wo-001.0.")
     said = text(summary, "the summary", "Say in words what the result is.").strip()
     if not said:
@@ -72,76 +72,76 @@ def supply(*, by: str, subtask: str, summary: str, raw: Json = None) -> ResultSu
 
 
 class Asked(NamedTuple):
-    """A wish on record: its place in the log of the run, and the state of the run before it."""
+    """A request on record: its place in the log of the run, and the state of the run before it."""
 
     before: RunState
     seq: int
 
 
-async def want(runtime: Runtime, run_id: str, wish: Wish) -> RunState | None:
-    """Have a wish granted. A run that is over is reopened.
+async def want(runtime: Runtime, run_id: str, request: OperatorRequest) -> RunState | None:
+    """Have a request granted. A run that is over is reopened.
 
-    Returns the state to drive when nobody drives the run. None: the process that drives it has granted the wish, or
+    Returns the state to drive when nobody drives the run. None: the process that drives it has granted the request, or
     the run is parked, and whoever resumes it will. Raises NoSuchRun, UsageError for what cannot be granted,
     ConfigurationError when nobody drives the run and a tool that it needs then is not in this process.
     """
     listing = await runtime.store.run(run_id)
     if listing.owner is None and listing.status is not RunStatus.PAUSED:
         state = await runtime.load(run_id)
-        check(state, wish, resting=True)
-        check_tools(tools_for(state, wish), runtime.toolbox)
-    asked = await ask(runtime, run_id, wish)
+        check(state, request, resting=True)
+        check_tools(tools_for(state, request), runtime.toolbox)
+    asked = await ask(runtime, run_id, request)
     while not await taken_up(runtime, asked):
         with contextlib.suppress(RunOwned):  # when somebody was quicker: they decide
             return await runtime.reopen(run_id, ended=True)
     return None
 
 
-async def ask(runtime: Runtime, run_id: str, wish: Wish) -> Asked:
-    """Put a wish on record. Raises NoSuchRun, UsageError for what cannot be granted."""
+async def ask(runtime: Runtime, run_id: str, request: OperatorRequest) -> Asked:
+    """Put a request on record. Raises NoSuchRun, UsageError for what cannot be granted."""
     before = await runtime.load(run_id)
     resting = before.status is RunStatus.PAUSED or (await runtime.store.run(run_id)).owner is None
-    check(before, wish, resting=resting)
-    (entry,) = await runtime.log(run_id).append(wish)
+    check(before, request, resting=resting)
+    (entry,) = await runtime.log(run_id).append(request)
     return Asked(before, entry.seq)
 
 
-def check(state: RunState, wish: Wish, *, resting: bool = False) -> None:
-    """Raise UsageError for a wish that cannot be granted as the run is now; ``resting``: nobody carries it out."""
-    objection = objection_to(state, wish, resting=resting)
+def check(state: RunState, request: OperatorRequest, *, resting: bool = False) -> None:
+    """Raise UsageError for a request that cannot be granted as the run is now; ``resting``: nobody carries it out."""
+    objection = why_refused(state, request, resting=resting)
     if objection.endswith(ACTED):
         raise UsageError(objection, "If that is well, confirm it: --yes, or confirmed=True in Python.")
     if objection:
         raise UsageError(objection, f"See its subtasks: leadhand runs show {state.run_id}")
-    if isinstance(wish, RetryRequested) and wish.args is not None:
-        subtask = state.subtasks[wish.subtasks[0]].subtask
+    if isinstance(request, RetryRequested) and request.args is not None:
+        subtask = state.assignments[request.subtasks[0]].subtask
         tool = state.tools.get(subtask.tool or "")
-        faults = argument_faults(tool, wish.args) if tool is not None else []
+        faults = argument_problems(tool, request.args) if tool is not None else []
         if faults:
             raise UsageError(
                 f"{subtask.tool} does not take these arguments: {'; '.join(faults)}", "Give all of them, as one object."
             )
 
 
-def tools_for(state: RunState, wish: Wish) -> list[ToolSpec]:
-    """The tools that a run needs once a wish is granted: those of what is done again, and of what waited for it."""
-    if isinstance(wish, RetryRequested):
-        keys = set(wish.subtasks or retriable(state, confirmed=wish.confirmed))
+def tools_for(state: RunState, request: OperatorRequest) -> list[ToolSpec]:
+    """The tools that a run needs once a request is granted: those of what is done again, and of what waited for it."""
+    if isinstance(request, RetryRequested):
+        keys = set(request.subtasks or retriable(state, confirmed=request.confirmed))
         again = keys | set(blocked_by(state, keys))
     else:
-        again = set(blocked_by(state, {wish.subtask})) if isinstance(wish, ResultSupplied) else set[str]()
-    named = {state.subtasks[key].subtask.tool for key in again} | {tool.name for tool in needed_tools(state)}
+        again = set(blocked_by(state, {request.subtask})) if isinstance(request, ResultSupplied) else set[str]()
+    named = {state.assignments[key].subtask.tool for key in again} | {tool.name for tool in needed_tools(state)}
     return [tool for tool in state.definition.tools if tool.name in named]
 
 
 async def taken_up(runtime: Runtime, asked: Asked) -> bool:
-    """Whether a wish is in good hands: whoever drives the run has granted it, or the run is parked, and whoever resumes
+    """Whether a request is in good hands: whoever drives the run has granted it, or the run is parked, and whoever resumes
     it will. False: nobody drives it.
 
     Raises UsageError when it was declined, LeadhandError when the process that drives the run does not react.
     """
     run_id = asked.before.run_id
-    pending, seen = deque(asked.before.wishes), asked.before.seq  # up to this one, which is the last
+    pending, seen = deque(asked.before.pending_requests), asked.before.seq  # up to this one, which is the last
     for _ in range(round(TAKEN_UP_WITHIN_S / LOOK_EVERY_S)):
         listing = await runtime.store.run(run_id)
         for entry in await runtime.store.read(run_id, after=seen):
@@ -164,15 +164,15 @@ async def taken_up(runtime: Runtime, asked: Asked) -> bool:
     )
 
 
-def _decides(event: object, wish: Wish) -> bool:
-    """Whether an event is what becomes of a wish, the oldest there is."""
+def _decides(event: object, request: OperatorRequest) -> bool:
+    """Whether an event is what becomes of a request, the oldest there is."""
     match event:
         case RetryGranted():
             return True
         case RequestDeclined():
-            return event.request == wish.type
+            return event.request == request.type
         case SubtaskResolved():
-            return not isinstance(wish, RetryRequested) and wish.subtask == event.subtask
+            return not isinstance(request, RetryRequested) and request.subtask == event.subtask
         case _:
             return False
 
@@ -181,7 +181,7 @@ class Cut(NamedTuple):
     """Where a run is to be forked: its state there, and what it did later that cannot be taken back, in order."""
 
     state: RunState
-    done: list[Done]
+    done: list[MadeEffect]
 
 
 async def cut(runtime: Runtime, run_id: str, at: int) -> Cut:
@@ -214,7 +214,7 @@ async def fork(
     return await runtime.adopt_fork(run_id, at, by=by, detached=detached)
 
 
-def _told(done: list[Done]) -> Iterator[str]:
+def _told(done: list[MadeEffect]) -> Iterator[str]:
     """What was done, in a few words."""
     yield from (f"{each.tool} (event {each.seq})" for each in done[:SHOWN])
     if len(done) > SHOWN:

@@ -7,9 +7,11 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from leadhand.app.approval_rules import check_rules
 from leadhand.app.clock import SystemClock, UlidSource
+from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
 from leadhand.app.notifier import Telling
 from leadhand.app.settings import Settings, make_home
@@ -18,8 +20,9 @@ from leadhand.dispatch.local import LocalDispatcher
 from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.events import PauseRequested, ResumeRequested, RunStarted
 from leadhand.domain.evolve import start
-from leadhand.domain.lifecycle import SETTLED_SUBTASK
+from leadhand.domain.lifecycle import SETTLED
 from leadhand.domain.limits import NOTHING, Amount, Limits
+from leadhand.domain.role import Role
 from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
@@ -30,23 +33,21 @@ from leadhand.engine.host import Host, OnText
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
-from leadhand.engine.slots import outside
+from leadhand.engine.slots import without_slot
 from leadhand.engine.tool_calls import ToolCalls
-from leadhand.flows.flow import Flow
-from leadhand.flows.work_order import WorkOrderFlow
 from leadhand.ports import ContextStore, Models, Web
+from leadhand.stores.artifacts import open_artifacts
 from leadhand.stores.opening import open_store
 from leadhand.stores.work_order_file import WorkOrderFile
 from leadhand.tools.toolbox import Toolbox
 
 LOGGER = logging.getLogger("leadhand")
-FLOWS: dict[str, Flow] = {flow.name: flow for flow in (WorkOrderFlow(),)}
 HELD_BACK_SHARE = 10
 """One part in this many of the budget is kept for composing the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Once:
+class IdempotentId:
     """The id a run is to have, so that asking twice makes one run; and the digest of what was asked."""
 
     run_id: str
@@ -56,9 +57,9 @@ class Once:
 class Runtime:
     """Everything a process needs to drive runs. Opened by :func:`open_runtime`; belongs to one event loop.
 
-    Add yourself to ``watchers`` to be told what is committed of the runs that this process drives, batch by batch from
-    where the driving began, and to ``let_go`` to be told the last state known of a run when its driving has ended here,
-    whatever ended it.
+    Functions in ``watchers`` receive what is committed of the runs that this process drives, batch by batch from where the
+    driving began; those in ``on_release`` the last state known of a run when its driving has ended here, for whatever
+    reason.
     """
 
     def __init__(
@@ -69,16 +70,18 @@ class Runtime:
         models: Models,
         choice: Choice,
         toolbox: Toolbox,
+        flows: FlowRegistry | None = None,
         on_text: OnText | None = None,
         tracing: Tracing | None = None,
     ) -> None:
         self.watchers: list[OnEntries] = []
-        self.let_go: list[OnState] = []
+        self.on_release: list[OnState] = []
         self.settings = settings
         self.store = store
         self.models = models
         self.choice = choice
         self.toolbox = toolbox
+        self.flows = flows or FlowRegistry()
         self._clock = SystemClock()
         self._ids = UlidSource()
         self.redactor = Redactor.of_environment(settings.environment)
@@ -88,8 +91,9 @@ class Runtime:
         self._tracing = tracing
         if tracing is not None:
             self.watchers.append(tracing.watch)
-            self.let_go.append(tracing.let_go)
-        tool_calls = ToolCalls(toolbox, self.web, self._clock)
+            self.on_release.append(tracing.let_go)
+        self.artifacts = open_artifacts(settings.home, store)
+        tool_calls = ToolCalls(toolbox, self.web, self._clock, self.artifacts)
         self._model_calls = ModelCalls(models, store, self._clock)
         host = Host(store, self._model_calls, tool_calls, self.redactor, on_text)
         self.dispatcher = LocalDispatcher(host, self._clock)
@@ -98,22 +102,24 @@ class Runtime:
         self,
         request: str,
         *,
-        flow: str = "work-order",
+        flow: str = DEFAULT,
+        options: Mapping[str, Any] | None = None,
         detached: bool = False,
         asked: Settings | None = None,
         by: str = "",
-        once: Once | None = None,
+        once: IdempotentId | None = None,
         instructions: Mapping[str, str] | None = None,
     ) -> RunState:
         """Make a run; nothing of it is carried out until it is driven.
 
-        ``asked`` are the settings of this run, where they are not those of the process. ``by`` is who wants it.
-        ``instructions`` stand in the place of those that ship, by prompt. With ``once`` the run has an id of its
-        caller's: UsageError when there is such a run already.
-        Raises ConfigurationError for an unknown flow, and for a model that cannot be used.
+        ``options`` are those of the flow. ``asked`` are the settings of this run, where they differ from those of the
+        process. ``by`` is who asks for it. ``instructions`` replace those that ship, by role. With ``once`` the run has
+        an id of its caller's: UsageError when there is such a run already.
+        Raises UsageError for an unknown flow and for options that it does not have, ConfigurationError for a model that
+        cannot be used.
         """
-        if flow not in FLOWS:
-            raise ConfigurationError(f"there is no flow {flow!r}", f"There are: {', '.join(FLOWS)}.")
+        checked = self.flows.options(flow, options or {})
+        policy = self.flows.get(flow)
         wanted = self.settings if asked is None else asked
         check_rules(wanted.approve_rules, self.toolbox.specs())
         choice = self.choice if asked is None else await self._chosen(asked)
@@ -122,7 +128,9 @@ class Runtime:
         definition = RunDefinition(
             request=request,
             flow=flow,
-            flow_version=FLOWS[flow].version,
+            flow_version=policy.version,
+            roles=_roles(policy.roles(policy.checked_options(checked)), instructions or {}),
+            options=checked,
             models=self._pinned(choice.models),
             tools=self.toolbox.specs(),
             limits=wanted.limits,
@@ -133,7 +141,6 @@ class Runtime:
             held_back=_held_back(wanted.limits),
             by=by,
             submission=once.submission if once is not None else "",
-            instructions=dict(instructions or {}),
         )
         run_id = once.run_id if once is not None else self._ids.run_id()
         entry = await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)))
@@ -175,6 +182,7 @@ class Runtime:
 
     def _can_go_on(self, state: RunState) -> None:
         """Raise ConfigurationError when this process lacks a tool or model that the run still needs."""
+        self.flows.get(state.definition.flow, state.definition.flow_version)
         check_tools(needed_tools(state), self.toolbox)
         if state.finished is None:
             if isinstance(self.models, NamedModels):  # one's own port knows its models best
@@ -196,12 +204,7 @@ class Runtime:
 
     async def drive(self, state: RunState, on_state: Callable[[RunState], None] | None = None) -> RunState:
         """Drive a run that this process owns until it is over, paused or waiting for people; then let go of it."""
-        flow = FLOWS.get(state.definition.flow)
-        if flow is None or flow.version != state.definition.flow_version:
-            raise ConfigurationError(
-                f"the run uses {state.definition.flow} version {state.definition.flow_version}",
-                "Resume it with the release of Leadhand that started it.",
-            )
+        flow = self.flows.get(state.definition.flow, state.definition.flow_version)
         file = WorkOrderFile(self.settings.home / "runs", state.run_id)
 
         keeper = snapshots.SnapshotKeeper(self.store, state)
@@ -231,7 +234,7 @@ class Runtime:
             await keeper.rest(state)
             return state
         finally:
-            self._telling.tell(self.let_go, last)
+            self._telling.tell(self.on_release, last)
             self._model_calls.forget(state.run_id)
             await keeper.aclose()
             await file.aclose()
@@ -296,7 +299,7 @@ class Runtime:
 
         wait = await self.store.pass_gate(service, SERVICES[service].seconds_between)
         if wait > 0:
-            async with outside():
+            async with without_slot():
                 await asyncio.sleep(wait)
 
     async def aclose(self) -> None:
@@ -328,13 +331,21 @@ def _held_back(limits: Limits) -> Amount:
     return held
 
 
+def _roles(roles: Iterable[Role], instructions: Mapping[str, str]) -> tuple[Role, ...]:
+    """The roles of a run, with the instructions that people have set for them."""
+    return tuple(
+        role.evolve(instructions=instructions[role.name]) if role.name in instructions else role for role in roles
+    )
+
+
 def needed_tools(state: RunState) -> list[ToolSpec]:
     """The pinned tools that the unfinished part of a run names: all of them before there is an order."""
     if state.finished is not None:
         return []
     if not state.orders:
         return list(state.definition.tools)
-    named = {subtask.subtask.tool for subtask in state.subtasks.values() if subtask.status not in SETTLED_SUBTASK}
+    waiting = (each.assignment.subtask for each in state.assignments.values() if each.status not in SETTLED)
+    named = {subtask.tool for subtask in waiting if subtask is not None}
     return [tool for tool in state.definition.tools if tool.name in named]
 
 
@@ -368,21 +379,28 @@ class StoreCache:
 
 
 async def open_runtime(
-    settings: Settings, toolbox: Toolbox, *, models: Models | None = None, on_text: OnText | None = None
+    settings: Settings,
+    toolbox: Toolbox,
+    *,
+    models: Models | Mapping[str, Models] | None = None,
+    store: ContextStore | None = None,
+    flows: FlowRegistry | None = None,
+    on_text: OnText | None = None,
 ) -> Runtime:
-    """A runtime on these settings. ``models`` replaces the models of the environment (tests, users' own adapters).
+    """A runtime on these settings. ``models`` replaces the models of the environment, or adds adapters by name;
+    ``store`` takes the place of the database.
 
     Raises ConfigurationError for a home, database or model that cannot be used.
     """
     make_home(settings.home)
     chosen, choice = await choose_models(settings, models)
-    store = await open_store(settings.database)
     return Runtime(
         settings,
-        store=store,
+        store=store if store is not None else await open_store(settings.database),
         models=chosen,
         choice=choice,
         toolbox=toolbox,
+        flows=flows,
         on_text=on_text,
         tracing=tracing(settings.environment),
     )

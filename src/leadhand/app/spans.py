@@ -36,14 +36,14 @@ from opentelemetry.trace import (
 from opentelemetry.util.types import AttributeValue
 
 from leadhand.domain import events as ev
-from leadhand.domain.assignment import Role
-from leadhand.domain.children import descendants, subtask_of
 from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.evolve_attempts import INTERRUPTED
+from leadhand.domain.evolve.attempts import INTERRUPTED
+from leadhand.domain.evolve.needs import descendants
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.limits import usd
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
+from leadhand.flows.work_order.roles import RoleName
 
 PROVIDERS = {
     "offline": "leadhand",
@@ -55,7 +55,12 @@ PROVIDERS = {
 }
 """Providers that the conventions call otherwise than model names do."""
 
-AGENTS: dict[str, str] = {Role.PLAN: "lead", Role.COMPOSE: "lead", Role.REVIEW: "reviewer", Role.WORK: "worker"}
+AGENTS: dict[str, str] = {
+    RoleName.PLAN: "lead",
+    RoleName.COMPOSE: "lead",
+    RoleName.REVIEW: "reviewer",
+    RoleName.WORK: "worker",
+}
 
 _GONE = Failure.model_validate({"message": "", "type": "driver_gone", "class": FailureClass.LOST})
 """Of what was under way when this process let go of the run."""
@@ -146,7 +151,7 @@ class _RunSpans:
                 self._settle(event.attempt, entry.at, "ok" if event.ok else "failed", event.failure)
             case ev.AttemptLost() as event:
                 self._lose(state, entry.at, event)
-            case ev.AttemptParked() | ev.AttemptHeld() as event:
+            case ev.AttemptParked() | ev.EffectQuestioned() as event:
                 self._park(event.attempt, entry.at)
             case ev.SubtaskResolved() as event:
                 self._withdraw(state, event.subtask, entry.at)
@@ -298,13 +303,11 @@ def _agent(state: RunState, assignment: str) -> str:
     What a model called a subtask is not passed on.
     """
     issued = state.assignments[assignment].assignment
-    ordered = state.subtasks.get(assignment)
-    subtask = ordered.subtask if ordered is not None else subtask_of(issued)
     known = {tool.name for tool in state.definition.tools}
-    if subtask is not None and subtask.tool in known:
-        return subtask.agent
-    if ordered is None and subtask is not None and subtask.name in known:
-        return subtask.name
+    if issued.subtask is not None and issued.subtask.tool in known:
+        return issued.subtask.agent
+    if issued.parent is not None and issued.title in known:
+        return issued.title
     return AGENTS.get(issued.role, issued.role)
 
 

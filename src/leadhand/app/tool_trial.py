@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Mapping
 from leadhand.app.clock import SystemClock
 from leadhand.app.runtime import Runtime
 from leadhand.domain.events import AnyEvent, Entry
-from leadhand.domain.tool import ToolSpec
+from leadhand.domain.tool import ToolResult, ToolSpec
 from leadhand.domain.value import Json
 from leadhand.engine.log import RunLog
-from leadhand.engine.tool_calls import Outcome, ToolCalls
+from leadhand.engine.tool_calls import ToolCalls
 from leadhand.ports import Toolbox
 
 BY_HAND = "by-hand"
@@ -19,7 +19,7 @@ BY_HAND = "by-hand"
 
 async def try_tool(
     runtime: Runtime, toolbox: Toolbox, spec: ToolSpec, args: dict[str, Json], *, offline: bool
-) -> Outcome:
+) -> ToolResult:
     """Call a tool of this toolbox with arguments that fit its schema: bounded in time, failures classed."""
     log = _NoLog(runtime.store, BY_HAND, runtime.redactor)
     calls = ToolCalls(toolbox, runtime.web, SystemClock())

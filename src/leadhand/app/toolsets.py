@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib.metadata import entry_points
 from typing import Any
 
-from leadhand.domain.errors import UsageError
+from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.tools.decorator import Tool
 from leadhand.tools.toolbox import Toolbox
 
@@ -21,13 +22,30 @@ def shipped_tools() -> list[Tool[..., Any]]:
     ]
 
 
+def installed_tools() -> list[Tool[..., Any] | Callable[..., Any]]:
+    """The tools that installed packages offer under the entry points ``leadhand.tools``.
+
+    Raises ConfigurationError for one that cannot be loaded.
+    """
+    found: list[Tool[..., Any] | Callable[..., Any]] = []
+    for point in entry_points(group="leadhand.tools"):
+        try:
+            found.append(point.load())
+        except Exception as error:
+            raise ConfigurationError(
+                f"the tool {point.name} of {point.value} cannot be loaded: {error}",
+                "Correct or uninstall the package that offers it.",
+            ) from error
+    return found
+
+
 def toolbox(tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None) -> Toolbox:
-    """A toolbox of these tools; None: of those that ship. Raises UsageError for what is no tool."""
+    """A toolbox of these tools; None: of those that ship or are installed. Raises UsageError for what is not a tool."""
     if tools is None:
-        return Toolbox(shipped_tools())
+        return Toolbox([*shipped_tools(), *installed_tools()])
     how = "Pass a list of functions, or of functions decorated with @tool: tools=[…]."
     if isinstance(tools, str) or not hasattr(tools, "__iter__"):
-        raise UsageError(f"tools is {type(tools).__name__}, and no list", how)
+        raise UsageError(f"tools is {type(tools).__name__}, not a list", how)
     box = Toolbox()
     for each in tools:
         try:

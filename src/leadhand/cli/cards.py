@@ -47,10 +47,12 @@ async def asker(runtime: Runtime, asked: OpenApproval) -> str:
 
 
 def _named(state: RunState, key: str) -> str:
-    if key in state.subtasks:
-        return state.subtasks[key].subtask.name
+    if key in state.assignments:
+        return state.assignments[key].subtask.name
     assignment = state.assignments[key].assignment if key in state.assignments else None
-    told = assignment.options.get("child") if assignment is not None else None
+    told = (
+        {"name": assignment.title, "args": assignment.input} if assignment is not None and assignment.parent else None
+    )
     if assignment is None or assignment.parent is None or told is None:
         return key
     return child_label(told["name"], _named(state, assignment_of(assignment.parent)))

@@ -19,7 +19,7 @@ from leadhand.domain.approval import Approval, args_hash
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.ids import assignment_of, subtask_key
 from leadhand.domain.listing import is_subtask
-from leadhand.domain.review import Decision
+from leadhand.domain.review import VerdictKind
 from leadhand.domain.run import RunDefinition
 
 SHOWN = 3
@@ -83,9 +83,9 @@ class Progress:
                 return self._cancel(entry, event)
             case ev.WorkOrderIssued():
                 return self._ordered(entry, event)
-            case ev.PartsRefused():
+            case ev.GapsNoted():
                 return self._out_of_reach(entry, event)
-            case ev.OrderReviewed():
+            case ev.ResultsJudged():
                 return self._reviewed(entry, event)
             case ev.AssignmentIssued():
                 return self._assigned(event)
@@ -99,7 +99,7 @@ class Progress:
                 return self._lost(entry, event)
             case ev.AttemptParked():
                 return self._parked(entry, event)
-            case ev.AttemptHeld():
+            case ev.EffectQuestioned():
                 return self._held(entry, event)
             case ev.ApprovalRequested():
                 return self._asked(entry, event)
@@ -194,18 +194,18 @@ class Progress:
             return Step("repair", f"{order.work_order_id}: {what}, repairs {order.repairs}{by}", phase=True)
         return Step("plan", f"{order.work_order_id}: {what}{self._phase_took(entry)}", phase=True)
 
-    def _out_of_reach(self, _entry: ev.Entry, event: ev.PartsRefused) -> Step:
+    def _out_of_reach(self, _entry: ev.Entry, event: ev.GapsNoted) -> Step:
         return Step("cannot", "; ".join(f"{part.what}: {part.reason}" for part in event.parts), phase=True)
 
-    def _reviewed(self, entry: ev.Entry, event: ev.OrderReviewed) -> Step:
+    def _reviewed(self, entry: ev.Entry, event: ev.ResultsJudged) -> Step:
         self.phase = ""
         verdicts = [verdict.verdict for verdict in event.review.verdicts]
-        accepted = verdicts.count(Decision.ACCEPT)
-        again = verdicts.count(Decision.RETRY) + verdicts.count(Decision.REPLAN)
+        accepted = verdicts.count(VerdictKind.ACCEPT)
+        again = verdicts.count(VerdictKind.RETRY) + verdicts.count(VerdictKind.REPLAN)
         found = [
             f"{accepted:,} accepted",
             f"{again:,} to do again" if again else "",
-            f"{verdicts.count(Decision.DROP):,} given up" if Decision.DROP in verdicts else "",
+            f"{verdicts.count(VerdictKind.DROP):,} given up" if VerdictKind.DROP in verdicts else "",
             f"{len(event.review.missing):,} missing" if event.review.missing else "",
         ]
         text = ", ".join(part for part in found if part)
@@ -220,10 +220,9 @@ class Progress:
     def _assigned(self, event: ev.AssignmentIssued) -> None:
         """A child goes by what it was asked for, and whose it is: its key is that of a call."""
         assignment = event.assignment
-        told: Any = assignment.options.get("child")
-        if told is not None and assignment.parent is not None:
+        if assignment.parent is not None:
             whose = self._name(assignment_of(assignment.parent))
-            self.labels[assignment.assignment_id] = child_label(told["name"], whose)
+            self.labels[assignment.assignment_id] = child_label(assignment.name, whose)
 
     def _attempt_started(self, entry: ev.Entry, event: ev.AttemptStarted) -> Step | None:
         key = assignment_of(event.attempt)
@@ -306,7 +305,7 @@ class Progress:
             self.lanes[key] = Lane(key=key, label=self._name(key), status="waiting", since=entry.at, note=note)
         return Step("waits", f"{key} {self._name(key)}: {waited_for(event.open_calls)}", phase=True)
 
-    def _held(self, entry: ev.Entry, event: ev.AttemptHeld) -> Step:
+    def _held(self, entry: ev.Entry, event: ev.EffectQuestioned) -> Step:
         key = assignment_of(event.attempt)
         self._drop(key)
         self.parked.add(key)

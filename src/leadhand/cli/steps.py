@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from leadhand.app.formatting import label
-from leadhand.domain.assignment import OpenCall, Role
+from leadhand.domain.assignment import OpenCall
 from leadhand.domain.errors import Failure
+from leadhand.flows.work_order.roles import RoleName
 
-PHASES = {Role.PLAN.value: "planning", Role.REVIEW.value: "reviewing", Role.COMPOSE.value: "composing"}
+PHASES = {RoleName.PLAN.value: "planning", RoleName.REVIEW.value: "reviewing", RoleName.COMPOSE.value: "composing"}
 WAITS = {
     "approval": "for a person's yes to ",
     "effect": "for a person's word on ",

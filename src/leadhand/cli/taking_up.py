@@ -16,11 +16,11 @@ from leadhand.cli.finding import find_run
 from leadhand.cli.options import Output, Place, open_lead, open_reader
 from leadhand.cli.own_tools import all_tools
 from leadhand.cli.telling import kept_in, opening, say_table, tools_of
+from leadhand.domain.decide.operator_requests import OperatorRequest
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
-from leadhand.domain.wishes import Wish
 from leadhand.runs import Run
 
 Take = Callable[[Leadhand], Awaitable[Run | None]]
@@ -66,7 +66,9 @@ def _lead(place: Place, definition: RunDefinition, **settings: Any) -> Leadhand:
     )
 
 
-async def steer(given: str, wish: Wish, what: str, *, tools: tuple[str, ...], output: Output, place: Place) -> int:
+async def steer(
+    given: str, wish: OperatorRequest, what: str, *, tools: tuple[str, ...], output: Output, place: Place
+) -> int:
     """Have a person's wish granted by whoever drives the run; when nobody does, here, until the run is over or rests.
 
     ``what`` says what was granted. Raises UsageError for what cannot be.

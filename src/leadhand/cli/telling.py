@@ -12,11 +12,11 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import tilde
 from leadhand.cli.console import out_is_terminal, say
 from leadhand.cli.options import Place
-from leadhand.domain.advice import next_action
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.errors import Failure
 from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
+from leadhand.domain.remedies import next_action
 from leadhand.domain.run import CitedSource, Gap, RunDefinition
 from leadhand.domain.state import RunState
 

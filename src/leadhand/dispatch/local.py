@@ -11,7 +11,7 @@ from leadhand.ports import Clock, Work
 
 
 class LocalDispatcher:
-    """A dispatcher that is this very process. The lead's thoughts need no slot: they are few, and all wait for them."""
+    """A dispatcher that is this very process. Every attempt takes a slot of its run, whatever its role."""
 
     def __init__(self, host: Host, clock: Clock) -> None:
         self._host = host
@@ -44,9 +44,6 @@ class LocalDispatcher:
         not_before = work.attempt.not_before
         if not_before is not None:
             await self._clock.sleep((not_before - self._clock.now()).total_seconds())
-        if work.subtask is None:
-            await self._host.carry_out(work)
-            return
         slots = self._slots.setdefault(work.run_id, Slots(work.definition.limits.max_workers))
         async with slots.taken():
             await self._host.carry_out(work)

@@ -1,6 +1,6 @@
 """The questions of a run that people have yet to answer: a small index of them, folded from the log by stores.
 
-What is open is decided by the state of the run (:mod:`~leadhand.domain.evolve_calls`); this follows the same rules
+What is open is decided by the state of the run (:mod:`~leadhand.domain.evolve.calls`); this follows the same rules
 with the few events that it takes, so that a list of what is asked need not load every run.
 """
 

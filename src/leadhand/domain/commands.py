@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from .approval import Approval
-from .assignment import Assignment
 from .errors import Failure
 from .review import Review
-from .run import RunStatus
-from .work_order import OutOfReach, WorkOrder
+from .work_order import Unsupported, WorkOrder
 
 
 class IssueOrder(NamedTuple):
@@ -19,32 +19,50 @@ class IssueOrder(NamedTuple):
     by: str = ""
 
 
-class Honour(NamedTuple):
-    """Decide what becomes of the oldest wish of a person."""
+class DecideRequest(NamedTuple):
+    """Decide the oldest pending request of a person."""
 
 
-class Decline(NamedTuple):
-    """Say why what a person wants done again cannot be."""
+class DeclineRetry(NamedTuple):
+    """Say why what a person wants done again cannot be done."""
 
     reason: str
 
 
-class RefuseParts(NamedTuple):
-    """Note parts of the request that no tool covers."""
+class NoteGaps(NamedTuple):
+    """Note parts of the request that no tool supports."""
 
-    parts: tuple[OutOfReach, ...]
+    parts: tuple[Unsupported, ...]
 
 
 class Assign(NamedTuple):
-    """Hand out a subtask or a thought."""
+    """Hand out an assignment of a role; it starts once what it ``needs`` is completed.
 
-    assignment: Assignment
+    ``tools`` narrows what the role allows; ``model`` and ``instructions`` replace the role's. One that ``answers``
+    writes the answer of the run.
+    """
+
+    id: str
+    role: str
+    title: str = ""
+    input: Mapping[str, Any] = MappingProxyType({})
+    needs: Sequence[str] = ()
+    tools: Sequence[str] | None = None
+    model: str | None = None
+    instructions: str | None = None
+    answers: bool = False
+
+
+class Start(NamedTuple):
+    """Schedule the first attempt of an assignment whose needs are completed, or the next of one that is done again."""
+
+    assignment: str
 
 
 class Block(NamedTuple):
-    """Give up a subtask that needs one that failed."""
+    """Give up an assignment that needs one that failed."""
 
-    subtask: str
+    assignment: str
     cause: str
 
 
@@ -61,12 +79,19 @@ class TryAgain(NamedTuple):
 
 
 class Continue(NamedTuple):
-    """Take a parked attempt up again: all its open calls have their answers."""
+    """Continue a parked attempt: all its open calls have their answers."""
 
     assignment: str
 
 
-class AnswerChild(NamedTuple):
+class DecideAsks(NamedTuple):
+    """Decide what a tool call asks of the controller: of its open call in a parked attempt."""
+
+    assignment: str
+    call_id: str
+
+
+class AnswerCall(NamedTuple):
     """Hand what a child assignment came to, to the call that asked for it."""
 
     call_id: str
@@ -79,11 +104,11 @@ class GiveUpAttempt(NamedTuple):
     failure: Failure
 
 
-class JudgeOrder(NamedTuple):
-    """Put the review of an order on record."""
+class Judge(NamedTuple):
+    """Put a review on record: the verdicts on results, of one work order or of any assignments."""
 
-    work_order_id: str
     review: Review
+    work_order_id: str = ""
 
 
 class AskApproval(NamedTuple):
@@ -93,7 +118,7 @@ class AskApproval(NamedTuple):
 
 
 class ExpireApproval(NamedTuple):
-    """Take silence for a no."""
+    """Deny a call because nobody answered in time."""
 
     approval_id: str
 
@@ -105,39 +130,40 @@ class Pause(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Say that only people can move the run on."""
+    """Say that the run can continue only when a person answers."""
 
     reason: str = ""
 
 
 class Resume(NamedTuple):
-    """Go on."""
+    """Continue a paused or waiting run."""
 
 
 class Finish(NamedTuple):
-    """End the run with this answer; None: code writes it, in plain words.
+    """End the run with the outcome that its flow states; the evidence decides whether it succeeded.
 
-    ``status`` None lets the evidence decide: succeeded, partial or failed.
+    ``failure`` says why it ends early, if it does. A run that is ``cancelled`` ends as such.
     """
 
-    answer: str | None
-    status: RunStatus | None = None
     failure: Failure | None = None
+    cancelled: bool = False
 
 
 Command = (
     IssueOrder
-    | Honour
-    | Decline
-    | RefuseParts
+    | DecideRequest
+    | DeclineRetry
+    | NoteGaps
     | Assign
+    | Start
     | Block
     | Settle
     | TryAgain
     | Continue
-    | AnswerChild
+    | DecideAsks
+    | AnswerCall
     | GiveUpAttempt
-    | JudgeOrder
+    | Judge
     | AskApproval
     | ExpireApproval
     | Pause

@@ -12,7 +12,7 @@ from .value import Json, Value
 
 
 class ToolCall(Value):
-    """A model's wish to call a tool. ``arguments`` is None when what it wrote, ``raw``, is no JSON object."""
+    """A tool call that a model asks for. ``arguments`` is None when what it wrote, ``raw``, is not a JSON object."""
 
     id: str
     name: str
@@ -72,7 +72,8 @@ class ModelRequest(Value):
     """One call of a model, complete: an adapter needs nothing else.
 
     ``model`` is the full name (``offline``, ``openai_compatible:llama3.1``). ``max_tokens`` bounds the answer and is
-    always sent. ``deadline_s`` is the time for the whole call in seconds. ``key`` is the id of the call in the log.
+    always sent. ``deadline_s`` is the time for the whole call in seconds. ``key`` is the id of the call in the log,
+    ``role`` the name of the role that asks.
     """
 
     model: str
@@ -82,6 +83,7 @@ class ModelRequest(Value):
     max_tokens: int = 2_000
     deadline_s: float = 120.0
     key: str = ""
+    role: str = ""
 
 
 class ModelReply(Value):

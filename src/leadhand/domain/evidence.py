@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .errors import Failure
-from .state import INDETERMINATE, AssignmentState, RunState, ToolEvidence
-from .work_order import Subtask
+from .state import INDETERMINATE, AssignmentState, RunState
+from .tool import ToolResult
 from .work_result import ResultData, WorkResult
 
 
-def unproven(state: RunState, assignment: AssignmentState, subtask: Subtask, result: WorkResult) -> Failure | None:
-    """Why a result that says it is ok does not count: a claim that the attempt's lineage does not show; or None.
+def unsupported_claim(state: RunState, assignment: AssignmentState, result: WorkResult) -> Failure | None:
+    """Return why a result that says it is ok does not count: a claim that the attempt's lineage does not show; or None.
 
-    The tool the subtask names must have been called with success, every call the result rests on must be there, and
-    every source must have come from one of those calls or from a result the subtask needs.
+    The tool that a subtask names must have been called with success, every call the result rests on must be in the log,
+    and every source must have come from one of those calls or from a result the assignment needs.
     """
     if not result.ok or result.data is None:
         return None
     done = {call.call_id: call for call in assignment.evidence if call.ok}
-    if subtask.tool is not None and all(call.tool != subtask.tool for call in done.values()):
-        tried = any(call.tool == subtask.tool for call in assignment.evidence)
+    tool = assignment.assignment.subtask.tool if assignment.assignment.subtask is not None else None
+    if tool is not None and all(call.tool != tool for call in done.values()):
+        tried = any(call.tool == tool for call in assignment.evidence)
         how = "was called only without success" if tried else "was never called"
-        return _invalid(f"the result says ok, but {subtask.tool} {how}")
+        return _invalid(f"the result says ok, but {tool} {how}")
     missing = [used for used in result.used if used not in done]
     if missing:
         return _invalid(f"the result rests on {missing[0]}, and the log has no such finished call")
     known = {source.url for call in done.values() for source in call.sources}
-    for needed in subtask.needs:
-        data = state.subtasks[needed].data
+    for needed in assignment.assignment.needs:
+        data = state.assignments[needed].data
         known |= {source.url for source in data.sources} if data is not None else set()
     foreign = [source.url for source in result.data.sources if source.url not in known]
     if foreign:
@@ -34,7 +37,7 @@ def unproven(state: RunState, assignment: AssignmentState, subtask: Subtask, res
     return None
 
 
-def with_evidence(data: ResultData, used: tuple[str, ...], evidence: list[ToolEvidence]) -> ResultData:
+def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[ToolResult]) -> ResultData:
     """A result with its data as the log has it: ``raw`` is what the calls it rests on returned, not what is claimed.
 
     One call's data is the result's; that of several is an object by call id. A result that rests on no call keeps its
@@ -47,7 +50,7 @@ def with_evidence(data: ResultData, used: tuple[str, ...], evidence: list[ToolEv
 
 
 def indeterminate(tool: str) -> Failure:
-    """A ``once`` call began, and nobody saw how it ended: it is never made again without a person's word."""
+    """Return the failure of a ``once`` call that began and whose end was not seen: it is never repeated unless a person says so."""
     return Failure.model_validate(
         {
             "message": f"{tool} had begun and its end was not seen: it may have happened, so it was not called again",
@@ -58,16 +61,16 @@ def indeterminate(tool: str) -> Failure:
     )
 
 
-def given_up(cause: str) -> Failure:
-    """A subtask is not started, since ``cause``, which it needs, did not succeed."""
+def needs_failed(cause: str) -> Failure:
+    """Return the failure of an assignment that is not started, since ``cause``, which it needs, did not succeed."""
     return Failure.model_validate(
         {"message": f"it needs {cause}, which did not succeed", "type": "needs_failed", "class": "blocked"}
     )
 
 
-def left_undone(by: str, reason: str, doubted: str = "") -> Failure:
-    """A person left a subtask undone; ``doubted`` names a ``once`` tool of it that had begun and may have acted."""
-    said = f"{by} left it undone" + (f": {reason}" if reason else "")
+def skipped(by: str, reason: str, doubted: str = "") -> Failure:
+    """Return the failure of an assignment that a person skipped; ``doubted`` names a ``once`` tool that may have acted."""
+    said = f"{by} skipped it" + (f": {reason}" if reason else "")
     if doubted:
         said += f"; {doubted} had begun and its end was not seen: it may have happened"
     return Failure.model_validate({"message": said, "type": "skipped", "class": "rejected"})

@@ -1,4 +1,4 @@
-"""What may follow what: the legal transitions of runs, subtasks and attempts, as tables."""
+"""What may follow what: the legal transitions of runs, assignments and attempts, as tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 from .run import RunStatus
 
 
-class SubtaskStatus(StrEnum):
+class AssignmentStatus(StrEnum):
     PENDING = "pending"
     RUNNING = "running"
     WAITING = "waiting"
@@ -38,28 +38,30 @@ RUN: dict[RunStatus, frozenset[RunStatus]] = {
     ),
     RunStatus.WAITING: frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.CANCELLED, RunStatus.FAILED}),
     RunStatus.PAUSED: frozenset({RunStatus.RUNNING, RunStatus.CANCELLED}),
-    # A person may want more of a run that is over.
+    # A person may reopen a run that is over.
     RunStatus.SUCCEEDED: frozenset({RunStatus.RUNNING}),
     RunStatus.PARTIAL: frozenset({RunStatus.RUNNING}),
     RunStatus.FAILED: frozenset({RunStatus.RUNNING}),
     RunStatus.CANCELLED: frozenset({RunStatus.RUNNING}),
 }
 
-SUBTASK: dict[SubtaskStatus, frozenset[SubtaskStatus]] = {
-    # A person may settle what is not under way: by a result, or by leaving it undone.
-    SubtaskStatus.PENDING: frozenset(
-        {SubtaskStatus.RUNNING, SubtaskStatus.COMPLETED, SubtaskStatus.FAILED, SubtaskStatus.DROPPED}
+ASSIGNMENT: dict[AssignmentStatus, frozenset[AssignmentStatus]] = {
+    # A person may settle what is not under way: by supplying a result, or by skipping it.
+    AssignmentStatus.PENDING: frozenset(
+        {AssignmentStatus.RUNNING, AssignmentStatus.COMPLETED, AssignmentStatus.FAILED, AssignmentStatus.DROPPED}
     ),
-    SubtaskStatus.RUNNING: frozenset(
-        {SubtaskStatus.WAITING, SubtaskStatus.COMPLETED, SubtaskStatus.FAILED, SubtaskStatus.DROPPED}
+    AssignmentStatus.RUNNING: frozenset(
+        {AssignmentStatus.WAITING, AssignmentStatus.COMPLETED, AssignmentStatus.FAILED, AssignmentStatus.DROPPED}
     ),
-    SubtaskStatus.WAITING: frozenset(
-        {SubtaskStatus.RUNNING, SubtaskStatus.COMPLETED, SubtaskStatus.FAILED, SubtaskStatus.DROPPED}
+    AssignmentStatus.WAITING: frozenset(
+        {AssignmentStatus.RUNNING, AssignmentStatus.COMPLETED, AssignmentStatus.FAILED, AssignmentStatus.DROPPED}
     ),
-    # The review may find a completed subtask wanting; it is never made to have run again under the same key.
-    SubtaskStatus.COMPLETED: frozenset({SubtaskStatus.FAILED, SubtaskStatus.DROPPED}),
-    SubtaskStatus.FAILED: frozenset({SubtaskStatus.DROPPED, SubtaskStatus.COMPLETED}),
-    SubtaskStatus.DROPPED: frozenset({SubtaskStatus.COMPLETED}),
+    # A review may reject a completed result.
+    AssignmentStatus.COMPLETED: frozenset({AssignmentStatus.FAILED, AssignmentStatus.DROPPED}),
+    AssignmentStatus.FAILED: frozenset(
+        {AssignmentStatus.DROPPED, AssignmentStatus.COMPLETED, AssignmentStatus.PENDING}
+    ),
+    AssignmentStatus.DROPPED: frozenset({AssignmentStatus.COMPLETED, AssignmentStatus.PENDING}),
 }
 
 ATTEMPT: dict[AttemptStatus, frozenset[AttemptStatus]] = {
@@ -70,4 +72,4 @@ ATTEMPT: dict[AttemptStatus, frozenset[AttemptStatus]] = {
     AttemptStatus.SETTLED: frozenset(),
 }
 
-SETTLED_SUBTASK = frozenset({SubtaskStatus.COMPLETED, SubtaskStatus.FAILED, SubtaskStatus.DROPPED})
+SETTLED = frozenset({AssignmentStatus.COMPLETED, AssignmentStatus.FAILED, AssignmentStatus.DROPPED})

@@ -65,6 +65,13 @@ class Ceiling(Value):
     nanousd: int | None = None
 
 
+class Allowance(Value):
+    """A ceiling that holds for one assignment and everything done on its behalf; ``scope`` is the assignment's id."""
+
+    scope: str
+    ceiling: Ceiling
+
+
 class Usage(Value):
     """What one or many model calls used, as the provider counted it. ``nanousd`` is None when the price is unknown."""
 

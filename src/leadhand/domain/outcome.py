@@ -1,156 +1,119 @@
-"""What a run comes to: its accepted results, the sources behind them, the gaps, and the status they amount to."""
+"""What a run comes to: the results that its answer rests on, their sources, the gaps, and the status that follows.
+
+A flow states an outcome; here it meets the evidence. A result counts only if it is completed and no review rejected it,
+sources are those of such results, and a failed assignment that counts is a gap.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
-from .advice import ASK_AGAIN, more_steps, next_action
-from .assignment import Assignment, Role
 from .citations import as_data
 from .errors import Failure, FailureClass
-from .ids import subtask_key
-from .lifecycle import SubtaskStatus
-from .review import Decision
+from .events import RunFinished
+from .policy import Outcome
+from .remedies import ASK_AGAIN, more_steps, next_action
+from .review import VerdictKind
 from .run import CitedSource, Gap, RunStatus
-from .state import RunState, SubtaskState
+from .state import AssignmentState, RunState
 
-LONGEST_TOLD = 2_000
-"""Characters of one summary or reason that :func:`plain_summary` tells; the run document keeps all of it."""
-OUT_OF_REACH = "register a tool that can do it, or leave it out of the request"
-"""What a person can do about a part that no tool can do."""
+SUMMARY_LIMIT = 2_000
+"""Characters of one summary or reason in :func:`plain_summary`; the run document holds all of it."""
 
 
-def presentable(state: RunState, presumed: Collection[str] = ()) -> Iterator[SubtaskState]:
-    """The subtasks whose results may stand in the answer, in the order they were planned.
+def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, cancelled: bool = False) -> RunFinished:
+    """The end of a run: what its flow states, as far as the evidence holds it."""
+    used = [state.assignments[key] for key in dict.fromkeys(outcome.uses) if key in state.assignments]
+    results = [each for each in used if may_be_used(each)]
+    gaps = all_gaps(state, outcome, failure)
+    gaps += [_rejected(state, each) for each in used if each not in results and each.key not in _named(gaps)]
+    if cancelled:
+        status = RunStatus.CANCELLED
+    elif not results:
+        status = RunStatus.FAILED
+    else:
+        status = RunStatus.PARTIAL if gaps else RunStatus.SUCCEEDED
+    if status is RunStatus.FAILED and failure is None and not gaps:
+        why = {"message": "the answer rests on no result", "type": "no_evidence", "class": FailureClass.INSUFFICIENT}
+        failure = Failure.model_validate(why)
+    return RunFinished(
+        status=status,
+        number=len(state.answers) + 1,
+        answer=outcome.answer or plain_summary(state, results, gaps),
+        sources=tuple(sources_of(results)),
+        gaps=tuple(gaps),
+        failure=failure,
+    )
 
-    Those the review accepted, and those it could not judge: these are shown as unverified, and are gaps as well.
-    ``presumed`` are keys that a review under way may accept in the same breath.
-    """
-    for subtask in state.subtasks.values():
-        stands = subtask.accepted or subtask.key in presumed or unverified(subtask)
-        if stands and subtask.data is not None and subtask.superseded_by is None:
-            yield subtask
+
+def may_be_used(assignment: AssignmentState) -> bool:
+    """Whether an answer may rest on a result: it is completed, stands, and no review rejected it."""
+    rejected = assignment.verdict is not None and assignment.verdict.verdict is not VerdictKind.ACCEPT
+    return assignment.ok and assignment.data is not None and assignment.superseded_by is None and not rejected
 
 
-def unverified(subtask: SubtaskState) -> bool:
-    """Whether a result passed the code checks and nobody judged it."""
-    return subtask.status is SubtaskStatus.COMPLETED and subtask.verdict is None
-
-
-def answer_sources(state: RunState, presumed: Collection[str] = ()) -> list[CitedSource]:
-    """The sources the answer may cite, each once: number [1] is the first."""
+def sources_of(results: Iterable[AssignmentState]) -> list[CitedSource]:
+    """The sources behind some results, each once: number [1] is the first."""
     sources: dict[tuple[str, str], CitedSource] = {}
-    for subtask in presentable(state, presumed):
-        for source in subtask.data.sources if subtask.data is not None else ():
+    for result in results:
+        for source in result.data.sources if result.data is not None else ():
             sources.setdefault(
                 (source.title, source.url),
-                CitedSource(title=source.title, url=source.url, event_id=subtask.event_ids[-1]),
+                CitedSource(title=source.title, url=source.url, event_id=result.event_ids[-1]),
             )
     return list(sources.values())
 
 
-def source_numbers(sources: list[CitedSource]) -> dict[tuple[str, str], int]:
+def source_numbers(sources: Sequence[CitedSource]) -> dict[tuple[str, str], int]:
     """The number under which each source, by title and address, is cited."""
     return {(source.title, source.url): number for number, source in enumerate(sources, start=1)}
 
 
-def section_numbers(state: RunState, section: Assignment) -> dict[tuple[str, str], int]:
-    """The numbers of the sources of a section of the answer: as they were given when it was handed out, so that
-    nobody has to count all the others again."""
-    own = own_sources(state.subtasks[key] for key in section.covers)
-    return dict(zip(own, section.options["numbers"], strict=True))
+# --- gaps ------------------------------------------------------------------------------------------------------------
 
 
-def own_sources(subtasks: Iterable[SubtaskState]) -> list[tuple[str, str]]:
-    """The sources of some results, by title and address, each once."""
-    found = {(s.title, s.url): None for subtask in subtasks if subtask.data is not None for s in subtask.data.sources}
-    return list(found)
+def all_gaps(state: RunState, outcome: Outcome, failure: Failure | None = None) -> list[Gap]:
+    """What the flow names as missing, and every failed assignment that counts and is not waived; in their order."""
+    named = {gap.assignment: gap for gap in outcome.gaps if gap.assignment is not None}
+    found: list[Gap] = []
+    for key, assignment in state.assignments.items():
+        if key in named:
+            found.append(named[key])
+        elif assignment.counts and assignment.superseded_by is None and not assignment.ok and key not in outcome.waived:
+            found.append(gap_of(state, assignment, failure))
+    return [*found, *(gap for gap in outcome.gaps if gap.assignment is None)]
 
 
-def gaps(state: RunState) -> list[Gap]:
-    """What the request asked for and the answer does not hold: failed, dropped, unverified, missing, out of reach."""
-    causes = _causes(state)
-    found = [
-        _gap(state, subtask, causes)
-        for subtask in state.subtasks.values()
-        if subtask.superseded_by is None and not subtask.accepted
-    ]
-    latest = state.order
-    if latest is not None and latest.review is not None:
-        found += [
-            Gap.model_validate(
-                {
-                    "name": missing.name,
-                    "class": FailureClass.INSUFFICIENT,
-                    "reason": "the review found this part missing, and no further order was allowed",
-                    "next_action": more_steps(state),
-                }
-            )
-            for missing in latest.review.missing
-        ]
-    found += [
-        Gap.model_validate(
-            {
-                "name": part.what,
-                "class": FailureClass.UNAVAILABLE,
-                "reason": part.reason,
-                "next_action": OUT_OF_REACH,
-            }
-        )
-        for part in state.cannot
-    ]
-    if not found and latest is not None and latest.review is not None and not latest.review.complete:
-        found.append(
-            Gap.model_validate(
-                {
-                    "name": "the request as a whole",
-                    "class": FailureClass.INSUFFICIENT,
-                    "reason": "the review does not call the results complete, and did not say what is missing",
-                    "next_action": more_steps(state),
-                }
-            )
-        )
-    return found
+def _named(gaps: Iterable[Gap]) -> set[str | None]:
+    return {gap.assignment for gap in gaps}
 
 
-class _Causes(NamedTuple):
-    """What kept subtasks from being carried out or judged: a limit that ended things, a review that failed, by key."""
-
-    used_up: Failure | None
-    reviews: dict[str, Failure]
-
-
-def _causes(state: RunState) -> _Causes:
-    used_up: Failure | None = None
-    reviews: dict[str, Failure] = {}
-    for assignment in state.assignments.values():
+def gap_of(state: RunState, assignment: AssignmentState, ending: Failure | None = None) -> Gap:
+    """The gap that an assignment leaves which did not succeed; ``ending`` is why the run ends, if it ends early."""
+    if assignment.failure is not None:
         failure = assignment.failure
-        if failure is None:
-            continue
-        if used_up is None and failure.class_ is FailureClass.EXHAUSTED:
-            used_up = failure
-        if assignment.assignment.role is Role.REVIEW:
-            reviews |= dict.fromkeys(assignment.assignment.covers, failure)
-    return _Causes(used_up, reviews)
+        return gap(assignment, failure.class_, failure.message, next_action(state, failure))
+    if assignment.verdict is not None and assignment.verdict.verdict is VerdictKind.DROP:
+        reason = assignment.verdict.reason or "the lead dropped it"
+        return gap(assignment, FailureClass.INSUFFICIENT, reason, more_steps(state))
+    if state.cancel_by is not None:
+        reason = f"the run was cancelled by {state.cancel_by} before it began"
+        return gap(assignment, FailureClass.REJECTED, reason, ASK_AGAIN)
+    cause = used_up(state) or ending
+    if cause is None:
+        return gap(assignment, FailureClass.EXHAUSTED, "it was not carried out", ASK_AGAIN)
+    reason = f"it was not begun: {cause.message}"
+    return gap(assignment, FailureClass.EXHAUSTED, reason, next_action(state, cause))
 
 
-def _gap(state: RunState, subtask: SubtaskState, causes: _Causes) -> Gap:
-    if subtask.failure is not None:
-        failure = subtask.failure
-        class_, reason, action = failure.class_, failure.message, next_action(state, failure)
-    elif subtask.status is SubtaskStatus.COMPLETED:
-        class_, reason, action = _unreviewed(state, subtask, causes)
-    elif subtask.verdict is not None and subtask.verdict.verdict is Decision.DROP:
-        class_, action = FailureClass.INSUFFICIENT, more_steps(state)
-        reason = subtask.verdict.reason or "the lead dropped it"
-    else:
-        class_, reason, action = _not_begun(state, causes)
+def gap(assignment: AssignmentState, class_: FailureClass, reason: str, action: str) -> Gap:
+    """A gap about one assignment."""
     return Gap.model_validate(
         {
-            "work_order_id": subtask.order,
-            "subtask_index": subtask.position,
-            "name": subtask.subtask.name,
+            "work_order_id": assignment.order or None,
+            "subtask_index": assignment.position if assignment.order else None,
+            "assignment": assignment.key,
+            "name": assignment.assignment.name,
             "class": class_,
             "reason": reason,
             "next_action": action,
@@ -158,93 +121,68 @@ def _gap(state: RunState, subtask: SubtaskState, causes: _Causes) -> Gap:
     )
 
 
-_Told = tuple[FailureClass, str, str]
-"""The class of a gap, its reason, and what a person can do."""
+def used_up(state: RunState) -> Failure | None:
+    """The first limit that ended an assignment; None when no limit did."""
+    failures = (assignment.failure for assignment in state.assignments.values())
+    return next((each for each in failures if each is not None and each.class_ is FailureClass.EXHAUSTED), None)
 
 
-def _unreviewed(state: RunState, subtask: SubtaskState, causes: _Causes) -> _Told:
-    """Why nobody judged a finished subtask."""
-    passed = "its result passed the code checks"
-    if state.cancel_by is not None:
-        reason = f"{passed}, and the run was cancelled by {state.cancel_by} before its review: unverified"
-        return FailureClass.REJECTED, reason, ASK_AGAIN
-    cause = causes.reviews.get(subtask.key) or causes.used_up
-    if cause is None:
-        return FailureClass.INSUFFICIENT, f"{passed} but could not be reviewed: unverified", ASK_AGAIN
-    action = next_action(state, cause)
-    return FailureClass.INSUFFICIENT, f"{passed} but could not be reviewed: unverified ({cause.message})", action
+def _rejected(state: RunState, assignment: AssignmentState) -> Gap:
+    """The gap of a result that the flow uses and the evidence does not allow."""
+    if not assignment.ok:
+        return gap_of(state, assignment)
+    reason = assignment.verdict.reason if assignment.verdict is not None else ""
+    return gap(assignment, FailureClass.INSUFFICIENT, reason or "the review rejected the result", more_steps(state))
 
 
-def _not_begun(state: RunState, causes: _Causes) -> _Told:
-    """Why a subtask was never handed out."""
-    if state.cancel_by is not None:
-        return FailureClass.REJECTED, f"the run was cancelled by {state.cancel_by} before it began", ASK_AGAIN
-    cause = causes.used_up
-    if cause is None:
-        return FailureClass.EXHAUSTED, "it was not carried out", ASK_AGAIN
-    return FailureClass.EXHAUSTED, f"it was not begun: {cause.message}", next_action(state, cause)
+# --- in plain words --------------------------------------------------------------------------------------------------
 
 
-def status_of(state: RunState) -> RunStatus:
-    """What the evidence makes of a run that ends now: all there, some of it, or nothing."""
-    if next(presentable(state), None) is None:
-        return RunStatus.FAILED
-    return RunStatus.PARTIAL if gaps(state) else RunStatus.SUCCEEDED
-
-
-def plain_summary(state: RunState) -> str:
-    """The answer in plain words, made by code from the results and gaps: for when no model can compose one."""
-    numbers = source_numbers(answer_sources(state))
+def plain_summary(state: RunState, results: Sequence[AssignmentState], gaps: Sequence[Gap]) -> str:
+    """The answer as a plain list, made by code from results and gaps: for when no model has composed one."""
+    numbers = source_numbers(sources_of(results))
+    named = {each.assignment: each for each in gaps if each.assignment is not None}
     found: list[str] = []
     unreviewed: list[str] = []
-    for subtask in presentable(state):
-        data = subtask.data
+    explained: dict[tuple[str, str], None] = {}
+    for result in results:
+        data = result.data
         if data is None:
             continue
         cited = "".join(f" [{numbers[source.title, source.url]}]" for source in data.sources)
         sample = " (sample data)" if data.sample else ""
-        told = _shortened(as_data(data.summary), f"leadhand runs show {state.run_id} --json")
-        if subtask.accepted:
-            found.append(f"- {told}{sample}{cited}")
+        text = _shortened(as_data(data.summary), f"leadhand runs show {state.run_id} --json")
+        doubt = named.get(result.key)
+        if doubt is None:
+            found.append(f"- {text}{sample}{cited}")
         else:
-            unreviewed.append(f"- {subtask.subtask.name}: {told}{sample} (unverified){cited}")
-    explained: dict[tuple[str, str], None] = {}
-    open_: list[Gap] = []
-    for gap in gaps(state):
-        if _is_told(state, gap):
-            explained[gap.reason, gap.next_action] = None
-        else:
-            open_.append(gap)
+            unreviewed.append(f"- {result.assignment.name}: {text}{sample} (unverified){cited}")
+            explained[doubt.reason, doubt.next_action] = None
+    shown = {result.key for result in results}
+    missing = [each for each in gaps if each.assignment not in shown]
     parts: list[list[str]] = []
     if state.cancel_by is not None:
         parts.append([f"The run was cancelled by {state.cancel_by}."])
     if found:
         parts.append(found)
     if unreviewed:
-        # One cause holds for all of them, but where shards of an order were reviewed apart.
+        # One cause holds for all of them, unless parts of an order were reviewed separately.
         why = [f"Found, and not reviewed: {_shortened(reason)} ({action})." for reason, action in explained]
         parts.append([*why, *unreviewed])
-    if open_:
+    if missing:
         heading = "Not answered:" if found or unreviewed else "Nothing of the request could be answered:"
-        parts.append([heading, *(_open_line(gap) for gap in open_)])
-    if not (found or unreviewed or open_):
+        parts.append([heading, *(_gap_line(each) for each in missing)])
+    if not (found or unreviewed or missing):
         parts.append(["Nothing of the request could be answered."])
     return "\n\n".join("\n".join(lines) for lines in parts)
 
 
-def _is_told(state: RunState, gap: Gap) -> bool:
-    """Whether what a gap stands for is in the summary all the same, as unverified."""
-    if gap.work_order_id is None or gap.subtask_index is None:
-        return False
-    return unverified(state.subtasks[subtask_key(gap.work_order_id, gap.subtask_index)])
-
-
-def _open_line(gap: Gap) -> str:
+def _gap_line(gap: Gap) -> str:
     return f"- {gap.name}: {_shortened(gap.reason)} ({gap.class_}; {gap.next_action})"
 
 
 def _shortened(text: str, where: str = "") -> str:
-    if len(text) <= LONGEST_TOLD:
+    if len(text) <= SUMMARY_LIMIT:
         return text
     rest = f", see {where}" if where else ""
-    return f"{text[:LONGEST_TOLD].rstrip()}… ({len(text):,} characters in all{rest})"
+    return f"{text[:SUMMARY_LIMIT].rstrip()}… ({len(text):,} characters in all{rest})"

@@ -14,7 +14,7 @@ FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0
 LONGEST_WAIT_S = 86_400.0
 """The longest that a service is believed when it says how long to wait, in seconds."""
-MOST_LOSSES = 5
+MAX_LOSSES = 5
 """How often an attempt may be lost with its process before its subtask is given up: a poisonous one ends here."""
 
 
@@ -61,7 +61,7 @@ def retry(
             # An answer that was too long is written anew; what was found out before it stays.
             afresh = failure.type != CUT and not acted and (tool is None or tool.effect is not Effect.ONCE)
         case FailureClass.LOST:
-            if count >= MOST_LOSSES:
+            if count >= MAX_LOSSES:
                 return None
         case _:
             return None

@@ -7,11 +7,11 @@ from enum import StrEnum
 from pydantic import Field
 
 from .value import Value
-from .work_order import OutOfReach, ProposedSubtask
+from .work_order import ProposedSubtask, Unsupported
 
 
-class Decision(StrEnum):
-    """What shall become of a subtask."""
+class VerdictKind(StrEnum):
+    """What a review decides about a result."""
 
     ACCEPT = "accept"
     RETRY = "retry"
@@ -23,7 +23,7 @@ class Verdict(Value):
     """The judgement of one subtask. ``replacement`` belongs to ``replan``: what to do instead."""
 
     subtask: str = Field(description="its key, e.g. wo-001.0")
-    verdict: Decision
+    verdict: VerdictKind
     reason: str = Field(default="", max_length=1_000)
     replacement: ProposedSubtask | None = None
 
@@ -39,5 +39,5 @@ class Review(Value):
     verdicts: tuple[Verdict, ...]
     complete: bool
     missing: tuple[ProposedSubtask, ...] = ()
-    cannot: tuple[OutOfReach, ...] = ()
+    cannot: tuple[Unsupported, ...] = ()
     answer: str | None = None

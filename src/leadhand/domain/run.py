@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 
 from .errors import FailureClass
 from .limits import NOTHING, Amount, Limits
+from .role import Role
 from .tool import ApprovalPolicy, ToolSpec
 from .value import Value
 
@@ -41,19 +42,27 @@ class ModelChoice(Value):
         return self.roles.get(role, self.default)
 
 
+class ForkPoint(Value):
+    """Where a fork began: another run, and the sequence of the last event that both have."""
+
+    run_id: str
+    seq: int
+
+
 class RunDefinition(Value):
     """Everything a run is pinned to when it starts: resuming it tomorrow, elsewhere, uses this and not what is newer.
 
-    ``approve`` is the policy for calls that need a person's yes, ``approve_rules`` what holds for some of them instead
+    ``roles`` are the flow's roles with their instructions, as they were at the start; ``options`` what the flow was
+    given. ``approve`` is the policy for calls that need approval, ``approve_rules`` what holds for some of them instead
     (see :func:`~leadhand.domain.approval.policy_of`). ``held_back`` is the allowance kept for composing the answer,
-    whatever the workers spend. ``by`` is who started it, where a service knows; ``submission`` the SHA-256 (hex) of
-    what was sent under an idempotency key, to tell a repetition from another request.
-    ``instructions`` stand in the place of those that ship, by prompt: ``plan``, ``work``, ``review``, ``compose``.
+    whatever the workers spend. ``by`` is who started the run, where a service knows; ``submission`` the SHA-256 (hex)
+    of what was sent under an idempotency key, to tell a repetition from another request.
     """
 
     request: str
     flow: str
     flow_version: int = 1
+    roles: tuple[Role, ...] = ()
     models: ModelChoice
     tools: tuple[ToolSpec, ...] = ()
     limits: Limits = Limits()
@@ -65,19 +74,21 @@ class RunDefinition(Value):
     options: dict[str, Any] = {}
     by: str = ""
     submission: str = ""
-    instructions: dict[str, str] = {}
+    forked_from: ForkPoint | None = None
 
 
 class Gap(Value):
     """Something the request asked for that the answer does not hold, and what a person can do about it.
 
-    ``work_order_id`` and ``subtask_index`` are None for a part that never became a subtask.
+    ``assignment`` names the assignment it is about; ``work_order_id`` and ``subtask_index`` say where in an order that
+    stands. All three are None for a part that never became an assignment.
     """
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
 
     work_order_id: str | None = None
     subtask_index: int | None = None
+    assignment: str | None = None
     name: str
     class_: FailureClass = Field(alias="class")
     reason: str

@@ -12,63 +12,39 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from .approval import Approval
+from .asks import Todo
 from .assignment import Assignment, OpenCall
 from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
 from .events import ResultSupplied, RetryRequested, RunFinished, SkipRequested
-from .lifecycle import AttemptStatus, SubtaskStatus
+from .lifecycle import SETTLED, AssignmentStatus, AttemptStatus
 from .limits import NOTHING, Amount
 from .review import Review, Verdict
+from .role import Role
 from .run import RunDefinition, RunStatus
-from .tool import Effect, Source, ToolSpec
+from .tool import Effect, ToolResult, ToolSpec
 from .value import Json
-from .work_order import OutOfReach, Subtask, WorkOrder
+from .work_order import Subtask, Unsupported, WorkOrder
 from .work_result import ResultData, WorkResult
 
 INDETERMINATE = "indeterminate"
-"""The type of the failure of a ``once`` call whose end nobody saw."""
-
-
-class SubtaskState(NamedTuple):
-    """What became of one subtask. ``event_ids`` are its own evidence and no other's.
-
-    ``acted``: a ``once`` call of it was made, or may have been; it is not done again unasked. ``by`` names the person
-    who settled it, where one did.
-    """
-
-    key: str
-    order: str
-    position: int
-    subtask: Subtask
-    status: SubtaskStatus = SubtaskStatus.PENDING
-    event_ids: tuple[str, ...] = ()
-    data: ResultData | None = None
-    failure: Failure | None = None
-    verdict: Verdict | None = None
-    superseded_by: str | None = None
-    acted: bool = False
-    by: str = ""
-
-    @property
-    def accepted(self) -> bool:
-        """Completed, and judged good enough to stand in the answer."""
-        return self.status is SubtaskStatus.COMPLETED and self.verdict is not None and self.verdict.verdict == "accept"
+"""The type of the failure of a ``once`` call whose end was not seen."""
 
 
 class OrderState(NamedTuple):
-    """How far an order is. ``open`` counts subtasks not yet settled, ``running`` those handed out; ``by`` names the
-    person who asked for it, where one did."""
+    """How far an order is. ``open`` counts the subtasks that are not settled; ``by`` names the person who asked for it,
+    if one did."""
 
     order: WorkOrder
     at: datetime
     open: int
-    running: int = 0
     review: Review | None = None
     by: str = ""
 
 
-class Again(NamedTuple):
-    """A subtask that a person wants done again: with other ``args`` (None: the same), or with ``data`` in its place."""
+class RetryWanted(NamedTuple):
+    """An assignment that a person wants done again: with other ``args`` (None: the same), or with ``data`` in place of
+    doing it."""
 
     by: str
     args: dict[str, Any] | None = None
@@ -84,25 +60,6 @@ class ModelTurn(NamedTuple):
     finish_reason: str = ""
 
 
-class ToolEvidence(NamedTuple):
-    """A finished tool call, as the lineage of an attempt remembers it: the proof that it was made.
-
-    ``by`` names the person on whose word it rests, where nobody saw it end.
-    """
-
-    call_id: str
-    tool: str
-    args: dict[str, Any]
-    effect: Effect
-    ok: bool
-    summary: str | None = None
-    raw: Json = None
-    sources: tuple[Source, ...] = ()
-    sample: bool = False
-    failure: Failure | None = None
-    by: str = ""
-
-
 class BegunCall(NamedTuple):
     """A tool call that began and has not returned."""
 
@@ -112,7 +69,7 @@ class BegunCall(NamedTuple):
     effect: Effect
 
 
-class Answered(NamedTuple):
+class CallAnswer(NamedTuple):
     """The answer to an open call of a parked attempt; ``args`` are those to call with, where a person changed them."""
 
     ok: bool
@@ -131,7 +88,7 @@ class AttemptState(NamedTuple):
     feedback: str = ""
     host: str | None = None
     open_calls: tuple[OpenCall, ...] = ()
-    answers: Mapping[str, Answered] = {}
+    answers: Mapping[str, CallAnswer] = {}
     result: WorkResult | None = None
 
     @property
@@ -141,31 +98,66 @@ class AttemptState(NamedTuple):
 
 
 class AssignmentState(NamedTuple):
-    """One assignment: its current attempt, the classes it failed with before, and what its lineage did so far.
+    """One assignment: what became of it, its current attempt, and what its lineage did so far.
 
-    ``calls`` and ``begun`` are dropped once it is closed, so that a run of ten thousand subtasks stays small.
-    ``compacted`` says through which turn, and to how many characters, what tools answered is shortened for the model.
-    ``value`` is a thought's structured result.
+    ``order`` and ``position`` say where in a work order it stands ("" for none). ``event_ids`` are its own evidence and
+    no other's. ``data`` is its result, ``value`` the structured answer where its role asks for one. ``attempts`` counts
+    the attempts so far, ``failures`` are the classes of those that failed. ``calls`` and ``begun`` are dropped once it
+    is settled, so that a run of ten thousand assignments stays small. ``compacted`` says through which turn, and to how
+    many characters, tools' answers are shortened for the model. ``acted``: a ``once`` call of it was made, or may have
+    been; it is not repeated unless a person asks. ``by`` names the person who settled it, if one did.
     """
 
     assignment: Assignment
-    attempt: AttemptState | None
+    status: AssignmentStatus = AssignmentStatus.PENDING
+    order: str = ""
+    position: int = 0
+    attempt: AttemptState | None = None
+    attempts: int = 0
     failures: tuple[FailureClass, ...] = ()
-    calls: tuple[ModelTurn | ToolEvidence, ...] = ()
+    calls: tuple[ModelTurn | ToolResult, ...] = ()
     begun: tuple[BegunCall, ...] = ()
     compacted: tuple[int, int] = (-1, 0)
-    ok: bool = False
-    result: WorkResult | None = None
+    event_ids: tuple[str, ...] = ()
+    data: ResultData | None = None
     value: Json = None
     failure: Failure | None = None
+    verdict: Verdict | None = None
+    superseded_by: str | None = None
+    acted: bool = False
+    by: str = ""
+
+    @property
+    def key(self) -> str:
+        return self.assignment.assignment_id
+
+    @property
+    def subtask(self) -> Subtask:
+        """The piece of its work order. Only for an assignment that carries one out."""
+        assert self.assignment.subtask is not None, f"{self.key} is not a subtask"
+        return self.assignment.subtask
+
+    @property
+    def counts(self) -> bool:
+        return self.assignment.counts
 
     @property
     def closed(self) -> bool:
-        return self.attempt is None
+        """Whether nothing more happens to it by itself."""
+        return self.status in SETTLED
 
     @property
-    def doubts(self) -> list[BegunCall]:
-        """Calls with effect ``once`` that began and whose end nobody saw."""
+    def ok(self) -> bool:
+        return self.status is AssignmentStatus.COMPLETED
+
+    @property
+    def accepted(self) -> bool:
+        """Completed, and judged good enough for the answer."""
+        return self.ok and self.verdict is not None and self.verdict.verdict == "accept"
+
+    @property
+    def indeterminate_calls(self) -> list[BegunCall]:
+        """Calls with effect ``once`` that began and whose end was not seen."""
         unheard = [call for call in self.begun if call.effect is Effect.ONCE]
         return unheard + [
             BegunCall(call_id=call.call_id, tool=call.tool, args=call.args, effect=call.effect)
@@ -174,21 +166,38 @@ class AssignmentState(NamedTuple):
         ]
 
     @property
-    def evidence(self) -> list[ToolEvidence]:
+    def evidence(self) -> list[ToolResult]:
         """The finished tool calls of the lineage."""
-        return [call for call in self.calls if isinstance(call, ToolEvidence)]
+        return [call for call in self.calls if isinstance(call, ToolResult)]
+
+    @property
+    def has_acted(self) -> bool:
+        """Whether a call with effect ``once`` was made, or may have been."""
+        return self.acted or any(call.effect is Effect.ONCE for call in (*self.evidence, *self.begun))
+
+
+class ArtifactVersion(NamedTuple):
+    """One version of a file that the run keeps, by the digest of its content; ``by`` is the assignment that wrote it."""
+
+    digest: str
+    size: int
+    media_type: str
+    by: str
+    at: datetime
 
 
 @dataclass(slots=True, kw_only=True)
 class RunState:
-    """Everything the log says about a run. Never changed in place by anybody but the fold that is making it.
+    """Everything the log says about a run. Changed in place only by the fold that is making it.
 
-    The maps are flat, by key, so that one event touches one entry of each, however many subtasks there are:
-    ``ready`` (may be handed out), ``doomed`` (needs something that failed: key → cause), ``unsettled`` (returned, not
-    judged), ``retrying`` (settled for another try), ``live`` (scheduled or running), ``parked``. ``reserved`` holds, by
-    attempt, what each of its open model calls may still cost; ``allowed`` the tools that a person allowed for good;
-    ``wishes`` what people asked for and nobody has decided yet, ``again`` the subtasks to do once more as they asked;
-    ``answers`` those of a run that was reopened.
+    The maps are flat, by key, so that one event touches one entry of each, however many assignments there are:
+    ``awaited`` (how many needs are not yet completed), ``ready`` (may start), ``blocked`` (needs something that failed:
+    key → cause), ``unsettled`` (returned, not judged), ``retrying`` (settled for another try), ``live`` (scheduled or
+    running), ``parked``. ``busy`` holds the assignments that count, have started and are not settled.
+    ``reserved`` holds, by attempt, what each of its open model calls may still cost; ``allowed`` the tools that a
+    person approved for good; ``pending_requests`` what people asked for and is not decided yet, ``retries_wanted`` the
+    assignments to do again at a person's request; ``answers`` those of a run that was reopened; ``workers`` the roles
+    that were defined during the run.
     """
 
     run_id: str
@@ -199,17 +208,17 @@ class RunState:
     epoch: int = 1
     owner: str | None = None
     orders: dict[str, OrderState] = field(default_factory=dict[str, OrderState])
-    subtasks: dict[str, SubtaskState] = field(default_factory=dict[str, SubtaskState])
     assignments: dict[str, AssignmentState] = field(default_factory=dict[str, AssignmentState])
     awaited: dict[str, int] = field(default_factory=dict[str, int])
     dependents: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     ready: dict[str, None] = field(default_factory=dict[str, None])
-    doomed: dict[str, str] = field(default_factory=dict[str, str])
+    blocked: dict[str, str] = field(default_factory=dict[str, str])
     unsettled: dict[str, None] = field(default_factory=dict[str, None])
     live: dict[str, None] = field(default_factory=dict[str, None])
     parked: dict[str, None] = field(default_factory=dict[str, None])
     retrying: dict[str, None] = field(default_factory=dict[str, None])
-    cannot: tuple[OutOfReach, ...] = ()
+    busy: dict[str, None] = field(default_factory=dict[str, None])
+    unsupported: tuple[Unsupported, ...] = ()
     approvals: dict[str, Approval] = field(default_factory=dict[str, Approval])
     allowed: dict[str, str] = field(default_factory=dict[str, str])
     spent: Amount = NOTHING
@@ -217,8 +226,11 @@ class RunState:
     output_tokens: int = 0
     unpriced: bool = False
     reserved: dict[str, dict[str, Amount]] = field(default_factory=dict[str, dict[str, Amount]])
-    wishes: tuple[RetryRequested | SkipRequested | ResultSupplied, ...] = ()
-    again: dict[str, Again] = field(default_factory=dict[str, Again])
+    workers: dict[str, Role] = field(default_factory=dict[str, Role])
+    artifacts: dict[str, tuple[ArtifactVersion, ...]] = field(default_factory=dict[str, tuple[ArtifactVersion, ...]])
+    todos: tuple[Todo, ...] = ()
+    pending_requests: tuple[RetryRequested | SkipRequested | ResultSupplied, ...] = ()
+    retries_wanted: dict[str, RetryWanted] = field(default_factory=dict[str, RetryWanted])
     answers: tuple[RunFinished, ...] = ()
     cancel_by: str | None = None
     pause_reason: str | None = None
@@ -250,10 +262,14 @@ class RunState:
         return {tool.name: tool for tool in self.definition.tools}
 
     @property
-    def held(self) -> Amount:
+    def reserved_total(self) -> Amount:
         """The sum of all reservations."""
         total = NOTHING
         for calls in self.reserved.values():
             for amount in calls.values():
                 total = total + amount
         return total
+
+    def role(self, name: str) -> Role | None:
+        """The role of that name: the flow's, or one that was defined during the run."""
+        return self.workers.get(name) or next((role for role in self.definition.roles if role.name == name), None)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
+from .asks import Ask
+from .errors import Failure
 from .value import Json, Value
 
 
@@ -16,7 +18,7 @@ class Effect(StrEnum):
     IDEMPOTENT = "idempotent"
     """The same as once, given the same effect key."""
     ONCE = "once"
-    """Something again: never run a second time without a person's word."""
+    """Something again: never called a second time unless a person says so."""
 
 
 class ApprovalPolicy(StrEnum):
@@ -30,11 +32,11 @@ class ApprovalPolicy(StrEnum):
 class ToolSpec(Value):
     """A tool as a run pins it: enough to plan with, to check arguments against and to find its code again.
 
-    ``toolset`` names the group it belongs to, ``cost_usd`` what a call costs, for whoever is asked to allow it.
-    ``delegate``: a call of it is carried out by a worker of its own, a child assignment, which is told the arguments.
+    ``toolset`` names the group it belongs to, ``cost_usd`` what a call costs, shown to the person who approves it.
+    ``delegate``: a call of it is carried out by another worker, a child assignment, which receives the arguments.
     ``parameters`` is the JSON schema (draft 2020-12) of the arguments, an object. ``timeout_s`` bounds one call in
-    seconds; ``retries`` is how often a ``transient`` failure of it is tried again. ``approval`` is the tool's own wish;
-    None leaves it to the run's policy. ``import_path`` (``module:name``) and ``fingerprint`` say which code it was.
+    seconds; ``retries`` is how often a ``transient`` failure of it is retried. ``approval`` is the tool's own policy;
+    None leaves it to the run's. ``import_path`` (``module:name``) and ``fingerprint`` say which code it was.
     """
 
     name: str
@@ -66,12 +68,37 @@ class Source(Value):
 class ToolReturn(Value):
     """What a tool gives back when it has more to say than plain data.
 
-    A tool may return any JSON value; returning this adds a ``summary`` in words (then a subtask that asks for nothing
-    more needs no model call to be told), the ``sources`` to credit, and ``sample`` when the data is made up for trying
-    the product out.
+    A tool may return any JSON value. Returning this adds a ``summary`` in words (a subtask that asks for nothing more
+    then needs no model call), the ``sources`` to credit, ``sample`` when the data is made up for trying the product
+    out, and what the tool ``asks`` of the controller.
     """
 
     raw: Json = None
     summary: str | None = None
     sources: tuple[Source, ...] = ()
     sample: bool = False
+    asks: tuple[Ask, ...] = ()
+
+
+class ToolResult(NamedTuple):
+    """What one call came to, wherever it is looked at: in the log, in a conversation, as evidence.
+
+    ``call_id`` is the key of the call in its run. ``failure`` None means that the call succeeded. ``raw`` above 4 kB is
+    a blob reference in the log. ``by`` names the person who vouched for a call whose end was not seen.
+    """
+
+    call_id: str
+    tool: str
+    args: dict[str, Any] = {}
+    effect: Effect = Effect.PURE
+    summary: str | None = None
+    raw: Json = None
+    sources: tuple[Source, ...] = ()
+    sample: bool = False
+    asks: tuple[Ask, ...] = ()
+    failure: Failure | None = None
+    by: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.failure is None

@@ -79,7 +79,7 @@ class ProposedSubtask(Value):
     worker: str | None = None
 
 
-class OutOfReach(Value):
+class Unsupported(Value):
     """A part of the request that no tool can do, and why."""
 
     what: str = Field(min_length=1, max_length=500)
@@ -91,7 +91,7 @@ class Plan(Value):
 
     goal: str = Field(min_length=1, description="the request in one line")
     subtasks: tuple[ProposedSubtask, ...] = ()
-    cannot: tuple[OutOfReach, ...] = Field(default=(), description="parts of the request that no tool covers")
+    cannot: tuple[Unsupported, ...] = Field(default=(), description="parts of the request that no tool covers")
     more: bool = Field(default=False, description="the request needs further subtasks, which the next page will hold")
 
 
@@ -139,7 +139,7 @@ def result_reference(value: object) -> tuple[str, str] | None:
             return None
 
 
-def faults(order: WorkOrder, tools: Mapping[str, ToolSpec], known: Collection[str] = ()) -> list[str]:
+def order_problems(order: WorkOrder, tools: Mapping[str, ToolSpec], known: Collection[str] = ()) -> list[str]:
     """What makes an order impossible to carry out, one sentence each; empty when it can be issued.
 
     ``known`` are the keys of subtasks of earlier orders. Arguments are checked against the schema elsewhere (it takes
@@ -158,7 +158,7 @@ def faults(order: WorkOrder, tools: Mapping[str, ToolSpec], known: Collection[st
             if missing:
                 found.append(f"{key} ({subtask.name}) lacks {', '.join(sorted(missing))}, and no need supplies it")
         found += [
-            f"{key} ({subtask.name}) needs {needed!r}, which is no subtask"
+            f"{key} ({subtask.name}) needs {needed!r}, which is not a subtask"
             for needed in subtask.needs
             if needed not in own and needed not in known
         ]

@@ -7,35 +7,40 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
 from leadhand.domain import commands as do
 from leadhand.domain.approval import ApprovalStatus
-from leadhand.domain.children import descendants, subtask_of
-from leadhand.domain.decisions import decide, due, standstill
+from leadhand.domain.decide import decide, due, when_idle
 from leadhand.domain.errors import Failure, FailureClass, Fenced
 from leadhand.domain.events import AnyEvent, AssignmentIssued, AttemptScheduled, Entry, RunResumed, SubtaskResolved
 from leadhand.domain.evolve import fold
+from leadhand.domain.evolve.needs import descendants
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.lifecycle import AttemptStatus
+from leadhand.domain.policy import Policy
+from leadhand.domain.rights import scopes_of, tools_of
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
-from leadhand.domain.thoughts import thought_faults
 from leadhand.engine.log import RunLog
 from leadhand.engine.questions import question
 from leadhand.engine.recovery import lost_attempts
-from leadhand.flows.flow import Flow
+from leadhand.flows.flow import Flow, FlowPolicy, with_roles
 from leadhand.ports import Clock, ContextStore, Dispatcher, Work
 
-MOST_ROUNDS = 10_000
+MAX_ROUNDS = 10_000
 """Rounds of decisions between two reads of the log; a flow that wants more is going in circles."""
 
+LOGGER = logging.getLogger("leadhand.engine")
+
 OnState = Callable[[RunState], None]
-"""Is told the state after every batch of committed events."""
+"""Receives the state after every batch of committed events."""
 OnEntries = Callable[[RunState, list[Entry]], None]
-"""Is told the state after every batch of committed entries, and the batch."""
+"""Receives the state after every batch of committed entries, and the batch."""
 
 
 class Controller:
@@ -53,16 +58,17 @@ class Controller:
         on_state: OnState | None = None,
         on_entries: OnEntries | None = None,
     ) -> None:
-        self._state = state
+        self._state = replace(state, definition=with_roles(flow, state.definition))
         self._log = log
         self._store = store
-        self._flow = flow
+        self._policy = FlowPolicy(flow, self._state.definition)
         self._dispatcher = dispatcher
         self._clock = clock
         self._on_state = on_state
         self._on_entries = on_entries
         self._epoch = state.epoch
         self._started: dict[str, str] = {}
+        self._not_started: list[do.Command] = []
 
     async def drive(self) -> RunState:
         """Drive the run until it is over, paused, or only people can move it on; return its state then.
@@ -77,7 +83,7 @@ class Controller:
                 self._start(self._state.live)
                 while True:
                     # What is read back after a decision may hold more than the decision: decide until nothing is left.
-                    if await self._decide((), batches):
+                    if await self._decide(self._take_not_started(), batches):
                         continue
                     if self._at_rest():
                         return self._state
@@ -114,7 +120,8 @@ class Controller:
         made: list[AnyEvent] = []
         commands: list[do.Command] = list(first)
         refused: list[do.Command] = []
-        for _ in range(MOST_ROUNDS):
+        reason = ""
+        for _ in range(MAX_ROUNDS):
             if not commands:
                 commands = self._commands(state)
             if not commands:
@@ -123,14 +130,15 @@ class Controller:
             events: list[AnyEvent] = []
             for command in commands:
                 try:
-                    events += decide(state, command, now)
-                except do.Refused:
+                    events += decide(state, command, now, self._policy)
+                except do.Refused as refusal:
+                    reason = str(refusal)
                     # Two commands of one round may exclude each other (the last of a batch ends the run); the state
                     # after this round says what is left to want.
                     continue
             if not events:
                 # What is wanted is refused, all of it. While others work it may yet be allowed; else this is the end.
-                commands = standstill(state) if not made else []
+                commands = when_idle(state, reason) if not made else []
                 if not commands or commands == refused:
                     return made
                 refused = commands
@@ -142,15 +150,17 @@ class Controller:
             ]
             state = fold(state, entries)
             commands = []
-        raise RuntimeError(f"the flow {self._flow.name} did not come to rest after {MOST_ROUNDS} rounds")
+        raise RuntimeError(f"the flow {self._policy.name} did not come to rest after {MAX_ROUNDS} rounds")
 
     def _commands(self, state: RunState) -> list[do.Command]:
         deadline = state.deadline
         ticking = state.finished is None and state.status is RunStatus.RUNNING
         if ticking and deadline is not None and self._clock.now() >= deadline:
-            return [do.Finish(answer=None, failure=_out_of_time(state))]
+            return [do.Finish(failure=_out_of_time(state))]
         wanted: list[do.Command] = [*due(state), *self._approvals(state)]
-        return wanted or list(self._flow.next(state)) or standstill(state)
+        if wanted or state.finished is not None or state.status is not RunStatus.RUNNING:
+            return wanted
+        return list(self._policy.next(state)) or when_idle(state)
 
     def _approvals(self, state: RunState) -> Iterable[do.Command]:
         """Questions to people that parked attempts wait for and nobody has put yet, and those that have expired."""
@@ -213,7 +223,17 @@ class Controller:
                 continue
             if self._started.get(key) != current.attempt:
                 self._started[key] = current.attempt
-                self._dispatcher.start(work_of(self._state, self._flow, key))
+                try:
+                    work = work_of(self._state, self._policy, key)
+                except Exception as error:  # a flow is somebody else's code: what it raises costs one attempt
+                    LOGGER.exception("the flow %s could not say what %s is about", self._policy.name, key)
+                    self._not_started.append(do.GiveUpAttempt(attempt=current.attempt, failure=_flow_error(error)))
+                    continue
+                self._dispatcher.start(work)
+
+    def _take_not_started(self) -> list[do.Command]:
+        commands, self._not_started = self._not_started, []
+        return commands
 
     def _seconds_left(self) -> float | None:
         """Until something is due that no event announces: the run's deadline, or the end of a question."""
@@ -227,32 +247,36 @@ class Controller:
         return max(0.0, (min(ends) - self._clock.now()) / timedelta(seconds=1)) if ends else None
 
 
-def work_of(state: RunState, flow: Flow, key: str) -> Work:
-    """What the worker of an assignment is given: made from the state, without holding on to it for a subtask."""
+def work_of(state: RunState, policy: Policy, key: str) -> Work:
+    """What the worker of an assignment is given: made from the state."""
     assignment = state.assignments[key]
-    if assignment.attempt is None:
-        raise ValueError(f"{key} has no attempt to carry out")
-    ordered = state.subtasks.get(key)
-    subtask = ordered.subtask if ordered is not None else subtask_of(assignment.assignment)
-    needs = {
-        needed: data
-        for needed in (subtask.needs if subtask is not None else ())
-        if (data := state.subtasks[needed].data) is not None
-    }
+    given = assignment.assignment
+    role = state.role(given.role)
+    if assignment.attempt is None or role is None:
+        raise ValueError(f"{key} has no attempt to carry out, or no role")
+    needs = {needed: data for needed in given.needs if (data := state.assignments[needed].data) is not None}
     return Work(
         run_id=state.run_id,
         definition=state.definition,
-        assignment=assignment.assignment,
+        role=role,
+        assignment=given,
         attempt=assignment.attempt,
-        brief=flow.brief(state, assignment.assignment),
+        told=policy.told(state, assignment),
+        tools=tools_of(state, given),
         calls=assignment.calls,
         compacted=assignment.compacted,
         allowed=frozenset(state.allowed),
-        subtask=subtask,
+        scopes=scopes_of(state, given),
         needs=needs,
-        faults=None if subtask is not None else partial(thought_faults, state, assignment.assignment),
+        problems=partial(policy.problems, state, assignment),
+        proposed_calls=partial(policy.proposed_calls, state, assignment),
         deadline=state.deadline,
     )
+
+
+def _flow_error(error: Exception) -> Failure:
+    message = f"the flow raised {type(error).__name__}: {error}"
+    return Failure.model_validate({"message": message, "type": "flow_error", "class": FailureClass.UNAVAILABLE})
 
 
 class _Batches:

@@ -7,52 +7,48 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from leadhand.domain.conversation import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.state import ModelTurn, ToolEvidence
-from leadhand.domain.tool import Source
+from leadhand.domain.conversation import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.state import ModelTurn
+from leadhand.domain.tool import ToolResult
 from leadhand.domain.value import Json
 from leadhand.engine.log import RunLog
-from leadhand.engine.prompting import opening
 from leadhand.ports import Work
 
 PASSING = frozenset({FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.LOST})
-"""Failures of a call that the controller answers with a further attempt; a model could not mend them."""
+"""Failures of a call that the controller answers with a further attempt; a model could not repair them."""
 LONGEST_KEPT = 4_000
 """Characters of a tool's answer that the first compaction leaves; each further one leaves a quarter."""
 LEAST_KEPT = 200
 
 
-@dataclass(slots=True)
-class Done:
-    """A finished tool call as the conversation needs it."""
+def content_of(result: ToolResult, keep: int | None = None) -> str:
+    """What the model is told of a call: JSON. Of an answer longer than ``keep`` characters, its beginning."""
+    whole = _content(result)
+    if keep is None or len(whole) <= keep:
+        return whole
+    note = f"shortened: {len(whole)} characters in all, too many for this conversation"
+    return json.dumps({"note": note, "beginning": whole[:keep]}, ensure_ascii=False)
 
-    call_id: str
-    tool: str
-    ok: bool
-    summary: str | None = None
-    raw: Json = None
-    sources: tuple[Source, ...] = ()
-    sample: bool = False
-    failure: Failure | None = None
 
-    def content(self, keep: int | None = None) -> str:
-        """What the model is told of the call: JSON. Of an answer longer than ``keep`` characters, its beginning."""
-        whole = self._content()
-        if keep is None or len(whole) <= keep:
-            return whole
-        note = f"shortened: {len(whole)} characters in all, too many for this conversation"
-        return json.dumps({"note": note, "beginning": whole[:keep]}, ensure_ascii=False)
+def _content(result: ToolResult) -> str:
+    failure = result.failure
+    if failure is not None:
+        return json.dumps({"isError": True, "message": failure.message, "class": failure.class_.value})
+    told = {"summary": result.summary, "raw": result.raw}
+    if result.sources:
+        told["sources"] = [source.model_dump() for source in result.sources]
+    if result.sample:
+        told["sample"] = True
+    return json.dumps({key: value for key, value in told.items() if value is not None}, ensure_ascii=False)
 
-    def _content(self) -> str:
-        if self.failure is not None:
-            return json.dumps({"isError": True, "message": self.failure.message, "class": self.failure.class_.value})
-        told = {"summary": self.summary, "raw": self.raw}
-        if self.sources:
-            told["sources"] = [source.model_dump() for source in self.sources]
-        if self.sample:
-            told["sample"] = True
-        return json.dumps({key: value for key, value in told.items() if value is not None}, ensure_ascii=False)
+
+def opening(work: Work) -> tuple[Message, ...]:
+    """How a conversation begins: the instructions of the role, then what the worker is told as one JSON object."""
+    return (
+        SystemMessage(text=work.instructions),
+        UserMessage(text=json.dumps(work.told, ensure_ascii=False)),
+    )
 
 
 @dataclass(slots=True)
@@ -62,7 +58,7 @@ class Turn:
     number: int
     message: AssistantMessage
     value: Json = None
-    done: dict[int, Done] = field(default_factory=dict[int, Done])
+    done: dict[int, ToolResult] = field(default_factory=dict[int, ToolResult])
 
     @property
     def said(self) -> AssistantMessage:
@@ -85,7 +81,7 @@ class Conversation:
         """Shorten what tools answered, further than before; False when nothing is left to shorten."""
         keep = self.compacted[1] // 4 if self.compacted[1] else LONGEST_KEPT
         while keep >= LEAST_KEPT:
-            if any(len(done.content()) > keep for done in self.finished):
+            if any(len(content_of(done)) > keep for done in self.finished):
                 self.compacted = (self.turns[-1].number, keep)
                 return True
             keep //= 4
@@ -98,7 +94,7 @@ class Conversation:
         Calls that failed in passing are as if they had not been made: they are made again, under the same key.
         """
         turns: dict[int, Turn] = {}
-        finished: list[ToolEvidence] = []
+        finished: list[ToolResult] = []
         for call in work.calls:
             if isinstance(call, ModelTurn):
                 number = int(call.call_id.rpartition("/t")[2])
@@ -111,21 +107,12 @@ class Conversation:
                 turns[number] = Turn(
                     number=number, message=ordered_call(evidence.call_id, evidence.tool, evidence.args)
                 )
-            turns[number].done[position] = Done(
-                call_id=evidence.call_id,
-                tool=evidence.tool,
-                ok=evidence.ok,
-                summary=evidence.summary,
-                raw=await log.unpack(evidence.raw),
-                sources=evidence.sources,
-                sample=evidence.sample,
-                failure=evidence.failure,
-            )
+            turns[number].done[position] = evidence._replace(raw=await log.unpack(evidence.raw))
         return cls(work, [turns[number] for number in sorted(turns)])
 
     def messages(self, objection: Callable[[Turn], str]) -> tuple[Message, ...]:
         """Everything said so far. ``objection`` says what was wrong with a reply that ended a turn and did not do."""
-        said: list[Message] = list(opening(self._work.brief, self._work.definition.instructions))
+        said: list[Message] = list(opening(self._work))
         if self._work.attempt.feedback:
             said.append(UserMessage(text=f"An earlier try was not accepted: {self._work.attempt.feedback}"))
         through, keep = self.compacted
@@ -135,16 +122,18 @@ class Conversation:
             for position, call in enumerate(turn.message.tool_calls):
                 done = turn.done.get(position)
                 if done is not None:
-                    said.append(ToolMessage(call_id=call.id, name=call.name, content=done.content(kept), ok=done.ok))
-                else:  # no tool was offered, and no conversation may leave a call without its answer
+                    said.append(
+                        ToolMessage(call_id=call.id, name=call.name, content=content_of(done, kept), ok=done.ok)
+                    )
+                else:  # it is not made any more, and no conversation may leave a call without its answer
                     refusal = json.dumps({"isError": True, "message": objection(turn)})
                     said.append(ToolMessage(call_id=call.id, name=call.name, content=refusal, ok=False))
-            if not turn.message.tool_calls:
+            if not turn.message.tool_calls or self._work.role.loop == "reply":
                 said.append(UserMessage(text=objection(turn)))
         return tuple(said)
 
     @property
-    def finished(self) -> Iterable[Done]:
+    def finished(self) -> Iterable[ToolResult]:
         """Every finished tool call, in order."""
         for turn in self.turns:
             yield from (turn.done[position] for position in sorted(turn.done))

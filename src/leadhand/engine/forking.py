@@ -19,6 +19,7 @@ from leadhand.domain.events import (
     RunStarted,
     ToolCallBegan,
 )
+from leadhand.domain.run import ForkPoint
 from leadhand.domain.tool import Effect
 from leadhand.ports import ContextStore
 
@@ -26,7 +27,7 @@ LEFT_OUT = (RunStarted, RunClaimed, CancelRequested, PauseRequested, ResumeReque
 """What was about the first run and its process, and not about the work."""
 
 
-class Done(NamedTuple):
+class MadeEffect(NamedTuple):
     """A call with effect ``once`` that the first run made after the cut, and the fork may make again."""
 
     seq: int
@@ -51,16 +52,16 @@ async def fork(
         )
     started = entries[0].event
     assert isinstance(started, RunStarted)
-    options = {**started.definition.options, "forked_from": {"run_id": run_id, "seq": at}}
     outlives = started.definition.detached if detached is None else detached
-    definition = started.definition.evolve(options=options, by=by, submission="", detached=outlives)
+    origin = ForkPoint(run_id=run_id, seq=at)
+    definition = started.definition.evolve(forked_from=origin, by=by, submission="", detached=outlives)
     await store.create(new_id, RunStarted(definition=definition))
     kept: list[AnyEvent] = [entry.event for entry in entries[:at] if not isinstance(entry.event, LEFT_OUT)]
     if kept:
         await store.append(new_id, kept, epoch=1)
 
 
-def done_after(entries: Sequence[Entry], at: int) -> list[Done]:
+def done_after(entries: Sequence[Entry], at: int) -> list[MadeEffect]:
     """What a run did to the world after ``at`` that cannot be taken back, in order."""
     not_done = {
         entry.event.approval_id.removesuffix(EFFECT): entry.seq
@@ -68,7 +69,7 @@ def done_after(entries: Sequence[Entry], at: int) -> list[Done]:
         if isinstance(entry.event, EffectAnswered) and not entry.event.happened
     }
     return [
-        Done(seq=entry.seq, tool=entry.event.tool, args=entry.event.args)
+        MadeEffect(seq=entry.seq, tool=entry.event.tool, args=entry.event.args)
         for entry in entries
         if entry.seq > at
         and isinstance(entry.event, ToolCallBegan)

@@ -18,7 +18,7 @@ class Unresolved(ValueError):
     """A reference to another subtask's result leads nowhere."""
 
 
-def schema_faults(schema: dict[str, Any], instance: Json) -> list[str]:
+def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
     """What does not fit a JSON schema (draft 2020-12), one sentence each, at most eight."""
     validator = _validator(_Frozen(schema))
     return [
@@ -49,19 +49,21 @@ def _validator(schema: _Frozen) -> Any:
     return jsonschema_rs.validator_for(schema.schema)
 
 
-def argument_faults(tool: ToolSpec, args: Mapping[str, Json], *, complete: bool = True) -> list[str]:
+def argument_problems(tool: ToolSpec, args: Mapping[str, Json], *, complete: bool = True) -> list[str]:
     """What is wrong with a call's arguments. ``complete`` False forgives missing ones and unresolved references."""
     if complete:
-        return schema_faults(tool.parameters, dict(args))
+        return schema_problems(tool.parameters, dict(args))
     found: list[str] = []
     properties: dict[str, Any] = tool.parameters.get("properties", {})
     for name, value in args.items():
         if name not in properties:
             if tool.parameters.get("additionalProperties") is False:
-                found.append(f"{name} is no argument of {tool.name}; it takes {', '.join(properties) or 'none'}")
+                found.append(
+                    f"{name} is not an argument of {tool.name}; its arguments are {', '.join(properties) or 'none'}"
+                )
         elif result_reference(value) is None:
             inner = {**properties[name], "$defs": tool.parameters.get("$defs", {})}
-            found += [f"{name}: {fault}" for fault in schema_faults(inner, value)]
+            found += [f"{name}: {problem}" for problem in schema_problems(inner, value)]
     return found
 
 
@@ -71,7 +73,7 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
 def pointed(document: Json, pointer: str) -> Json:
     """The value a JSON pointer (RFC 6901) leads to. Raises :class:`Unresolved` where there is none."""
     if pointer and not pointer.startswith("/"):
-        raise Unresolved(f"{pointer!r} is no JSON pointer: it begins with a slash")
+        raise Unresolved(f"{pointer!r} is not a JSON pointer: it has to begin with a slash")
     here: Any = document
     for part in pointer.split("/")[1:] if pointer else []:
         step = part.replace("~1", "/").replace("~0", "~")

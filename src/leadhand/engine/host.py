@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from leadhand.domain.errors import Failure, LeadhandError
 from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarted
 from leadhand.domain.work_result import WorkResult
+from leadhand.engine.attempt import Attempt
 from leadhand.engine.conversation import Conversation
-from leadhand.engine.lead import Lead
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.slots import TimeIsUp, bounded
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.engine.turns import Parked, Turns
-from leadhand.engine.worker import Worker
 from leadhand.ports import ContextStore, Work
 
 OnText = Callable[[str, str, str], None]
@@ -72,9 +72,7 @@ class Host:
         work = await _with_payloads(work, log)
         turns = Turns(work, log, self._models, self._tools, on_text if self._on_text is not None else None)
         conversation = await Conversation.rebuilt(work, log)
-        if work.subtask is None:
-            return await Lead(work, turns).think(conversation)
-        return await Worker(work, turns).carry_out(conversation)
+        return await Attempt(work, turns).carry_out(conversation)
 
 
 async def _with_payloads(work: Work, log: RunLog) -> Work:
@@ -82,13 +80,14 @@ async def _with_payloads(work: Work, log: RunLog) -> Work:
     if not work.needs:
         return work
     needs = {key: data.model_copy(update={"raw": await log.unpack(data.raw)}) for key, data in work.needs.items()}
-    shown = work.brief.facts.get("needs", {})  # a flow may tell its workers less than they can refer to
-    told = {key: {**fact, "raw": needs[key].raw} if key in needs else fact for key, fact in shown.items()}
-    facts = {**work.brief.facts, "needs": told} if shown else work.brief.facts
-    return replace(work, needs=needs, brief=replace(work.brief, facts=facts))
+    shown: Mapping[str, Any] = work.told.get("needs", {})  # a flow may tell its workers less than they can refer to
+    whole = {
+        key: {**fact, "raw": needs[key].raw} if isinstance(fact, dict) and key in needs else fact
+        for key, fact in shown.items()
+    }
+    return replace(work, needs=needs, told={**work.told, "needs": whole} if shown else work.told)
 
 
 def _failed(work: Work, message: str, type_: str, class_: str) -> WorkResult:
-    name = work.subtask.name if work.subtask is not None else work.assignment.assignment_id
     failure = Failure.model_validate({"message": message, "type": type_, "class": class_})
-    return WorkResult.failed(name, failure)
+    return WorkResult.failed(work.assignment.name, failure)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from leadhand.domain.conversation import AssistantMessage, Message, ModelReply, ModelRequest, OutputSpec, input_bound
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import ModelCallBegan, ModelCallReturned
-from leadhand.domain.limits import Amount, Usage
+from leadhand.domain.limits import Allowance, Amount, Usage
 from leadhand.domain.tool import ToolSpec
 from leadhand.engine.log import RunLog
-from leadhand.engine.rate_controller import Pace
-from leadhand.engine.slots import outside
+from leadhand.engine.rate_controller import RateController
+from leadhand.engine.slots import without_slot
 from leadhand.ports import AllowanceRefused, Clock, ContextStore, ModelError, Models
 
 SLACK_S = 1.0
@@ -25,7 +25,7 @@ SETTLING_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class ModelQuestion:
     """One turn's question to a model, as the turn loop poses it."""
 
     call_id: str
@@ -35,7 +35,9 @@ class Ask:
     output: OutputSpec | None
     max_tokens: int
     deadline_s: float
-    final: bool
+    role: str = ""
+    final: bool = False
+    within: tuple[Allowance, ...] = ()
 
 
 class ModelCalls:
@@ -46,11 +48,11 @@ class ModelCalls:
         self._store = store
         self._clock = clock
         self._under_way: Counter[str] = Counter()
-        self._paces: dict[str, Pace] = {}
+        self._paces: dict[str, RateController] = {}
         self._circuits: dict[tuple[str, str], Failure] = {}
 
     async def ask(
-        self, log: RunLog, attempt: str, question: Ask, on_text: Callable[[str], None] | None = None
+        self, log: RunLog, attempt: str, question: ModelQuestion, on_text: Callable[[str], None] | None = None
     ) -> ModelReply:
         """Ask, and return once the reply is committed. Raises :class:`ModelError` with a classed failure.
 
@@ -65,7 +67,7 @@ class ModelCalls:
             raise ModelError(circuit, Usage(requests=0, nanousd=0))
         pace = self._paces.get(question.model)
         if pace is None:
-            pace = self._paces[question.model] = Pace(question.model, self._store, self._clock)
+            pace = self._paces[question.model] = RateController(question.model, self._store, self._clock)
         async with pace.turn() as round_:
             try:
                 reply = await self._reserved(log, attempt, question, on_text)
@@ -84,7 +86,7 @@ class ModelCalls:
             del self._circuits[key]
 
     async def _reserved(
-        self, log: RunLog, attempt: str, question: Ask, on_text: Callable[[str], None] | None
+        self, log: RunLog, attempt: str, question: ModelQuestion, on_text: Callable[[str], None] | None
     ) -> ModelReply:
         reserved = self.reservation(question)
         began = ModelCallBegan(
@@ -93,6 +95,7 @@ class ModelCalls:
             model=question.model,
             reserved=reserved,
             final=question.final,
+            within=question.within,
         )
         while True:
             try:
@@ -101,7 +104,7 @@ class ModelCalls:
             except AllowanceRefused as refused:
                 if not self._under_way[log.run_id]:
                     raise ModelError(_exhausted(refused.what)) from refused
-                async with outside():
+                async with without_slot():
                     await self._clock.sleep(SETTLING_S)
         self._under_way[log.run_id] += 1
         try:
@@ -111,7 +114,9 @@ class ModelCalls:
             if not self._under_way[log.run_id]:
                 del self._under_way[log.run_id]
 
-    async def _ask(self, log: RunLog, attempt: str, question: Ask, on_text: Callable[[str], None] | None) -> ModelReply:
+    async def _ask(
+        self, log: RunLog, attempt: str, question: ModelQuestion, on_text: Callable[[str], None] | None
+    ) -> ModelReply:
         request = ModelRequest(
             model=question.model,
             messages=question.messages,
@@ -120,6 +125,7 @@ class ModelCalls:
             max_tokens=question.max_tokens,
             deadline_s=question.deadline_s,
             key=f"{log.run_id}/{question.call_id}",
+            role=question.role,
         )
         began_at = time.monotonic()
         failure: Failure | None = None
@@ -154,7 +160,7 @@ class ModelCalls:
             raise ModelError(failure, usage)
         return reply
 
-    def reservation(self, question: Ask) -> Amount:
+    def reservation(self, question: ModelQuestion) -> Amount:
         """The most a call can use: all its input, as tokens of one byte, and every token it may answer with."""
         profile = self._models.profile(question.model)
         inputs = input_bound(question.messages, question.tools, question.output)

@@ -15,7 +15,7 @@ from leadhand.domain.work_order import result_reference
 def question(state: RunState, key: str, attempt: str, call: OpenCall, now: datetime) -> Approval:
     """The question that an open call of a parked attempt puts, with all that a person needs to answer it."""
     tool = state.tools[call.tool]
-    subtask = state.subtasks.get(key)
+    assignment = state.assignments[key].assignment
     limit = state.definition.limits.approval_timeout_s if call.kind == "approval" else None
     return Approval(
         approval_id=call.call_id,
@@ -24,7 +24,7 @@ def question(state: RunState, key: str, attempt: str, call: OpenCall, now: datet
         tool=call.tool,
         args=call.args,
         effect=tool.effect,
-        asked_for=subtask.subtask.name if subtask is not None else key,
+        asked_for=assignment.name,
         origins={name: _origin(state, key, name, value) for name, value in call.args.items()},
         cost_usd=tool.cost_usd,
         asked_at=now,
@@ -44,11 +44,11 @@ def _origin(state: RunState, key: str, name: str, value: Json) -> str:
     """Where an argument came from: the request itself, a result, the lead's plan, or the worker's model."""
     if _is_said(value, state.definition.request):
         return "the request"
-    subtask = state.subtasks.get(key)
-    planned = subtask.subtask.args.get(name) if subtask is not None else None
+    subtask = state.assignments[key].assignment.subtask
+    planned = subtask.args.get(name) if subtask is not None else None
     reference = result_reference(planned)
     if reference is not None:
         return f"the result of {reference[0]} ({reference[1]})"
-    if subtask is not None and name in subtask.subtask.args and planned == value:
+    if subtask is not None and name in subtask.args and planned == value:
         return "the lead's plan"
     return "the worker's model"

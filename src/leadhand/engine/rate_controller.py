@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 
-from leadhand.engine.slots import outside
+from leadhand.engine.slots import without_slot
 from leadhand.ports import Clock, ContextStore
 
 FIRST_LIMIT = 1_024
@@ -20,7 +20,7 @@ LOOKING_S = 1.0
 """How often, in seconds, a process looks whether another one was told to leave a model alone."""
 
 
-class Pace:
+class RateController:
     """The pace at which one model is asked, by all attempts of this process.
 
     Concurrency grows by additive increase and is halved by a refusal for going too fast (AIMD: Chiu and Jain, "Analysis
@@ -79,7 +79,7 @@ class Pace:
     async def _admitted(self) -> None:
         await self._look()
         while (left := self._seconds_held()) > 0:
-            async with outside():
+            async with without_slot():
                 await self._clock.sleep(left)
         if self._under_way < self.limit and not self._queue:
             self._under_way += 1
@@ -87,7 +87,7 @@ class Pace:
         place = asyncio.get_running_loop().create_future()
         self._queue.append(place)
         try:
-            async with outside():
+            async with without_slot():
                 await place
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():  # it was let in and cannot go

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from leadhand.domain import commands as do
 from leadhand.domain.errors import Failure
-from leadhand.domain.evolve_attempts import INTERRUPTED
+from leadhand.domain.evolve.attempts import INTERRUPTED
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
@@ -19,7 +19,7 @@ def lost_attempts(state: RunState) -> Iterator[do.Command]:
     scheduled are as good as new.
     """
     paused = state.status is RunStatus.PAUSED
-    forked = state.epoch == 1 and "forked_from" in state.definition.options
+    forked = state.epoch == 1 and state.definition.forked_from is not None
     for key in state.live:
         assignment = state.assignments[key]
         attempt = assignment.attempt

@@ -1,4 +1,4 @@
-"""Secrets never reach the log: known values, tell-tale patterns and names are blotted out before an append."""
+"""Secrets never reach the log: known values, tell-tale patterns and names are redacted before an append."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from leadhand.domain.value import Json, Value
 
-BLOT = "[redacted]"
+REDACTED = "[redacted]"
 SECRET_NAME = re.compile(
     r"(api[-_]?key|authorization|password|passwd|secret|access[-_]?token|refresh[-_]?token|private[-_]?key)$",
     re.IGNORECASE,
@@ -40,13 +40,13 @@ _BEGUN_KEY = re.compile(r"-----BEGIN (?:[A-Z ]*PRIVATE KEY-----|[A-Z ]*\Z)")
 _SPACE = re.compile(r"\s")
 
 SHORTEST_SECRET = 8
-"""Known values shorter than this, in characters, are not searched for: they would blot out ordinary words."""
+"""Known values shorter than this, in characters, are not searched for: they would redact ordinary words."""
 
 _V = TypeVar("_V", bound=Value)
 
 
 class Redactor:
-    """Blots out secrets in values: those given (exact text), those that look like one, and fields named like one."""
+    """Redacts secrets in values: those given (exact text), those that look like one, and fields named like one."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True)
@@ -62,8 +62,8 @@ class Redactor:
         return cls([*named, *more])
 
     def text(self, text: str) -> str:
-        """``text`` with every secret in it blotted out."""
-        return self._secret.sub(BLOT, text)
+        """``text`` with every secret in it redacted."""
+        return self._secret.sub(REDACTED, text)
 
     def unfinished(self, written: str) -> str:
         """What can be shown of a text that is still being written: no secret, and nothing of what may yet become one.
@@ -103,7 +103,7 @@ class Redactor:
             case None | bool() | "":
                 return payload
             case _ if SECRET_NAME.search(name):
-                return BLOT
+                return REDACTED
             case str():
                 return self.text(payload)
             case _:

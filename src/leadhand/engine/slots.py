@@ -56,7 +56,7 @@ class TimeIsUp(TimeoutError):
 
 @asynccontextmanager
 async def bounded(seconds: float) -> AsyncGenerator[None]:
-    """At most ``seconds`` of time of its own; waiting by :func:`outside` is not counted.
+    """At most ``seconds`` of time of its own; waiting by :func:`without_slot` is not counted.
 
     Raises :class:`TimeIsUp`, which a TimeoutError that the block itself raises is not.
     """
@@ -75,7 +75,7 @@ async def bounded(seconds: float) -> AsyncGenerator[None]:
 
 
 @asynccontextmanager
-async def outside() -> AsyncGenerator[None]:
+async def without_slot() -> AsyncGenerator[None]:
     """Wait for others (a service's gate, a model's pace) outside the slot and the time-outs of the call at hand."""
     loop = asyncio.get_running_loop()
     began = loop.time()

@@ -8,24 +8,24 @@ import logging
 import time
 import traceback
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import to_json, to_jsonable_python
 
+from leadhand.domain.asks import Ask, WriteArtifact
 from leadhand.domain.errors import Failure, FailureClass, ToolError
-from leadhand.domain.events import ToolCallBegan, ToolCallReturned
+from leadhand.domain.events import NoteEmitted, ToolCallBegan, ToolCallReturned
 from leadhand.domain.evidence import indeterminate
-from leadhand.domain.tool import Effect, ToolReturn, ToolSpec
+from leadhand.domain.tool import Effect, ToolResult, ToolReturn, ToolSpec
 from leadhand.domain.value import Json
-from leadhand.engine.gate import argument_faults
+from leadhand.engine.gate import argument_problems
 from leadhand.engine.log import RunLog
-from leadhand.engine.redaction import BLOT
+from leadhand.engine.redaction import REDACTED
 from leadhand.engine.slots import TimeIsUp, bounded
 from leadhand.engine.threads import Ended, Threads
-from leadhand.ports import BoundTool, Clock, StaleAttempt, Toolbox, ToolContext, Web
+from leadhand.ports import ArtifactStore, BoundTool, Clock, StaleAttempt, Toolbox, ToolContext, Web
 
 LOGGER = logging.getLogger("leadhand.tools")
 OURS = Path(__file__).parents[1]
@@ -33,61 +33,58 @@ CLEARING_UP_S = 1.0
 """What a tool that was cancelled gets to clear up, in seconds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What one call came to: a tool's return, or a failure. ``call_id`` names the evidence in the log."""
-
-    call_id: str
-    returned: ToolReturn | None = None
-    failure: Failure | None = None
-
-
 class ToolCalls:
     """Makes the tool calls of attempts. One for a process."""
 
-    def __init__(self, toolbox: Toolbox, web: Callable[[bool], Web], clock: Clock) -> None:
+    def __init__(
+        self, toolbox: Toolbox, web: Callable[[bool], Web], clock: Clock, artifacts: ArtifactStore | None = None
+    ) -> None:
         self._toolbox = toolbox
+        self._artifacts = artifacts
         self._web = web
         self._clock = clock
         self._threads = Threads()
 
     async def call(
         self, log: RunLog, attempt: str, call_id: str, tool: ToolSpec, args: dict[str, Json], *, offline: bool
-    ) -> Outcome:
+    ) -> ToolResult:
         """Call ``tool``, with both ends of the call in the log. Failures come back classed, never raised.
 
         The call is committed before it begins when it has an effect (``idempotent``, ``once``); for ``once`` it is
         refused when the attempt is no longer current.
         """
-        faults = argument_faults(tool, args)
-        if faults:
-            return Outcome(call_id=call_id, failure=_failure("; ".join(faults), "bad_arguments", FailureClass.INVALID))
-        if BLOT.encode() in to_json(args):
-            message = f"an argument of {tool.name} was a secret, and blotted out before it could reach the log"
+        result = ToolResult(call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
+        problems = argument_problems(tool, args)
+        if problems:
+            return result._replace(failure=_failure("; ".join(problems), "bad_arguments", FailureClass.INVALID))
+        if REDACTED.encode() in to_json(args):
+            message = f"an argument of {tool.name} was a secret, and redacted before it could reach the log"
             how = "keep secrets in the environment, where the tool itself reads them"
             failure = _failure(message, "secret_argument", FailureClass.UNAVAILABLE, how)
-            return Outcome(call_id=call_id, failure=failure)
+            return result._replace(failure=failure)
         bound = self._toolbox.find(tool.name)
         if bound is None:
             where = f" (it came from {tool.import_path})" if tool.import_path else ""
             message = f"the tool {tool.name} is not in this process{where}"
-            return Outcome(call_id=call_id, failure=_failure(message, "unknown_tool", FailureClass.UNAVAILABLE))
+            return result._replace(failure=_failure(message, "unknown_tool", FailureClass.UNAVAILABLE))
         began = ToolCallBegan(attempt=attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
         placed = log.append(began, current=attempt if tool.effect is Effect.ONCE else None)
         if tool.effect is not Effect.PURE:
             try:
                 await placed
             except StaleAttempt as stale:
-                return Outcome(call_id=call_id, failure=_failure(stale.what, "stale_attempt", FailureClass.LOST))
+                return result._replace(failure=_failure(stale.what, "stale_attempt", FailureClass.LOST))
         context = ToolContext(
             run_id=log.run_id,
             call_id=f"{log.run_id}/{call_id}",
             offline=offline,
             web=self._web(offline),
             now=self._clock.now,
+            emit=partial(_emit, log, attempt),
         )
         began_at = time.monotonic()
         returned, failure = await self._run(bound, tool, args, context)
+        asks = await self._kept(returned.asks) if returned is not None else ()
         told = returned or ToolReturn()
         raw, blobs = log.pack(told.raw)
         event = ToolCallReturned(
@@ -99,11 +96,26 @@ class ToolCalls:
             raw=raw,
             sources=told.sources,
             sample=told.sample,
+            asks=asks,
             failure=failure,
             duration_ms=round((time.monotonic() - began_at) * 1_000),
         )
         await log.append(event, blobs=blobs)
-        return Outcome(call_id=call_id, returned=returned, failure=failure)
+        return result._replace(
+            summary=told.summary, raw=told.raw, sources=told.sources, sample=told.sample, asks=asks, failure=failure
+        )
+
+    async def _kept(self, asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
+        """What a tool asks for, as the log holds it: the content of artifacts is kept by digest."""
+        kept: list[Ask] = []
+        for ask in asks:
+            if isinstance(ask, WriteArtifact) and ask.content is not None and self._artifacts is not None:
+                content = ask.content.encode()
+                digest = await self._artifacts.put(content)
+                kept.append(ask.evolve(content=None, digest=digest, size=len(content)))
+            else:
+                kept.append(ask)
+        return tuple(kept)
 
     async def _run(
         self, bound: BoundTool, tool: ToolSpec, args: dict[str, Json], context: ToolContext
@@ -131,10 +143,14 @@ class ToolCalls:
             return None, _failure(f"{tool.name}: {_words(error)}", kind, FailureClass.TRANSIENT)
         except Exception as error:  # A tool is somebody else's code: whatever it raises is this call's failure.
             LOGGER.debug("the tool %s raised", tool.name, exc_info=error)
-            mend = f"mend the tool; leadhand tools call {tool.name} tries it by hand, with --debug for the traceback"
+            how = f"correct the tool; leadhand tools call {tool.name} tries it by hand, with --debug for the traceback"
             where = _where(error)
             message = f"{tool.name} raised {_words(error)}{where}"
-            return None, _failure(message, "exception", FailureClass.INVALID, mend)
+            return None, _failure(message, "exception", FailureClass.INVALID, how)
+
+
+def _emit(log: RunLog, attempt: str, message: str) -> None:
+    log.append(NoteEmitted(attempt=attempt, message=str(message)))
 
 
 async def _contained(call: Awaitable[Any]) -> Any:
@@ -180,7 +196,7 @@ def returned_value(value: object) -> ToolReturn:
         raw: Any = to_jsonable_python(returned.raw)
         to_json(raw)  # text that is no Unicode (lone surrogates) could not be written down
     except Exception as error:
-        raise ToolError(f"the tool's answer is no JSON: {_words(error)}", type="not_json") from error
+        raise ToolError(f"the tool's answer is not JSON: {_words(error)}", type="not_json") from error
     returned = returned.model_copy(update={"raw": raw})
     match raw:
         case {"isError": True, **rest}:

@@ -8,17 +8,18 @@ from typing import Literal
 
 from leadhand.domain.approval import policy_of
 from leadhand.domain.assignment import OpenCall
-from leadhand.domain.conversation import Message, ModelReply, ToolCall
+from leadhand.domain.conversation import Message, ModelReply, OutputSpec, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import ConversationCompacted
-from leadhand.domain.evolve_calls import NOBODY
+from leadhand.domain.evolve.calls import EXPIRED
 from leadhand.domain.ids import model_call_id, tool_call_id
-from leadhand.domain.state import Answered
-from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.engine.conversation import Conversation, Done, Turn
+from leadhand.domain.role import Role
+from leadhand.domain.state import CallAnswer
+from leadhand.domain.tool import ApprovalPolicy, Effect, ToolResult, ToolSpec
+from leadhand.engine.conversation import Conversation, Turn
 from leadhand.engine.log import RunLog
-from leadhand.engine.model_calls import Ask, ModelCalls
-from leadhand.engine.tool_calls import Outcome, ToolCalls
+from leadhand.engine.model_calls import ModelCalls, ModelQuestion
+from leadhand.engine.tool_calls import ToolCalls
 from leadhand.ports import ModelError, Work
 
 GIVE_UP = "give_up"
@@ -62,7 +63,7 @@ class Turns:
         self._models = models
         self._tools = tools
         self._on_text = on_text
-        self._specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.brief.tools}
+        self._specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.tools}
 
     async def ask(self, conversation: Conversation, objection: Callable[[Turn], str]) -> Turn:
         """One more reply of the model, committed. Raises ModelError.
@@ -88,17 +89,19 @@ class Turns:
         work = self._work
         limits = work.definition.limits
         specs = tuple(self._specs.values())
-        question = Ask(
+        question = ModelQuestion(
             call_id=model_call_id(work.assignment.assignment_id, number),
-            model=work.definition.models.of(work.assignment.role),
+            model=work.model,
             messages=messages,
-            tools=(*specs, GIVE_UP_SPEC) if specs and work.subtask is not None else specs,
-            output=work.brief.output,
+            tools=(*specs, GIVE_UP_SPEC) if specs else (),
+            output=_output(work.role),
             max_tokens=limits.max_output_tokens,
             deadline_s=limits.attempt_timeout_s,
-            final=work.brief.final,
+            role=work.role.name,
+            final=work.assignment.answers,
+            within=work.scopes,
         )
-        on_text = self._on_text if work.brief.draft else None
+        on_text = self._on_text if work.assignment.answers else None
         if on_text is not None and number > 1:
             on_text("")  # what was written before was not accepted
         return await self._models.ask(self._log, work.attempt.attempt, question, on_text)
@@ -124,9 +127,13 @@ class Turns:
                 now.append((position, call))
             # else: it has an effect, and stands after a call that may yet be denied: it waits with it
         if len(now) == 1:  # as with most replies: it needs no task of its own
-            await self._one(turn, *now[0])
+            await self._call_tool(turn, *now[0])
         else:
-            await asyncio.gather(*(self._one(turn, position, call) for position, call in now))
+            await asyncio.gather(*(self._call_tool(turn, position, call) for position, call in now))
+        for position, _ in now:
+            result = turn.done[position]
+            if result.asks and result.ok:  # the controller decides; another attempt continues with the answer
+                held.append(OpenCall(call_id=result.call_id, kind="asks", tool=result.tool))
         if held:
             raise Parked(tuple(held))
 
@@ -148,7 +155,7 @@ class Turns:
             return ApprovalPolicy.AUTO
         return policy
 
-    async def _one(self, turn: Turn, position: int, call: ToolCall) -> None:
+    async def _call_tool(self, turn: Turn, position: int, call: ToolCall) -> None:
         """Make one call, or refuse it; what it comes to is in the turn."""
         call_id = self._call_id(turn, position)
         tool = self._specs.get(call.name)
@@ -159,7 +166,7 @@ class Turns:
             )
             return
         if call.arguments is None:
-            turn.done[position] = _refused(call_id, call.name, "the arguments are no JSON object", "bad_arguments")
+            turn.done[position] = _refused(call_id, call.name, "the arguments are not a JSON object", "bad_arguments")
             return
         answer = self._work.attempt.answers.get(call_id)
         denial = self._policy(tool) is ApprovalPolicy.NEVER if answer is None else not answer.ok
@@ -168,7 +175,7 @@ class Turns:
             turn.done[position] = _refused(call_id, call.name, reason, "denied", FailureClass.REJECTED)
             return
         args = call.arguments if answer is None or answer.args is None else answer.args
-        outcome = await self._tools.call(
+        turn.done[position] = await self._tools.call(
             self._log,
             self._work.attempt.attempt,
             call_id,
@@ -176,37 +183,28 @@ class Turns:
             args,
             offline=self._work.definition.offline,
         )
-        turn.done[position] = _done(outcome, tool.name)
 
 
-def _denial(answer: Answered | None, tool: ToolSpec, policy: ApprovalPolicy) -> str:
+def _denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -> str:
     """Why a call is not made, for the model and for the gap that names it."""
-    if answer is not None and answer.content == NOBODY:
-        return f"it needs a person's yes, and {NOBODY}"
+    if answer is not None and answer.content == EXPIRED:
+        return f"it needs approval, and {EXPIRED}"
     if answer is not None:
         return f"a person denied it: {answer.content}" if answer.content else "a person denied it"
     if tool.approval is ApprovalPolicy.NEVER:
         return "the tool is never to be called"
     if policy is ApprovalPolicy.NEVER:
-        return "it needs a person's yes, and the run was started with --approve never"
+        return "it needs approval, and the run was started with --approve never"
     return "a rule of the run's approval policy denies it"
 
 
-def _refused(call_id: str, tool: str, message: str, type_: str, class_: FailureClass = FailureClass.INVALID) -> Done:
+def _refused(
+    call_id: str, tool: str, message: str, type_: str, class_: FailureClass = FailureClass.INVALID
+) -> ToolResult:
     failure = Failure.model_validate({"message": message, "type": type_, "class": class_})
-    return Done(call_id=call_id, tool=tool, ok=False, failure=failure)
+    return ToolResult(call_id=call_id, tool=tool, failure=failure)
 
 
-def _done(outcome: Outcome, tool: str) -> Done:
-    returned = outcome.returned
-    if returned is None:
-        return Done(call_id=outcome.call_id, tool=tool, ok=False, failure=outcome.failure)
-    return Done(
-        call_id=outcome.call_id,
-        tool=tool,
-        ok=True,
-        summary=returned.summary,
-        raw=returned.raw,
-        sources=returned.sources,
-        sample=returned.sample,
-    )
+def _output(role: Role) -> OutputSpec | None:
+    """The structured answer that is asked for, if the role has one."""
+    return OutputSpec.model_validate({"name": role.name, "schema": role.output}) if role.output is not None else None

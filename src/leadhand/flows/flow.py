@@ -1,49 +1,168 @@
-"""What a flow is: a pure policy over the state of a run, and the briefs of its assignments."""
+"""The public seam: a flow says which assignments a run has and what its answer rests on; the rest is the engine's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
-from leadhand.domain.assignment import Assignment
-from leadhand.domain.commands import Command
-from leadhand.domain.conversation import OutputSpec
-from leadhand.domain.state import RunState
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from leadhand.domain.commands import Command, Finish
+from leadhand.domain.errors import Failure, FailureClass, UsageError
+from leadhand.domain.policy import Outcome, ProposedCall
+from leadhand.domain.role import Role
+from leadhand.domain.run import Gap, RunDefinition
+from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.value import Json
+
+from .run_view import AssignmentView, RunView
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
-    """What an assignment's worker is told: which ``prompt`` (a Markdown file of that name), and ``facts`` as JSON.
+class Result(NamedTuple):
+    """What a worker came back with, before it counts: its ``text``, and its ``value`` for a role with an ``output``."""
 
-    ``output`` is the structured answer wanted (None: plain text), ``tools`` the names of the tools that may be called.
-    ``final`` calls may use the allowance that was held back for composing; ``draft`` streams the text as it is written.
+    text: str
+    value: Json = None
+
+
+class Flow:
+    """A policy for runs of one kind: pure functions of what has happened so far, called again after every step.
+
+    Write a subclass with a ``name`` and a ``version``, and define :meth:`roles` and :meth:`next`. The other methods have
+    defaults. A flow keeps no state of its own and does nothing by itself: no clock, no files, no network, no randomness.
+    A run stays with the version it was started with; raise ``version`` when a change would make runs that are under way
+    take another course.
     """
 
-    prompt: str
-    facts: dict[str, Any]
-    output: OutputSpec | None = None
-    tools: tuple[str, ...] = ()
-    final: bool = False
-    draft: bool = False
+    name: ClassVar[str] = ""
+    version: ClassVar[int] = 1
+    description: ClassVar[str] = ""
+
+    class Options(BaseModel):
+        """What a run of this flow may be told besides its request. Unknown options are refused."""
+
+        model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def roles(self, options: Any) -> Sequence[Role]:
+        """Return the roles of a run with these options. They are pinned in the log when the run starts."""
+        raise NotImplementedError(f"{type(self).__name__} defines no roles")
+
+    def next(self, run: RunView[Any]) -> Iterable[Command]:
+        """Return what happens next: ``Assign`` and ``Finish`` commands; nothing while the run has to wait.
+
+        Called after every batch of events, and never for a run that is cancelled, paused or over.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say what happens next")
+
+    def facts(self, run: RunView[Any], assignment: AssignmentView) -> Mapping[str, Any]:
+        """Return what a worker is told besides the input of its assignment and the results it needs."""
+        return {}
+
+    def problems(self, run: RunView[Any], assignment: AssignmentView, result: Result) -> Sequence[str]:
+        """Return why a result does not count, one sentence each; the worker is told and tries again."""
+        return []
+
+    def outcome(self, run: RunView[Any]) -> Outcome:
+        """Return what the run comes to if it ends now. By default: every completed result of a role that counts."""
+        done = [each for each in run.state.assignments.values() if each.counts and each.ok]
+        text = "\n\n".join(each.data.summary for each in done if each.data is not None)
+        return Outcome(answer=text, uses=[each.key for each in done])
+
+    # --- for flows that ship with Leadhand ---------------------------------------------------------------------------
+
+    def told(self, run: RunView[Any], assignment: AssignmentState) -> dict[str, Any]:
+        """Return everything a worker is told, as one JSON object."""
+        given = assignment.assignment
+        told: dict[str, Any] = {**given.input, **self.facts(run, AssignmentView(assignment))}
+        if given.needs:
+            told["needs"] = {key: result_facts(run.state.assignments[key]) for key in given.needs}
+        return told or {"request": run.request}
+
+    def proposed_calls(self, run: RunView[Any], assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
+        """Return the tool calls that a result proposes; their arguments are held against the tools' schemas."""
+        return []
+
+    @classmethod
+    def checked_options(cls, given: Mapping[str, Any]) -> BaseModel:
+        """Return the options of a run. Raises UsageError for unknown or wrong ones."""
+        try:
+            return cls.Options.model_validate(dict(given))
+        except ValidationError as error:
+            found = error.errors(include_url=False, include_context=False)[0]
+            option = ".".join(str(part) for part in found["loc"]) or "the options"
+            known = ", ".join(cls.Options.model_fields)
+            how = (
+                f"The options of {cls.name}: {known}."
+                if known
+                else f"The flow {cls.name} has no options: leave them out."
+            )
+            if found["type"] == "extra_forbidden":
+                raise UsageError(f"the flow {cls.name} has no option {option!r}", how) from error
+            raise UsageError(f"the option {option} of the flow {cls.name} is wrong: {found['msg']}", how) from error
 
 
-class Flow(Protocol):
-    """A policy. Users may write their own: a name, a version, and two pure functions of the state."""
+def result_facts(assignment: AssignmentState) -> dict[str, Any] | None:
+    """A result as a worker that needs it is told of it; None while there is none."""
+    if assignment.data is None:
+        return None
+    raw = assignment.value if assignment.value is not None else assignment.data.raw
+    return {"summary": assignment.data.summary, "raw": raw, "sample": assignment.data.sample}
 
-    @property
-    def name(self) -> str: ...
 
-    @property
-    def version(self) -> int: ...
+class FlowPolicy:
+    """A flow as the domain and the engine use it, for one run: options are read once."""
+
+    def __init__(self, flow: Flow, definition: RunDefinition) -> None:
+        self.flow = flow
+        self.name = flow.name
+        self._options = flow.checked_options(definition.options)
+
+    def _view(self, state: RunState) -> RunView[Any]:
+        return RunView(state, self._options)
 
     def next(self, state: RunState) -> Sequence[Command]:
-        """What shall happen next; nothing while the run only has to wait.
+        try:
+            return list(self.flow.next(self._view(state)))
+        except Exception as error:  # a flow is somebody else's code: what it raises ends its own run, with the cause
+            return [Finish(failure=self._error("next", error))]
 
-        Called after every batch of events, so it must not cost more than what it returns, whatever the run's size.
-        """
-        ...
+    def told(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
+        return self.flow.told(self._view(state), assignment)
 
-    def brief(self, state: RunState, assignment: Assignment) -> Brief:
-        """What the worker of ``assignment`` is told, made from the log alone."""
-        ...
+    def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:
+        try:
+            return list(self.flow.problems(self._view(state), AssignmentView(assignment), Result(text, value)))
+        except Exception as error:
+            return [self._error("problems", error).message]
+
+    def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
+        return self.flow.proposed_calls(self._view(state), assignment, value)
+
+    def outcome(self, state: RunState) -> Outcome:
+        try:
+            return self.flow.outcome(self._view(state))
+        except Exception as error:  # what was found is not lost with it
+            failure = self._error("outcome", error)
+            told = {"class": failure.class_, "reason": failure.message, "next_action": failure.next_action}
+            done = [each.key for each in state.assignments.values() if each.counts and each.ok]
+            return Outcome(uses=done, gaps=[Gap.model_validate({"name": "the answer", **told})])
+
+    def _error(self, method: str, error: Exception) -> Failure:
+        message = f"{type(self.flow).__name__}.{method} raised {type(error).__name__}: {error}"
+        how = "correct the flow, then resume or retry the run"
+        told = {"message": message, "type": "flow_error", "class": FailureClass.UNAVAILABLE, "next_action": how}
+        return Failure.model_validate(told)
+
+
+def with_roles(flow: Flow, definition: RunDefinition) -> RunDefinition:
+    """The definition of a run whose log does not hold the instructions of its roles, as 0.1 wrote it: completed."""
+    if definition.roles and all(role.instructions for role in definition.roles):
+        return definition
+    known = {role.name: role for role in definition.roles}
+    roles = [
+        role.evolve(instructions=kept.instructions or role.instructions)
+        if (kept := known.get(role.name)) is not None
+        else role
+        for role in flow.roles(flow.checked_options(definition.options))
+    ]
+    return definition.evolve(roles=tuple(roles))

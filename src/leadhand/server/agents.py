@@ -10,7 +10,7 @@ from leadhand.app.arguments import text
 from leadhand.app.runtime import Runtime
 from leadhand.domain.agents import AgentSettings
 from leadhand.domain.errors import ConfigurationError
-from leadhand.engine.prompting import prompt
+from leadhand.flows.work_order.roles import instructions as shipped
 from leadhand.ports import AgentStore
 from leadhand.server.schemas import AgentChange, AgentDefaults, AgentDocument
 
@@ -80,7 +80,7 @@ class Agents:
 
     def _document(self, role: Role, kept: AgentSettings | None) -> AgentDocument:
         usual = self._runtime.choice.models.of(role.prompt)
-        ships = prompt(role.prompt)
+        ships = shipped(role.prompt)
         return AgentDocument(
             name=role.name,
             role=role.does,

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from leadhand.app.listings import all_runs
 from leadhand.domain.approval import ApprovalStatus
-from leadhand.domain.decisions import due
+from leadhand.domain.decide import due
 from leadhand.domain.errors import LeadhandError, RunOwned, StoreError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus

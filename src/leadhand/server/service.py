@@ -14,6 +14,7 @@ from leadhand.app import operator
 from leadhand.app.checks import check_writable
 from leadhand.app.requests import settle
 from leadhand.app.runtime import Runtime
+from leadhand.domain.decide.operator_requests import OperatorRequest
 from leadhand.domain.document import RunDocument, run_document
 from leadhand.domain.errors import ConfigurationError, Failure, Fenced, LeadhandError, RunOwned, UsageError
 from leadhand.domain.events import CancelRequested, Entry, PauseRequested, ToolCallReturned
@@ -21,7 +22,6 @@ from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
-from leadhand.domain.wishes import Wish
 from leadhand.engine.controller import OnState
 from leadhand.server.access import Principal
 from leadhand.server.agents import Agents
@@ -57,7 +57,7 @@ class Service:
         self._noting: set[asyncio.Task[None]] = set()
         runtime.watchers.append(drafts.watch)
         runtime.watchers.append(self._note_errors)
-        runtime.let_go.append(drafts.let_go)
+        runtime.on_release.append(drafts.let_go)
 
     async def aclose(self) -> None:
         """Write down what is still to be noted. The runtime is closed by whoever opened it."""
@@ -191,7 +191,7 @@ class Service:
         _check_goes_on(listing, "resumed")
         await self._set_going(await self.runtime.resume(run_id, by=principal.name))
 
-    async def want(self, run_id: str, wish: Wish) -> None:
+    async def want(self, run_id: str, wish: OperatorRequest) -> None:
         """Have a wish granted, by whoever drives the run; here, when nobody does. Raises as ``operator.want`` does."""
         state = await operator.want(self.runtime, run_id, wish)
         if state is not None:

@@ -14,7 +14,7 @@ from ulid import ULID
 
 from leadhand.app.approval_rules import approval_policy, approval_rules
 from leadhand.app.arguments import check_request, limits, name
-from leadhand.app.runtime import Once, Runtime
+from leadhand.app.runtime import IdempotentId, Runtime
 from leadhand.app.settings import Settings
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import usd
@@ -155,7 +155,7 @@ def _usual_limits(usual: Settings) -> dict[str, Any]:
     }
 
 
-def once(submission: Submission, key: str, who: str) -> Once:
+def once(submission: Submission, key: str, who: str) -> IdempotentId:
     """Return the run id that a principal's idempotency key stands for: the same key always gives the same id.
 
     Raises Problem (422) for an invalid key.
@@ -170,7 +170,7 @@ def once(submission: Submission, key: str, who: str) -> Once:
     digest = hashlib.sha256(f"{who}\n{key}".encode()).digest()
     limits = submission.limits.model_dump(mode="json", exclude_unset=True)  # null differs from a missing field
     body = json.dumps(submission.model_dump(mode="json") | {"limits": limits}, sort_keys=True, separators=(",", ":"))
-    return Once(
+    return IdempotentId(
         run_id=f"run_{str(ULID.from_bytes(digest[:16])).lower()}",
         submission=hashlib.sha256(body.encode()).hexdigest(),
     )

@@ -16,7 +16,7 @@ from leadhand.cli.options import ANSWER, HERE, Output, Place, open_reader
 from leadhand.cli.own_tools import all_tools
 from leadhand.cli.taking_up import carry_on
 from leadhand.domain.errors import UsageError
-from leadhand.engine.forking import Done
+from leadhand.engine.forking import MadeEffect
 from leadhand.runs import Run
 
 
@@ -69,7 +69,7 @@ async def runs_fork(
     return await carry_on(cut.state.definition, needed, take, tools=tools, output=output, place=place) or Exit.ANSWERED
 
 
-def _tell(done: list[Done], at: int) -> None:
+def _tell(done: list[MadeEffect], at: int) -> None:
     """List what the first run did after the cut."""
     say(f"After event {at} the run did what cannot be taken back:")
     for each in done:

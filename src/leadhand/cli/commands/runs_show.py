@@ -25,20 +25,20 @@ from leadhand.cli.telling import (
 )
 from leadhand.domain.document import event_line, work_order, work_state
 from leadhand.domain.errors import UsageError
-from leadhand.domain.lifecycle import SubtaskStatus
+from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.listing import RunListing
-from leadhand.domain.review import Decision
+from leadhand.domain.review import VerdictKind
 from leadhand.domain.run import ENDED, RunStatus
-from leadhand.domain.state import OrderState, RunState, SubtaskState
+from leadhand.domain.state import AssignmentState, OrderState, RunState
 from leadhand.runs import Run
 
 GLYPHS = {
-    SubtaskStatus.PENDING: "·",
-    SubtaskStatus.RUNNING: "◐",
-    SubtaskStatus.WAITING: "‖",
-    SubtaskStatus.COMPLETED: "✓",
-    SubtaskStatus.FAILED: "✗",
-    SubtaskStatus.DROPPED: "–",
+    AssignmentStatus.PENDING: "·",
+    AssignmentStatus.RUNNING: "◐",
+    AssignmentStatus.WAITING: "‖",
+    AssignmentStatus.COMPLETED: "✓",
+    AssignmentStatus.FAILED: "✗",
+    AssignmentStatus.DROPPED: "–",
 }
 
 
@@ -161,7 +161,7 @@ def _orders(state: RunState, *, driven: bool) -> Iterator[str]:
     if not state.orders:
         yield from ["No work order was issued.", ""]
     for order in state.orders.values():
-        subtasks = [state.subtasks[key] for key in order.order.subtask_keys()]
+        subtasks = [state.assignments[key] for key in order.order.subtask_keys()]
         repairs = f", repairs {order.order.repairs}" if order.order.repairs else ""
         by = f", asked for by {order.by}" if order.by else ""
         yield f"{order.order.work_order_id}  {count(len(subtasks), 'subtask')}{repairs}{by}"
@@ -170,16 +170,16 @@ def _orders(state: RunState, *, driven: bool) -> Iterator[str]:
         yield ""
 
 
-def _subtask(state: RunState, subtask: SubtaskState, width: int, *, driven: bool) -> str:
+def _subtask(state: RunState, subtask: AssignmentState, width: int, *, driven: bool) -> str:
     words = [label(subtask.subtask.name, subtask.subtask.args)]
-    if subtask.status is not SubtaskStatus.COMPLETED:
-        interrupted = subtask.status is SubtaskStatus.RUNNING and not driven
+    if subtask.status is not AssignmentStatus.COMPLETED:
+        interrupted = subtask.status is AssignmentStatus.RUNNING and not driven
         words.append("interrupted" if interrupted else subtask.status.value)
     assignment = state.assignments.get(subtask.key)
     tries = len(assignment.failures) + assignment.ok if assignment is not None else 0
     if tries > 1:
         words.append(count(tries, "attempt"))
-    if subtask.verdict is not None and subtask.verdict.verdict is not Decision.ACCEPT:
+    if subtask.verdict is not None and subtask.verdict.verdict is not VerdictKind.ACCEPT:
         words.append(f"review: {subtask.verdict.verdict.value}")
     if subtask.by and subtask.data is not None:
         words.append(f"result given by {subtask.by}")

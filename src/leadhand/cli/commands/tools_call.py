@@ -15,7 +15,7 @@ from leadhand.cli.own_tools import all_tools
 from leadhand.domain.errors import Failure, UsageError
 from leadhand.domain.tool import ToolReturn, ToolSpec
 from leadhand.domain.value import Json
-from leadhand.engine.gate import argument_faults, schema_faults
+from leadhand.engine.gate import argument_problems, schema_problems
 from leadhand.tools.toolbox import Toolbox
 
 BY_HAND = "leadhand tools call"
@@ -49,7 +49,7 @@ async def tools_call(
     toolbox = Toolbox(all_tools(tools))
     spec = toolbox.get(name).spec
     given = _arguments(spec, arguments)
-    faults = argument_faults(spec, given)
+    faults = argument_problems(spec, given)
     if faults:
         raise UsageError(f"{name}: {'; '.join(faults)}", f"It takes: {_signature(spec)}")
     async with open_lead(place, model="offline", offline=offline) as lead:
@@ -57,7 +57,11 @@ async def tools_call(
     if outcome.failure is not None:
         _tell_failure(name, _by_hand(outcome.failure), json=json)
         return Exit.FAILED
-    _tell(name, outcome.returned or ToolReturn(), json=json)
+    _tell(
+        name,
+        ToolReturn(raw=outcome.raw, summary=outcome.summary, sources=outcome.sources, sample=outcome.sample),
+        json=json,
+    )
     return Exit.ANSWERED
 
 
@@ -77,7 +81,7 @@ def _arguments(spec: ToolSpec, given: Sequence[str]) -> dict[str, Json]:
 def _value(spec: ToolSpec, name: str, text: str) -> Json:
     """The text itself where the schema takes text, else what it says as JSON."""
     shape: Any = spec.parameters.get("properties", {}).get(name)
-    if shape is None or not schema_faults({**shape, "$defs": spec.parameters.get("$defs", {})}, text):
+    if shape is None or not schema_problems({**shape, "$defs": spec.parameters.get("$defs", {})}, text):
         return text
     try:
         return jsonlib.loads(text)

@@ -10,8 +10,8 @@ from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED
 from leadhand.domain.state import RunState
 
-from .shapes import ContextStore, EarlierAnswer, ForkPoint, RunDocument, RunLimits, RunLine
-from .work import context_events, usage, work_order, work_state
+from .shapes import ContextStore, EarlierAnswer, RunDocument, RunLimits, RunLine
+from .work import artifacts, context_events, usage, work_order, work_state
 
 
 def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None) -> RunDocument:
@@ -21,7 +21,6 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
     """
     definition, finished = state.definition, state.finished
     states = tuple(work_state(state, order) for order in state.orders.values())
-    forked_from = definition.options.get("forked_from")
     return RunDocument(
         run_id=state.run_id,
         flow=definition.flow,
@@ -39,14 +38,14 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
         work_states=states,
         work_state=states[-1] if states else None,
         context_store=ContextStore(events=context_events(state, entries)),
-        todos=(),
-        artifacts=(),
+        todos=state.todos,
+        artifacts=artifacts(state),
         approvals=tuple(state.approvals.values()),
         usage=usage(state),
         limits=run_limits(state),
         model=definition.models.default,
         models=definition.models.roles,
-        forked_from=None if forked_from is None else ForkPoint.model_validate(forked_from),
+        forked_from=definition.forked_from,
         offline=definition.offline,
         detached=definition.detached,
         created_at=state.created_at,

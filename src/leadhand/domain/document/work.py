@@ -6,14 +6,15 @@ from collections.abc import Iterable
 
 from leadhand.domain.errors import Failure
 from leadhand.domain.events import AttemptSettled, Entry, SubtaskBlocked, SubtaskResolved
-from leadhand.domain.evidence import given_up, left_undone
+from leadhand.domain.evidence import needs_failed, skipped
 from leadhand.domain.ids import assignment_of, event_id
-from leadhand.domain.lifecycle import SubtaskStatus
+from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.limits import usd
 from leadhand.domain.state import OrderState, RunState
 from leadhand.domain.work_result import ResultData
 
 from .shapes import (
+    ArtifactLine,
     ContextEvent,
     EventRefs,
     IssuedOrder,
@@ -50,7 +51,7 @@ def work_order(order: OrderState) -> IssuedOrder:
 
 def work_state(state: RunState, order: OrderState) -> WorkState:
     """The state of one work order."""
-    subtasks = [state.subtasks[key] for key in order.order.subtask_keys()]
+    subtasks = [state.assignments[key] for key in order.order.subtask_keys()]
     return WorkState(
         work_order_id=order.order.work_order_id,
         created_at=order.at,
@@ -58,7 +59,7 @@ def work_state(state: RunState, order: OrderState) -> WorkState:
             str(each.position): SubtaskProgress(name=each.subtask.name, status=each.status, event_ids=each.event_ids)
             for each in subtasks
         },
-        completed=all(each.status is SubtaskStatus.COMPLETED for each in subtasks),
+        completed=all(each.status is AssignmentStatus.COMPLETED for each in subtasks),
     )
 
 
@@ -72,6 +73,15 @@ def usage(state: RunState) -> RunUsage:
     )
 
 
+def artifacts(state: RunState) -> tuple[ArtifactLine, ...]:
+    """Every version of every file of a run."""
+    return tuple(
+        ArtifactLine(path=path, version=number, digest=each.digest, bytes=each.size, media_type=each.media_type)
+        for path, versions in state.artifacts.items()
+        for number, each in enumerate(versions, start=1)
+    )
+
+
 def context_events(state: RunState, entries: Iterable[Entry]) -> tuple[ContextEvent, ...]:
     """The evidence: one event for each settled attempt at a subtask, each blocked one, each that a person settled."""
     return tuple(found for entry in entries if (found := _context_event(state, entry)) is not None)
@@ -80,14 +90,14 @@ def context_events(state: RunState, entries: Iterable[Entry]) -> tuple[ContextEv
 def _context_event(state: RunState, entry: Entry) -> ContextEvent | None:
     event = entry.event
     match event:
-        case AttemptSettled() if assignment_of(event.attempt) in state.subtasks:
+        case AttemptSettled() if event.counts:
             key = assignment_of(event.attempt)
-            outcome = state.subtasks[key].data if event.ok else event.failure
+            outcome = state.assignments[key].data if event.ok else event.failure
             return _made(state, entry, key, ok=event.ok, outcome=outcome, attempt=event.attempt)
         case SubtaskBlocked():
-            return _made(state, entry, event.subtask, ok=False, outcome=given_up(event.cause))
+            return _made(state, entry, event.subtask, ok=False, outcome=needs_failed(event.cause))
         case SubtaskResolved():
-            outcome = left_undone(event.by, event.reason) if event.data is None else event.data
+            outcome = skipped(event.by, event.reason) if event.data is None else event.data
             return _made(state, entry, event.subtask, ok=event.data is not None, outcome=outcome, by=event.by)
         case _:
             return None
@@ -103,16 +113,19 @@ def _made(
     attempt: str | None = None,
     by: str | None = None,
 ) -> ContextEvent:
-    subtask = state.subtasks[key]
+    assignment = state.assignments[key]
+    given, subtask = assignment.assignment, assignment.assignment.subtask
+    agent, args = (given.role, given.input) if subtask is None else (subtask.agent, subtask.args)
+    order = assignment.order
     content = {} if outcome is None else outcome.model_dump(mode="json")
     return ContextEvent(
         event_id=event_id(entry.seq),
         timestamp=entry.at,
-        task_name=subtask.subtask.name,
+        task_name=given.name,
         result="success" if ok else "failure",
-        agent=subtask.subtask.agent if by is None else "person",
-        content={**subtask.subtask.args, **({"error": content} if isinstance(outcome, Failure) else content)},
-        refs=EventRefs(work_order_id=subtask.order, subtask_index=subtask.position),
+        agent=agent if by is None else "person",
+        content={**args, **({"error": content} if isinstance(outcome, Failure) else content)},
+        refs=EventRefs(work_order_id=order, subtask_index=assignment.position) if order else EventRefs(assignment=key),
         attempt=attempt,
         by=by,
     )

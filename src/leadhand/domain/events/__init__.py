@@ -7,26 +7,27 @@ Three kinds share one sequence per run. *Decisions* come from the run's owner al
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from leadhand.domain.value import Value
 
-from .base import Happened, Kind
+from .base import EventBase, Kind
 from .decisions import (
     ApprovalExpired,
     ApprovalRequested,
+    ArtifactWritten,
     AssignmentIssued,
-    AttemptHeld,
     AttemptLost,
     AttemptScheduled,
     AttemptSettled,
-    OrderReviewed,
-    PartsRefused,
+    CallAnswered,
+    EffectQuestioned,
+    GapsNoted,
     RequestDeclined,
+    ResultsJudged,
     RetryGranted,
     RunClaimed,
     RunFinished,
@@ -37,6 +38,8 @@ from .decisions import (
     RunWaiting,
     SubtaskBlocked,
     SubtaskResolved,
+    TodosSet,
+    WorkerDefined,
     WorkOrderIssued,
 )
 from .observations import (
@@ -46,6 +49,7 @@ from .observations import (
     ConversationCompacted,
     ModelCallBegan,
     ModelCallReturned,
+    NoteEmitted,
     Observation,
     ToolCallBegan,
     ToolCallReturned,
@@ -53,7 +57,6 @@ from .observations import (
 from .requests import (
     ApprovalAnswered,
     CancelRequested,
-    ChildAnswered,
     EffectAnswered,
     PauseRequested,
     Request,
@@ -62,21 +65,22 @@ from .requests import (
     RetryRequested,
     SkipRequested,
 )
+from .upcasters import RENAMED, UPCASTERS, upcast
 
 AnyEvent = (
     RunStarted
     | RunClaimed
     | WorkOrderIssued
-    | PartsRefused
+    | GapsNoted
     | AssignmentIssued
     | AttemptScheduled
     | AttemptSettled
     | AttemptLost
     | SubtaskBlocked
-    | OrderReviewed
+    | ResultsJudged
     | ApprovalRequested
     | ApprovalExpired
-    | AttemptHeld
+    | EffectQuestioned
     | RunPaused
     | RunWaiting
     | RunResumed
@@ -101,19 +105,22 @@ AnyEvent = (
     | RetryRequested
     | SkipRequested
     | ResultSupplied
-    | ChildAnswered
+    | CallAnswered
+    | WorkerDefined
+    | ArtifactWritten
+    | TodosSet
+    | NoteEmitted
 )
 Event = Annotated[AnyEvent, Field(discriminator="type")]
 
-EVENT_TYPES: dict[str, type[Happened]] = {
+EVENT_TYPES: dict[str, type[EventBase]] = {
     cls.model_fields["type"].default: cls
     for cls in AnyEvent.__args__  # the union lists them once, above
 }
 EVENT: TypeAdapter[AnyEvent] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
 
-Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
-UPCASTERS: dict[tuple[str, int], Upcaster] = {}
-"""From (type, version) as stored to the body of the next version. Pure; never removed: old logs stay readable."""
+for _old, _new in RENAMED.items():
+    EVENT_TYPES[_old] = EVENT_TYPES[_new]
 
 
 class Entry(Value):
@@ -125,14 +132,6 @@ class Entry(Value):
     event: Event
 
 
-def upcast(type_: str, version: int, body: dict[str, Any]) -> dict[str, Any]:
-    """The body of a stored event in today's shape."""
-    while (type_, version) in UPCASTERS:
-        body = UPCASTERS[type_, version](body)
-        version += 1
-    return body
-
-
 __all__ = [
     "EVENT",
     "EVENT_TYPES",
@@ -141,31 +140,33 @@ __all__ = [
     "ApprovalAnswered",
     "ApprovalExpired",
     "ApprovalRequested",
+    "ArtifactWritten",
     "AssignmentIssued",
-    "AttemptHeld",
     "AttemptLost",
     "AttemptParked",
     "AttemptReturned",
     "AttemptScheduled",
     "AttemptSettled",
     "AttemptStarted",
+    "CallAnswered",
     "CancelRequested",
-    "ChildAnswered",
     "ConversationCompacted",
     "EffectAnswered",
+    "EffectQuestioned",
     "Entry",
     "Event",
-    "Happened",
+    "EventBase",
+    "GapsNoted",
     "Kind",
     "ModelCallBegan",
     "ModelCallReturned",
+    "NoteEmitted",
     "Observation",
-    "OrderReviewed",
-    "PartsRefused",
     "PauseRequested",
     "Request",
     "RequestDeclined",
     "ResultSupplied",
+    "ResultsJudged",
     "ResumeRequested",
     "RetryGranted",
     "RetryRequested",
@@ -179,9 +180,10 @@ __all__ = [
     "SkipRequested",
     "SubtaskBlocked",
     "SubtaskResolved",
+    "TodosSet",
     "ToolCallBegan",
     "ToolCallReturned",
-    "Upcaster",
     "WorkOrderIssued",
+    "WorkerDefined",
     "upcast",
 ]

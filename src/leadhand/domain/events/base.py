@@ -14,7 +14,7 @@ class Kind(StrEnum):
     REQUEST = "request"
 
 
-class Happened(Value):
+class EventBase(Value):
     """What every event has: its ``kind``, the ``version`` of its stored shape, and what it is about.
 
     Each adds a ``type`` of its own, a literal: the union is told apart by it.

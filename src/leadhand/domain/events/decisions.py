@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from leadhand.domain.approval import Approval
+from leadhand.domain.asks import Todo
 from leadhand.domain.assignment import Assignment, OpenCall
 from leadhand.domain.errors import Failure
 from leadhand.domain.review import Review
+from leadhand.domain.role import Role
 from leadhand.domain.run import CitedSource, Gap, RunDefinition, RunStatus
-from leadhand.domain.work_order import OutOfReach, WorkOrder
+from leadhand.domain.work_order import Unsupported, WorkOrder
 from leadhand.domain.work_result import ResultData
 
-from .base import Happened
+from .base import EventBase
 
 
-class RunStarted(Happened):
+class RunStarted(EventBase):
     """The run exists, pinned to its definition."""
 
+    version: ClassVar[int] = 2
     type: Literal["run_started"] = "run_started"
     definition: RunDefinition
 
 
-class RunClaimed(Happened):
+class RunClaimed(EventBase):
     """A process took the run over; the entry's epoch is the new one."""
 
     type: Literal["run_claimed"] = "run_claimed"
     owner: str
 
 
-class WorkOrderIssued(Happened):
+class WorkOrderIssued(EventBase):
     """An order was accepted as a plan and is immutable from here on. ``by`` names the person who asked for it, if one
     did: such an order is not among those that ``max_steps`` counts."""
 
@@ -43,16 +46,17 @@ class WorkOrderIssued(Happened):
         return self.order.work_order_id
 
 
-class PartsRefused(Happened):
-    """Parts of the request were found to be beyond every tool: gaps of the answer."""
+class GapsNoted(EventBase):
+    """Parts of the request that no tool supports: gaps of the answer."""
 
-    type: Literal["parts_refused"] = "parts_refused"
-    parts: tuple[OutOfReach, ...]
+    type: Literal["gaps_noted"] = "gaps_noted"
+    parts: tuple[Unsupported, ...]
 
 
-class AssignmentIssued(Happened):
-    """Work was handed out; its first attempt (``…/a1``) may start."""
+class AssignmentIssued(EventBase):
+    """Work was handed out. Its first attempt (``…/a1``) may start, unless it needs something that is not completed."""
 
+    version: ClassVar[int] = 2
     type: Literal["assignment_issued"] = "assignment_issued"
     assignment: Assignment
 
@@ -61,8 +65,8 @@ class AssignmentIssued(Happened):
         return self.assignment.assignment_id
 
 
-class AttemptScheduled(Happened):
-    """A further attempt may start, not before ``not_before``.
+class AttemptScheduled(EventBase):
+    """An attempt may start, not before ``not_before``.
 
     ``continues`` names the attempt whose conversation it takes up (None: afresh), ``feedback`` what was wrong.
     """
@@ -78,16 +82,18 @@ class AttemptScheduled(Happened):
         return self.attempt
 
 
-class AttemptSettled(Happened):
-    """The controller took note of a returned attempt. ``final`` ends its assignment.
+class AttemptSettled(EventBase):
+    """The controller took note of a returned attempt. ``final`` ends its assignment, which ``counts`` or not.
 
     ``failure`` is why it does not count: the worker's own error, or what the code checks of the gate found.
     """
 
+    version: ClassVar[int] = 2
     type: Literal["attempt_settled"] = "attempt_settled"
     attempt: str
     ok: bool
     final: bool
+    counts: bool = False
     failure: Failure | None = None
 
     @property
@@ -95,7 +101,7 @@ class AttemptSettled(Happened):
         return self.attempt
 
 
-class AttemptLost(Happened):
+class AttemptLost(EventBase):
     """The process that ran an attempt died, or its deadline passed; whatever it still returns is late."""
 
     type: Literal["attempt_lost"] = "attempt_lost"
@@ -107,7 +113,7 @@ class AttemptLost(Happened):
         return self.attempt
 
 
-class SubtaskBlocked(Happened):
+class SubtaskBlocked(EventBase):
     """A subtask will not start, since what it needs has failed."""
 
     type: Literal["subtask_blocked"] = "subtask_blocked"
@@ -119,11 +125,14 @@ class SubtaskBlocked(Happened):
         return self.subtask
 
 
-class OrderReviewed(Happened):
-    """The gate judged an order: the lead's verdicts, made whole and fail-closed by the controller."""
+class ResultsJudged(EventBase):
+    """The gate judged results: the verdicts of a review, completed and fail-closed by the controller.
 
-    type: Literal["order_reviewed"] = "order_reviewed"
-    work_order_id: str
+    ``work_order_id`` names the order that the review is of, if it is of one. A result may be judged again.
+    """
+
+    type: Literal["results_judged"] = "results_judged"
+    work_order_id: str = ""
     review: Review
 
     @property
@@ -131,7 +140,7 @@ class OrderReviewed(Happened):
         return self.work_order_id
 
 
-class ApprovalRequested(Happened):
+class ApprovalRequested(EventBase):
     """A person is asked about one call."""
 
     type: Literal["approval_requested"] = "approval_requested"
@@ -142,18 +151,18 @@ class ApprovalRequested(Happened):
         return self.approval.attempt
 
 
-class ApprovalExpired(Happened):
-    """Nobody answered in time: that is a no."""
+class ApprovalExpired(EventBase):
+    """Nobody answered in time: the call is denied."""
 
     type: Literal["approval_expired"] = "approval_expired"
     approval_id: str
 
 
-class AttemptHeld(Happened):
-    """A returned attempt is parked: a call of it with effect ``once`` had begun, and a person has to say what came of
-    it before anything goes on."""
+class EffectQuestioned(EventBase):
+    """A returned attempt is parked: a call of it with effect ``once`` had begun, and a person has to say whether it
+    happened before the assignment continues."""
 
-    type: Literal["attempt_held"] = "attempt_held"
+    type: Literal["effect_questioned"] = "effect_questioned"
     attempt: str
     open_calls: tuple[OpenCall, ...]
 
@@ -162,34 +171,34 @@ class AttemptHeld(Happened):
         return self.attempt
 
 
-class RunPaused(Happened):
+class RunPaused(EventBase):
     """Nothing new starts until somebody resumes the run."""
 
     type: Literal["run_paused"] = "run_paused"
     reason: str = ""
 
 
-class RunWaiting(Happened):
+class RunWaiting(EventBase):
     """Only people can move the run on: every attempt that is left is parked."""
 
     type: Literal["run_waiting"] = "run_waiting"
     reason: str = ""
 
 
-class RunResumed(Happened):
+class RunResumed(EventBase):
     """The run goes on."""
 
     type: Literal["run_resumed"] = "run_resumed"
 
 
-class RunReopened(Happened):
+class RunReopened(EventBase):
     """A person wants more of a run that was over: it goes on, and will have another answer."""
 
     type: Literal["run_reopened"] = "run_reopened"
     by: str
 
 
-class RetryGranted(Happened):
+class RetryGranted(EventBase):
     """Subtasks will be done again in an order of their own, as a person asked: with other ``args``, or with ``data``
     in place of doing it."""
 
@@ -200,7 +209,7 @@ class RetryGranted(Happened):
     by: str
 
 
-class SubtaskResolved(Happened):
+class SubtaskResolved(EventBase):
     """A person settled a subtask: with a result (``data``), or by leaving it undone. ``counted`` says what it had been
     counted as until then, so that nobody who counts has to remember: as done (whatever the review made of it), as
     failed, or not at all."""
@@ -217,7 +226,7 @@ class SubtaskResolved(Happened):
         return self.subtask
 
 
-class RequestDeclined(Happened):
+class RequestDeclined(EventBase):
     """What a person asked for cannot be done, and why."""
 
     type: Literal["request_declined"] = "request_declined"
@@ -225,7 +234,58 @@ class RequestDeclined(Happened):
     reason: str
 
 
-class RunFinished(Happened):
+class CallAnswered(EventBase):
+    """An open call of a parked attempt got its answer from the controller: what another assignment came to, or whether
+    what the call asked for was done. The result itself stands with the other assignment, once."""
+
+    version: ClassVar[int] = 2
+    type: Literal["call_answered"] = "call_answered"
+    call_id: str
+    ok: bool
+    content: str
+
+
+class WorkerDefined(EventBase):
+    """A worker was defined for the rest of this run, at the request of ``attempt``."""
+
+    type: Literal["worker_defined"] = "worker_defined"
+    attempt: str
+    role: Role
+    description: str = ""
+
+    @property
+    def subject(self) -> str:
+        return self.attempt
+
+
+class ArtifactWritten(EventBase):
+    """A file of the run has a new version: ``digest`` (``sha256:…``) of its content, ``size`` in bytes."""
+
+    type: Literal["artifact_written"] = "artifact_written"
+    attempt: str
+    path: str
+    digest: str
+    size: int
+    media_type: str
+
+    @property
+    def subject(self) -> str:
+        return self.attempt
+
+
+class TodosSet(EventBase):
+    """The list of todos was replaced."""
+
+    type: Literal["todos_set"] = "todos_set"
+    attempt: str
+    todos: tuple[Todo, ...]
+
+    @property
+    def subject(self) -> str:
+        return self.attempt
+
+
+class RunFinished(EventBase):
     """The run is over. ``answer`` is the only answer there is; a draft never was. A run that was reopened has another,
     of the next ``number``."""
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+from leadhand.domain.asks import Ask
 from leadhand.domain.assignment import OpenCall
 from leadhand.domain.conversation import AssistantMessage
 from leadhand.domain.errors import Failure
-from leadhand.domain.limits import NOTHING, Amount, Usage
+from leadhand.domain.limits import NOTHING, Allowance, Amount, Usage
 from leadhand.domain.tool import Effect, Source
 from leadhand.domain.value import Json
 from leadhand.domain.work_result import WorkResult
 
-from .base import Happened, Kind
+from .base import EventBase, Kind
 
 
-class Observation(Happened):
+class Observation(EventBase):
     """Something a host saw on behalf of an attempt."""
 
     kind: ClassVar[Kind] = Kind.OBSERVATION
@@ -34,9 +35,10 @@ class AttemptStarted(Observation):
 
 
 class ModelCallBegan(Observation):
-    """A model is about to be asked. ``reserved`` is the upper bound taken from the run's allowance by this entry.
+    """A model is about to be called. ``reserved`` is the upper bound taken from the run's allowance by this entry.
 
-    ``final`` calls (composing the answer) may use what was held back.
+    ``final`` calls (composing the answer) may use what was held back. ``within`` are the ceilings of the assignment and
+    of those above it, each of which has to hold the reservation, too.
     """
 
     type: Literal["model_call_began"] = "model_call_began"
@@ -44,6 +46,7 @@ class ModelCallBegan(Observation):
     model: str
     reserved: Amount = NOTHING
     final: bool = False
+    within: tuple[Allowance, ...] = ()
 
 
 class ModelCallReturned(Observation):
@@ -80,7 +83,10 @@ class ToolCallBegan(Observation):
 
 
 class ToolCallReturned(Observation):
-    """A tool answered or failed: the evidence that it was called. ``raw`` above 4 kB is a blob reference."""
+    """A tool answered or failed: the evidence that it was called. ``raw`` above 4 kB is a blob reference.
+
+    ``asks`` is what the tool asks of the controller.
+    """
 
     type: Literal["tool_call_returned"] = "tool_call_returned"
     call_id: str
@@ -90,6 +96,7 @@ class ToolCallReturned(Observation):
     raw: Json = None
     sources: tuple[Source, ...] = ()
     sample: bool = False
+    asks: tuple[Ask, ...] = ()
     failure: Failure | None = None
     duration_ms: int = 0
 
@@ -97,7 +104,7 @@ class ToolCallReturned(Observation):
 class AttemptReturned(Observation):
     """An attempt is over: its result, before anybody judged it.
 
-    It holds no copies: the data of the calls it rests on is in their events, a thought's value in its last reply.
+    It holds no copies: the data of the calls it rests on is in their events, a structured answer in its last reply.
     """
 
     type: Literal["attempt_returned"] = "attempt_returned"
@@ -109,3 +116,10 @@ class AttemptParked(Observation):
 
     type: Literal["attempt_parked"] = "attempt_parked"
     open_calls: tuple[OpenCall, ...]
+
+
+class NoteEmitted(Observation):
+    """A tool or a stage tells people what it is doing; nothing is decided by it."""
+
+    type: Literal["note_emitted"] = "note_emitted"
+    message: str

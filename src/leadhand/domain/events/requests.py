@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Literal
 
 from leadhand.domain.value import Json
 
-from .base import Happened, Kind
+from .base import EventBase, Kind
 
 
-class Request(Happened):
+class Request(EventBase):
     """Something a person wants of a run; ``by`` says who."""
 
     kind: ClassVar[Kind] = Kind.REQUEST
@@ -90,12 +90,3 @@ class ResultSupplied(Request):
     subtask: str
     summary: str
     raw: Json = None
-
-
-class ChildAnswered(Request):
-    """An open call of a parked attempt got its answer from elsewhere (a child assignment, a person)."""
-
-    type: Literal["child_answered"] = "child_answered"
-    call_id: str
-    ok: bool
-    content: str

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.outcome import OUT_OF_REACH
+from leadhand.flows.work_order.results import UNSUPPORTED
 from leadhand.models.json_values import list_of, objects_of, text_of
 
 from .rendering import render
@@ -123,7 +123,7 @@ def write(points: list[Point], gaps: list[Gap]) -> str:
 
 def _beyond(gap: Gap) -> bool:
     """Whether a part is one that no tool was there for, or that these rules do not understand."""
-    return gap.class_ in ("", FailureClass.UNAVAILABLE) and gap.next_action in ("", OUT_OF_REACH)
+    return gap.class_ in ("", FailureClass.UNAVAILABLE) and gap.next_action in ("", UNSUPPORTED)
 
 
 def _told(point: Point) -> str:

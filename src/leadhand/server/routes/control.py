@@ -9,8 +9,8 @@ from fastapi import Body as BodyParameter
 from pydantic import Field
 
 from leadhand.app import operator
+from leadhand.domain.decide.operator_requests import ACTED, retriable
 from leadhand.domain.document import RunDocument
-from leadhand.domain.wishes import ACTED, retriable
 from leadhand.server.problems import conflicts, responses, unconfirmed
 from leadhand.server.routes.dependencies import RunId, Runner, TheAccess, TheService, Words
 from leadhand.server.start_request import Body
@@ -99,12 +99,12 @@ async def _check_taken_back(service: TheService, run_id: str, asked: RetryBody) 
     """Raise Problem (409, unconfirmed) if a subtask made, or may have made, an irreversible call."""
     state = await service.runtime.load(run_id)
     named = asked.subtasks or retriable(state, confirmed=True)
-    acted = [key for key in named if key in state.subtasks and state.subtasks[key].acted]
+    acted = [key for key in named if key in state.assignments and state.assignments[key].acted]
     if acted and (asked.subtasks or not retriable(state)):
         raise unconfirmed(
             f"{acted[0]} {ACTED}",
             'Send "confirmed": true to do it anyway.',
-            done=[{"subtask": key, "tool": state.subtasks[key].subtask.tool} for key in acted],
+            done=[{"subtask": key, "tool": state.assignments[key].subtask.tool} for key in acted],
         )
 
 

@@ -13,8 +13,8 @@ from leadhand.app.tool_trial import try_tool
 from leadhand.domain.access import Scope
 from leadhand.domain.approval import policy_of
 from leadhand.domain.errors import UsageError
-from leadhand.domain.tool import ApprovalPolicy, Effect, ToolReturn, ToolSpec
-from leadhand.engine.gate import argument_faults
+from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
+from leadhand.engine.gate import argument_problems
 from leadhand.server.access import require
 from leadhand.server.problems import no_such_tool, responses, unconfirmed
 from leadhand.server.routes.dependencies import Reader, Runner, TheService
@@ -49,7 +49,7 @@ async def call_tool(name: Name, body: CallBody, service: TheService, principal: 
     """Call a tool by hand, with the same checks, timeout and failure classes as in a run."""
     spec = _spec(service, name)
     json_value(body.args, "the arguments", "Send JSON values.")
-    faults = argument_faults(spec, body.args)
+    faults = argument_problems(spec, body.args)
     if faults:
         raise UsageError(f"{name}: {'; '.join(faults)}", "GET /api/tools/NAME shows its arguments.")
     settings = service.runtime.settings
@@ -63,8 +63,7 @@ async def call_tool(name: Name, body: CallBody, service: TheService, principal: 
         failure = service.redactor.value(outcome.failure)
         service.note_error(name, failure, datetime.now(UTC), None)
         return ToolTrial(task_name=name, ok=False, error=failure)
-    returned = outcome.returned or ToolReturn()
-    data = returned.model_dump(mode="json", include=set(TrialData.model_fields))
+    data = outcome.model_dump(mode="json", include=set(TrialData.model_fields))
     return ToolTrial(task_name=name, ok=True, data=TrialData.model_validate(service.redactor.payload(data)))
 
 

@@ -1,4 +1,4 @@
-"""How much a worker can be told: what fits the context window of its model, estimated."""
+"""How much fits the context window of a model, estimated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ASSUMED_WINDOW = 16_000
 FRAME = 2_500
 """Tokens of a prompt, the schema of its answer and what the protocol adds."""
 LEAST = 500
-"""Tokens a worker is told in any case, however small the window: then the server says that it is too small."""
+"""Tokens of facts that are sent in any case, however small the window: then the server says that it is too small."""
 TOKENS_PER_SUBTASK = 40
 """Tokens that a lead writes to plan a subtask, or to judge one."""
 
@@ -23,12 +23,12 @@ _T = TypeVar("_T")
 _written = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def tokens(told: Json) -> int:
+def tokens(facts: Json) -> int:
     """The tokens of a value written as JSON, estimated at three bytes each: a little too many for most text."""
-    return len(_written(told).encode(errors="replace")) // 3 + 1
+    return len(_written(facts).encode(errors="replace")) // 3 + 1
 
 
-def room(state: RunState, role: str) -> int:
+def context_budget(state: RunState, role: str) -> int:
     """Tokens that the facts of a role's brief may take: a quarter of the window is left for asking again."""
     definition = state.definition
     window = definition.models.windows.get(definition.models.of(role)) or ASSUMED_WINDOW
@@ -65,6 +65,6 @@ def fitting(items: Iterable[_T], most_tokens: int) -> list[_T]:
     return kept
 
 
-def too_much(failure: Failure | None) -> bool:
-    """Whether a thought failed because it was given, or had to write, more than its model can hold."""
+def is_too_large(failure: Failure | None) -> bool:
+    """Whether an assignment failed because it was given, or had to write, more than its model can hold."""
     return failure is not None and (failure.class_ is FailureClass.TOO_LARGE or failure.type == "cut_answer")

@@ -11,12 +11,11 @@ from copy import copy
 from dataclasses import MISSING, fields
 from typing import Any
 
-from . import events as ev
-from . import evolve_attempts as attempts
-from . import evolve_calls as calls
-from . import evolve_orders as orders
-from .run import RunStatus
-from .state import RunState
+from leadhand.domain import events as ev
+from leadhand.domain.run import RunStatus
+from leadhand.domain.state import RunState
+
+from . import attempts, calls, orders
 
 
 def start(run_id: str, entry: ev.Entry) -> RunState:
@@ -60,7 +59,7 @@ def fold(state: RunState, entries: Iterable[ev.Entry]) -> RunState:
 
 
 def _copy(state: RunState) -> RunState:
-    """A twin with maps of its own; what the maps hold is frozen and shared."""
+    """A twin with its own maps; what the maps hold is frozen and shared."""
     after = copy(state)
     for name in _MAPS:
         setattr(after, name, dict(getattr(state, name)))
@@ -112,15 +111,17 @@ def _reopened(state: RunState, entry: ev.Entry, event: ev.RunReopened) -> None:
     _resumed(state, entry, event)
 
 
-def _wished(state: RunState, _entry: ev.Entry, event: ev.RetryRequested | ev.SkipRequested | ev.ResultSupplied) -> None:
-    state.wishes = (*state.wishes, event)
+def _requested(
+    state: RunState, _entry: ev.Entry, event: ev.RetryRequested | ev.SkipRequested | ev.ResultSupplied
+) -> None:
+    state.pending_requests = (*state.pending_requests, event)
 
 
 def _declined(state: RunState, _entry: ev.Entry, event: ev.RequestDeclined) -> None:
     if event.request == "retry_granted":
-        state.again = {}
+        state.retries_wanted = {}
     else:
-        state.wishes = state.wishes[1:]
+        state.pending_requests = state.pending_requests[1:]
 
 
 def _cancel_requested(state: RunState, _entry: ev.Entry, event: ev.CancelRequested) -> None:
@@ -136,28 +137,28 @@ def _resume_requested(state: RunState, _entry: ev.Entry, _event: ev.ResumeReques
     state.pause_reason = None
 
 
-def _parts_refused(state: RunState, _entry: ev.Entry, event: ev.PartsRefused) -> None:
-    state.cannot = (*state.cannot, *(part for part in event.parts if part not in state.cannot))
+def _gaps_noted(state: RunState, _entry: ev.Entry, event: ev.GapsNoted) -> None:
+    state.unsupported = (*state.unsupported, *(part for part in event.parts if part not in state.unsupported))
 
 
-def _nothing(_state: RunState, _entry: ev.Entry, _event: ev.RunStarted) -> None:
-    """A second start changes nothing; the first one made the state."""
+def _nothing(_state: RunState, _entry: ev.Entry, _event: ev.RunStarted | ev.NoteEmitted) -> None:
+    """A second start changes nothing, since the first one made the state; a note is only shown."""
 
 
 _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.RunStarted: _nothing,
     ev.RunClaimed: _claimed,
     ev.WorkOrderIssued: orders.order_issued,
-    ev.PartsRefused: _parts_refused,
+    ev.GapsNoted: _gaps_noted,
     ev.AssignmentIssued: attempts.assigned,
     ev.AttemptScheduled: attempts.scheduled,
     ev.AttemptSettled: attempts.settled,
     ev.AttemptLost: attempts.lost,
     ev.SubtaskBlocked: orders.blocked,
-    ev.OrderReviewed: orders.reviewed,
+    ev.ResultsJudged: orders.judged,
     ev.ApprovalRequested: calls.approval_requested,
     ev.ApprovalExpired: calls.approval_expired,
-    ev.AttemptHeld: attempts.held,
+    ev.EffectQuestioned: attempts.effect_questioned,
     ev.RunPaused: _paused,
     ev.RunWaiting: _waiting,
     ev.RunResumed: _resumed,
@@ -179,8 +180,12 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.ResumeRequested: _resume_requested,
     ev.ApprovalAnswered: calls.approval_answered,
     ev.EffectAnswered: calls.effect_answered,
-    ev.RetryRequested: _wished,
-    ev.SkipRequested: _wished,
-    ev.ResultSupplied: _wished,
-    ev.ChildAnswered: calls.child_answered,
+    ev.RetryRequested: _requested,
+    ev.SkipRequested: _requested,
+    ev.ResultSupplied: _requested,
+    ev.CallAnswered: calls.call_answered,
+    ev.WorkerDefined: calls.worker_defined,
+    ev.ArtifactWritten: calls.artifact_written,
+    ev.TodosSet: calls.todos_set,
+    ev.NoteEmitted: _nothing,
 }

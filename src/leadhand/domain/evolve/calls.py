@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from . import events as ev
-from .approval import EFFECT, Approval, ApprovalStatus, args_hash
-from .children import child_of
-from .errors import Failure
-from .evolve_attempts import current
-from .ids import assignment_of
-from .state import Answered, BegunCall, ModelTurn, RunState, ToolEvidence
-from .tool import Effect
+from leadhand.domain import events as ev
+from leadhand.domain.approval import EFFECT, Approval, ApprovalStatus, args_hash
+from leadhand.domain.errors import Failure
+from leadhand.domain.ids import assignment_of
+from leadhand.domain.state import ArtifactVersion, BegunCall, CallAnswer, ModelTurn, RunState
+from leadhand.domain.tool import ToolResult
+
+from .attempts import current
 
 
 def model_began(state: RunState, _entry: ev.Entry, event: ev.ModelCallBegan) -> None:
@@ -18,17 +18,17 @@ def model_began(state: RunState, _entry: ev.Entry, event: ev.ModelCallBegan) -> 
 
 def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturned) -> None:
     reserved = dict(state.reserved.get(event.attempt, {}))
-    held = reserved.pop(event.call_id, None)
-    if held is not None:
+    amount = reserved.pop(event.call_id, None)
+    if amount is not None:
         if reserved:
             state.reserved[event.attempt] = reserved
         else:
             del state.reserved[event.attempt]
         usage = event.usage
         if usage is None:
-            state.spent = state.spent + held
+            state.spent = state.spent + amount
         else:
-            price = held.nanousd if usage.nanousd is None else usage.nanousd
+            price = amount.nanousd if usage.nanousd is None else usage.nanousd
             state.spent = state.spent + usage.amount.evolve(nanousd=price)
             state.unpriced = state.unpriced or usage.nanousd is None
             state.input_tokens += usage.input_tokens
@@ -38,23 +38,20 @@ def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturne
         turn = ModelTurn(
             call_id=event.call_id, message=event.message, value=event.value, finish_reason=event.finish_reason
         )
-        key = assignment.assignment.assignment_id
-        state.assignments[key] = assignment._replace(calls=(*assignment.calls, turn))
+        state.assignments[assignment.key] = assignment._replace(calls=(*assignment.calls, turn))
 
 
 def compacted(state: RunState, _entry: ev.Entry, event: ev.ConversationCompacted) -> None:
     assignment = current(state, event.attempt)
     if assignment is not None:
-        key = assignment.assignment.assignment_id
-        state.assignments[key] = assignment._replace(compacted=(event.through, event.keep))
+        state.assignments[assignment.key] = assignment._replace(compacted=(event.through, event.keep))
 
 
 def tool_began(state: RunState, _entry: ev.Entry, event: ev.ToolCallBegan) -> None:
     assignment = current(state, event.attempt)
     if assignment is not None:
         begun = BegunCall(call_id=event.call_id, tool=event.tool, args=event.args, effect=event.effect)
-        key = assignment.assignment.assignment_id
-        state.assignments[key] = assignment._replace(begun=(*assignment.begun, begun))
+        state.assignments[assignment.key] = assignment._replace(begun=(*assignment.begun, begun))
     approval = state.approvals.get(event.call_id)
     if approval is not None and approval.status is ApprovalStatus.APPROVED:
         state.approvals[event.call_id] = approval.evolve(status=ApprovalStatus.CONSUMED)
@@ -67,19 +64,19 @@ def tool_returned(state: RunState, _entry: ev.Entry, event: ev.ToolCallReturned)
     begun = next((call for call in assignment.begun if call.call_id == event.call_id), None)
     if begun is None:
         return
-    evidence = ToolEvidence(
+    evidence = ToolResult(
         call_id=event.call_id,
         tool=event.tool,
         args=begun.args,
         effect=begun.effect,
-        ok=event.ok,
         summary=event.summary,
         raw=event.raw,
         sources=event.sources,
         sample=event.sample,
+        asks=event.asks,
         failure=event.failure,
     )
-    state.assignments[assignment.assignment.assignment_id] = assignment._replace(
+    state.assignments[assignment.key] = assignment._replace(
         calls=(*assignment.calls, evidence),
         begun=tuple(call for call in assignment.begun if call.call_id != event.call_id),
     )
@@ -94,35 +91,35 @@ def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswer
     if approval is None or approval.status is not ApprovalStatus.PENDING or approval.kind != "call":
         return
     if approval.expires_at is not None and entry.at >= approval.expires_at:
-        return  # silence was a no before this was said
+        return  # the question had expired by then
     if event.args_hash != args_hash(approval.args):
         return  # an answer about something else than what was shown
-    _decided(state, approval, event)
+    _decide(state, approval, event)
     if event.always and event.approve:
         state.allowed[approval.tool] = event.by
         for other in list(state.approvals.values()):
             if other.tool == approval.tool and other.kind == "call" and other.status is ApprovalStatus.PENDING:
-                _decided(state, other, event.evolve(args=None))
+                _decide(state, other, event.evolve(args=None))
 
 
-def _decided(state: RunState, approval: Approval, event: ev.ApprovalAnswered) -> None:
+def _decide(state: RunState, approval: Approval, event: ev.ApprovalAnswered) -> None:
     status = ApprovalStatus.APPROVED if event.approve else ApprovalStatus.DENIED
     args = approval.args if event.args is None else event.args
     state.approvals[approval.approval_id] = approval.evolve(status=status, args=args, by=event.by, reason=event.reason)
-    _answer(state, approval.approval_id, Answered(ok=event.approve, content=event.reason, args=event.args))
+    _answer(state, approval.approval_id, CallAnswer(ok=event.approve, content=event.reason, args=event.args))
 
 
 def approval_expired(state: RunState, _entry: ev.Entry, event: ev.ApprovalExpired) -> None:
     approval = state.approvals[event.approval_id]
-    state.approvals[event.approval_id] = approval.evolve(status=ApprovalStatus.EXPIRED, reason=NOBODY)
-    _answer(state, event.approval_id, Answered(ok=False, content=NOBODY))
+    state.approvals[event.approval_id] = approval.evolve(status=ApprovalStatus.EXPIRED, reason=EXPIRED)
+    _answer(state, event.approval_id, CallAnswer(ok=False, content=EXPIRED))
 
 
-NOBODY = "nobody answered in time"
+EXPIRED = "nobody answered in time"
 
 
 def effect_answered(state: RunState, _entry: ev.Entry, event: ev.EffectAnswered) -> None:
-    """What a person says of a call takes the place of what nobody saw."""
+    """Replace what was not seen of a call by what a person says about it."""
     approval = state.approvals.get(event.approval_id)
     if approval is None or approval.status is not ApprovalStatus.PENDING or approval.kind != "effect":
         return
@@ -131,49 +128,57 @@ def effect_answered(state: RunState, _entry: ev.Entry, event: ev.EffectAnswered)
     key = assignment_of(approval.attempt)
     assignment = state.assignments[key]
     call_id = event.approval_id.removesuffix(EFFECT)
-    doubted = next((call for call in assignment.doubts if call.call_id == call_id), None)
+    doubted = next((call for call in assignment.indeterminate_calls if call.call_id == call_id), None)
     if doubted is not None:
         kept = tuple(
-            call for call in assignment.calls if not (isinstance(call, ToolEvidence) and call.call_id == call_id)
+            call for call in assignment.calls if not (isinstance(call, ToolResult) and call.call_id == call_id)
         )
         if event.happened:
             called = ", ".join(f"{name}={value!r}" for name, value in doubted.args.items())
-            said = event.summary or f"{doubted.tool}({called}): {event.by or 'a person'} says that it happened"
-            person = ToolEvidence(**doubted._asdict(), ok=True, summary=said, raw=event.raw, by=event.by or "a person")
+            said = event.summary or f"{doubted.tool}({called}): {event.by or 'a person'} confirms that it happened"
+            person = ToolResult(**doubted._asdict(), summary=said, raw=event.raw, by=event.by or "a person")
             kept = (*kept, person)
         begun = tuple(call for call in assignment.begun if call.call_id != call_id)
         state.assignments[key] = assignment._replace(calls=kept, begun=begun)
-    _answer(state, event.approval_id, Answered(ok=event.happened, content=event.summary))
+    _answer(state, event.approval_id, CallAnswer(ok=event.happened, content=event.summary))
 
 
-def child_answered(state: RunState, _entry: ev.Entry, event: ev.ChildAnswered) -> None:
-    """The call that asked for a child has its result: evidence like that of any other call."""
+def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> None:
+    """The call that asked something of the controller has its answer: evidence like that of any other call."""
     key = event.call_id.rpartition("/t")[0]
     assignment = state.assignments.get(key)
     attempt = assignment.attempt if assignment is not None else None
     call = next((c for c in attempt.open_calls if c.call_id == event.call_id), None) if attempt is not None else None
-    if assignment is not None and call is not None and call.kind == "child" and key in state.parked:
-        child = child_of(state, event.call_id)
-        data = child.result.data if child is not None and child.result is not None else None
-        failure = None
+    if assignment is not None and call is not None and call.kind in ("child", "asks") and key in state.parked:
+        returned = next((each for each in assignment.evidence if each.call_id == event.call_id), None)
+        kept = tuple(each for each in assignment.calls if each is not returned)
+        evidence = returned or ToolResult(call_id=call.call_id, tool=call.tool, args=call.args)
+        child = state.assignments.get(event.call_id)
         if not event.ok:
-            failure = Failure.model_validate({"message": event.content, "type": "child_failed", "class": "invalid"})
-        evidence = ToolEvidence(
-            call_id=call.call_id,
-            tool=call.tool,
-            args=call.args,
-            effect=Effect.PURE,
-            ok=event.ok,
-            summary=event.content if event.ok else None,
-            sources=data.sources if data is not None else (),
-            sample=data.sample if data is not None else False,
-            failure=failure,
-        )
-        state.assignments[key] = assignment._replace(calls=(*assignment.calls, evidence))
-    _answer(state, event.call_id, Answered(ok=event.ok, content=event.content))
+            why = {"message": event.content, "type": "child_failed", "class": "invalid"}
+            evidence = evidence._replace(failure=Failure.model_validate(why))
+        elif child is not None and child.data is not None:
+            data = child.data
+            raw = child.value if child.value is not None else data.raw
+            evidence = evidence._replace(summary=data.summary, raw=raw, sources=data.sources, sample=data.sample)
+        state.assignments[key] = assignment._replace(calls=(*kept, evidence))
+    _answer(state, event.call_id, CallAnswer(ok=event.ok, content=event.content))
 
 
-def _answer(state: RunState, call_id: str, answer: Answered) -> None:
+def worker_defined(state: RunState, _entry: ev.Entry, event: ev.WorkerDefined) -> None:
+    state.workers[event.role.name] = event.role
+
+
+def artifact_written(state: RunState, entry: ev.Entry, event: ev.ArtifactWritten) -> None:
+    version = ArtifactVersion(event.digest, event.size, event.media_type, assignment_of(event.attempt), entry.at)
+    state.artifacts[event.path] = (*state.artifacts.get(event.path, ()), version)
+
+
+def todos_set(state: RunState, _entry: ev.Entry, event: ev.TodosSet) -> None:
+    state.todos = event.todos
+
+
+def _answer(state: RunState, call_id: str, answer: CallAnswer) -> None:
     for key in state.parked:
         assignment = state.assignments[key]
         attempt = assignment.attempt

@@ -1,41 +1,60 @@
-"""What a lead's structured answers must hold before anything acts on them: plans, reviews, compositions."""
+"""What a lead's answers must hold before anything acts on them: plans, reviews, compositions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from .assignment import Assignment, Role
-from .citations import cited
-from .ids import order_id, page_id
-from .lifecycle import SubtaskStatus
-from .outcome import answer_sources, section_numbers
-from .review import Decision, Review
-from .state import RunState
-from .value import Json, Value
-from .work_order import Plan, ProposedSubtask, faults, issue
+from leadhand.domain.assignment import Assignment
+from leadhand.domain.citations import cited
+from leadhand.domain.ids import order_id, page_id
+from leadhand.domain.lifecycle import AssignmentStatus
+from leadhand.domain.policy import ProposedCall
+from leadhand.domain.review import Review, VerdictKind
+from leadhand.domain.state import RunState
+from leadhand.domain.value import Json, Value
+from leadhand.domain.work_order import Plan, ProposedSubtask, issue, order_problems
+
+from .results import answer_sources, section_numbers
+from .roles import RoleName
 
 _V = TypeVar("_V", bound=Value)
 
 
-def thought_faults(state: RunState, assignment: Assignment, value: Json, text: str) -> list[str]:
-    """What is wrong with a lead's answer, one sentence each; empty when it can be acted on.
+def output_problems(state: RunState, assignment: Assignment, value: Json, text: str) -> list[str]:
+    """Return what is wrong with an answer of the lead, one sentence each; empty when it can be acted on.
 
     ``value`` is the structured answer of a plan or review, ``text`` the words of a composition.
     """
     match assignment.role:
-        case Role.PLAN:
-            return _plan_faults(state, assignment, value)
-        case Role.REVIEW:
-            return _review_faults(state, assignment, value)
-        case Role.COMPOSE:
-            if "numbers" in assignment.options:
-                return _section_faults(state, assignment, text)
-            return _answer_faults(state, text)
+        case RoleName.PLAN:
+            return _plan_problems(state, assignment, value)
+        case RoleName.REVIEW:
+            return _review_problems(state, assignment, value)
+        case RoleName.COMPOSE:
+            if "numbers" in assignment.input:
+                return _section_problems(state, assignment, text)
+            return _answer_problems(state, text)
         case _:
             return []
+
+
+def proposed_calls(assignment: Assignment, value: Json) -> Iterator[ProposedCall]:
+    """The tool calls that a plan or a review proposes."""
+    proposed: Sequence[ProposedSubtask] = ()
+    if assignment.role == RoleName.PLAN:
+        proposed = Plan.model_validate(value).subtasks
+    elif assignment.role == RoleName.REVIEW:
+        review = Review.model_validate(value)
+        replacements = (verdict.replacement for verdict in review.verdicts if verdict.replacement is not None)
+        proposed = (*replacements, *review.missing)
+    for index, subtask in enumerate(proposed):
+        if subtask.tool is not None:
+            # What a need will supply may still be missing; it is checked again when the call is made.
+            yield ProposedCall(f"subtask {index} ({subtask.name})", subtask.tool, subtask.args, not subtask.needs)
 
 
 def parse(shape: type[_V], value: Json) -> tuple[_V | None, list[str]]:
@@ -59,11 +78,11 @@ def planned(state: RunState) -> list[ProposedSubtask]:
     return subtasks
 
 
-def _plan_faults(state: RunState, assignment: Assignment, value: Json) -> list[str]:
+def _plan_problems(state: RunState, assignment: Assignment, value: Json) -> list[str]:
     page, found = parse(Plan, value)
     if page is None:
         return found
-    before = planned(state) if assignment.options.get("first") else []
+    before = planned(state) if assignment.input.get("first") else []
     if not page.subtasks:
         if page.more:
             return ["there are no subtasks on this page, and yet more are to come"]
@@ -74,7 +93,12 @@ def _plan_faults(state: RunState, assignment: Assignment, value: Json) -> list[s
         where = known[_call(again)]
         return [f"{again.name} repeats subtask {where} of an earlier page: go on after what was planned before"]
     order = issue((*before, *page.subtasks), order_id(len(state.orders) + 1), page.goal)
-    return faults(order, state.tools, state.subtasks)
+    return order_problems(order, state.tools, ordered(state))
+
+
+def ordered(state: RunState) -> set[str]:
+    """The keys of all subtasks so far."""
+    return {key for order in state.orders.values() for key in order.order.subtask_keys()}
 
 
 def _call(subtask: ProposedSubtask) -> str:
@@ -82,45 +106,46 @@ def _call(subtask: ProposedSubtask) -> str:
     return to_json((subtask.tool, subtask.args, subtask.needs, subtask.expected_output)).decode()
 
 
-def _review_faults(state: RunState, assignment: Assignment, value: Json) -> list[str]:
+def _review_problems(state: RunState, assignment: Assignment, value: Json) -> list[str]:
     review, found = parse(Review, value)
     if review is None:
         return found
+    covers: tuple[str, ...] = tuple(assignment.input.get("covers", ()))
     judged = [verdict.subtask for verdict in review.verdicts]
-    found = [f"no verdict for {key}" for key in assignment.covers if key not in judged]
-    found += [f"{key} is not among the subtasks to review" for key in judged if key not in assignment.covers]
+    found = [f"no verdict for {key}" for key in covers if key not in judged]
+    found += [f"{key} is not among the subtasks to review" for key in judged if key not in covers]
     found += [f"two verdicts for {key}" for key in sorted({key for key in judged if judged.count(key) > 1})]
     for verdict in review.verdicts:
-        subtask = state.subtasks.get(verdict.subtask)
+        subtask = state.assignments.get(verdict.subtask)
         if subtask is None:
             continue
-        if verdict.verdict is Decision.ACCEPT and subtask.status is not SubtaskStatus.COMPLETED:
+        if verdict.verdict is VerdictKind.ACCEPT and subtask.status is not AssignmentStatus.COMPLETED:
             found.append(f"{verdict.subtask} is {subtask.status} and cannot be accepted")
-        if verdict.verdict is Decision.REPLAN:
+        if verdict.verdict is VerdictKind.REPLAN:
             if verdict.replacement is None:
                 found.append(f"{verdict.subtask}: a replan needs a replacement")
             elif verdict.subtask in verdict.replacement.needs:
                 found.append(f"{verdict.subtask}: its replacement cannot need what it replaces")
             else:
-                found += _proposal_faults(state, verdict.replacement)
-    whole = assignment.options.get("whole", True)
-    accepts = all(verdict.verdict is Decision.ACCEPT for verdict in review.verdicts)
+                found += _proposal_problems(state, verdict.replacement)
+    whole = assignment.input.get("whole", True)
+    accepts = all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts)
     if whole and accepts and not review.complete and not review.missing and not review.cannot:
         found.append("every verdict is accept, and yet it is not complete: say what is missing, or that it is complete")
     for proposed in review.missing:
-        found += _proposal_faults(state, proposed)
+        found += _proposal_problems(state, proposed)
     if review.answer is not None:
-        found += _answer_faults(state, review.answer, assignment.covers)
+        found += _answer_problems(state, review.answer, covers)
     return found
 
 
-def _proposal_faults(state: RunState, proposed: ProposedSubtask) -> list[str]:
-    """Faults of a subtask proposed by a review; it may need only what is already there."""
+def _proposal_problems(state: RunState, proposed: ProposedSubtask) -> list[str]:
+    """Problems of a subtask proposed by a review; it may need only what is already there."""
     order = issue((proposed,), order_id(len(state.orders) + 1), "repair")
-    return faults(order, state.tools, state.subtasks)
+    return order_problems(order, state.tools, ordered(state))
 
 
-def _section_faults(state: RunState, section: Assignment, text: str) -> list[str]:
+def _section_problems(state: RunState, section: Assignment, text: str) -> list[str]:
     if not text.strip():
         return ["the section is empty"]
     known = sorted(section_numbers(state, section).values())
@@ -129,7 +154,7 @@ def _section_faults(state: RunState, section: Assignment, text: str) -> list[str
     return [f"the section cites [{foreign[0]}], but its sources are: {listed}"] if foreign else []
 
 
-def _answer_faults(state: RunState, text: str, covers: tuple[str, ...] = ()) -> list[str]:
+def _answer_problems(state: RunState, text: str, covers: tuple[str, ...] = ()) -> list[str]:
     if not text.strip():
         return ["the answer is empty"]
     count = len(answer_sources(state, covers))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.evolve_orders import blocked_by
+from leadhand.domain.evolve.needs import blocked_by
 from leadhand.domain.ids import order_id, split_key, subtask_key
-from leadhand.domain.lifecycle import SubtaskStatus
-from leadhand.domain.review import Decision
-from leadhand.domain.state import Again, OrderState, RunState, SubtaskState
+from leadhand.domain.lifecycle import AssignmentStatus
+from leadhand.domain.review import VerdictKind
+from leadhand.domain.state import AssignmentState, OrderState, RetryWanted, RunState
 from leadhand.domain.work_order import Subtask, WorkOrder, circle, issue, result_reference
+
+from .results import subtasks
 
 NEW_REASON = frozenset({FailureClass.TRANSIENT, FailureClass.LOST, FailureClass.RATE_LIMITED})
 """Failures that are themselves a reason to try the same thing again; after any other it would fail the same way."""
@@ -27,46 +29,49 @@ def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
     if review is None:
         return None
     new_id = order_id(len(state.orders) + 1)
-    again: list[tuple[SubtaskState, Subtask]] = []
+    again: list[tuple[AssignmentState, Subtask]] = []
     for verdict in review.verdicts:
-        before = state.subtasks[verdict.subtask]
-        if verdict.verdict is Decision.REPLAN and verdict.replacement is not None:
+        before = state.assignments[verdict.subtask]
+        if verdict.verdict is VerdictKind.REPLAN and verdict.replacement is not None:
             proposed = issue((verdict.replacement,), new_id, order.order.goal).subtasks[0]
             again.append((before, proposed))
-        elif verdict.verdict is Decision.RETRY:
+        elif verdict.verdict is VerdictKind.RETRY:
             again.append((before, before.subtask))
     again = [pair for pair in again if _worth_it(pair[0], pair[1])]
-    subtasks = _repaired(state, again, new_id)
-    subtasks += (
+    repaired = _repaired(state, again, new_id)
+    repaired += (
         [subtask for subtask in issue(review.missing, new_id, order.order.goal).subtasks if not _tried(state, subtask)]
         if review.missing
         else []
     )
-    if not subtasks:
+    if not repaired:
         return None
     return WorkOrder(
-        work_order_id=new_id, goal=order.order.goal, subtasks=tuple(subtasks), repairs=order.order.work_order_id
+        work_order_id=new_id, goal=order.order.goal, subtasks=tuple(repaired), repairs=order.order.work_order_id
     )
 
 
-def person_order(state: RunState, order: OrderState) -> WorkOrder | None:
+def retry_order(state: RunState, order: OrderState) -> WorkOrder | None:
     """The order that does what people asked for again, and what had been given up because of it; None: it cannot be."""
     new_id = order_id(len(state.orders) + 1)
-    wanted = {**state.again, **{key: Again(by="") for key in blocked_by(state, set(state.again))}}
-    again: list[tuple[SubtaskState, Subtask]] = []
+    wanted = {
+        **state.retries_wanted,
+        **{key: RetryWanted(by="") for key in blocked_by(state, set(state.retries_wanted))},
+    }
+    again: list[tuple[AssignmentState, Subtask]] = []
     for key in sorted(wanted, key=split_key):
-        before, wish = state.subtasks[key], state.again.get(key)
+        before, wanted_ = state.assignments[key], state.retries_wanted.get(key)
         subtask = before.subtask
-        if wish is not None and wish.data is not None:
+        if wanted_ is not None and wanted_.data is not None:
             subtask = Subtask(name=subtask.name)  # nothing is done: its result is there
-        elif wish is not None and wish.args is not None:
-            subtask = subtask.evolve(args=wish.args, needs=_still_needed(subtask, wish.args))
+        elif wanted_ is not None and wanted_.args is not None:
+            subtask = subtask.evolve(args=wanted_.args, needs=_still_needed(subtask, wanted_.args))
         again.append((before, subtask))
-    subtasks = _repaired(state, again, new_id)
-    if not subtasks:
+    repaired = _repaired(state, again, new_id)
+    if not repaired:
         return None
     return WorkOrder(
-        work_order_id=new_id, goal=order.order.goal, subtasks=tuple(subtasks), repairs=order.order.work_order_id
+        work_order_id=new_id, goal=order.order.goal, subtasks=tuple(repaired), repairs=order.order.work_order_id
     )
 
 
@@ -77,7 +82,7 @@ def _still_needed(subtask: Subtask, args: dict[str, Any]) -> tuple[str, ...]:
     return tuple(needed for needed in subtask.needs if needed in referred or needed not in before)
 
 
-def _repaired(state: RunState, again: list[tuple[SubtaskState, Subtask]], new_id: str) -> list[Subtask]:
+def _repaired(state: RunState, again: list[tuple[AssignmentState, Subtask]], new_id: str) -> list[Subtask]:
     """The subtasks that are done again, in the new order, needs followed to where they moved.
 
     Left out is what needs a failed subtask that is not done again, and what replacements have tied into a circle.
@@ -94,7 +99,7 @@ def _repaired(state: RunState, again: list[tuple[SubtaskState, Subtask]], new_id
         again = [pair for pair in again if moved[pair[0].key] not in tied]
 
 
-def _worth_it(before: SubtaskState, subtask: Subtask) -> bool:
+def _worth_it(before: AssignmentState, subtask: Subtask) -> bool:
     """Whether doing it again can come out differently: another call, or a failure that is a new reason by itself."""
     if (subtask.tool, subtask.args) != (before.subtask.tool, before.subtask.args):
         return True
@@ -107,8 +112,8 @@ def _worth_it(before: SubtaskState, subtask: Subtask) -> bool:
 
 
 def _without_dead_ends(
-    state: RunState, again: list[tuple[SubtaskState, Subtask]]
-) -> list[tuple[SubtaskState, Subtask]]:
+    state: RunState, again: list[tuple[AssignmentState, Subtask]]
+) -> list[tuple[AssignmentState, Subtask]]:
     """Leave out what needs a subtask that failed and is not done again; repeat, since that may doom others."""
     while True:
         moved = {before.key for before, _ in again}
@@ -116,7 +121,8 @@ def _without_dead_ends(
             (before, subtask)
             for before, subtask in again
             if all(
-                needed in moved or state.subtasks[needed].status is SubtaskStatus.COMPLETED for needed in subtask.needs
+                needed in moved or state.assignments[needed].status is AssignmentStatus.COMPLETED
+                for needed in subtask.needs
             )
         ]
         if len(kept) == len(again):
@@ -143,5 +149,5 @@ def _tried(state: RunState, subtask: Subtask) -> bool:
         (earlier.subtask.tool, earlier.subtask.args) == (subtask.tool, subtask.args)
         and subtask.tool is not None
         and (earlier.accepted or (earlier.failure is not None and earlier.failure.class_ not in NEW_REASON))
-        for earlier in state.subtasks.values()
+        for earlier in subtasks(state)
     )

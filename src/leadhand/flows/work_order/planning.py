@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from leadhand.domain import commands as do
-from leadhand.domain.advice import next_action
-from leadhand.domain.assignment import Assignment, Role
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.ids import order_id, page_id
-from leadhand.domain.run import RunStatus
+from leadhand.domain.remedies import next_action
 from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.work_order import OutOfReach, Plan, ProposedSubtask, issue
+from leadhand.domain.work_order import Plan, ProposedSubtask, Unsupported, issue
 
-MOST_PAGES = 200
+from .roles import RoleName
+
+MAX_PAGES = 200
 """Pages of one plan; a lead that wants more is not getting anywhere."""
 
 
@@ -22,29 +22,28 @@ def plan(state: RunState) -> list[do.Command] | Plan:
     costs what it would have held, named as a gap, and not what is planned already.
     """
     pages: list[Plan] = []
-    for number in range(1, MOST_PAGES + 1):
-        thought = state.assignments.get(page_id(number))
-        if thought is None:
+    for number in range(1, MAX_PAGES + 1):
+        page_ = state.assignments.get(page_id(number))
+        if page_ is None:
             planned = sum(len(page.subtasks) for page in pages)
-            page = Assignment(assignment_id=page_id(number), role=Role.PLAN, options={"first": planned})
-            return [do.Assign(assignment=page)]
-        if not thought.closed:
+            return [do.Assign(id=page_id(number), role=RoleName.PLAN, input={"first": planned})]
+        if not page_.closed:
             return []
-        if not thought.ok:
+        if not page_.ok:
             if not pages:
-                return [do.Finish(answer=_unplanned(state, thought), status=RunStatus.FAILED, failure=thought.failure)]
-            return _whole(pages, _why(thought).message)
-        pages.append(Plan.model_validate(thought.value))
+                return [do.Finish(failure=_why(page_))]
+            return _whole(pages, _why(page_).message)
+        pages.append(Plan.model_validate(page_.value))
         if not pages[-1].more:
             return _whole(pages)
-    return _whole(pages, f"the plan did not end after {MOST_PAGES} pages")
+    return _whole(pages, f"the plan did not end after {MAX_PAGES} pages")
 
 
 def issued(state: RunState, whole: Plan) -> list[do.Command]:
     """The first order, and what no tool can do."""
     refused: list[do.Command] = []
-    if whole.cannot and any(part not in state.cannot for part in whole.cannot):
-        refused = [do.RefuseParts(parts=whole.cannot)]
+    if whole.cannot and any(part not in state.unsupported for part in whole.cannot):
+        refused = [do.NoteGaps(parts=whole.cannot)]
     if whole.subtasks:
         return [*refused, do.IssueOrder(order=issue(whole.subtasks, order_id(1), whole.goal))]
     return refused
@@ -55,18 +54,22 @@ def _whole(pages: list[Plan], cut_off: str = "") -> Plan:
     cannot = [part for page in pages for part in page.cannot]
     if cut_off:
         rest = f"whatever the request asks for beyond its first {len(subtasks)} subtasks"
-        cannot.append(OutOfReach(what=rest, reason=f"the plan broke off there: {cut_off}"[:1_000]))
+        cannot.append(Unsupported(what=rest, reason=f"the plan broke off there: {cut_off}"[:1_000]))
     return Plan(goal=pages[0].goal, subtasks=tuple(subtasks), cannot=tuple(dict.fromkeys(cannot)))
 
 
-def _why(thought: AssignmentState) -> Failure:
-    return thought.failure or Failure.model_validate(
+def _why(page_: AssignmentState) -> Failure:
+    return page_.failure or Failure.model_validate(
         {"message": "no reason was given", "type": "unknown", "class": FailureClass.INSUFFICIENT}
     )
 
 
-def _unplanned(state: RunState, thought: AssignmentState) -> str:
-    failure = _why(thought)
+def unplanned(state: RunState) -> str:
+    """The answer of a run whose request could not be planned; "" when that is not what happened."""
+    first = state.assignments.get(page_id(1))
+    if first is None or not first.closed or first.ok:
+        return ""
+    failure = _why(first)
     action = next_action(state, failure)
     said = f"The request could not be planned: {failure.message} ({failure.class_})."
     return f"{said} What you can do: {action}." if action else said

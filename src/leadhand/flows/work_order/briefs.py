@@ -1,34 +1,26 @@
-"""What each worker of the work-order flow is told: made from the log alone, exact, and no more than it needs."""
+"""What the workers of this flow are told: made from the log alone, exact, and no more than each needs."""
 
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 from typing import Any
 
-from leadhand.domain.advice import next_action
-from leadhand.domain.assignment import Assignment, Role
-from leadhand.domain.children import above
+from leadhand.domain.assignment import Assignment
 from leadhand.domain.citations import as_data
-from leadhand.domain.conversation import OutputSpec
-from leadhand.domain.outcome import answer_sources, gaps, presentable, section_numbers, source_numbers
-from leadhand.domain.review import Review
+from leadhand.domain.outcome import source_numbers
+from leadhand.domain.remedies import next_action
 from leadhand.domain.run import Gap
-from leadhand.domain.state import RunState, SubtaskState
-from leadhand.domain.thoughts import planned
-from leadhand.domain.value import Value
-from leadhand.domain.work_order import Plan, Subtask
+from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.work_order import Subtask
+from leadhand.flows.flow import result_facts
 
-from .flow import Brief
-from .room import fitting, page_size, room, tokens
+from .answer_checks import planned
+from .context_budget import context_budget, fitting, page_size, tokens
+from .results import all_gaps, answer_sources, answerable_results, section_numbers
+from .roles import RoleName
 
 CONTEXT = 4_000
-"""Characters of the request that those are told who need it for context only."""
-
-
-@cache
-def _output(name: str, shape: type[Value]) -> OutputSpec:
-    return OutputSpec.model_validate({"name": name, "schema": shape.model_json_schema()})
+"""Characters of the request for those who need it for context only."""
 
 
 def _tools(state: RunState) -> list[dict[str, Any]]:
@@ -46,23 +38,23 @@ def common(state: RunState, most: int | None = None) -> dict[str, Any]:
     return {"request": request, "today": state.created_at.date().isoformat()}
 
 
-def plan(state: RunState, assignment: Assignment) -> Brief:
+def plan(state: RunState, assignment: Assignment) -> dict[str, Any]:
     """The request and the tools: which subtasks, in one order. A further page is told where it goes on."""
     facts: dict[str, Any] = {**common(state), "tools": _tools(state), "page": {"most": page_size(state)}}
-    first = assignment.options.get("first", 0)
+    first = assignment.input.get("first", 0)
     if first:
         latest = [
             {"index": first - back, "name": subtask.name, "tool": subtask.tool, "args": subtask.args}
             for back, subtask in enumerate(reversed(planned(state)), start=1)
         ]
-        space = max(room(state, Role.PLAN) - tokens(facts), 200)
+        space = max(context_budget(state, RoleName.PLAN) - tokens(facts), 200)
         facts["page"] |= {"first_index": first, "planned_before": list(reversed(fitting(latest, space)))}
-    return Brief(prompt="plan", facts=facts, output=_output("plan", Plan))
+    return facts
 
 
-def work(state: RunState, assignment: Assignment) -> Brief:
+def work(state: RunState, assignment: Assignment) -> dict[str, Any]:
     """One subtask, and the results it needs; never the rest of the run."""
-    subtask = state.subtasks[assignment.assignment_id]
+    subtask = state.assignments[assignment.assignment_id]
     facts: dict[str, Any] = {
         "task": "work",
         **common(state, CONTEXT),
@@ -72,76 +64,70 @@ def work(state: RunState, assignment: Assignment) -> Brief:
             "args": subtask.subtask.args,
             "expected_output": subtask.subtask.expected_output,
         },
-        "needs": {key: _result(state.subtasks[key]) for key in subtask.subtask.needs},
+        "needs": {key: result_facts(state.assignments[key]) for key in subtask.subtask.needs},
     }
-    repaired = state.subtasks.get(subtask.subtask.repairs_subtask or "")
+    repaired = state.assignments.get(subtask.subtask.repairs_subtask or "")
     if repaired is not None:
         reason = repaired.verdict.reason if repaired.verdict is not None else ""
         facts["repairs"] = {
             "subtask": repaired.key,
             "reason": reason or (repaired.failure and repaired.failure.message),
         }
-    return Brief(prompt="work", facts=facts, tools=tuple(tool.name for tool in state.definition.tools))
+    return facts
 
 
-def child(state: RunState, assignment: Assignment) -> Brief:
-    """What another worker wants done: its arguments say what; every tool of the run may be used for it."""
-    told = assignment.options["child"]
-    tool = state.tools[told["name"]]
-    facts: dict[str, Any] = {
+def child(state: RunState, assignment: Assignment) -> dict[str, Any]:
+    """What another worker wants done: its input says what; the tool that asked says what comes back."""
+    tool = state.tools.get(assignment.title)
+    return {
         "task": "work",
         **common(state, CONTEXT),
         "subtask": {
-            "name": tool.name,
+            "name": assignment.name,
             "tool": None,
-            "args": told["args"],
-            "expected_output": tool.description,
+            "args": assignment.input,
+            "expected_output": tool.description if tool is not None else None,
         },
         "needs": {},
     }
-    asked = above(state, assignment)
-    return Brief(
-        prompt="work",
-        facts=facts,
-        tools=tuple(each.name for each in state.definition.tools if each.name not in asked),
-    )
 
 
-def review(state: RunState, assignment: Assignment) -> Brief:
+def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
     """The subtasks of one shard with their results or errors: a verdict for each, and what is missing."""
-    order = state.orders[assignment.options["work_order_id"]]
-    composing = bool(assignment.options.get("compose"))
-    whole = bool(assignment.options.get("whole", True))
+    order = state.orders[assignment.input["work_order_id"]]
+    covers: list[str] = list(assignment.input.get("covers", ()))
+    composing = bool(assignment.input.get("compose"))
+    whole = bool(assignment.input.get("whole", True))
     facts: dict[str, Any] = {
         **common(state, None if whole else CONTEXT),
         "tools": _tools(state),
-        "plan_cannot": [part.model_dump() for part in state.cannot],
+        "plan_cannot": [part.model_dump() for part in state.unsupported],
         "order": {"work_order_id": order.order.work_order_id, "goal": order.order.goal},
-        "subtasks": [judged(state, state.subtasks[key]) for key in assignment.covers],
+        "subtasks": [judged(state, state.assignments[key]) for key in assignment.input["covers"]],
         "accepted": [
             {"subtask": other.key, "name": other.subtask.name, "summary": as_data(other.data.summary)}
-            for other in (presentable(state) if len(state.orders) > 1 and whole else ())
+            for other in (answerable_results(state) if len(state.orders) > 1 and whole else ())
             if other.order != order.order.work_order_id and other.data is not None
         ],
         "compose": composing,
         "judge_only": not whole,
         "last_order": state.steps >= state.definition.limits.max_steps,
     }
-    covered = set(assignment.covers)
-    others = [state.subtasks[key].subtask for key in order.order.subtask_keys() if key not in covered]
+    covered = set(covers)
+    others = [state.assignments[key].subtask for key in order.order.subtask_keys() if key not in covered]
     if others and whole:
-        _also_ordered(facts, others, room(state, Role.REVIEW) - tokens(facts))
+        _also_ordered(facts, others, context_budget(state, RoleName.REVIEW) - tokens(facts))
     if composing:
-        sources = answer_sources(state, assignment.covers)
+        sources = answer_sources(state, covers)
         numbers = source_numbers(sources)
         facts["sources"] = [{"n": n, "title": s.title, "url": s.url} for n, s in enumerate(sources, start=1)]
-        for shown, key in zip(facts["subtasks"], assignment.covers, strict=True):
-            data = state.subtasks[key].data
+        for shown, key in zip(facts["subtasks"], covers, strict=True):
+            data = state.assignments[key].data
             if shown["result"] is not None and data is not None:
                 shown["result"]["summary"] = as_data(data.summary)
                 shown["result"]["sources"] = [numbers[source.title, source.url] for source in data.sources]
-        facts["gaps"] = [_gap_facts(gap) for gap in gaps(state) if gap.subtask_index is None]
-    return Brief(prompt="review", facts=facts, output=_output("review", Review))
+        facts["gaps"] = [_gap_facts(gap) for gap in all_gaps(state) if gap.subtask_index is None]
+    return facts
 
 
 def _also_ordered(facts: dict[str, Any], others: list[Subtask], space: int) -> None:
@@ -153,35 +139,35 @@ def _also_ordered(facts: dict[str, Any], others: list[Subtask], space: int) -> N
         facts["and_more_calls_of"] = dict(more)
 
 
-def compose(state: RunState) -> Brief:
+def compose(state: RunState) -> dict[str, Any]:
     """The request, every result that may stand in the answer, and every gap."""
     sources = answer_sources(state)
     numbers = source_numbers(sources)
     facts = {
         "task": "compose",
         **common(state),
-        "results": [told(subtask, numbers) for subtask in presentable(state)],
-        "gaps": [_gap_facts(gap) for gap in gaps(state)],
+        "results": [result(subtask, numbers) for subtask in answerable_results(state)],
+        "gaps": [_gap_facts(gap) for gap in all_gaps(state)],
         "sources": [{"n": n, "title": s.title, "url": s.url} for n, s in enumerate(sources, start=1)],
     }
-    return Brief(prompt="compose", facts=facts, final=True, draft=True)
+    return facts
 
 
-def section(state: RunState, assignment: Assignment) -> Brief:
+def section(state: RunState, assignment: Assignment) -> dict[str, Any]:
     """The results that one section of a long answer covers."""
     numbers = section_numbers(state, assignment)
     facts = {
         "task": "compose",
         **common(state, CONTEXT),
         "part": "section",
-        "results": [told(state.subtasks[key], numbers) for key in assignment.covers],
+        "results": [result(state.assignments[key], numbers) for key in assignment.input["covers"]],
         "gaps": [],
         "sources": [{"n": n, "title": title, "url": url} for (title, url), n in numbers.items()],
     }
-    return Brief(prompt="compose", facts=facts)
+    return facts
 
 
-def compose_over(state: RunState, texts: list[str], *, digest: bool) -> Brief:
+def compose_over(state: RunState, texts: list[str], *, digest: bool) -> dict[str, Any]:
     """The opening over all sections, with every gap; or a digest of some texts, when all together are too long."""
     facts: dict[str, Any] = {
         "task": "compose",
@@ -191,18 +177,18 @@ def compose_over(state: RunState, texts: list[str], *, digest: bool) -> Brief:
         "gaps": [],
         "sources": [],
     }
-    space = room(state, Role.COMPOSE) - tokens(facts)
+    space = context_budget(state, RoleName.COMPOSE) - tokens(facts)
     if not digest:
-        facts["gaps"] = fitting((_gap_facts(gap) for gap in gaps(state)), space // 2)
+        facts["gaps"] = fitting((_gap_facts(gap) for gap in all_gaps(state)), space // 2)
         space -= tokens(facts["gaps"])
     share = max(3 * space // max(len(texts), 1), 100)  # three characters to a token
     whole = sum(tokens(text) for text in texts) <= space
     facts["sections"] = texts if whole else [text if len(text) <= share else f"{text[:share]} …" for text in texts]
-    return Brief(prompt="compose", facts=facts, final=not digest, draft=not digest)
+    return facts
 
 
-def told(subtask: SubtaskState, numbers: dict[tuple[str, str], int]) -> dict[str, Any]:
-    """A result as the composer is told it."""
+def result(subtask: AssignmentState, numbers: dict[tuple[str, str], int]) -> dict[str, Any]:
+    """A result as the composer sees it."""
     assert subtask.data is not None
     return {
         "subtask": subtask.key,
@@ -216,13 +202,7 @@ def told(subtask: SubtaskState, numbers: dict[tuple[str, str], int]) -> dict[str
     }
 
 
-def _result(subtask: SubtaskState) -> dict[str, Any] | None:
-    if subtask.data is None:
-        return None
-    return {"summary": subtask.data.summary, "raw": subtask.data.raw, "sample": subtask.data.sample}
-
-
-def judged(state: RunState, subtask: SubtaskState) -> dict[str, Any]:
+def judged(state: RunState, subtask: AssignmentState) -> dict[str, Any]:
     """A subtask as a review is shown it."""
     failure = subtask.failure
     return {
@@ -231,7 +211,7 @@ def judged(state: RunState, subtask: SubtaskState) -> dict[str, Any]:
         "tool": subtask.subtask.tool,
         "args": subtask.subtask.args,
         "status": subtask.status.value,
-        "result": _result(subtask),
+        "result": result_facts(subtask),
         "error": None
         if failure is None
         else {

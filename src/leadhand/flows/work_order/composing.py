@@ -12,73 +12,85 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leadhand.domain import commands as do
-from leadhand.domain.assignment import Assignment, Role
 from leadhand.domain.citations import as_data
-from leadhand.domain.outcome import answer_sources, own_sources, presentable, section_numbers, source_numbers
+from leadhand.domain.errors import Failure
+from leadhand.domain.outcome import source_numbers
 from leadhand.domain.state import AssignmentState, RunState
 
 from . import briefs
-from .room import grouped, room, tokens, too_much
+from .context_budget import context_budget, grouped, is_too_large, tokens
+from .results import answer_sources, answerable_results, own_sources, section_numbers
+from .roles import RoleName
 
 SECTION = 25
 """Results to a section."""
 
 
 def compose(state: RunState) -> list[do.Command]:
-    """What composing the answer still wants; at last, the end of the run. The summary comes in any case: without a
+    """What composing the answer still needs; at last, the end of the run. The summary comes in any case: without a
     model, code writes it."""
     name = _name(state)
-    thought = state.assignments.get(name)
-    if thought is None and _section(state, 0, 0) not in state.assignments:
+    whole = state.assignments.get(name)
+    if whole is None and _section(state, 0, 0) not in state.assignments:
         if _fits(state):
-            return [do.Assign(assignment=Assignment(assignment_id=name, role=Role.COMPOSE))]
+            return [do.Assign(id=name, role=RoleName.COMPOSE, answers=True)]
         return _sections(state)
-    if thought is not None and not thought.closed:
+    if whole is not None and not whole.closed:
         return []
-    if thought is not None and (thought.ok or not too_much(thought.failure)):
-        return [do.Finish(answer=_text(thought), failure=thought.failure)]
+    if whole is not None and (whole.ok or not is_too_large(whole.failure)):
+        return [do.Finish(failure=whole.failure)]
     return _tree(state) if _section(state, 0, 0) in state.assignments else _sections(state)
+
+
+def composed(state: RunState) -> str:
+    """The answer as it was composed; "" when none was."""
+    name = _name(state)
+    whole = state.assignments.get(name)
+    if whole is not None and whole.ok:
+        return _text(whole) or ""
+    opening = state.assignments.get(f"{name}-whole")
+    said = _text(opening) if opening is not None else None
+    if said is None:
+        return ""
+    return "\n\n".join([said, *(text_of(state, section) for section in _level(state, 0))])
 
 
 def _fits(state: RunState) -> bool:
     """Whether one call can hold the results, and one answer tell them."""
-    told = sum(tokens(subtask.data.summary) for subtask in presentable(state) if subtask.data is not None)
+    told = sum(tokens(subtask.data.summary) for subtask in answerable_results(state) if subtask.data is not None)
     if told > 2 * state.definition.limits.max_output_tokens:
         return False
-    return tokens(briefs.compose(state).facts) <= room(state, Role.COMPOSE)
+    return tokens(briefs.compose(state)) <= context_budget(state, RoleName.COMPOSE)
 
 
 def _sections(state: RunState) -> list[do.Command]:
     sources = answer_sources(state)
     numbers = source_numbers(sources)
     sizes = [
-        (subtask.key, tokens(briefs.told(subtask, numbers)) + sum(tokens(s.url) for s in subtask.data.sources))
-        for subtask in presentable(state)
+        (subtask.key, tokens(briefs.result(subtask, numbers)) + sum(tokens(s.url) for s in subtask.data.sources))
+        for subtask in answerable_results(state)
         if subtask.data is not None
     ]
-    groups = grouped(sizes, max(room(state, Role.COMPOSE) - tokens(briefs.common(state)), 1), SECTION)
+    groups = grouped(sizes, max(context_budget(state, RoleName.COMPOSE) - tokens(briefs.common(state)), 1), SECTION)
     if not groups:
-        return [do.Finish(answer=None)]
+        return [do.Finish()]
     return [
         do.Assign(
-            assignment=Assignment(
-                assignment_id=_section(state, 0, number),
-                role=Role.COMPOSE,
-                covers=tuple(keys),
-                options={
-                    "part": number + 1,
-                    "of": len(groups),
-                    "numbers": [numbers[source] for source in own_sources(state.subtasks[key] for key in keys)],
-                },
-            )
+            id=_section(state, 0, number),
+            role=RoleName.COMPOSE,
+            input={
+                "covers": keys,
+                "part": number + 1,
+                "of": len(groups),
+                "numbers": [numbers[source] for source in own_sources(state.assignments[key] for key in keys)],
+            },
         )
         for number, keys in enumerate(groups)
     ]
 
 
 def _tree(state: RunState) -> list[do.Command]:
-    sections = level = list(_level(state, 0))
-    number = 0
+    level, number = list(_level(state, 0)), 0
     while following := list(_level(state, number + 1)):
         level, number = following, number + 1
     if not all(node.closed for node in level):
@@ -86,27 +98,21 @@ def _tree(state: RunState) -> list[do.Command]:
     whole = f"{_name(state)}-whole"
     opening = state.assignments.get(whole)
     if opening is None:
-        texts = [(node.assignment.assignment_id, tokens(text_of(state, node))) for node in level]
-        groups = grouped(texts, room(state, Role.COMPOSE) - tokens(briefs.common(state)))
+        texts = [(node.key, tokens(text_of(state, node))) for node in level]
+        groups = grouped(texts, context_budget(state, RoleName.COMPOSE) - tokens(briefs.common(state)))
         if len(groups) == 1 or len(groups) == len(level):  # they fit; or they cannot be made to, and are cut
-            ids = [node.assignment.assignment_id for node in level]
-            return [do.Assign(assignment=Assignment(assignment_id=whole, role=Role.COMPOSE, options={"over": ids}))]
+            over = [node.key for node in level]
+            return [do.Assign(id=whole, role=RoleName.COMPOSE, input={"over": over}, answers=True)]
         return [
             do.Assign(
-                assignment=Assignment(
-                    assignment_id=_section(state, number + 1, position),
-                    role=Role.COMPOSE,
-                    options={"over": ids, "part": True},
-                )
+                id=_section(state, number + 1, position), role=RoleName.COMPOSE, input={"over": ids, "part": True}
             )
             for position, ids in enumerate(groups)
         ]
     if not opening.closed:
         return []
-    said = _text(opening)
-    if said is None:
-        return [do.Finish(answer=None, failure=opening.failure)]
-    return [do.Finish(answer="\n\n".join([said, *(text_of(state, section) for section in sections)]))]
+    failure: Failure | None = opening.failure if _text(opening) is None else None
+    return [do.Finish(failure=failure)]
 
 
 def text_of(state: RunState, node: AssignmentState) -> str:
@@ -114,12 +120,13 @@ def text_of(state: RunState, node: AssignmentState) -> str:
     written = _text(node)
     if written is not None:
         return written
-    if not node.assignment.covers:
-        return "\n\n".join(text_of(state, state.assignments[below]) for below in node.assignment.options["over"])
+    covers: list[str] = list(node.assignment.input.get("covers", ()))
+    if not covers:
+        return "\n\n".join(text_of(state, state.assignments[below]) for below in node.assignment.input["over"])
     numbers = section_numbers(state, node.assignment)
     lines: list[str] = []
-    for key in node.assignment.covers:
-        subtask = state.subtasks[key]
+    for key in covers:
+        subtask = state.assignments[key]
         if subtask.data is not None:
             cited = "".join(f" [{numbers[source.title, source.url]}]" for source in subtask.data.sources)
             sample = " (sample data)" if subtask.data.sample else ""
@@ -146,7 +153,5 @@ def _level(state: RunState, level: int) -> Iterator[AssignmentState]:
         number += 1
 
 
-def _text(thought: AssignmentState) -> str | None:
-    if thought.ok and thought.result is not None and thought.result.data is not None:
-        return thought.result.data.summary
-    return None
+def _text(node: AssignmentState) -> str | None:
+    return node.data.summary if node.ok and node.data is not None else None

@@ -1,0 +1,139 @@
+"""The flows that this process can run: those that ship, those of the program, and those of installed packages."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.flows.flow import Flow
+from leadhand.flows.work_order.flow import WorkOrderFlow
+
+GROUP = "leadhand.flows"
+"""The entry points by which installed packages offer flows."""
+DEFAULT = "work-order"
+
+
+class FlowRegistry:
+    """Flows by name and version. Of several versions, new runs take the highest; others resume runs they started."""
+
+    def __init__(self, flows: Iterable[Flow | type[Flow]] = ()) -> None:
+        self._flows: dict[str, dict[int, Flow]] = {}
+        self._add(WorkOrderFlow())
+        for each in flows:
+            self._add(checked_flow(each))
+        self._installed = False
+
+    def _add(self, flow: Flow) -> None:
+        versions = self._flows.setdefault(flow.name, {})
+        if flow.version in versions:
+            raise UsageError(
+                f"there are two flows {flow.name!r} of version {flow.version}",
+                "Give one of them another name, or another version.",
+            )
+        versions[flow.version] = flow
+
+    def _load_installed(self) -> None:
+        """Take in the flows of installed packages, once: only a name that is not known yet asks for them."""
+        if self._installed:
+            return
+        self._installed = True
+        for point in entry_points(group=GROUP):
+            if point.name not in self._flows:
+                try:
+                    self._add(checked_flow(point.load()))
+                except Exception as error:
+                    raise ConfigurationError(
+                        f"the flow {point.name} of {point.value} cannot be loaded: {error}",
+                        "Correct or uninstall the package that offers it.",
+                    ) from error
+
+    def names(self) -> list[str]:
+        """The names of all flows."""
+        self._load_installed()
+        return sorted(self._flows)
+
+    def get(self, name: str, version: int | None = None) -> Flow:
+        """The flow of this name; the highest version, or the one named.
+
+        Raises UsageError for a name that is not known, ConfigurationError for a version that is not here.
+        """
+        if name not in self._flows:
+            self._load_installed()
+        versions = self._flows.get(name)
+        if versions is None:
+            near = get_close_matches(name, self._flows, 1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise UsageError(f"there is no flow {name!r}", f"There are: {', '.join(sorted(self._flows))}.{hint}")
+        if version is None:
+            return versions[max(versions)]
+        if version not in versions:
+            raise ConfigurationError(
+                f"the run uses {name} version {version}, which is not here",
+                "Resume it with the program, or the release of Leadhand, that started it.",
+            )
+        return versions[version]
+
+    def options(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of a run, checked and complete, as JSON. Raises UsageError for unknown or wrong ones."""
+        return self.get(name).checked_options(given).model_dump(mode="json")
+
+    def schema(self, name: str) -> dict[str, Any]:
+        """The JSON schema of a flow's options."""
+        return self.get(name).Options.model_json_schema()
+
+
+def checked_flow(flow: object) -> Flow:
+    """Return a flow, made from its class if it is one. Raises UsageError for what is not a flow."""
+    if inspect.isclass(flow) and issubclass(flow, Flow):
+        flow = flow()
+    if not isinstance(flow, Flow):
+        raise UsageError(f"{flow!r} is not a flow", "Pass instances of subclasses of leadhand.flows.Flow.")
+    if not flow.name:
+        raise UsageError(f"the flow {type(flow).__name__} has no name", 'Give it one: name = "translate".')
+    return flow
+
+
+def load_flows(where: str) -> list[Flow]:
+    """Return the flows that a Python file, or an importable module, defines.
+
+    Raises UsageError for one that cannot be loaded, or that defines no flow.
+    """
+    module = _module(where)
+    found = [
+        each
+        for each in vars(module).values()
+        if inspect.isclass(each) and issubclass(each, Flow) and each.__module__ == module.__name__ and each.name
+    ]
+    if not found:
+        raise UsageError(f"{where} defines no flow", "Write a subclass of leadhand.flows.Flow in it, with a name.")
+    return [checked_flow(each) for each in found]
+
+
+def _module(where: str) -> ModuleType:
+    path = Path(where)
+    try:
+        if path.suffix != ".py":
+            return importlib.import_module(where)
+        if not path.is_file():
+            raise UsageError(f"there is no file {where}", "Name a Python file that defines flows.")
+        spec = importlib.util.spec_from_file_location(f"leadhand_flows_{path.stem}", path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # pydantic looks there for the types that a flow's options name
+        spec.loader.exec_module(module)
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(
+            f"{where} cannot be loaded: {type(error).__name__}: {error}", "Correct the file, or name another."
+        ) from error
+    return module

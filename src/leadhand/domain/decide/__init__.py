@@ -1,0 +1,141 @@
+"""From a state and a command to the events that follow: the rules of the house, pure.
+
+``decide`` either returns what happens or raises :class:`~leadhand.domain.commands.Refused`; it never half-does a thing.
+``due`` says which commands the state itself calls for, whatever the flow.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import islice
+from typing import assert_never
+
+from leadhand.domain import commands as do
+from leadhand.domain import events as ev
+from leadhand.domain.approval import ApprovalStatus
+from leadhand.domain.errors import Failure
+from leadhand.domain.policy import Policy
+from leadhand.domain.run import RunStatus
+from leadhand.domain.state import RunState
+
+from . import asks, attempts, orders
+from .ending import finish, may_become
+from .operator_requests import decide_request
+
+
+def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) -> list[ev.AnyEvent]:
+    """The events that ``command`` makes happen, none of them yet part of ``state``.
+
+    ``policy`` is the flow, which says whether results count and what the run comes to. Raises
+    :class:`~leadhand.domain.commands.Refused` when the state does not allow the command.
+    """
+    if state.finished is not None and not isinstance(command, do.DecideRequest):
+        raise do.Refused("the run is over")
+    match command:
+        case do.IssueOrder():
+            return orders.issue_order(state, command.order, command.by)
+        case do.DecideRequest():
+            return decide_request(state)
+        case do.DeclineRetry():
+            return [ev.RequestDeclined(request="retry_granted", reason=command.reason)]
+        case do.NoteGaps():
+            return [ev.GapsNoted(parts=command.parts)]
+        case do.Assign():
+            return attempts.assign(state, command)
+        case do.Start():
+            return attempts.start(state, command.assignment)
+        case do.Block():
+            if state.blocked.get(command.assignment) != command.cause:
+                raise do.Refused(f"{command.assignment} is not blocked by {command.cause}")
+            return [ev.SubtaskBlocked(subtask=command.assignment, cause=command.cause)]
+        case do.Settle():
+            return attempts.settle(state, command.assignment, now, policy)
+        case do.TryAgain():
+            return attempts.try_again(state, command.assignment, now)
+        case do.Continue():
+            return attempts.continue_parked(state, command.assignment)
+        case do.DecideAsks():
+            return asks.decide_asks(state, command.assignment, command.call_id)
+        case do.AnswerCall():
+            return [asks.answer_of(state, command.call_id)]
+        case do.GiveUpAttempt():
+            attempts.current(state, command.attempt)
+            return [ev.AttemptLost(attempt=command.attempt, failure=command.failure)]
+        case do.Judge():
+            return orders.judge(state, command.work_order_id, command.review)
+        case do.AskApproval():
+            asked = state.approvals.get(command.approval.approval_id)
+            if asked is not None and asked.attempt == command.approval.attempt:
+                raise do.Refused(f"{command.approval.approval_id} was asked already")
+            return [ev.ApprovalRequested(approval=command.approval)]
+        case do.ExpireApproval():
+            asked = state.approvals.get(command.approval_id)
+            if asked is None or asked.status is not ApprovalStatus.PENDING:
+                raise do.Refused(f"{command.approval_id} is not open")
+            return [ev.ApprovalExpired(approval_id=command.approval_id)]
+        case do.Pause():
+            return [ev.RunPaused(reason=command.reason)] if may_become(state, RunStatus.PAUSED) else []
+        case do.Wait():
+            return [ev.RunWaiting(reason=command.reason)] if may_become(state, RunStatus.WAITING) else []
+        case do.Resume():
+            return [ev.RunResumed()] if may_become(state, RunStatus.RUNNING) else []
+        case do.Finish():
+            return finish(state, command, now, policy)
+        case _:
+            assert_never(command)
+
+
+def due(state: RunState) -> list[do.Command]:
+    """What the state calls for by itself: requests of people, judging, retrying, starting, continuing, giving up."""
+    requested: list[do.Command] = [do.DecideRequest()] if state.pending_requests else []
+    if state.finished is not None:
+        return requested
+    if state.cancel_by is not None:
+        why = {"message": f"cancelled by {state.cancel_by}", "type": "cancelled", "class": "rejected"}
+        return [*requested, do.Finish(failure=Failure.model_validate(why), cancelled=True)]
+    wanted: list[do.Command] = [*requested]
+    wanted += [do.Settle(assignment=key) for key in state.unsettled]
+    wanted += [do.TryAgain(assignment=key) for key in state.retrying]
+    if state.status is RunStatus.PAUSED:
+        return wanted + ([do.Resume()] if state.resume_wanted else [])
+    if state.pause_reason is not None:
+        return [*wanted, do.Pause(reason=state.pause_reason)]
+    wanted += asks.due_asks(state)
+    wanted += [do.Block(assignment=key, cause=cause) for key, cause in state.blocked.items()]
+    answered = [do.Continue(assignment=key) for key in state.parked if attempts.under_way(state, key).answered]
+    if state.status is RunStatus.WAITING and (answered or not state.parked):
+        wanted.append(do.Resume())
+    return [*wanted, *answered, *_starts(state)]
+
+
+def _starts(state: RunState) -> list[do.Command]:
+    """Every assignment that may start; with a batch size, the next group once the one before is settled."""
+    size = state.definition.limits.batch_size
+    if state.status is not RunStatus.RUNNING or (size is not None and state.busy):
+        return []
+    return [do.Start(assignment=key) for key in islice(state.ready, size)]
+
+
+def when_idle(state: RunState, refused: str = "") -> list[do.Command]:
+    """What to do when nothing is wanted and nothing is under way: wait for people, or end for want of progress.
+
+    ``refused`` says why what the flow wanted is not allowed, if it wanted something.
+    """
+    if (
+        state.finished is not None
+        or state.status is not RunStatus.RUNNING
+        or state.live
+        or state.unsettled
+        or state.retrying
+    ):
+        return []
+    if state.parked:
+        return [do.Wait(reason=f"{len(state.parked)} waiting for an answer")]
+    message = "nothing is left to do, and nothing was decided"
+    if refused:
+        message = f"the flow {state.definition.flow} wants what is not allowed: {refused}"
+    failure = Failure.model_validate({"message": message, "type": "no_progress", "class": "exhausted"})
+    return [do.Finish(failure=failure)]
+
+
+__all__ = ["decide", "due", "when_idle"]

@@ -1,0 +1,169 @@
+"""What tools ask of the controller: children, workers, artifacts and todos; and the answers that their calls get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from leadhand.domain import commands as do
+from leadhand.domain import events as ev
+from leadhand.domain.artifact import confined
+from leadhand.domain.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
+from leadhand.domain.assignment import Assignment, OpenCall
+from leadhand.domain.limits import Ceiling, nanousd
+from leadhand.domain.rights import MAX_DEPTH, depth_of, tools_of, tools_of_role
+from leadhand.domain.role import Role
+from leadhand.domain.state import AssignmentState, AttemptState, RunState
+
+
+def due_asks(state: RunState) -> Iterator[do.Command]:
+    """What parked attempts ask for and is not decided yet, and the answers of children that are settled."""
+    for key in state.parked:
+        attempt = state.assignments[key].attempt
+        for call in attempt.open_calls if attempt is not None else ():
+            if attempt is None or call.kind not in ("child", "asks") or call.call_id in attempt.answers:
+                continue
+            children = _children(state, call.call_id)
+            if not children:
+                yield do.DecideAsks(assignment=key, call_id=call.call_id)
+            elif all(child.closed for child in children):
+                yield do.AnswerCall(call_id=call.call_id)
+
+
+def _children(state: RunState, call_id: str) -> list[AssignmentState]:
+    """The assignments that one call asked for, in order."""
+    found: list[AssignmentState] = []
+    while (child := state.assignments.get(_child_id(call_id, len(found)))) is not None:
+        found.append(child)
+    return found
+
+
+def _child_id(call_id: str, number: int) -> str:
+    return call_id if number == 0 else f"{call_id}.{number}"
+
+
+def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
+    """Grant what a call asks for, all of it, or answer the call with the reason why not.
+
+    Raises Refused when the call is not open, or was decided already.
+    """
+    assignment = state.assignments[key]
+    attempt = assignment.attempt
+    call = next((each for each in attempt.open_calls if each.call_id == call_id), None) if attempt is not None else None
+    if attempt is None or call is None or _children(state, call_id) or call_id in attempt.answers:
+        raise do.Refused(f"{call_id} is not open")
+    wanted = _asks_of(assignment, call)
+    problem = next((found for ask in wanted if (found := _problem(state, assignment, ask, wanted))), "")
+    if problem:
+        return [ev.CallAnswered(call_id=call_id, ok=False, content=problem)]
+    granted: list[ev.AnyEvent] = []
+    children = 0
+    for ask in wanted:
+        match ask:
+            case Delegate():
+                child = _child(state, assignment, attempt, call, ask, _child_id(call_id, children))
+                granted.append(ev.AssignmentIssued(assignment=child))
+                children += 1
+            case DefineWorker():
+                role = _worker(state, assignment, ask)
+                granted.append(ev.WorkerDefined(attempt=attempt.attempt, role=role, description=ask.description))
+            case WriteArtifact():
+                granted.append(
+                    ev.ArtifactWritten(
+                        attempt=attempt.attempt,
+                        path=confined(ask.path),
+                        digest=ask.digest,
+                        size=ask.size,
+                        media_type=ask.media_type,
+                    )
+                )
+            case SetTodos():
+                granted.append(ev.TodosSet(attempt=attempt.attempt, todos=ask.todos))
+    if not children:
+        granted.append(ev.CallAnswered(call_id=call_id, ok=True, content=""))
+    return granted
+
+
+def _asks_of(assignment: AssignmentState, call: OpenCall) -> Sequence[Ask]:
+    """What a call asks for: what its tool returned, or, of a delegating tool, another worker for its arguments."""
+    if call.kind == "child":
+        return (Delegate(title=call.tool, input=call.args),)
+    return next((each.asks for each in assignment.evidence if each.call_id == call.call_id), ())
+
+
+def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: Sequence[Ask]) -> str:
+    """Why an ask cannot be granted; "" when it can."""
+    mine = tools_of(state, assignment.assignment)
+    match ask:
+        case Delegate():
+            if depth_of(state, assignment.assignment) >= MAX_DEPTH:
+                return f"assignments ask for others at most {MAX_DEPTH} deep"
+            name = ask.role or assignment.assignment.role
+            defined = {each.name for each in beside if isinstance(each, DefineWorker)}
+            if state.role(name) is None and name not in defined:
+                return f"there is no role or worker {name!r} in this run"
+            return _wider(ask.tools, mine)
+        case DefineWorker():
+            if any(role.name == ask.name for role in state.definition.roles):
+                return f"{ask.name!r} is a role of the flow: choose another name"
+            return _wider(ask.tools, mine)
+        case WriteArtifact():
+            try:
+                confined(ask.path)
+            except ValueError as error:
+                return str(error)
+            return "" if ask.digest else f"the artifact {ask.path} has no content"
+        case SetTodos():
+            return ""
+
+
+def _wider(tools: Sequence[str] | None, allowed: frozenset[str]) -> str:
+    wider = sorted(set(tools or ()) - allowed)
+    return f"the caller may not use {', '.join(wider)}, so it cannot hand it on" if wider else ""
+
+
+def _worker(state: RunState, assignment: AssignmentState, ask: DefineWorker) -> Role:
+    mine = tools_of(state, assignment.assignment)
+    return Role(
+        name=ask.name,
+        instructions=ask.instructions,
+        model=ask.model,
+        tools=tuple(sorted(mine if ask.tools is None else mine.intersection(ask.tools))),
+    )
+
+
+def _child(
+    state: RunState, parent: AssignmentState, attempt: AttemptState, call: OpenCall, ask: Delegate, child_id: str
+) -> Assignment:
+    role = state.role(ask.role or parent.assignment.role)
+    mine = tools_of(state, parent.assignment) - {call.tool}
+    tools = None
+    if role is None or ask.tools is not None or not tools_of_role(state, role) <= mine:
+        tools = tuple(sorted(mine if ask.tools is None else mine.intersection(ask.tools)))
+    ceiling = None
+    if ask.max_requests is not None or ask.budget is not None:
+        dollars = None if ask.budget is None else nanousd(ask.budget)
+        ceiling = Ceiling(requests=ask.max_requests, nanousd=dollars)
+    return Assignment(
+        assignment_id=child_id,
+        role=ask.role or parent.assignment.role,
+        title=ask.title,
+        input=ask.input,
+        parent=attempt.attempt,
+        tools=tools,
+        ceiling=ceiling,
+        model=ask.model,
+        instructions=ask.instructions,
+    )
+
+
+def answer_of(state: RunState, call_id: str) -> ev.CallAnswered:
+    """What a call is told of its children. Raises Refused while one of them is not settled."""
+    children = _children(state, call_id)
+    if not children or not all(child.closed for child in children):
+        raise do.Refused(f"{call_id} is not settled")
+    failed = next((child for child in children if not child.ok), None)
+    if failed is not None:
+        message = failed.failure.message if failed.failure is not None else "it came to nothing"
+        return ev.CallAnswered(call_id=call_id, ok=False, content=message)
+    summaries = [child.data.summary for child in children if child.data is not None]
+    return ev.CallAnswered(call_id=call_id, ok=True, content="\n\n".join(summaries))

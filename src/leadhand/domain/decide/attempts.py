@@ -1,0 +1,191 @@
+"""Handing out assignments, and judging, retrying and continuing the attempts at them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from leadhand.domain import commands as do
+from leadhand.domain import events as ev
+from leadhand.domain.approval import EFFECT
+from leadhand.domain.assignment import Assignment, OpenCall
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.evidence import indeterminate, unsupported_claim
+from leadhand.domain.evolve.attempts import INTERRUPTED, last_value
+from leadhand.domain.ids import assignment_of, attempt_id
+from leadhand.domain.lifecycle import AttemptStatus
+from leadhand.domain.policy import Policy
+from leadhand.domain.retries import Retry, retry
+from leadhand.domain.rights import tools_of_role
+from leadhand.domain.role import ALL_TOOLS
+from leadhand.domain.run import RunStatus
+from leadhand.domain.state import AssignmentState, AttemptState, RunState
+from leadhand.domain.tool import ApprovalPolicy, Effect
+from leadhand.domain.work_result import WorkResult
+
+
+def assign(state: RunState, command: do.Assign) -> list[ev.AnyEvent]:
+    """Hand out what a flow wants done, within the rights of its role."""
+    if command.id in state.assignments:
+        raise do.Refused(f"{command.id} was handed out already")
+    if not command.id or "/" in command.id or command.id.startswith("wo-"):
+        raise do.Refused(f"{command.id!r} cannot be the id of an assignment: leave out slashes, and wo- at its start")
+    role = state.role(command.role)
+    if role is None:
+        raise do.Refused(f"{command.id} names the role {command.role!r}, which the flow does not have")
+    unknown = [needed for needed in command.needs if needed not in state.assignments]
+    if unknown:
+        raise do.Refused(f"{command.id} needs {unknown[0]!r}, which was not handed out")
+    allowed = tools_of_role(state, role)
+    wider = sorted(set(command.tools or ()) - allowed)
+    if wider:
+        raise do.Refused(f"{command.id} may not use {', '.join(wider)}: the role {role.name} does not allow it")
+    missing = sorted(set(role.tools) - {ALL_TOOLS} - {tool.name for tool in state.definition.tools})
+    if missing:
+        raise do.Refused(f"the role {role.name} names the tool {missing[0]}, which the run does not have")
+    if state.status is not RunStatus.RUNNING:
+        raise do.Refused(f"the run is {state.status}")
+    assignment = Assignment(
+        assignment_id=command.id,
+        role=command.role,
+        title=command.title,
+        input=dict(command.input),
+        needs=tuple(command.needs),
+        tools=None if command.tools is None else tuple(command.tools),
+        model=command.model,
+        instructions=command.instructions,
+        counts=role.counts,
+        answers=command.answers,
+    )
+    return [ev.AssignmentIssued(assignment=assignment)]
+
+
+def start(state: RunState, key: str) -> list[ev.AnyEvent]:
+    """Schedule the next attempt of an assignment that may start."""
+    if key not in state.ready:
+        raise do.Refused(f"{key} cannot start")
+    return [ev.AttemptScheduled(attempt=attempt_id(key, state.assignments[key].attempts + 1))]
+
+
+def settle(state: RunState, key: str, now: datetime, policy: Policy) -> list[ev.AnyEvent]:
+    """Judge what the current attempt of an assignment returned: accept it, retry, give up, or ask a person."""
+    assignment = state.assignments.get(key)
+    attempt = assignment.attempt if assignment is not None else None
+    if assignment is None or attempt is None or attempt.status is not AttemptStatus.RETURNED or attempt.result is None:
+        raise do.Refused(f"{key} has nothing to settle")
+    unseen = assignment.indeterminate_calls
+    if unseen and state.cancel_by is None and state.definition.approve is not ApprovalPolicy.NEVER:
+        # Neither repeated nor given up in silence: a person knows, or can find out.
+        questions = tuple(
+            OpenCall(call_id=f"{call.call_id}{EFFECT}", kind="effect", tool=call.tool, args=call.args)
+            for call in unseen
+        )
+        return [ev.EffectQuestioned(attempt=attempt.attempt, open_calls=questions)]
+    failure = failure_of(state, assignment, attempt.result, policy)
+    settled = ev.AttemptSettled(attempt=attempt.attempt, ok=failure is None, final=True, counts=assignment.counts)
+    if failure is None:
+        return [settled]
+    final = state.cancel_by is not None or _retry(state, assignment, attempt, failure, now) is None
+    if final and state.cancel_by is None:
+        later = _retry(state, assignment, attempt, failure, now, in_time=False)
+        failure = failure if later is None else _too_late(state, failure)
+    return [settled.model_copy(update={"final": final, "failure": failure})]
+
+
+def try_again(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
+    """Schedule the attempt that follows one which was settled for another try."""
+    assignment = state.assignments.get(key)
+    attempt = assignment.attempt if assignment is not None else None
+    if key not in state.retrying or assignment is None or attempt is None or assignment.failure is None:
+        raise do.Refused(f"{key} is not to be retried")
+    failure = assignment.failure
+    if failure.type != INTERRUPTED:  # its own class was counted when it was settled
+        assignment = assignment._replace(failures=assignment.failures[:-1])
+    # The time may be up meanwhile; that it is retried was decided, and the deadline ends the run by itself.
+    again = _retry(state, assignment, attempt, failure, now) or Retry(not_before=None, afresh=False)
+    return [
+        ev.AttemptScheduled(
+            attempt=attempt_id(key, attempt.number + 1),
+            continues=None if again.afresh else attempt.attempt,
+            not_before=again.not_before,
+            feedback=again.feedback,
+        )
+    ]
+
+
+def _retry(
+    state: RunState,
+    assignment: AssignmentState,
+    attempt: AttemptState,
+    failure: Failure,
+    now: datetime,
+    *,
+    in_time: bool = True,
+) -> Retry | None:
+    """Whether, when and how an attempt is followed by another; with ``in_time``, before the run's time is up."""
+    key = assignment.key
+    subtask = assignment.assignment.subtask
+    return retry(
+        failure,
+        key=f"{state.run_id}/{attempt_id(key, attempt.number + 1)}",
+        before=assignment.failures,
+        limits=state.definition.limits,
+        tool=state.tools.get(subtask.tool or "") if subtask is not None else None,
+        now=now,
+        deadline=state.deadline if in_time else None,
+        acted=any(call.effect is Effect.ONCE for call in assignment.evidence),
+    )
+
+
+def _too_late(state: RunState, failure: Failure) -> Failure:
+    """It would be retried, but the run's time is up before that."""
+    seconds = state.definition.limits.timeout_s
+    message = f"{failure.message}; the run's time ({seconds:g} s) is up before it may be tried again"
+    return Failure.model_validate({"message": message, "type": "time", "class": FailureClass.EXHAUSTED})
+
+
+def failure_of(state: RunState, assignment: AssignmentState, result: WorkResult, policy: Policy) -> Failure | None:
+    """Why a returned attempt does not count, or None: its own error, or what the code checks find."""
+    unseen = unseen_effect(assignment)
+    if unseen is not None:
+        return unseen
+    if result.error is not None:
+        return result.error
+    unsupported = unsupported_claim(state, assignment, result)
+    if unsupported is not None:
+        return unsupported
+    text = result.data.summary if result.data is not None else ""
+    found = policy.problems(state, assignment, last_value(assignment), text)
+    if not found:
+        return None
+    return Failure.model_validate({"message": "; ".join(found), "type": "bad_thought", "class": "invalid"})
+
+
+def unseen_effect(assignment: AssignmentState) -> Failure | None:
+    """The failure of a ``once`` call whose end was not seen: it says more than why the attempt around it ended."""
+    unseen = assignment.indeterminate_calls
+    return indeterminate(unseen[0].tool) if unseen else None
+
+
+def continue_parked(state: RunState, key: str) -> list[ev.AnyEvent]:
+    """Continue a parked attempt with another, now that its open calls are answered."""
+    attempt = under_way(state, key)
+    if attempt.status is not AttemptStatus.PARKED or not attempt.answered:
+        raise do.Refused(f"{key} still waits")
+    # The parked attempt is neither a failure nor a retry: its number goes on, its failures do not.
+    return [ev.AttemptScheduled(attempt=attempt_id(key, attempt.number + 1), continues=attempt.attempt)]
+
+
+def under_way(state: RunState, key: str) -> AttemptState:
+    """The attempt of an assignment that is not settled. Raises Refused when there is none."""
+    assignment = state.assignments.get(key)
+    if assignment is None or assignment.attempt is None:
+        raise do.Refused(f"{key} has no attempt under way")
+    return assignment.attempt
+
+
+def current(state: RunState, attempt: str) -> AttemptState:
+    """The attempt of this id while it is scheduled or running. Raises Refused when it is not."""
+    key = assignment_of(attempt)
+    if key in state.live and (found := under_way(state, key)).attempt == attempt:
+        return found
+    raise do.Refused(f"{attempt} is not under way")

@@ -1,0 +1,85 @@
+"""Issuing work orders, and putting reviews on record."""
+
+from __future__ import annotations
+
+from leadhand.domain import commands as do
+from leadhand.domain import events as ev
+from leadhand.domain.ids import order_id
+from leadhand.domain.lifecycle import AssignmentStatus
+from leadhand.domain.review import Review, Verdict, VerdictKind
+from leadhand.domain.state import RunState
+from leadhand.domain.work_order import WorkOrder, order_problems
+
+
+def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]:
+    """Issue an order that can be carried out; ``by`` is the person who asked for it, if one did."""
+    if order.work_order_id in state.orders:
+        raise do.Refused(f"{order.work_order_id} was issued already, and an order does not change")
+    if order.work_order_id != order_id(len(state.orders) + 1):
+        raise do.Refused(f"the next order is {order_id(len(state.orders) + 1)}, not {order.work_order_id}")
+    if not by and state.steps >= state.definition.limits.max_steps:
+        raise do.Refused(f"the run is limited to {state.definition.limits.max_steps} orders")
+    latest = state.order
+    if latest is not None and (latest.open or latest.review is None):
+        raise do.Refused(f"{latest.order.work_order_id} is not over and reviewed")
+    ordered = {key for key, assignment in state.assignments.items() if assignment.order}
+    found = order_problems(order, state.tools, ordered)
+    found += [
+        f"{subtask.name} repairs {subtask.repairs_subtask!r}, which is not a subtask that needs it"
+        for subtask in order.subtasks
+        if subtask.repairs_subtask is not None and not _repairable(state, subtask.repairs_subtask)
+    ]
+    repaired = [subtask.repairs_subtask for subtask in order.subtasks if subtask.repairs_subtask is not None]
+    if len(repaired) != len(set(repaired)):
+        found.append("two subtasks repair the same one")
+    if found and by:
+        return [ev.RequestDeclined(request="retry_granted", reason="; ".join(found))]
+    if found:
+        raise do.Refused("; ".join(found))
+    supplied = [
+        ev.SubtaskResolved(subtask=key, data=wanted.data, by=wanted.by)
+        for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)
+        if (wanted := state.retries_wanted.get(subtask.repairs_subtask or "")) is not None and wanted.data is not None
+    ]
+    return [ev.WorkOrderIssued(order=order, by=by), *(supplied if by else [])]
+
+
+def _repairable(state: RunState, key: str) -> bool:
+    subtask = state.assignments.get(key)
+    return subtask is not None and bool(subtask.order) and subtask.superseded_by is None and not subtask.accepted
+
+
+def judge(state: RunState, work_order_id: str, review: Review) -> list[ev.AnyEvent]:
+    """Put a review on record, closed where it is open: a result without a verdict is not accepted."""
+    given = {verdict.subtask: verdict for verdict in review.verdicts}
+    if not work_order_id:
+        return _judge_results(state, given, review)
+    order = state.orders.get(work_order_id)
+    if order is None or order.open or order.review is not None:
+        raise do.Refused(f"{work_order_id} is not waiting for a review")
+    verdicts = [_closed(state, given[key]) for key in order.order.subtask_keys() if key in given]
+    sound = review.complete and not review.missing and all(v.verdict is VerdictKind.ACCEPT for v in verdicts)
+    covered = len(verdicts) == len(order.order.subtasks)
+    answer = review.answer if sound and covered else None
+    recorded = review.evolve(verdicts=tuple(verdicts), complete=sound, answer=answer)
+    return [ev.ResultsJudged(work_order_id=work_order_id, review=recorded)]
+
+
+def _judge_results(state: RunState, given: dict[str, Verdict], review: Review) -> list[ev.AnyEvent]:
+    unknown = [key for key in given if key not in state.assignments or not state.assignments[key].closed]
+    if unknown or not given:
+        raise do.Refused(f"{unknown[0] if unknown else 'nothing'} can be judged")
+    verdicts = tuple(_closed(state, verdict) for verdict in given.values())
+    if all(state.assignments[verdict.subtask].verdict == verdict for verdict in verdicts):
+        raise do.Refused("these verdicts stand already")
+    return [ev.ResultsJudged(review=review.evolve(verdicts=verdicts, answer=None))]
+
+
+def _closed(state: RunState, verdict: Verdict) -> Verdict:
+    """A verdict as it is recorded: what a person decided stays, and what is not completed cannot be accepted."""
+    judged = state.assignments[verdict.subtask]
+    if judged.by and judged.verdict is not None:
+        return judged.verdict
+    if verdict.verdict is VerdictKind.ACCEPT and judged.status is not AssignmentStatus.COMPLETED:
+        return verdict.evolve(verdict=VerdictKind.DROP, reason=f"it is {judged.status} and cannot be accepted")
+    return verdict

@@ -1,0 +1,161 @@
+"""What events do to orders and to settled assignments: what may start, what a review found, what a person decided."""
+
+from __future__ import annotations
+
+from leadhand.domain import events as ev
+from leadhand.domain.approval import ApprovalStatus
+from leadhand.domain.assignment import Assignment
+from leadhand.domain.errors import Failure
+from leadhand.domain.evidence import needs_failed, skipped
+from leadhand.domain.ids import assignment_of, event_id
+from leadhand.domain.lifecycle import SETTLED, AssignmentStatus
+from leadhand.domain.review import Verdict, VerdictKind
+from leadhand.domain.state import OrderState, RetryWanted, RunState
+
+from .attempts import planned
+from .needs import await_again, await_needs, blocked_by, descendants, needs_settled
+
+WORKER = "work"
+"""The role that carries out the subtasks of a work order."""
+
+
+def order_issued(state: RunState, entry: ev.Entry, event: ev.WorkOrderIssued) -> None:
+    order = event.order
+    keys = order.subtask_keys()
+    state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=len(keys), by=event.by)
+    if event.by:
+        state.retries_wanted = {}
+    for position, (key, subtask) in enumerate(zip(keys, order.subtasks, strict=True)):
+        assignment = Assignment.model_construct(
+            assignment_id=key, role=WORKER, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True
+        )
+        planned(state, assignment, order.work_order_id, position)
+        if subtask.repairs_subtask is not None:
+            repaired = state.assignments[subtask.repairs_subtask]
+            state.assignments[repaired.key] = repaired._replace(superseded_by=key)
+    for key, subtask in zip(keys, order.subtasks, strict=True):
+        await_needs(state, key, subtask.needs)
+
+
+def blocked(state: RunState, entry: ev.Entry, event: ev.SubtaskBlocked) -> None:
+    key = event.subtask
+    assignment = state.assignments[key]
+    for place in (state.blocked, state.ready, state.awaited):
+        place.pop(key, None)
+    state.assignments[key] = assignment._replace(
+        status=AssignmentStatus.FAILED,
+        event_ids=(*assignment.event_ids, event_id(entry.seq)),
+        failure=needs_failed(event.cause),
+    )
+    needs_settled(state, key, ok=False)
+
+
+def retry_granted(state: RunState, entry: ev.Entry, event: ev.RetryGranted) -> None:
+    """Note what is to be done again. What stands in a work order is repaired by another order; anything else starts
+    again under its own id, with what was given up because of it."""
+    state.pending_requests = state.pending_requests[1:]
+    for key in event.subtasks:
+        if state.assignments[key].order:
+            state.retries_wanted[key] = RetryWanted(by=event.by, args=event.args, data=event.data)
+    again = [key for key in event.subtasks if not state.assignments[key].order]
+    reopened = list(dict.fromkeys([*again, *blocked_by(state, set(again))]))
+    for key in reopened:
+        assignment = state.assignments[key]
+        given = assignment.assignment
+        if event.args is not None and key in again:
+            given = given.model_copy(update={"input": event.args})
+        state.assignments[key] = assignment._replace(
+            assignment=given,
+            status=AssignmentStatus.PENDING,
+            failures=(),
+            data=None,
+            value=None,
+            failure=None,
+            verdict=None,
+            by="",
+        )
+    for key in (*reopened, *(key for key, cause in list(state.blocked.items()) if cause in reopened)):
+        await_again(state, key)
+
+
+def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> None:
+    """Settle an assignment as a person said, whatever it was waiting for; what was given up because of it is retried."""
+    pending = state.pending_requests
+    state.pending_requests = pending[1:] if pending and _is_about(pending[0], event.subtask) else pending
+    key = event.subtask
+    assignment = state.assignments[key]
+    was = assignment.status
+    for place in (state.ready, state.blocked, state.awaited, state.busy):
+        place.pop(key, None)
+    failure, verdict = None, Verdict(subtask=key, verdict=VerdictKind.ACCEPT, reason=f"supplied by {event.by}")
+    if event.data is None:
+        doubted = assignment.indeterminate_calls
+        failure = skipped(event.by, event.reason, doubted[0].tool if doubted else "")
+        verdict = Verdict(subtask=key, verdict=VerdictKind.DROP, reason=failure.message)
+    for name in (key, *descendants(state, key)):
+        _close(state, name, event)
+    state.assignments[key] = state.assignments[key]._replace(
+        status=AssignmentStatus.DROPPED if event.data is None else AssignmentStatus.COMPLETED,
+        data=event.data,
+        value=event.data.raw if event.data is not None else None,
+        failure=failure,
+        verdict=verdict,
+        by=event.by,
+        acted=assignment.has_acted,
+        event_ids=(*assignment.event_ids, event_id(entry.seq)),
+    )
+    if was not in SETTLED:
+        needs_settled(state, key, ok=event.data is not None)
+    elif event.data is not None:
+        for dependent in [dependent for dependent, cause in state.blocked.items() if cause == key]:
+            await_again(state, dependent)
+        for dependent in blocked_by(state, {key}):
+            if state.assignments[dependent].order:
+                state.retries_wanted[dependent] = RetryWanted(by=event.by)
+            else:
+                state.assignments[dependent] = state.assignments[dependent]._replace(
+                    status=AssignmentStatus.PENDING, failure=None
+                )
+                await_again(state, dependent)
+
+
+def _close(state: RunState, name: str, event: ev.SubtaskResolved) -> None:
+    """End an assignment that is no longer needed: its questions are withdrawn, its attempt holds nothing."""
+    assignment = state.assignments.get(name)
+    if assignment is None or assignment.closed:
+        return
+    for place in (state.live, state.parked, state.unsettled, state.retrying, state.busy):
+        place.pop(name, None)
+    for place in (state.ready, state.blocked, state.awaited):
+        place.pop(name, None)
+    failure = skipped(event.by, event.reason)
+    state.assignments[name] = assignment._replace(
+        status=AssignmentStatus.DROPPED, attempt=None, calls=(), begun=(), failure=failure
+    )
+    for asked in list(state.approvals.values()):
+        if asked.status is ApprovalStatus.PENDING and assignment_of(asked.attempt) == name:
+            state.approvals[asked.approval_id] = asked.evolve(status=ApprovalStatus.DENIED, by=event.by)
+
+
+def _is_about(request: object, key: str) -> bool:
+    return isinstance(request, ev.SkipRequested | ev.ResultSupplied) and request.subtask == key
+
+
+def judged(state: RunState, _entry: ev.Entry, event: ev.ResultsJudged) -> None:
+    if event.work_order_id:
+        order = state.orders[event.work_order_id]
+        state.orders[event.work_order_id] = order._replace(review=event.review)
+    for verdict in event.review.verdicts:
+        assignment = state.assignments[verdict.subtask]
+        if assignment.by:
+            continue  # what a person decided stays
+        status, failure = assignment.status, assignment.failure
+        if assignment.order:
+            if verdict.verdict is VerdictKind.DROP:
+                status = AssignmentStatus.DROPPED
+            elif verdict.verdict is not VerdictKind.ACCEPT and status is AssignmentStatus.COMPLETED:
+                status = AssignmentStatus.FAILED
+        if status is not assignment.status and failure is None:
+            reason = verdict.reason or "the review rejected the result"
+            failure = Failure.model_validate({"message": reason, "type": "found_wanting", "class": "insufficient"})
+        state.assignments[verdict.subtask] = assignment._replace(status=status, failure=failure, verdict=verdict)

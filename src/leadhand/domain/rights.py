@@ -1,0 +1,87 @@
+"""Rights: which tools an assignment may use, how deep assignments may ask for others, and what they may spend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .assignment import Assignment
+from .evolve.needs import ancestors, parent_of
+from .limits import Allowance, Ceiling
+from .role import ALL_TOOLS, Role
+from .state import RunState
+
+MAX_DEPTH = 4
+"""How deep assignments may ask for other assignments."""
+
+
+def tools_of_role(state: RunState, role: Role) -> frozenset[str]:
+    """The tools of the run that a role allows."""
+    names = frozenset(tool.name for tool in state.definition.tools)
+    if role.loop == "reply":
+        return frozenset()
+    return names if ALL_TOOLS in role.tools else names.intersection(role.tools)
+
+
+def tools_of(state: RunState, assignment: Assignment) -> frozenset[str]:
+    """The tools that an assignment may use: what its role allows, narrowed by itself and by every assignment above it.
+
+    A tool by which the assignment, or one above it, was asked for is not among them: that would be recursion.
+    """
+    role = state.role(assignment.role)
+    allowed = tools_of_role(state, role) if role is not None else frozenset[str]()
+    if assignment.tools is not None:
+        allowed &= frozenset(assignment.tools)
+    parent = parent_of(assignment)
+    if parent is not None:
+        allowed &= tools_of(state, state.assignments[parent].assignment)
+        allowed -= {_asked_by(state, assignment)}
+    return allowed
+
+
+def _asked_by(state: RunState, assignment: Assignment) -> str:
+    """The tool whose call asked for a child assignment; "" when it is no longer known."""
+    parent = parent_of(assignment)
+    above = state.assignments[parent] if parent is not None else None
+    if above is None:
+        return ""
+    call_id = call_of(assignment.assignment_id)
+    asked = next((call.tool for call in above.evidence if call.call_id == call_id), "")
+    if asked or above.attempt is None:
+        return asked
+    return next((call.tool for call in above.attempt.open_calls if call.call_id == call_id), "")
+
+
+def call_of(assignment_id: str) -> str:
+    """The call that asked for a child assignment, by the child's id: further children of one call have a suffix."""
+    head, dot, number = assignment_id.rpartition(".")
+    return head if dot and number.isdigit() and "/c" in head.rpartition("/t")[2] else assignment_id
+
+
+def depth_of(state: RunState, assignment: Assignment) -> int:
+    """How many assignments are above this one."""
+    return len(ancestors(state, assignment))
+
+
+def scopes_of(state: RunState, assignment: Assignment) -> tuple[Allowance, ...]:
+    """The ceilings that each model call of an assignment has to fit: its own, and those of the assignments above it."""
+    found: list[Allowance] = []
+    for each in (assignment, *(above.assignment for above in ancestors(state, assignment))):
+        role = state.role(each.role)
+        ceilings = [ceiling for ceiling in (each.ceiling, role.ceiling if role is not None else None) if ceiling]
+        if ceilings:
+            found.append(Allowance(scope=each.assignment_id, ceiling=smallest(ceilings)))
+    return tuple(found)
+
+
+def smallest(ceilings: Sequence[Ceiling]) -> Ceiling:
+    """The ceiling that is within all of these."""
+
+    def least(limits: Sequence[int | None]) -> int | None:
+        known = [limit for limit in limits if limit is not None]
+        return min(known) if known else None
+
+    return Ceiling(
+        requests=least([each.requests for each in ceilings]),
+        tokens=least([each.tokens for each in ceilings]),
+        nanousd=least([each.nanousd for each in ceilings]),
+    )

@@ -1,0 +1,218 @@
+"""Carries out one attempt at an assignment: the ordered call first, then a model until its answer counts."""
+
+from __future__ import annotations
+
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.ids import tool_call_id
+from leadhand.domain.tool import Source, ToolResult
+from leadhand.domain.value import Json
+from leadhand.domain.work_order import Subtask
+from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.engine.conversation import PASSING, Conversation, Turn, ordered_call
+from leadhand.engine.gate import Unresolved, argument_problems, resolved, schema_problems, unmet
+from leadhand.engine.turns import GaveUp, Turns
+from leadhand.ports import ModelError, Work
+
+NO_SUBTASK = Subtask(name="-")
+
+
+class Attempt:
+    """One attempt at one assignment. It sees what it is told and its own calls, and nothing else of the run.
+
+    An answer that does not count is asked for again with what is wrong with it, ``max_repairs`` times.
+    """
+
+    def __init__(self, work: Work, turns: Turns) -> None:
+        self._work = work
+        self._subtask: Subtask = work.assignment.subtask or NO_SUBTASK
+        self._turns = turns
+        self._objections = 0
+        self._rejected: int | None = None
+
+    async def carry_out(self, conversation: Conversation) -> WorkResult:
+        """The result of the attempt. Raises :class:`~leadhand.engine.turns.Parked` when it has to wait for others."""
+        try:
+            return await self._carry_out(conversation)
+        except GaveUp as gave_up:
+            return self._failed(self._cause(conversation, str(gave_up)))
+        except ModelError as error:
+            return self._failed(error.failure)
+        except Unresolved as error:
+            return self._failed(_invalid(str(error), "bad_reference"))
+
+    async def _carry_out(self, conversation: Conversation) -> WorkResult:
+        if self._one_reply:  # every reply of the lineage was a try at the one answer; the last one is looked at again
+            self._objections = max(conversation.replies - 1, 0)
+        if conversation.turns and self._work.attempt.feedback:
+            # What the lineage ended with was not accepted: it continues from there, with the reason.
+            self._rejected = conversation.turns[-1].number
+        elif not conversation.turns and not self._work.attempt.feedback:
+            first = self._ordered_turn()
+            if first is not None:
+                conversation.turns.append(first)
+        while True:
+            if conversation.turns:
+                turn = conversation.turns[-1]
+                await self._turns.call(turn)
+                hopeless = self._hopeless(turn)
+                if hopeless is not None:
+                    return self._failed(hopeless)
+                result = self._finished(conversation, turn)
+                if result is not None:
+                    return result
+            if conversation.replies >= self._work.max_turns:
+                message = f"no result after {conversation.replies} turns"
+                return self._failed(
+                    Failure.model_validate({"message": message, "type": "max_turns", "class": "exhausted"})
+                )
+            await self._turns.ask(conversation, lambda turn: self._objection(conversation, turn))
+
+    @property
+    def _one_reply(self) -> bool:
+        return self._work.role.loop == "reply"
+
+    def _ordered_turn(self) -> Turn | None:
+        """The call that the order itself asks for, when it names a tool and the arguments are all there."""
+        if self._subtask.tool is None:
+            return None
+        tool = next((tool for tool in self._work.definition.tools if tool.name == self._subtask.tool), None)
+        if tool is None or tool.name not in self._work.tools:
+            return None  # the model is told that it has not been called, and cannot call it either
+        args = resolved(self._subtask.args, self._work.needs)
+        if argument_problems(tool, args) and self._subtask.needs:
+            return None  # the model fills in what the needs supply
+        call_id = tool_call_id(self._work.assignment.assignment_id, 0, 0)
+        return Turn(number=0, message=ordered_call(call_id, tool.name, args))
+
+    def _hopeless(self, turn: Turn) -> Failure | None:
+        """A failure of this turn that talking to a model cannot repair."""
+        for result in turn.done.values():
+            failure = result.failure
+            if failure is None:
+                continue
+            if failure.class_ in PASSING:
+                return failure
+            if result.tool == self._subtask.tool and failure.class_ is not FailureClass.INVALID:
+                return failure
+        return None
+
+    def _finished(self, conversation: Conversation, turn: Turn) -> WorkResult | None:
+        """The result, when the turn ends the work: the ordered call says it all, or the model gave its answer."""
+        if turn.number == self._rejected:
+            return None
+        if turn.message.tool_calls:
+            done = turn.done.get(0)
+            if turn.number == 0 and done is not None and done.ok and done.summary and not self._subtask.expected_output:
+                return self._ok(conversation, done.summary)
+            if not self._one_reply:
+                return None
+        problems = self._problems(conversation, turn)
+        if not problems:
+            return self._ok(conversation, turn.message.text.strip() or self._work.assignment.role)
+        self._objections += 1
+        if self._objections > self._work.definition.limits.max_repairs:
+            return self._failed(self._given_up(turn, problems))
+        return None
+
+    # --- what is wrong with an answer --------------------------------------------------------------------------------
+
+    def _problems(self, conversation: Conversation, turn: Turn) -> list[str]:
+        """What keeps an answer from counting, one sentence each."""
+        output = self._work.role.output
+        if output is None and turn.message.tool_calls:  # each was answered with an error: nothing was offered
+            return ["there is no tool to call here: answer without calling one"]
+        if output is not None and (turn.value is None or turn.message.tool_calls):
+            name = self._work.role.name
+            return [f"answer with one JSON object that fits the schema of {name}, and nothing else"]
+        if output is None and not turn.message.text.strip():
+            return ["the answer is empty"]
+        if not self._has_called(conversation):
+            return [f"{self._subtask.tool} was not called with success"]
+        found = schema_problems(output, turn.value) if output is not None else []
+        found = found or self._work.problems(turn.value, turn.message.text)
+        return found or self._argument_problems(turn.value)
+
+    def _has_called(self, conversation: Conversation) -> bool:
+        """Whether the tool that the order names was called with success."""
+        tool = self._subtask.tool
+        return tool is None or any(result.ok and result.tool == tool for result in conversation.finished)
+
+    def _argument_problems(self, value: Json) -> list[str]:
+        """Arguments of proposed calls that do not fit their tool, one sentence each."""
+        tools = {tool.name: tool for tool in self._work.definition.tools}
+        found: list[str] = []
+        for call in self._work.proposed_calls(value):
+            tool = tools.get(call.tool)
+            if tool is not None:
+                problems = argument_problems(tool, call.args, complete=call.complete)
+                found += [f"{call.where}, arguments of {tool.name}: {problem}" for problem in problems]
+        return found[:8]
+
+    def _objection(self, conversation: Conversation, turn: Turn) -> str:
+        """What a model is told whose answer does not count."""
+        if turn.number == self._rejected:
+            return f"That was not accepted: {self._work.attempt.feedback}"
+        problems = self._problems(conversation, turn)
+        if self._work.role.output is None and not turn.message.tool_calls:
+            if not turn.message.text.strip():
+                return "Your answer is empty."
+            if not self._has_called(conversation):
+                tool = self._subtask.tool
+                return f"You have not called {tool} with success. Call it, or call give_up with the reason."
+        return "That cannot be used: " + "; ".join(problems) + ". Answer again, whole and corrected."
+
+    def _given_up(self, turn: Turn, problems: list[str]) -> Failure:
+        """Why an attempt fails whose answers did not count, in words for a person."""
+        if self._work.role.output is None and not self._one_reply:
+            return _invalid("; ".join(problems), "unproven")
+        message = "; ".join(problems)
+        if self._work.role.output is not None and turn.value is None and not turn.message.tool_calls:
+            text = " ".join(turn.message.text.split())
+            said = f"{text[:80]}…" if len(text) > 80 else text
+            message = f"the model answered with prose where a {self._work.role.name} was asked for: {said!r}"
+        return _invalid(message, "malformed_answer")
+
+    # --- results -----------------------------------------------------------------------------------------------------
+
+    def _ok(self, conversation: Conversation, summary: str) -> WorkResult:
+        used = [result for result in conversation.finished if result.ok]
+        sources: dict[str, Source] = {source.url: source for result in used for source in result.sources}
+        for needed in self._work.needs.values():
+            sources |= {source.url: source for source in needed.sources if source.url in summary}
+        data = ResultData(
+            summary=summary,
+            raw=_raw(used),
+            sources=tuple(sources.values()),
+            sample=any(result.sample for result in used) or any(each.sample for each in self._work.needs.values()),
+        )
+        found = unmet(self._subtask.checks, data)
+        if found:
+            return self._failed(_invalid("; ".join(found), "unmet_check"))
+        # What the calls returned is in their own events: the log holds no copy of it.
+        return WorkResult(
+            task_name=self._work.assignment.name,
+            ok=True,
+            data=data.model_copy(update={"raw": None}),
+            used=tuple(result.call_id for result in used),
+        )
+
+    def _failed(self, failure: Failure) -> WorkResult:
+        return WorkResult.failed(self._work.assignment.name, failure)
+
+    def _cause(self, conversation: Conversation, reason: str) -> Failure:
+        """Why the worker gave up: the last failure of a call, which has a class, in preference to its own words."""
+        failures = [result.failure for result in conversation.finished if result.failure is not None]
+        if failures:
+            return failures[-1]
+        return _invalid(reason, "gave_up")
+
+
+def _raw(used: list[ToolResult]) -> Json:
+    """The data of a result: that of its one call, or of each by its id."""
+    if len(used) == 1:
+        return used[0].raw
+    return {result.call_id: result.raw for result in used} if used else None
+
+
+def _invalid(message: str, type_: str) -> Failure:
+    return Failure.model_validate({"message": message, "type": type_, "class": FailureClass.INVALID})

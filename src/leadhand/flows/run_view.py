@@ -1,0 +1,142 @@
+"""What a flow sees of its run: the request, its options, and the assignments it has handed out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Generic, TypeVar
+
+from leadhand.domain.errors import Failure
+from leadhand.domain.lifecycle import AssignmentStatus
+from leadhand.domain.review import Verdict
+from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.tool import Source
+from leadhand.domain.value import Json
+
+OptionsT = TypeVar("OptionsT")
+
+
+class AssignmentView:
+    """One assignment, as its flow sees it."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of: AssignmentState) -> None:
+        self._of = of
+
+    @property
+    def id(self) -> str:
+        return self._of.key
+
+    @property
+    def role(self) -> str:
+        return self._of.assignment.role
+
+    @property
+    def title(self) -> str:
+        """The title given when it was handed out; its id where none was."""
+        return self._of.assignment.name
+
+    @property
+    def input(self) -> Mapping[str, Any]:
+        return self._of.assignment.input
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return self._of.assignment.needs
+
+    @property
+    def open(self) -> bool:
+        """Whether it is not settled yet."""
+        return not self._of.closed
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is completed. A review may still have rejected its result: see ``verdict``."""
+        return self._of.ok
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed, could not start, or was skipped by a person."""
+        return self._of.status in (AssignmentStatus.FAILED, AssignmentStatus.DROPPED)
+
+    @property
+    def text(self) -> str:
+        """Its result in words; "" while there is none."""
+        return self._of.data.summary if self._of.data is not None else ""
+
+    @property
+    def value(self) -> Json:
+        """Its structured answer, for a role with an ``output``; else the data that its tools returned."""
+        if self._of.value is not None:
+            return self._of.value
+        return self._of.data.raw if self._of.data is not None else None
+
+    @property
+    def error(self) -> Failure | None:
+        """Why it failed, with class, cause and next step."""
+        return self._of.failure
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return self._of.data.sources if self._of.data is not None else ()
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What the latest review made of its result; None when it was not judged."""
+        return self._of.verdict
+
+    def __repr__(self) -> str:
+        return f"<AssignmentView {self.id} {self._of.status.value}>"
+
+
+class _Assignments(Mapping[str, AssignmentView]):
+    """The assignments of a run by id, each wrapped when it is looked at."""
+
+    def __init__(self, state: RunState) -> None:
+        self._state = state
+
+    def __getitem__(self, key: str) -> AssignmentView:
+        return AssignmentView(self._state.assignments[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._state.assignments)
+
+    def __len__(self) -> int:
+        return len(self._state.assignments)
+
+
+class RunView(Generic[OptionsT]):
+    """A run, as its flow sees it: read-only, made from the log alone.
+
+    ``state`` is everything there is to know, for flows that ship with Leadhand; its shape may change between releases.
+    """
+
+    def __init__(self, state: RunState, options: OptionsT) -> None:
+        self.state = state
+        self.options = options
+
+    @property
+    def request(self) -> str:
+        return self.state.definition.request
+
+    @property
+    def assignments(self) -> Mapping[str, AssignmentView]:
+        """Every assignment by id, in the order in which they were handed out."""
+        return _Assignments(self.state)
+
+    def of(self, role: str) -> list[AssignmentView]:
+        """The assignments of a role, in the order in which they were handed out."""
+        return [AssignmentView(each) for each in self.state.assignments.values() if each.assignment.role == role]
+
+    @property
+    def open(self) -> list[AssignmentView]:
+        """The assignments that are not settled: waiting for others, running, parked or about to be retried."""
+        state = self.state
+        maps = (state.awaited, state.ready, state.blocked, state.live, state.parked, state.unsettled, state.retrying)
+        keys = dict.fromkeys(key for each in maps for key in each)
+        return [AssignmentView(state.assignments[key]) for key in keys]
+
+    @property
+    def judged(self) -> list[AssignmentView]:
+        """The assignments whose results a review has judged."""
+        return [AssignmentView(each) for each in self.state.assignments.values() if each.verdict is not None]

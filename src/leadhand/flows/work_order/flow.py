@@ -1,0 +1,129 @@
+"""The work-order flow: plan, fan out, review, repair what fell short, compose one answer.
+
+::
+
+    plan ─▶ order ─▶ workers in parallel ─▶ over when none runs or waits ─▶ review ─▶ answer
+              ▲                                                               │
+              └────────────── repair order: what is open or missing ◀─────────┘        at most max_steps orders
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from leadhand.domain import commands as do
+from leadhand.domain.policy import Outcome, ProposedCall
+from leadhand.domain.review import Review
+from leadhand.domain.role import Role
+from leadhand.domain.state import AssignmentState, OrderState, RunState
+from leadhand.domain.value import Json
+from leadhand.flows.flow import Flow, Result
+from leadhand.flows.run_view import AssignmentView, RunView
+
+from . import answer_checks, briefs, composing, planning, results, reviewing
+from .repair import repair_order, retry_order
+from .roles import RoleName, roles
+
+
+class WorkOrderFlow(Flow):
+    """Plan a request as an order, carry it out, judge the evidence, repair only what fell short, answer."""
+
+    name = "work-order"
+    version = 1
+    description = "Plan the request as a work order, carry it out in parallel, review, repair and answer."
+
+    def roles(self, options: Flow.Options) -> Sequence[Role]:
+        return roles()
+
+    def next(self, run: RunView[Flow.Options]) -> Sequence[do.Command]:
+        state = run.state
+        order = state.order
+        if order is None:
+            return _plan(state)
+        if order.open:
+            return []
+        if order.review is None:
+            return reviewing.review(state, order)
+        if state.retries_wanted:
+            return _as_asked(state, order)
+        repair = repair_order(state, order) if state.steps < state.definition.limits.max_steps else None
+        if repair is not None:
+            return [do.IssueOrder(order=repair), *_note_gaps(state, order.review)]
+        return [*_note_gaps(state, order.review), *_answer(state, order)]
+
+    def problems(self, run: RunView[Flow.Options], assignment: AssignmentView, result: Result) -> list[str]:
+        given = run.state.assignments[assignment.id].assignment
+        return answer_checks.output_problems(run.state, given, result.value, result.text)
+
+    def proposed_calls(
+        self, run: RunView[Flow.Options], assignment: AssignmentState, value: Json
+    ) -> Sequence[ProposedCall]:
+        return list(answer_checks.proposed_calls(assignment.assignment, value))
+
+    def told(self, run: RunView[Flow.Options], assignment: AssignmentState) -> dict[str, Any]:
+        state, given = run.state, assignment.assignment
+        match given.role:
+            case RoleName.PLAN:
+                return briefs.plan(state, given)
+            case RoleName.REVIEW:
+                return briefs.review(state, given)
+            case RoleName.COMPOSE:
+                return _compose_brief(state, assignment)
+            case _ if given.subtask is None:
+                return briefs.child(state, given)
+            case _:
+                return briefs.work(state, given)
+
+    def outcome(self, run: RunView[Flow.Options]) -> Outcome:
+        state = run.state
+        order = state.order
+        return Outcome(
+            answer=(_released(state, order) if order is not None else planning.unplanned(state))
+            or composing.composed(state),
+            uses=[result.key for result in results.answerable_results(state)],
+            gaps=results.own_gaps(state),
+        )
+
+
+def _plan(state: RunState) -> list[do.Command]:
+    wanted = planning.plan(state)
+    if isinstance(wanted, list):
+        return wanted
+    commands = planning.issued(state, wanted)
+    return commands if wanted.subtasks else [*commands, *composing.compose(state)]
+
+
+def _as_asked(state: RunState, order: OrderState) -> list[do.Command]:
+    """The order that people asked for: what failed once more, or a result of theirs in its place."""
+    wanted = retry_order(state, order)
+    if wanted is None:
+        return [do.DeclineRetry(reason="it needs a subtask that failed: retry that one, too, or supply its result")]
+    return [do.IssueOrder(order=wanted, by=next(iter(state.retries_wanted.values())).by)]
+
+
+def _note_gaps(state: RunState, review: Review) -> list[do.Command]:
+    fresh = tuple(part for part in review.cannot if part not in state.unsupported)
+    return [do.NoteGaps(parts=fresh)] if fresh else []
+
+
+def _released(state: RunState, order: OrderState) -> str:
+    """The answer that the review composed, if everything was accepted at once and nothing is missing; else ""."""
+    if order.review is not None and order.review.answer and len(state.orders) == 1 and not order.review.cannot:
+        return order.review.answer
+    return ""
+
+
+def _answer(state: RunState, order: OrderState) -> list[do.Command]:
+    return [do.Finish()] if _released(state, order) else composing.compose(state)
+
+
+def _compose_brief(state: RunState, assignment: AssignmentState) -> dict[str, Any]:
+    """All results and gaps; or, for a part of the tree, its own results or the texts it stands over."""
+    given = assignment.assignment.input
+    if "covers" in given:
+        return briefs.section(state, assignment.assignment)
+    if "over" not in given:
+        return briefs.compose(state)
+    texts = [composing.text_of(state, state.assignments[node]) for node in given["over"]]
+    return briefs.compose_over(state, texts, digest=bool(given.get("part")))

@@ -1,0 +1,127 @@
+"""Reviewing an order: in shards that a model can judge one by one, and as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from leadhand.domain import commands as do
+from leadhand.domain.review import Review
+from leadhand.domain.state import AssignmentState, OrderState, RunState
+
+from . import briefs
+from .context_budget import context_budget, grouped, is_too_large, tokens
+from .roles import RoleName
+
+SHARD = 25
+"""Subtasks to a review: what a model can still judge one by one. Shards of an order are reviewed in parallel."""
+
+
+def review(state: RunState, order: OrderState) -> list[do.Command]:
+    """What reviewing an order that is over still wants: its shards handed out, or their judgements put together.
+
+    One shard is asked about the whole request, since the others cannot know what they do not see; where that would
+    be too much for it, the whole is a review of its own. A shard that was too large for its model is halved.
+    """
+    name = order.order.work_order_id
+    reviews_ = list(_handed_out(state, name))
+    if not reviews_:
+        return list(_shards(state, order))
+    halves = [half for review_ in reviews_ if _too_large(review_) for half in _halves(review_)]
+    wanted: list[do.Command] = [half for half in halves if half.id not in state.assignments]
+    if wanted:
+        return wanted
+    if not all(review_.closed for review_ in reviews_):
+        return []
+    judged = [review_ for review_ in reviews_ if not _too_large(review_)]
+    return [do.Judge(work_order_id=name, review=_merged(judged))]
+
+
+def all_completed(state: RunState, order: OrderState) -> bool:
+    """Whether every subtask of an order passed the code checks."""
+    return all(state.assignments[key].ok for key in order.order.subtask_keys())
+
+
+def _shards(state: RunState, order: OrderState) -> list[do.Assign]:
+    space = context_budget(state, RoleName.REVIEW)
+    sizes = [(key, tokens(briefs.judged(state, state.assignments[key]))) for key in order.order.subtask_keys()]
+    whole = tokens(briefs.common(state))
+    around = whole + sum(tokens(state.assignments[key].subtask.name) for key, _ in sizes)
+    groups = grouped(sizes, max(space - whole, space // 2), SHARD)
+    first = sum(size for key, size in sizes if key in set(groups[0]))
+    apart = len(groups) > 1 and around + first > space
+    composing = len(groups) == 1 and all_completed(state, order)
+    shards = [
+        _shard(order, str(number), tuple(keys), compose=composing, whole=number == 0 and not apart)
+        for number, keys in enumerate(groups)
+    ]
+    return [*shards, _shard(order, "whole", (), whole=True)] if apart else shards
+
+
+def _shard(
+    order: OrderState, name: str, covers: tuple[str, ...], *, compose: bool = False, whole: bool = False
+) -> do.Assign:
+    work_order = order.order.work_order_id
+    return do.Assign(
+        id=f"review-{work_order}-{name}",
+        role=RoleName.REVIEW,
+        input={"covers": list(covers), "work_order_id": work_order, "compose": compose, "whole": whole},
+    )
+
+
+def _handed_out(state: RunState, order: str) -> Iterator[AssignmentState]:
+    """The reviews of an order that were handed out, halves after the shard they are of."""
+    number = 0
+    while (review_ := state.assignments.get(f"review-{order}-{number}")) is not None:
+        yield from _with_halves(state, review_)
+        number += 1
+    whole = state.assignments.get(f"review-{order}-whole")
+    if whole is not None:
+        yield whole
+
+
+def _with_halves(state: RunState, review_: AssignmentState) -> Iterator[AssignmentState]:
+    yield review_
+    for half in _halves(review_):
+        found = state.assignments.get(half.id)
+        if found is not None:
+            yield from _with_halves(state, found)
+
+
+def _too_large(review_: AssignmentState) -> bool:
+    return review_.closed and not review_.ok and is_too_large(review_.failure) and len(_covers(review_)) > 1
+
+
+def _covers(review: AssignmentState) -> list[str]:
+    return list(review.assignment.input.get("covers", ()))
+
+
+def _halves(shard: AssignmentState) -> list[do.Assign]:
+    covers, given = _covers(shard), shard.assignment.input
+    middle = len(covers) // 2
+    return [
+        do.Assign(
+            id=f"{shard.key}{letter}",
+            role=RoleName.REVIEW,
+            input={
+                **given,
+                "covers": half,
+                "compose": False,
+                "whole": given.get("whole", False) and letter == "a",
+            },
+        )
+        for letter, half in (("a", covers[:middle]), ("b", covers[middle:]))
+        if half
+    ]
+
+
+def _merged(reviews_: list[AssignmentState]) -> Review:
+    """One review of all shards. A shard that could not be reviewed gives no verdicts: its subtasks stay unverified."""
+    reviews = [(review_, Review.model_validate(review_.value)) for review_ in reviews_ if review_.ok]
+    whole = next((review for review_, review in reviews if review_.assignment.input.get("whole")), None)
+    return Review(
+        verdicts=tuple(verdict for _, review in reviews for verdict in review.verdicts),
+        complete=len(reviews) == len(reviews_) and whole is not None and whole.complete,
+        missing=whole.missing if whole is not None else (),
+        cannot=whole.cannot if whole is not None else (),
+        answer=whole.answer if whole is not None and len(reviews_) == 1 else None,
+    )

@@ -1,0 +1,35 @@
+"""The roles of the work-order flow: lead (plans, reviews, composes) and worker."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+
+from leadhand.domain.review import Review
+from leadhand.domain.role import ALL_TOOLS, Role
+from leadhand.domain.work_order import Plan
+
+
+class RoleName(StrEnum):
+    PLAN = "plan"
+    WORK = "work"
+    REVIEW = "review"
+    COMPOSE = "compose"
+
+
+@cache
+def instructions(name: str) -> str:
+    """The instructions that ship, from ``prompts/<name>.md``."""
+    return (files(__package__ or "leadhand.flows.work_order") / "prompts" / f"{name}.md").read_text("utf-8").strip()
+
+
+@cache
+def roles() -> tuple[Role, ...]:
+    """The roles as they ship."""
+    return (
+        Role(name=RoleName.PLAN, instructions=instructions("plan"), output=Plan, loop="reply"),
+        Role(name=RoleName.WORK, instructions=instructions("work"), tools=(ALL_TOOLS,), counts=True),
+        Role(name=RoleName.REVIEW, instructions=instructions("review"), output=Review, loop="reply"),
+        Role(name=RoleName.COMPOSE, instructions=instructions("compose"), loop="reply"),
+    )
