@@ -26,6 +26,10 @@ export interface components {
     readonly AgentsList: {
       readonly agents: readonly components["schemas"]["AgentDocument"][];
     };
+    readonly Allowance: {
+      readonly ceiling: components["schemas"]["Ceiling"];
+      readonly scope: string;
+    };
     readonly Amount: {
       readonly nanousd: number;
       readonly requests: number;
@@ -133,17 +137,37 @@ export interface components {
     readonly ArtifactLine: {
       readonly bytes: number;
       readonly digest: string;
+      readonly media_type: string;
       readonly path: string;
       readonly version: number;
     };
+    readonly ArtifactWritten: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly digest: string;
+      readonly epoch: number;
+      readonly media_type: string;
+      readonly path: string;
+      readonly seq: number;
+      readonly size: number;
+      /** @constant */
+      readonly type: "artifact_written";
+    };
     readonly Assignment: {
+      readonly answers: boolean;
       readonly assignment_id: string;
-      readonly covers: readonly string[];
-      readonly options: {
+      readonly ceiling: components["schemas"]["Ceiling"] | null;
+      readonly counts: boolean;
+      readonly input: {
         readonly [key: string]: unknown;
       };
+      readonly instructions: string | null;
+      readonly model: string | null;
+      readonly needs: readonly string[];
       readonly parent: string | null;
       readonly role: string;
+      readonly subtask: components["schemas"]["Subtask"] | null;
+      readonly title: string;
       readonly tools: readonly string[] | null;
     };
     readonly AssignmentIssued: {
@@ -154,21 +178,20 @@ export interface components {
       /** @constant */
       readonly type: "assignment_issued";
     };
+    /** @enum {string} */
+    readonly AssignmentStatus:
+      | "pending"
+      | "running"
+      | "waiting"
+      | "completed"
+      | "failed"
+      | "dropped";
     readonly AssistantMessage: {
       readonly opaque: components["schemas"]["Opaque"] | null;
       /** @constant */
       readonly role: "assistant";
       readonly text: string;
       readonly tool_calls: readonly components["schemas"]["ToolCall"][];
-    };
-    readonly AttemptHeld: {
-      readonly at: string;
-      readonly attempt: string;
-      readonly epoch: number;
-      readonly open_calls: readonly components["schemas"]["OpenCall"][];
-      readonly seq: number;
-      /** @constant */
-      readonly type: "attempt_held";
     };
     readonly AttemptLost: {
       readonly at: string;
@@ -211,6 +234,7 @@ export interface components {
     readonly AttemptSettled: {
       readonly at: string;
       readonly attempt: string;
+      readonly counts: boolean;
       readonly epoch: number;
       readonly failure: components["schemas"]["Failure"] | null;
       readonly final: boolean;
@@ -228,6 +252,16 @@ export interface components {
       /** @constant */
       readonly type: "attempt_started";
     };
+    readonly CallAnswered: {
+      readonly at: string;
+      readonly call_id: string;
+      readonly content: string;
+      readonly epoch: number;
+      readonly ok: boolean;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "call_answered";
+    };
     readonly CallBody: {
       readonly args?: {
         readonly [key: string]: unknown;
@@ -243,6 +277,11 @@ export interface components {
       /** @constant */
       readonly type: "cancel_requested";
     };
+    readonly Ceiling: {
+      readonly nanousd: number | null;
+      readonly requests: number | null;
+      readonly tokens: number | null;
+    };
     readonly Check: {
       readonly at_least: number | null;
       readonly at_most: number | null;
@@ -256,17 +295,6 @@ export interface components {
       readonly name: string;
       readonly ok: boolean;
       readonly what: string;
-    };
-    readonly ChildAnswered: {
-      readonly at: string;
-      readonly by: string;
-      readonly call_id: string;
-      readonly content: string;
-      readonly epoch: number;
-      readonly ok: boolean;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "child_answered";
     };
     readonly CitedSource: {
       readonly event_id: string;
@@ -309,8 +337,29 @@ export interface components {
       };
       readonly schema: number;
     };
-    /** @enum {string} */
-    readonly Decision: "accept" | "retry" | "replan" | "drop";
+    readonly DefineWorker: {
+      readonly description: string;
+      readonly instructions: string;
+      readonly model: string | null;
+      readonly name: string;
+      readonly tools: readonly string[] | null;
+      /** @constant */
+      readonly type: "define_worker";
+    };
+    readonly Delegate: {
+      readonly budget: number | null;
+      readonly input: {
+        readonly [key: string]: unknown;
+      };
+      readonly instructions: string | null;
+      readonly max_requests: number | null;
+      readonly model: string | null;
+      readonly role: string | null;
+      readonly title: string;
+      readonly tools: readonly string[] | null;
+      /** @constant */
+      readonly type: "delegate";
+    };
     readonly EarlierAnswer: {
       readonly answer: string | null;
       readonly number: number;
@@ -330,20 +379,29 @@ export interface components {
       /** @constant */
       readonly type: "effect_answered";
     };
+    readonly EffectQuestioned: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly epoch: number;
+      readonly open_calls: readonly components["schemas"]["OpenCall"][];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "effect_questioned";
+    };
     readonly EventDocument:
       | components["schemas"]["RunStarted"]
       | components["schemas"]["RunClaimed"]
       | components["schemas"]["WorkOrderIssued"]
-      | components["schemas"]["PartsRefused"]
+      | components["schemas"]["GapsNoted"]
       | components["schemas"]["AssignmentIssued"]
       | components["schemas"]["AttemptScheduled"]
       | components["schemas"]["AttemptSettled"]
       | components["schemas"]["AttemptLost"]
       | components["schemas"]["SubtaskBlocked"]
-      | components["schemas"]["OrderReviewed"]
+      | components["schemas"]["ResultsJudged"]
       | components["schemas"]["ApprovalRequested"]
       | components["schemas"]["ApprovalExpired"]
-      | components["schemas"]["AttemptHeld"]
+      | components["schemas"]["EffectQuestioned"]
       | components["schemas"]["RunPaused"]
       | components["schemas"]["RunWaiting"]
       | components["schemas"]["RunResumed"]
@@ -368,10 +426,15 @@ export interface components {
       | components["schemas"]["RetryRequested"]
       | components["schemas"]["SkipRequested"]
       | components["schemas"]["ResultSupplied"]
-      | components["schemas"]["ChildAnswered"];
+      | components["schemas"]["CallAnswered"]
+      | components["schemas"]["WorkerDefined"]
+      | components["schemas"]["ArtifactWritten"]
+      | components["schemas"]["TodosSet"]
+      | components["schemas"]["NoteEmitted"];
     readonly EventRefs: {
-      readonly subtask_index: number;
-      readonly work_order_id: string;
+      readonly assignment?: string | null;
+      readonly subtask_index?: number | null;
+      readonly work_order_id?: string | null;
     };
     readonly EventsPage: {
       readonly events: readonly components["schemas"]["EventDocument"][];
@@ -406,12 +469,21 @@ export interface components {
       readonly seq: number;
     };
     readonly Gap: {
+      readonly assignment: string | null;
       readonly class: components["schemas"]["FailureClass"];
       readonly name: string;
       readonly next_action: string;
       readonly reason: string;
       readonly subtask_index: number | null;
       readonly work_order_id: string | null;
+    };
+    readonly GapsNoted: {
+      readonly at: string;
+      readonly epoch: number;
+      readonly parts: readonly components["schemas"]["Unsupported"][];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "gaps_noted";
     };
     readonly Health: {
       /** @constant */
@@ -469,6 +541,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "model_call_began";
+      readonly within: readonly components["schemas"]["Allowance"][];
     };
     readonly ModelCallReturned: {
       readonly at: string;
@@ -504,6 +577,15 @@ export interface components {
       readonly model?: string | null;
       readonly name: string;
     };
+    readonly NoteEmitted: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly epoch: number;
+      readonly message: string;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "note_emitted";
+    };
     readonly Nothing: Record<string, never>;
     readonly Opaque: {
       readonly adapter: string;
@@ -518,7 +600,7 @@ export interface components {
       };
       readonly call_id: string;
       /** @enum {string} */
-      readonly kind: "approval" | "child" | "effect" | "allowance";
+      readonly kind: "approval" | "child" | "effect" | "asks";
       readonly tool: string;
     };
     readonly OrderedSubtask: {
@@ -532,27 +614,6 @@ export interface components {
       readonly repairs_subtask?: string | null;
       readonly tool: string | null;
       readonly worker?: string | null;
-    };
-    readonly OrderReviewed: {
-      readonly at: string;
-      readonly epoch: number;
-      readonly review: components["schemas"]["Review"];
-      readonly seq: number;
-      /** @constant */
-      readonly type: "order_reviewed";
-      readonly work_order_id: string;
-    };
-    readonly OutOfReach: {
-      readonly reason: string;
-      readonly what: string;
-    };
-    readonly PartsRefused: {
-      readonly at: string;
-      readonly epoch: number;
-      readonly parts: readonly components["schemas"]["OutOfReach"][];
-      readonly seq: number;
-      /** @constant */
-      readonly type: "parts_refused";
     };
     readonly PauseBody: {
       readonly reason?: string;
@@ -611,6 +672,15 @@ export interface components {
       readonly sources: readonly components["schemas"]["Source"][];
       readonly summary: string;
     };
+    readonly ResultsJudged: {
+      readonly at: string;
+      readonly epoch: number;
+      readonly review: components["schemas"]["Review"];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "results_judged";
+      readonly work_order_id: string;
+    };
     readonly ResultSupplied: {
       readonly at: string;
       readonly by: string;
@@ -665,10 +735,24 @@ export interface components {
     };
     readonly Review: {
       readonly answer: string | null;
-      readonly cannot: readonly components["schemas"]["OutOfReach"][];
+      readonly cannot: readonly components["schemas"]["Unsupported"][];
       readonly complete: boolean;
       readonly missing: readonly components["schemas"]["ProposedSubtask"][];
       readonly verdicts: readonly components["schemas"]["Verdict"][];
+    };
+    readonly Role: {
+      readonly budget: number | null;
+      readonly counts: boolean;
+      readonly instructions: string;
+      /** @enum {string} */
+      readonly loop: "turns" | "reply";
+      readonly max_requests: number | null;
+      readonly max_tokens: number | null;
+      readonly max_turns: number | null;
+      readonly model: string | null;
+      readonly name: string;
+      readonly output: unknown;
+      readonly tools: readonly string[];
     };
     readonly RunClaimed: {
       readonly at: string;
@@ -687,10 +771,8 @@ export interface components {
       readonly detached: boolean;
       readonly flow: string;
       readonly flow_version: number;
+      readonly forked_from: components["schemas"]["ForkPoint"] | null;
       readonly held_back: components["schemas"]["Amount"];
-      readonly instructions: {
-        readonly [key: string]: string;
-      };
       readonly limits: components["schemas"]["Limits"];
       readonly models: components["schemas"]["ModelChoice"];
       readonly offline: boolean;
@@ -698,6 +780,7 @@ export interface components {
         readonly [key: string]: unknown;
       };
       readonly request: string;
+      readonly roles: readonly components["schemas"]["Role"][];
       readonly submission: string;
       readonly tools: readonly components["schemas"]["ToolSpec"][];
     };
@@ -726,7 +809,7 @@ export interface components {
       readonly run_id: string;
       readonly sources: readonly components["schemas"]["CitedSource"][];
       readonly status: components["schemas"]["RunStatus"];
-      readonly todos: readonly components["schemas"]["TodoLine"][];
+      readonly todos: readonly components["schemas"]["Todo"][];
       readonly usage: components["schemas"]["RunUsage"];
       readonly work_orders: readonly components["schemas"]["IssuedOrder"][];
       readonly work_state: components["schemas"]["WorkState"] | null;
@@ -848,6 +931,11 @@ export interface components {
       readonly scopes: readonly components["schemas"]["Scope"][];
       readonly version: string;
     };
+    readonly SetTodos: {
+      readonly todos: readonly components["schemas"]["Todo"][];
+      /** @constant */
+      readonly type: "set_todos";
+    };
     readonly SkipBody: {
       readonly reason?: string;
       readonly subtask: string;
@@ -908,7 +996,7 @@ export interface components {
     readonly SubtaskProgress: {
       readonly event_ids: readonly string[];
       readonly name: string;
-      readonly status: components["schemas"]["SubtaskStatus"];
+      readonly status: components["schemas"]["AssignmentStatus"];
     };
     readonly SubtaskResolved: {
       readonly at: string;
@@ -923,8 +1011,6 @@ export interface components {
       /** @constant */
       readonly type: "subtask_resolved";
     };
-    /** @enum {string} */
-    readonly SubtaskStatus: "pending" | "running" | "waiting" | "completed" | "failed" | "dropped";
     readonly SupplyBody: {
       readonly raw?: unknown;
       readonly subtask: string;
@@ -943,12 +1029,21 @@ export interface components {
       readonly streams: number;
       readonly version: string;
     };
-    readonly TodoLine: {
+    readonly Todo: {
       readonly content: string;
       readonly id: string;
       readonly priority: string | null;
       /** @enum {string} */
       readonly status: "pending" | "in_progress" | "completed";
+    };
+    readonly TodosSet: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly epoch: number;
+      readonly seq: number;
+      readonly todos: readonly components["schemas"]["Todo"][];
+      /** @constant */
+      readonly type: "todos_set";
     };
     readonly ToolCall: {
       readonly arguments: {
@@ -973,6 +1068,13 @@ export interface components {
       readonly type: "tool_call_began";
     };
     readonly ToolCallReturned: {
+      readonly asks:
+        readonly (
+          | components["schemas"]["Delegate"]
+          | components["schemas"]["DefineWorker"]
+          | components["schemas"]["WriteArtifact"]
+          | components["schemas"]["SetTodos"]
+        )[];
       readonly at: string;
       readonly attempt: string;
       readonly call_id: string;
@@ -1044,6 +1146,10 @@ export interface components {
       readonly sources: readonly components["schemas"]["Source"][];
       readonly summary: string | null;
     };
+    readonly Unsupported: {
+      readonly reason: string;
+      readonly what: string;
+    };
     readonly Usage: {
       readonly input_tokens: number;
       readonly nanousd: number | null;
@@ -1054,7 +1160,19 @@ export interface components {
       readonly reason: string;
       readonly replacement: components["schemas"]["ProposedSubtask"] | null;
       readonly subtask: string;
-      readonly verdict: components["schemas"]["Decision"];
+      readonly verdict: components["schemas"]["VerdictKind"];
+    };
+    /** @enum {string} */
+    readonly VerdictKind: "accept" | "retry" | "replan" | "drop";
+    readonly WorkerDefined: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly description: string;
+      readonly epoch: number;
+      readonly role: components["schemas"]["Role"];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "worker_defined";
     };
     readonly WorkOrder: {
       readonly goal: string;
@@ -1086,6 +1204,15 @@ export interface components {
       };
       readonly work_order_id: string;
     };
+    readonly WriteArtifact: {
+      readonly content: string | null;
+      readonly digest: string;
+      readonly media_type: string;
+      readonly path: string;
+      readonly size: number;
+      /** @constant */
+      readonly type: "write_artifact";
+    };
   };
   responses: never;
   parameters: never;
@@ -1098,6 +1225,7 @@ export type AgentChange = components["schemas"]["AgentChange"];
 export type AgentDefaults = components["schemas"]["AgentDefaults"];
 export type AgentDocument = components["schemas"]["AgentDocument"];
 export type AgentsList = components["schemas"]["AgentsList"];
+export type Allowance = components["schemas"]["Allowance"];
 export type Amount = components["schemas"]["Amount"];
 export type AnswerBody = components["schemas"]["AnswerBody"];
 export type Approval = components["schemas"]["Approval"];
@@ -1109,30 +1237,34 @@ export type ApprovalRequested = components["schemas"]["ApprovalRequested"];
 export type ApprovalsList = components["schemas"]["ApprovalsList"];
 export type ApprovalStatus = components["schemas"]["ApprovalStatus"];
 export type ArtifactLine = components["schemas"]["ArtifactLine"];
+export type ArtifactWritten = components["schemas"]["ArtifactWritten"];
 export type Assignment = components["schemas"]["Assignment"];
 export type AssignmentIssued = components["schemas"]["AssignmentIssued"];
+export type AssignmentStatus = components["schemas"]["AssignmentStatus"];
 export type AssistantMessage = components["schemas"]["AssistantMessage"];
-export type AttemptHeld = components["schemas"]["AttemptHeld"];
 export type AttemptLost = components["schemas"]["AttemptLost"];
 export type AttemptParked = components["schemas"]["AttemptParked"];
 export type AttemptReturned = components["schemas"]["AttemptReturned"];
 export type AttemptScheduled = components["schemas"]["AttemptScheduled"];
 export type AttemptSettled = components["schemas"]["AttemptSettled"];
 export type AttemptStarted = components["schemas"]["AttemptStarted"];
+export type CallAnswered = components["schemas"]["CallAnswered"];
 export type CallBody = components["schemas"]["CallBody"];
 export type CancelRequested = components["schemas"]["CancelRequested"];
+export type Ceiling = components["schemas"]["Ceiling"];
 export type Check = components["schemas"]["Check"];
 export type CheckLine = components["schemas"]["CheckLine"];
-export type ChildAnswered = components["schemas"]["ChildAnswered"];
 export type CitedSource = components["schemas"]["CitedSource"];
 export type ContextEvent = components["schemas"]["ContextEvent"];
 export type ContextStore = components["schemas"]["ContextStore"];
 export type ConversationCompacted = components["schemas"]["ConversationCompacted"];
 export type DatabaseInfo = components["schemas"]["DatabaseInfo"];
-export type Decision = components["schemas"]["Decision"];
+export type DefineWorker = components["schemas"]["DefineWorker"];
+export type Delegate = components["schemas"]["Delegate"];
 export type EarlierAnswer = components["schemas"]["EarlierAnswer"];
 export type Effect = components["schemas"]["Effect"];
 export type EffectAnswered = components["schemas"]["EffectAnswered"];
+export type EffectQuestioned = components["schemas"]["EffectQuestioned"];
 export type EventDocument = components["schemas"]["EventDocument"];
 export type EventRefs = components["schemas"]["EventRefs"];
 export type EventsPage = components["schemas"]["EventsPage"];
@@ -1141,6 +1273,7 @@ export type FailureClass = components["schemas"]["FailureClass"];
 export type ForkBody = components["schemas"]["ForkBody"];
 export type ForkPoint = components["schemas"]["ForkPoint"];
 export type Gap = components["schemas"]["Gap"];
+export type GapsNoted = components["schemas"]["GapsNoted"];
 export type Health = components["schemas"]["Health"];
 export type HostLine = components["schemas"]["HostLine"];
 export type IssuedOrder = components["schemas"]["IssuedOrder"];
@@ -1153,13 +1286,11 @@ export type ModelCallReturned = components["schemas"]["ModelCallReturned"];
 export type ModelChoice = components["schemas"]["ModelChoice"];
 export type ModelInfo = components["schemas"]["ModelInfo"];
 export type NewAgentBody = components["schemas"]["NewAgentBody"];
+export type NoteEmitted = components["schemas"]["NoteEmitted"];
 export type Nothing = components["schemas"]["Nothing"];
 export type Opaque = components["schemas"]["Opaque"];
 export type OpenCall = components["schemas"]["OpenCall"];
 export type OrderedSubtask = components["schemas"]["OrderedSubtask"];
-export type OrderReviewed = components["schemas"]["OrderReviewed"];
-export type OutOfReach = components["schemas"]["OutOfReach"];
-export type PartsRefused = components["schemas"]["PartsRefused"];
 export type PauseBody = components["schemas"]["PauseBody"];
 export type PauseRequested = components["schemas"]["PauseRequested"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
@@ -1167,12 +1298,14 @@ export type ProposedSubtask = components["schemas"]["ProposedSubtask"];
 export type RequestDeclined = components["schemas"]["RequestDeclined"];
 export type ResultCheck = components["schemas"]["ResultCheck"];
 export type ResultData = components["schemas"]["ResultData"];
+export type ResultsJudged = components["schemas"]["ResultsJudged"];
 export type ResultSupplied = components["schemas"]["ResultSupplied"];
 export type ResumeRequested = components["schemas"]["ResumeRequested"];
 export type RetryBody = components["schemas"]["RetryBody"];
 export type RetryGranted = components["schemas"]["RetryGranted"];
 export type RetryRequested = components["schemas"]["RetryRequested"];
 export type Review = components["schemas"]["Review"];
+export type Role = components["schemas"]["Role"];
 export type RunClaimed = components["schemas"]["RunClaimed"];
 export type RunDefinition = components["schemas"]["RunDefinition"];
 export type RunDocument = components["schemas"]["RunDocument"];
@@ -1189,6 +1322,7 @@ export type RunUsage = components["schemas"]["RunUsage"];
 export type RunWaiting = components["schemas"]["RunWaiting"];
 export type Scope = components["schemas"]["Scope"];
 export type SessionDocument = components["schemas"]["SessionDocument"];
+export type SetTodos = components["schemas"]["SetTodos"];
 export type SkipBody = components["schemas"]["SkipBody"];
 export type SkipRequested = components["schemas"]["SkipRequested"];
 export type Source = components["schemas"]["Source"];
@@ -1197,10 +1331,10 @@ export type Subtask = components["schemas"]["Subtask"];
 export type SubtaskBlocked = components["schemas"]["SubtaskBlocked"];
 export type SubtaskProgress = components["schemas"]["SubtaskProgress"];
 export type SubtaskResolved = components["schemas"]["SubtaskResolved"];
-export type SubtaskStatus = components["schemas"]["SubtaskStatus"];
 export type SupplyBody = components["schemas"]["SupplyBody"];
 export type SystemDocument = components["schemas"]["SystemDocument"];
-export type TodoLine = components["schemas"]["TodoLine"];
+export type Todo = components["schemas"]["Todo"];
+export type TodosSet = components["schemas"]["TodosSet"];
 export type ToolCall = components["schemas"]["ToolCall"];
 export type ToolCallBegan = components["schemas"]["ToolCallBegan"];
 export type ToolCallReturned = components["schemas"]["ToolCallReturned"];
@@ -1210,11 +1344,15 @@ export type ToolsList = components["schemas"]["ToolsList"];
 export type ToolSpec = components["schemas"]["ToolSpec"];
 export type ToolTrial = components["schemas"]["ToolTrial"];
 export type TrialData = components["schemas"]["TrialData"];
+export type Unsupported = components["schemas"]["Unsupported"];
 export type Usage = components["schemas"]["Usage"];
 export type Verdict = components["schemas"]["Verdict"];
+export type VerdictKind = components["schemas"]["VerdictKind"];
+export type WorkerDefined = components["schemas"]["WorkerDefined"];
 export type WorkOrder = components["schemas"]["WorkOrder"];
 export type WorkOrderIssued = components["schemas"]["WorkOrderIssued"];
 export type WorkResult = components["schemas"]["WorkResult"];
 export type WorkState = components["schemas"]["WorkState"];
+export type WriteArtifact = components["schemas"]["WriteArtifact"];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

@@ -13,7 +13,7 @@ from leadhand.app.tool_trial import try_tool
 from leadhand.domain.access import Scope
 from leadhand.domain.approval import policy_of
 from leadhand.domain.errors import UsageError
-from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
+from leadhand.domain.tool import ApprovalPolicy, Effect, ToolReturn, ToolSpec
 from leadhand.engine.gate import argument_problems
 from leadhand.server.access import require
 from leadhand.server.problems import no_such_tool, responses, unconfirmed
@@ -63,7 +63,8 @@ async def call_tool(name: Name, body: CallBody, service: TheService, principal: 
         failure = service.redactor.value(outcome.failure)
         service.note_error(name, failure, datetime.now(UTC), None)
         return ToolTrial(task_name=name, ok=False, error=failure)
-    data = outcome.model_dump(mode="json", include=set(TrialData.model_fields))
+    returned = ToolReturn(raw=outcome.raw, summary=outcome.summary, sources=outcome.sources, sample=outcome.sample)
+    data = returned.model_dump(mode="json", include=set(TrialData.model_fields))
     return ToolTrial(task_name=name, ok=True, data=TrialData.model_validate(service.redactor.payload(data)))
 
 
