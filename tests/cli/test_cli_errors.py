@@ -31,7 +31,7 @@ BAD = [
     (2, "the approval rule 'effect:onec' names no effect", "The effects are: pure", "run --approve effect:onec=ask x"),
     (2, "--approval-timeout is 0", "Give a number from 0.001", "run --approval-timeout 0 x"),
     (2, "no open approval has the id nope", "It was answered, or has changed.", "approvals approve nope"),
-    (2, "the question's id is empty", "See what is open: leadhand approvals list", "approvals deny ''"),
+    (2, "the approval id is empty", "List the open approvals: leadhand approvals list", "approvals deny ''"),
     (2, "did it happen, or did it not?", "Give --happened or --did-not", "approvals settle x"),
     (2, "did it happen, or did it not?", "Give --happened or --did-not", "approvals settle x --happened --did-not"),
     (2, "--args is no JSON: ", "Give it in quotes: --args", "approvals approve x --args {a"),
