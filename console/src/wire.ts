@@ -26,6 +26,10 @@ export interface components {
     readonly AgentsList: {
       readonly agents: readonly components["schemas"]["AgentDocument"][];
     };
+    readonly Allowance: {
+      readonly ceiling: components["schemas"]["Ceiling"];
+      readonly scope: string;
+    };
     readonly Amount: {
       readonly nanousd: number;
       readonly requests: number;
@@ -187,26 +191,37 @@ export interface components {
     readonly ArtifactLine: {
       readonly bytes: number;
       readonly digest: string;
+      readonly media_type: string;
       readonly path: string;
       readonly version: number;
     };
-    readonly ArtifactPart: {
+    readonly ArtifactWritten: {
       readonly at: string;
-      readonly by: string;
-      readonly bytes: number;
+      readonly attempt: string;
       readonly digest: string;
+      readonly epoch: number;
       readonly media_type: string;
+      readonly path: string;
       readonly seq: number;
-      readonly version: number;
+      readonly size: number;
+      /** @constant */
+      readonly type: "artifact_written";
     };
     readonly Assignment: {
+      readonly answers: boolean;
       readonly assignment_id: string;
-      readonly covers: readonly string[];
-      readonly options: {
+      readonly ceiling: components["schemas"]["Ceiling"] | null;
+      readonly counts: boolean;
+      readonly input: {
         readonly [key: string]: unknown;
       };
+      readonly instructions: string | null;
+      readonly model: string | null;
+      readonly needs: readonly string[];
       readonly parent: string | null;
       readonly role: string;
+      readonly subtask: components["schemas"]["Subtask"] | null;
+      readonly title: string;
       readonly tools: readonly string[] | null;
     };
     readonly AssignmentIssued: {
@@ -262,31 +277,20 @@ export interface components {
       readonly tries: number;
       readonly verdict?: components["schemas"]["VerdictPart"];
     };
+    /** @enum {string} */
+    readonly AssignmentStatus:
+      | "pending"
+      | "running"
+      | "waiting"
+      | "completed"
+      | "failed"
+      | "dropped";
     readonly AssistantMessage: {
       readonly opaque: components["schemas"]["Opaque"] | null;
       /** @constant */
       readonly role: "assistant";
       readonly text: string;
       readonly tool_calls: readonly components["schemas"]["ToolCall"][];
-    };
-    readonly AttemptHeld: {
-      readonly at: string;
-      readonly attempt: string;
-      readonly epoch: number;
-      readonly open_calls: readonly components["schemas"]["OpenCall"][];
-      readonly seq: number;
-      /** @constant */
-      readonly type: "attempt_held";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
     };
     readonly AttemptLost: {
       readonly at: string;
@@ -387,6 +391,7 @@ export interface components {
     readonly AttemptSettled: {
       readonly at: string;
       readonly attempt: string;
+      readonly counts: boolean;
       readonly epoch: number;
       readonly failure: components["schemas"]["Failure"] | null;
       readonly final: boolean;
@@ -423,6 +428,16 @@ export interface components {
         readonly tone: "info" | "good" | "attention" | "problem";
         readonly topics: readonly string[];
       };
+    };
+    readonly CallAnswered: {
+      readonly at: string;
+      readonly call_id: string;
+      readonly content: string;
+      readonly epoch: number;
+      readonly ok: boolean;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "call_answered";
     };
     readonly CallBody: {
       readonly args?: {
@@ -466,6 +481,11 @@ export interface components {
         readonly topics: readonly string[];
       };
     };
+    readonly Ceiling: {
+      readonly nanousd: number | null;
+      readonly requests: number | null;
+      readonly tokens: number | null;
+    };
     readonly Check: {
       readonly at_least: number | null;
       readonly at_most: number | null;
@@ -479,27 +499,6 @@ export interface components {
       readonly name: string;
       readonly ok: boolean;
       readonly what: string;
-    };
-    readonly ChildAnswered: {
-      readonly at: string;
-      readonly by: string;
-      readonly call_id: string;
-      readonly content: string;
-      readonly epoch: number;
-      readonly ok: boolean;
-      readonly seq: number;
-      /** @constant */
-      readonly type: "child_answered";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
     };
     readonly CitedSource: {
       readonly event_id: string;
@@ -571,8 +570,29 @@ export interface components {
       };
       readonly schema: number;
     };
-    /** @enum {string} */
-    readonly Decision: "accept" | "retry" | "replan" | "drop";
+    readonly DefineWorker: {
+      readonly description: string;
+      readonly instructions: string;
+      readonly model: string | null;
+      readonly name: string;
+      readonly tools: readonly string[] | null;
+      /** @constant */
+      readonly type: "define_worker";
+    };
+    readonly Delegate: {
+      readonly budget: number | null;
+      readonly input: {
+        readonly [key: string]: unknown;
+      };
+      readonly instructions: string | null;
+      readonly max_requests: number | null;
+      readonly model: string | null;
+      readonly role: string | null;
+      readonly title: string;
+      readonly tools: readonly string[] | null;
+      /** @constant */
+      readonly type: "delegate";
+    };
     readonly EarlierAnswer: {
       readonly answer: string | null;
       readonly number: number;
@@ -602,20 +622,29 @@ export interface components {
         readonly topics: readonly string[];
       };
     };
+    readonly EffectQuestioned: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly epoch: number;
+      readonly open_calls: readonly components["schemas"]["OpenCall"][];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "effect_questioned";
+    };
     readonly EventDocument:
       | components["schemas"]["RunStarted"]
       | components["schemas"]["RunClaimed"]
       | components["schemas"]["WorkOrderIssued"]
-      | components["schemas"]["PartsRefused"]
+      | components["schemas"]["GapsNoted"]
       | components["schemas"]["AssignmentIssued"]
       | components["schemas"]["AttemptScheduled"]
       | components["schemas"]["AttemptSettled"]
       | components["schemas"]["AttemptLost"]
       | components["schemas"]["SubtaskBlocked"]
-      | components["schemas"]["OrderReviewed"]
+      | components["schemas"]["ResultsJudged"]
       | components["schemas"]["ApprovalRequested"]
       | components["schemas"]["ApprovalExpired"]
-      | components["schemas"]["AttemptHeld"]
+      | components["schemas"]["EffectQuestioned"]
       | components["schemas"]["RunPaused"]
       | components["schemas"]["RunWaiting"]
       | components["schemas"]["RunResumed"]
@@ -640,10 +669,15 @@ export interface components {
       | components["schemas"]["RetryRequested"]
       | components["schemas"]["SkipRequested"]
       | components["schemas"]["ResultSupplied"]
-      | components["schemas"]["ChildAnswered"];
+      | components["schemas"]["CallAnswered"]
+      | components["schemas"]["WorkerDefined"]
+      | components["schemas"]["ArtifactWritten"]
+      | components["schemas"]["TodosSet"]
+      | components["schemas"]["NoteEmitted"];
     readonly EventRefs: {
-      readonly subtask_index: number;
-      readonly work_order_id: string;
+      readonly assignment?: string | null;
+      readonly subtask_index?: number | null;
+      readonly work_order_id?: string | null;
     };
     readonly EventsPage: {
       readonly events: readonly components["schemas"]["EventDocument"][];
@@ -685,12 +719,21 @@ export interface components {
       readonly seq: number;
     };
     readonly Gap: {
+      readonly assignment: string | null;
       readonly class: components["schemas"]["FailureClass"];
       readonly name: string;
       readonly next_action: string;
       readonly reason: string;
       readonly subtask_index: number | null;
       readonly work_order_id: string | null;
+    };
+    readonly GapsNoted: {
+      readonly at: string;
+      readonly epoch: number;
+      readonly parts: readonly components["schemas"]["Unsupported"][];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "gaps_noted";
     };
     readonly Health: {
       /** @constant */
@@ -752,16 +795,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "model_call_began";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly within: readonly components["schemas"]["Allowance"][];
     };
     readonly ModelCallReturned: {
       readonly at: string;
@@ -807,6 +841,15 @@ export interface components {
       readonly model?: string | null;
       readonly name: string;
     };
+    readonly NoteEmitted: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly epoch: number;
+      readonly message: string;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "note_emitted";
+    };
     readonly Nothing: Record<string, never>;
     readonly Opaque: {
       readonly adapter: string;
@@ -821,7 +864,7 @@ export interface components {
       };
       readonly call_id: string;
       /** @enum {string} */
-      readonly kind: "approval" | "child" | "effect" | "allowance";
+      readonly kind: "approval" | "child" | "effect" | "asks";
       readonly tool: string;
     };
     readonly OpenCallPart: {
@@ -843,59 +886,6 @@ export interface components {
       readonly repairs_subtask?: string | null;
       readonly tool: string | null;
       readonly worker?: string | null;
-    };
-    readonly OrderPart: {
-      readonly at: string;
-      readonly by?: string;
-      readonly completed: number;
-      readonly dropped: number;
-      readonly failed: number;
-      readonly goal: string;
-      readonly repairs?: string;
-      readonly review?: components["schemas"]["ReviewPart"];
-      readonly seq: number;
-      readonly total: number;
-    };
-    readonly OrderReviewed: {
-      readonly at: string;
-      readonly epoch: number;
-      readonly review: components["schemas"]["Review"];
-      readonly seq: number;
-      /** @constant */
-      readonly type: "order_reviewed";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
-      readonly work_order_id: string;
-    };
-    readonly OutOfReach: {
-      readonly reason: string;
-      readonly what: string;
-    };
-    readonly PartsRefused: {
-      readonly at: string;
-      readonly epoch: number;
-      readonly parts: readonly components["schemas"]["OutOfReach"][];
-      readonly seq: number;
-      /** @constant */
-      readonly type: "parts_refused";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
     };
     readonly PauseBody: {
       readonly reason?: string;
@@ -980,6 +970,15 @@ export interface components {
       readonly sample: boolean;
       readonly sources: readonly components["schemas"]["Source"][];
       readonly summary: string;
+    };
+    readonly ResultsJudged: {
+      readonly at: string;
+      readonly epoch: number;
+      readonly review: components["schemas"]["Review"];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "results_judged";
+      readonly work_order_id: string;
     };
     readonly ResultSupplied: {
       readonly at: string;
@@ -1075,19 +1074,24 @@ export interface components {
     };
     readonly Review: {
       readonly answer: string | null;
-      readonly cannot: readonly components["schemas"]["OutOfReach"][];
+      readonly cannot: readonly components["schemas"]["Unsupported"][];
       readonly complete: boolean;
       readonly missing: readonly components["schemas"]["ProposedSubtask"][];
       readonly verdicts: readonly components["schemas"]["Verdict"][];
     };
-    readonly ReviewPart: {
-      readonly accepted: number;
-      readonly at: string;
-      readonly complete: boolean;
-      readonly dropped: number;
-      readonly missing: readonly components["schemas"]["MissingPart"][];
-      readonly retry: number;
-      readonly seq: number;
+    readonly Role: {
+      readonly budget: number | null;
+      readonly counts: boolean;
+      readonly instructions: string;
+      /** @enum {string} */
+      readonly loop: "turns" | "reply";
+      readonly max_requests: number | null;
+      readonly max_tokens: number | null;
+      readonly max_turns: number | null;
+      readonly model: string | null;
+      readonly name: string;
+      readonly output: unknown;
+      readonly tools: readonly string[];
     };
     readonly RunClaimed: {
       readonly at: string;
@@ -1116,10 +1120,8 @@ export interface components {
       readonly detached: boolean;
       readonly flow: string;
       readonly flow_version: number;
+      readonly forked_from: components["schemas"]["ForkPoint"] | null;
       readonly held_back: components["schemas"]["Amount"];
-      readonly instructions: {
-        readonly [key: string]: string;
-      };
       readonly limits: components["schemas"]["Limits"];
       readonly models: components["schemas"]["ModelChoice"];
       readonly offline: boolean;
@@ -1127,6 +1129,7 @@ export interface components {
         readonly [key: string]: unknown;
       };
       readonly request: string;
+      readonly roles: readonly components["schemas"]["Role"][];
       readonly submission: string;
       readonly tools: readonly components["schemas"]["ToolSpec"][];
     };
@@ -1155,7 +1158,7 @@ export interface components {
       readonly run_id: string;
       readonly sources: readonly components["schemas"]["CitedSource"][];
       readonly status: components["schemas"]["RunStatus"];
-      readonly todos: readonly components["schemas"]["TodoLine"][];
+      readonly todos: readonly components["schemas"]["Todo"][];
       readonly usage: components["schemas"]["RunUsage"];
       readonly work_orders: readonly components["schemas"]["IssuedOrder"][];
       readonly work_state: components["schemas"]["WorkState"] | null;
@@ -1358,6 +1361,11 @@ export interface components {
       readonly scopes: readonly components["schemas"]["Scope"][];
       readonly version: string;
     };
+    readonly SetTodos: {
+      readonly todos: readonly components["schemas"]["Todo"][];
+      /** @constant */
+      readonly type: "set_todos";
+    };
     readonly SkipBody: {
       readonly reason?: string;
       readonly subtask: string;
@@ -1450,7 +1458,7 @@ export interface components {
     readonly SubtaskProgress: {
       readonly event_ids: readonly string[];
       readonly name: string;
-      readonly status: components["schemas"]["SubtaskStatus"];
+      readonly status: components["schemas"]["AssignmentStatus"];
     };
     readonly SubtaskResolved: {
       readonly at: string;
@@ -1475,8 +1483,6 @@ export interface components {
         readonly topics: readonly string[];
       };
     };
-    /** @enum {string} */
-    readonly SubtaskStatus: "pending" | "running" | "waiting" | "completed" | "failed" | "dropped";
     readonly SupplyBody: {
       readonly raw?: unknown;
       readonly subtask: string;
@@ -1495,19 +1501,21 @@ export interface components {
       readonly streams: number;
       readonly version: string;
     };
-    readonly TodoLine: {
+    readonly Todo: {
       readonly content: string;
       readonly id: string;
       readonly priority: string | null;
       /** @enum {string} */
       readonly status: "pending" | "in_progress" | "completed";
     };
-    readonly TodoPart: {
-      readonly content: string;
-      readonly position: number;
-      readonly priority?: string;
-      /** @enum {string} */
-      readonly status: "pending" | "in_progress" | "completed";
+    readonly TodosSet: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly epoch: number;
+      readonly seq: number;
+      readonly todos: readonly components["schemas"]["Todo"][];
+      /** @constant */
+      readonly type: "todos_set";
     };
     readonly ToolCall: {
       readonly arguments: {
@@ -1542,6 +1550,13 @@ export interface components {
       };
     };
     readonly ToolCallReturned: {
+      readonly asks:
+        readonly (
+          | components["schemas"]["Delegate"]
+          | components["schemas"]["DefineWorker"]
+          | components["schemas"]["WriteArtifact"]
+          | components["schemas"]["SetTodos"]
+        )[];
       readonly at: string;
       readonly attempt: string;
       readonly call_id: string;
@@ -1623,7 +1638,7 @@ export interface components {
       readonly sources: readonly components["schemas"]["Source"][];
       readonly summary: string | null;
     };
-    readonly UnsupportedPart: {
+    readonly Unsupported: {
       readonly reason: string;
       readonly what: string;
     };
@@ -1637,7 +1652,19 @@ export interface components {
       readonly reason: string;
       readonly replacement: components["schemas"]["ProposedSubtask"] | null;
       readonly subtask: string;
-      readonly verdict: components["schemas"]["Decision"];
+      readonly verdict: components["schemas"]["VerdictKind"];
+    };
+    /** @enum {string} */
+    readonly VerdictKind: "accept" | "retry" | "replan" | "drop";
+    readonly WorkerDefined: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly description: string;
+      readonly epoch: number;
+      readonly role: components["schemas"]["Role"];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "worker_defined";
     };
     readonly VerdictPart: {
       readonly reason: string;
@@ -1707,6 +1734,15 @@ export interface components {
       };
       readonly work_order_id: string;
     };
+    readonly WriteArtifact: {
+      readonly content: string | null;
+      readonly digest: string;
+      readonly media_type: string;
+      readonly path: string;
+      readonly size: number;
+      /** @constant */
+      readonly type: "write_artifact";
+    };
   };
   responses: never;
   parameters: never;
@@ -1719,6 +1755,7 @@ export type AgentChange = components["schemas"]["AgentChange"];
 export type AgentDefaults = components["schemas"]["AgentDefaults"];
 export type AgentDocument = components["schemas"]["AgentDocument"];
 export type AgentsList = components["schemas"]["AgentsList"];
+export type Allowance = components["schemas"]["Allowance"];
 export type Amount = components["schemas"]["Amount"];
 export type AnswerBody = components["schemas"]["AnswerBody"];
 export type AnswerPart = components["schemas"]["AnswerPart"];
@@ -1732,12 +1769,11 @@ export type ApprovalRequested = components["schemas"]["ApprovalRequested"];
 export type ApprovalsList = components["schemas"]["ApprovalsList"];
 export type ApprovalStatus = components["schemas"]["ApprovalStatus"];
 export type ArtifactLine = components["schemas"]["ArtifactLine"];
-export type ArtifactPart = components["schemas"]["ArtifactPart"];
+export type ArtifactWritten = components["schemas"]["ArtifactWritten"];
 export type Assignment = components["schemas"]["Assignment"];
 export type AssignmentIssued = components["schemas"]["AssignmentIssued"];
-export type AssignmentPart = components["schemas"]["AssignmentPart"];
+export type AssignmentStatus = components["schemas"]["AssignmentStatus"];
 export type AssistantMessage = components["schemas"]["AssistantMessage"];
-export type AttemptHeld = components["schemas"]["AttemptHeld"];
 export type AttemptLost = components["schemas"]["AttemptLost"];
 export type AttemptParked = components["schemas"]["AttemptParked"];
 export type AttemptPart = components["schemas"]["AttemptPart"];
@@ -1745,12 +1781,13 @@ export type AttemptReturned = components["schemas"]["AttemptReturned"];
 export type AttemptScheduled = components["schemas"]["AttemptScheduled"];
 export type AttemptSettled = components["schemas"]["AttemptSettled"];
 export type AttemptStarted = components["schemas"]["AttemptStarted"];
+export type CallAnswered = components["schemas"]["CallAnswered"];
 export type CallBody = components["schemas"]["CallBody"];
 export type CallPart = components["schemas"]["CallPart"];
 export type CancelRequested = components["schemas"]["CancelRequested"];
+export type Ceiling = components["schemas"]["Ceiling"];
 export type Check = components["schemas"]["Check"];
 export type CheckLine = components["schemas"]["CheckLine"];
-export type ChildAnswered = components["schemas"]["ChildAnswered"];
 export type CitedSource = components["schemas"]["CitedSource"];
 export type ContextEvent = components["schemas"]["ContextEvent"];
 export type ContextStore = components["schemas"]["ContextStore"];
@@ -1758,10 +1795,12 @@ export type ConversationCompacted = components["schemas"]["ConversationCompacted
 export type CountsPart = components["schemas"]["CountsPart"];
 export type CurrentCounts = components["schemas"]["CurrentCounts"];
 export type DatabaseInfo = components["schemas"]["DatabaseInfo"];
-export type Decision = components["schemas"]["Decision"];
+export type DefineWorker = components["schemas"]["DefineWorker"];
+export type Delegate = components["schemas"]["Delegate"];
 export type EarlierAnswer = components["schemas"]["EarlierAnswer"];
 export type Effect = components["schemas"]["Effect"];
 export type EffectAnswered = components["schemas"]["EffectAnswered"];
+export type EffectQuestioned = components["schemas"]["EffectQuestioned"];
 export type EventDocument = components["schemas"]["EventDocument"];
 export type EventRefs = components["schemas"]["EventRefs"];
 export type EventsPage = components["schemas"]["EventsPage"];
@@ -1771,6 +1810,7 @@ export type FailurePart = components["schemas"]["FailurePart"];
 export type ForkBody = components["schemas"]["ForkBody"];
 export type ForkPoint = components["schemas"]["ForkPoint"];
 export type Gap = components["schemas"]["Gap"];
+export type GapsNoted = components["schemas"]["GapsNoted"];
 export type Health = components["schemas"]["Health"];
 export type HostLine = components["schemas"]["HostLine"];
 export type IssuedOrder = components["schemas"]["IssuedOrder"];
@@ -1784,15 +1824,12 @@ export type ModelCallReturned = components["schemas"]["ModelCallReturned"];
 export type ModelChoice = components["schemas"]["ModelChoice"];
 export type ModelInfo = components["schemas"]["ModelInfo"];
 export type NewAgentBody = components["schemas"]["NewAgentBody"];
+export type NoteEmitted = components["schemas"]["NoteEmitted"];
 export type Nothing = components["schemas"]["Nothing"];
 export type Opaque = components["schemas"]["Opaque"];
 export type OpenCall = components["schemas"]["OpenCall"];
 export type OpenCallPart = components["schemas"]["OpenCallPart"];
 export type OrderedSubtask = components["schemas"]["OrderedSubtask"];
-export type OrderPart = components["schemas"]["OrderPart"];
-export type OrderReviewed = components["schemas"]["OrderReviewed"];
-export type OutOfReach = components["schemas"]["OutOfReach"];
-export type PartsRefused = components["schemas"]["PartsRefused"];
 export type PauseBody = components["schemas"]["PauseBody"];
 export type PauseRequested = components["schemas"]["PauseRequested"];
 export type PhasePart = components["schemas"]["PhasePart"];
@@ -1801,13 +1838,14 @@ export type ProposedSubtask = components["schemas"]["ProposedSubtask"];
 export type RequestDeclined = components["schemas"]["RequestDeclined"];
 export type ResultCheck = components["schemas"]["ResultCheck"];
 export type ResultData = components["schemas"]["ResultData"];
+export type ResultsJudged = components["schemas"]["ResultsJudged"];
 export type ResultSupplied = components["schemas"]["ResultSupplied"];
 export type ResumeRequested = components["schemas"]["ResumeRequested"];
 export type RetryBody = components["schemas"]["RetryBody"];
 export type RetryGranted = components["schemas"]["RetryGranted"];
 export type RetryRequested = components["schemas"]["RetryRequested"];
 export type Review = components["schemas"]["Review"];
-export type ReviewPart = components["schemas"]["ReviewPart"];
+export type Role = components["schemas"]["Role"];
 export type RunClaimed = components["schemas"]["RunClaimed"];
 export type RunDefinition = components["schemas"]["RunDefinition"];
 export type RunDocument = components["schemas"]["RunDocument"];
@@ -1825,6 +1863,7 @@ export type RunUsage = components["schemas"]["RunUsage"];
 export type RunWaiting = components["schemas"]["RunWaiting"];
 export type Scope = components["schemas"]["Scope"];
 export type SessionDocument = components["schemas"]["SessionDocument"];
+export type SetTodos = components["schemas"]["SetTodos"];
 export type SkipBody = components["schemas"]["SkipBody"];
 export type SkipRequested = components["schemas"]["SkipRequested"];
 export type Source = components["schemas"]["Source"];
@@ -1834,11 +1873,10 @@ export type Subtask = components["schemas"]["Subtask"];
 export type SubtaskBlocked = components["schemas"]["SubtaskBlocked"];
 export type SubtaskProgress = components["schemas"]["SubtaskProgress"];
 export type SubtaskResolved = components["schemas"]["SubtaskResolved"];
-export type SubtaskStatus = components["schemas"]["SubtaskStatus"];
 export type SupplyBody = components["schemas"]["SupplyBody"];
 export type SystemDocument = components["schemas"]["SystemDocument"];
-export type TodoLine = components["schemas"]["TodoLine"];
-export type TodoPart = components["schemas"]["TodoPart"];
+export type Todo = components["schemas"]["Todo"];
+export type TodosSet = components["schemas"]["TodosSet"];
 export type ToolCall = components["schemas"]["ToolCall"];
 export type ToolCallBegan = components["schemas"]["ToolCallBegan"];
 export type ToolCallReturned = components["schemas"]["ToolCallReturned"];
@@ -1848,14 +1886,15 @@ export type ToolsList = components["schemas"]["ToolsList"];
 export type ToolSpec = components["schemas"]["ToolSpec"];
 export type ToolTrial = components["schemas"]["ToolTrial"];
 export type TrialData = components["schemas"]["TrialData"];
-export type UnsupportedPart = components["schemas"]["UnsupportedPart"];
+export type Unsupported = components["schemas"]["Unsupported"];
 export type Usage = components["schemas"]["Usage"];
 export type Verdict = components["schemas"]["Verdict"];
-export type VerdictPart = components["schemas"]["VerdictPart"];
-export type ViewDocument = components["schemas"]["ViewDocument"];
+export type VerdictKind = components["schemas"]["VerdictKind"];
+export type WorkerDefined = components["schemas"]["WorkerDefined"];
 export type WorkOrder = components["schemas"]["WorkOrder"];
 export type WorkOrderIssued = components["schemas"]["WorkOrderIssued"];
 export type WorkResult = components["schemas"]["WorkResult"];
 export type WorkState = components["schemas"]["WorkState"];
+export type WriteArtifact = components["schemas"]["WriteArtifact"];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

@@ -77,6 +77,7 @@ class Service:
             state = await self.runtime.start(
                 request,
                 flow=submission.flow,
+                options=submission.options,
                 detached=True,
                 asked=settings,
                 by=principal.name,

@@ -88,7 +88,7 @@ class Submission(Body):
     approve_rules: dict[str, Literal["ask", "auto", "never"]] | None = Field(
         None, description='Exceptions for some calls, for example {"tool:send_*": "auto"}.'
     )
-    options: dict[str, Any] = Field(default_factory=dict, description="Options of the flow; work-order has none.")
+    options: dict[str, Any] = Field(default_factory=dict, description="Options of the flow. Unknown or invalid options are refused.")
 
 
 def asked_for(submission: Submission, runtime: Runtime, agents: Mapping[str, str]) -> tuple[str, Settings]:
@@ -97,9 +97,6 @@ def asked_for(submission: Submission, runtime: Runtime, agents: Mapping[str, str
     ``agents`` are the models that were set for roles; a model in the submission takes precedence.
     """
     request = check_request(submission.request, example=EXAMPLE)
-    if submission.options:
-        known = ", ".join(sorted(submission.options))
-        raise UsageError(f"the flow {submission.flow} has no options, and {known} was given", "Leave options out.")
     roles = {
         role: each
         for role in ("lead", "worker", "review")

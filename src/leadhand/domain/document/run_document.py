@@ -10,8 +10,8 @@ from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED
 from leadhand.domain.state import RunState
 
-from .shapes import ArtifactLine, ContextStore, EarlierAnswer, ForkPoint, RunDocument, RunLimits, RunLine, TodoLine
-from .work import context_events, usage, work_order, work_state
+from .shapes import ContextStore, EarlierAnswer, RunDocument, RunLimits, RunLine
+from .work import artifacts, context_events, usage, work_order, work_state
 
 
 def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None) -> RunDocument:
@@ -39,18 +39,14 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
         work_states=states,
         work_state=states[-1] if states else None,
         context_store=ContextStore(events=context_events(state, entries)),
-        todos=tuple(TodoLine(**dict(todo)) for todo in state.todos),
-        artifacts=tuple(
-            ArtifactLine(path=path, digest=each.digest, bytes=each.size, version=number)
-            for path, versions in state.artifacts.items()
-            for number, each in enumerate(versions, start=1)
-        ),
+        todos=state.todos,
+        artifacts=artifacts(state),
         approvals=tuple(state.approvals.values()),
         usage=usage(state),
         limits=run_limits(state),
         model=definition.models.default,
         models=definition.models.roles,
-        forked_from=None if origin is None else ForkPoint(run_id=origin.run_id, seq=origin.seq),
+        forked_from=definition.forked_from,
         offline=definition.offline,
         detached=definition.detached,
         created_at=state.created_at,

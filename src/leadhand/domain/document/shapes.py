@@ -10,10 +10,11 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 
 from leadhand.domain.approval import Approval, ApprovalStatus
+from leadhand.domain.asks import Todo
 from leadhand.domain.errors import Failure
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.limits import Limits
-from leadhand.domain.run import CitedSource, Gap, RunStatus
+from leadhand.domain.run import CitedSource, ForkPoint, Gap, RunStatus
 from leadhand.domain.tool import Effect
 from leadhand.domain.value import Json, Value
 
@@ -93,11 +94,11 @@ class WorkState(Document):
 
 
 class EventRefs(Document):
-    """The subtask that a context event belongs to; for other work, the assignment."""
+    """The subtask that a context event belongs to; outside work orders, the id of the assignment."""
 
-    work_order_id: str | None = None
-    subtask_index: int | None = None
-    assignment: str | None = None
+    work_order_id: str | None = Field(default=None, exclude_if=_unset)
+    subtask_index: int | None = Field(default=None, exclude_if=_unset)
+    assignment: str | None = Field(default=None, exclude_if=_unset)
 
 
 class ContextEvent(Document):
@@ -133,22 +134,14 @@ class EarlierAnswer(Document):
     answer: str | None
 
 
-class TodoLine(Document):
-    """An item of the run's to-do list."""
-
-    id: str
-    content: str
-    status: Literal["pending", "in_progress", "completed"]
-    priority: str | None = None
-
-
 class ArtifactLine(Document):
-    """A file that the run produced."""
+    """A version of a file that the run produced."""
 
     path: str
+    version: int
     digest: str
     bytes: int
-    version: int = 1
+    media_type: str
 
 
 class RunUsage(Document):
@@ -165,13 +158,6 @@ class RunLimits(Limits):
 
     budget_nanousd: int | None = Field(default=None, exclude=True)
     budget_usd: float | None = Field(default=None, ge=0)
-
-
-class ForkPoint(Document):
-    """The run and the event that a run was forked from."""
-
-    run_id: str
-    seq: int
 
 
 class RunDocument(Document):
@@ -191,7 +177,7 @@ class RunDocument(Document):
     work_states: tuple[WorkState, ...] = Field(description="One for each work order, in the same order.")
     work_state: WorkState | None = Field(description="The latest of `work_states`.")
     context_store: ContextStore
-    todos: tuple[TodoLine, ...]
+    todos: tuple[Todo, ...]
     artifacts: tuple[ArtifactLine, ...]
     approvals: tuple[Approval, ...]
     usage: RunUsage

@@ -14,6 +14,7 @@ from leadhand.domain.state import OrderState, RunState
 from leadhand.domain.work_result import ResultData
 
 from .shapes import (
+    ArtifactLine,
     ContextEvent,
     EventRefs,
     IssuedOrder,
@@ -72,6 +73,15 @@ def usage(state: RunState) -> RunUsage:
     )
 
 
+def artifacts(state: RunState) -> tuple[ArtifactLine, ...]:
+    """Every version of every file of a run."""
+    return tuple(
+        ArtifactLine(path=path, version=number, digest=each.digest, bytes=each.size, media_type=each.media_type)
+        for path, versions in state.artifacts.items()
+        for number, each in enumerate(versions, start=1)
+    )
+
+
 def context_events(state: RunState, entries: Iterable[Entry]) -> tuple[ContextEvent, ...]:
     """The evidence: one event for each settled attempt at a subtask, each blocked one, each that a person settled."""
     return tuple(found for entry in entries if (found := _context_event(state, entry)) is not None)
@@ -105,19 +115,17 @@ def _made(
 ) -> ContextEvent:
     assignment = state.assignments[key]
     given, subtask = assignment.assignment, assignment.assignment.subtask
-    worker = subtask.agent if subtask is not None else given.role
-    args = subtask.args if subtask is not None else given.input
+    agent, args = (given.role, given.input) if subtask is None else (subtask.agent, subtask.args)
+    order = assignment.order
     content = {} if outcome is None else outcome.model_dump(mode="json")
     return ContextEvent(
         event_id=event_id(entry.seq),
         timestamp=entry.at,
         task_name=given.name,
         result="success" if ok else "failure",
-        agent=worker if by is None else "person",
+        agent=agent if by is None else "person",
         content={**args, **({"error": content} if isinstance(outcome, Failure) else content)},
-        refs=EventRefs(work_order_id=assignment.order, subtask_index=assignment.position)
-        if assignment.order
-        else EventRefs(assignment=key),
+        refs=EventRefs(work_order_id=order, subtask_index=assignment.position) if order else EventRefs(assignment=key),
         attempt=attempt,
         by=by,
     )

@@ -64,9 +64,9 @@ async def call_tool(name: Name, body: CallBody, service: TheService, principal: 
         failure = service.redactor.value(outcome.failure)
         service.note_error(name, failure, datetime.now(UTC), None)
         return ToolTrial(task_name=name, ok=False, error=failure)
-    data = {"raw": outcome.raw, "summary": outcome.summary, "sources": outcome.sources, "sample": outcome.sample}
-    clean = service.redactor.payload(to_jsonable_python(data))
-    return ToolTrial(task_name=name, ok=True, data=TrialData.model_validate(clean))
+    returned = ToolReturn(raw=outcome.raw, summary=outcome.summary, sources=outcome.sources, sample=outcome.sample)
+    data = returned.model_dump(mode="json", include=set(TrialData.model_fields))
+    return ToolTrial(task_name=name, ok=True, data=TrialData.model_validate(service.redactor.payload(data)))
 
 
 def _spec(service: Service, name: str) -> ToolSpec:
