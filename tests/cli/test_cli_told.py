@@ -13,7 +13,7 @@ from cli.terminals import ESCAPES, Terminal, rest_of
 
 from leadhand.cli.terminal.plain_view import PlainView
 from leadhand.cli.terminal.progress import Progress
-from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.assignment import Assignment
 from leadhand.domain.events import (
     AnyEvent,
     AssignmentIssued,

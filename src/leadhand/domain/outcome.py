@@ -21,12 +21,19 @@ SUMMARY_LIMIT = 2_000
 """Characters of one summary or reason in :func:`plain_summary`; the run document holds all of it."""
 
 
+UNSTATED = frozenset({"flow_error", "no_progress"})
+"""Types of failures after which nobody knows whether the results are all that the run was to bring."""
+
+
 def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, cancelled: bool = False) -> RunFinished:
     """The end of a run: what its flow states, as far as the evidence holds it."""
     used = [state.assignments[key] for key in dict.fromkeys(outcome.uses) if key in state.assignments]
     results = [each for each in used if may_be_used(each)]
     gaps = all_gaps(state, outcome, failure)
     gaps += [_rejected(state, each) for each in used if each not in results and each.key not in _named(gaps)]
+    if failure is not None and failure.type in UNSTATED and not gaps:
+        unsaid = {"class": failure.class_, "reason": failure.message, "next_action": next_action(state, failure)}
+        gaps.append(Gap.model_validate({"name": "the request as a whole", **unsaid}))
     if cancelled:
         status = RunStatus.CANCELLED
     elif not results:

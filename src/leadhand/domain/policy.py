@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from .commands import Command
+from .errors import Failure
 from .run import Gap
 from .state import AssignmentState, RunState
 from .value import Json
@@ -24,6 +25,14 @@ class Outcome(NamedTuple):
     uses: Sequence[str] = ()
     gaps: Sequence[Gap] = ()
     waived: Sequence[str] = ()
+
+
+class FlowError(Exception):
+    """A method of a flow raised, or returned what it should not; ``failure`` says which, and what to do."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
 
 
 class ProposedCall(NamedTuple):
@@ -53,7 +62,7 @@ class Policy(Protocol):
         ...
 
     def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:
-        """Return why a result does not count, one sentence each."""
+        """Return why a result does not count, one sentence each. Raises FlowError when the flow fails at it."""
         ...
 
     def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
@@ -13,9 +14,11 @@ ALL_TOOLS = "*"
 """In a role's ``tools``: every tool of the run."""
 
 
-def _schema(output: Any) -> Any:
+def _schema(output: Any) -> Any:  # of any type that pydantic may be given
     """The JSON schema of a pydantic model; anything else as it is."""
-    return output.model_json_schema() if isinstance(output, type) and issubclass(output, BaseModel) else output
+    if inspect.isclass(output) and issubclass(output, BaseModel):
+        return output.model_json_schema()
+    return output
 
 
 class Role(Value):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.ids import tool_call_id
+from leadhand.domain.policy import FlowError
 from leadhand.domain.tool import Source, ToolResult
 from leadhand.domain.value import Json
 from leadhand.domain.work_order import Subtask
@@ -35,7 +36,7 @@ class Attempt:
             return await self._carry_out(conversation)
         except GaveUp as gave_up:
             return self._failed(self._cause(conversation, str(gave_up)))
-        except ModelError as error:
+        except (ModelError, FlowError) as error:
             return self._failed(error.failure)
         except Unresolved as error:
             return self._failed(_invalid(str(error), "bad_reference"))

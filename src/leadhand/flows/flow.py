@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from leadhand.domain.commands import Command, Finish
 from leadhand.domain.errors import Failure, FailureClass, UsageError
-from leadhand.domain.policy import Outcome, ProposedCall
+from leadhand.domain.outcome import may_be_used
+from leadhand.domain.policy import FlowError, Outcome, ProposedCall
 from leadhand.domain.role import Role
 from leadhand.domain.run import Gap, RunDefinition
 from leadhand.domain.state import AssignmentState, RunState
@@ -68,7 +69,7 @@ class Flow:
     def outcome(self, run: RunView[Any]) -> Outcome:
         """Return what the run comes to if it ends now. By default: every completed result of a role that counts."""
         done = [each for each in run.state.assignments.values() if each.counts and each.ok]
-        text = "\n\n".join(each.data.summary for each in done if each.data is not None)
+        text = "\n\n".join(each.data.summary for each in done if each.data is not None and may_be_used(each))
         return Outcome(answer=text, uses=[each.key for each in done])
 
     # --- for flows that ship with Leadhand ---------------------------------------------------------------------------
@@ -125,7 +126,9 @@ class FlowPolicy:
 
     def next(self, state: RunState) -> Sequence[Command]:
         try:
-            return list(self.flow.next(self._view(state)))
+            wanted = list(self.flow.next(self._view(state)))
+            _check(wanted, get_args(Command), "a command")
+            return wanted
         except Exception as error:  # a flow is somebody else's code: what it raises ends its own run, with the cause
             return [Finish(failure=self._error("next", error))]
 
@@ -136,14 +139,16 @@ class FlowPolicy:
         try:
             return list(self.flow.problems(self._view(state), AssignmentView(assignment), Result(text, value)))
         except Exception as error:
-            return [self._error("problems", error).message]
+            raise FlowError(self._error("problems", error)) from error
 
     def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
         return self.flow.proposed_calls(self._view(state), assignment, value)
 
     def outcome(self, state: RunState) -> Outcome:
         try:
-            return self.flow.outcome(self._view(state))
+            stated = self.flow.outcome(self._view(state))
+            _check([stated], (Outcome,), "an Outcome")
+            return stated
         except Exception as error:  # what was found is not lost with it
             failure = self._error("outcome", error)
             told = {"class": failure.class_, "reason": failure.message, "next_action": failure.next_action}
@@ -155,6 +160,13 @@ class FlowPolicy:
         how = "correct the flow, then resume or retry the run"
         told = {"message": message, "type": "flow_error", "class": FailureClass.UNAVAILABLE, "next_action": how}
         return Failure.model_validate(told)
+
+
+def _check(returned: Sequence[object], types: tuple[type, ...], what: str) -> None:
+    """Raise TypeError for a value that a flow's method is not to return."""
+    odd = next((value for value in returned if not isinstance(value, types)), None)
+    if odd is not None or None in returned:
+        raise TypeError(f"it returned {odd!r}, which is not {what}")
 
 
 def with_roles(flow: Flow, definition: RunDefinition) -> RunDefinition:

@@ -88,7 +88,9 @@ class Submission(Body):
     approve_rules: dict[str, Literal["ask", "auto", "never"]] | None = Field(
         None, description='Exceptions for some calls, for example {"tool:send_*": "auto"}.'
     )
-    options: dict[str, Any] = Field(default_factory=dict, description="Options of the flow. Unknown or invalid options are refused.")
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="Options of the flow. Unknown or invalid options are refused."
+    )
 
 
 def asked_for(submission: Submission, runtime: Runtime, agents: Mapping[str, str]) -> tuple[str, Settings]:

@@ -17,6 +17,7 @@ from leadhand.cli.terminal.prompt import confirmed
 from leadhand.cli.terminal.streams import can_prompt, say
 from leadhand.cli.tool_files import all_tools
 from leadhand.domain.errors import UsageError
+from leadhand.engine.forking import MadeEffect
 from leadhand.runs import Run
 
 

@@ -10,6 +10,7 @@ from leadhand.domain.artifact import confined
 from leadhand.domain.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.domain.assignment import Assignment, OpenCall
 from leadhand.domain.errors import UsageError
+from leadhand.domain.evolve.needs import child_id, children_of
 from leadhand.domain.limits import Ceiling, nanousd
 from leadhand.domain.rights import MAX_DEPTH, depth_of, tools_of, tools_of_role
 from leadhand.domain.role import Role
@@ -23,23 +24,11 @@ def due_asks(state: RunState) -> Iterator[do.Command]:
         for call in attempt.open_calls if attempt is not None else ():
             if attempt is None or call.kind not in ("child", "asks") or call.call_id in attempt.answers:
                 continue
-            children = _children(state, call.call_id)
+            children = children_of(state, call.call_id)
             if not children:
                 yield do.DecideAsks(assignment=key, call_id=call.call_id)
             elif all(child.closed for child in children):
                 yield do.AnswerCall(call_id=call.call_id)
-
-
-def _children(state: RunState, call_id: str) -> list[AssignmentState]:
-    """The assignments that one call asked for, in order."""
-    found: list[AssignmentState] = []
-    while (child := state.assignments.get(_child_id(call_id, len(found)))) is not None:
-        found.append(child)
-    return found
-
-
-def _child_id(call_id: str, number: int) -> str:
-    return call_id if number == 0 else f"{call_id}.{number}"
 
 
 def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
@@ -47,10 +36,16 @@ def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
 
     Raises Refused when the call is not open, or was decided already.
     """
-    assignment = state.assignments[key]
-    attempt = assignment.attempt
+    assignment = state.assignments.get(key)
+    attempt = assignment.attempt if assignment is not None else None
     call = next((each for each in attempt.open_calls if each.call_id == call_id), None) if attempt is not None else None
-    if attempt is None or call is None or _children(state, call_id) or call_id in attempt.answers:
+    if (
+        assignment is None
+        or attempt is None
+        or call is None
+        or children_of(state, call_id)
+        or call_id in attempt.answers
+    ):
         raise do.Refused(f"{call_id} is not open")
     wanted = _asks_of(assignment, call)
     problem = next((found for ask in wanted if (found := _problem(state, assignment, ask, wanted))), "")
@@ -61,7 +56,7 @@ def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
     for ask in wanted:
         match ask:
             case Delegate():
-                child = _child(state, assignment, attempt, call, ask, _child_id(call_id, children))
+                child = _child(state, assignment, attempt, call, ask, child_id(call_id, children))
                 granted.append(ev.AssignmentIssued(assignment=child))
                 children += 1
             case DefineWorker():
@@ -159,7 +154,7 @@ def _child(
 
 def answer_of(state: RunState, call_id: str) -> ev.CallAnswered:
     """What a call is told of its children. Raises Refused while one of them is not settled."""
-    children = _children(state, call_id)
+    children = children_of(state, call_id)
     if not children or not all(child.closed for child in children):
         raise do.Refused(f"{call_id} is not settled")
     failed = next((child for child in children if not child.ok), None)

@@ -13,7 +13,7 @@ from leadhand.domain.evidence import indeterminate, unsupported_claim
 from leadhand.domain.evolve.attempts import INTERRUPTED, last_value
 from leadhand.domain.ids import assignment_of, attempt_id
 from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.policy import Policy
+from leadhand.domain.policy import FlowError, Policy
 from leadhand.domain.retries import Retry, retry
 from leadhand.domain.rights import tools_of_role
 from leadhand.domain.role import ALL_TOOLS
@@ -63,6 +63,8 @@ def start(state: RunState, key: str) -> list[ev.AnyEvent]:
     """Schedule the next attempt of an assignment that may start."""
     if key not in state.ready:
         raise do.Refused(f"{key} cannot start")
+    if state.status is not RunStatus.RUNNING:
+        raise do.Refused(f"the run is {state.status}")
     return [ev.AttemptScheduled(attempt=attempt_id(key, state.assignments[key].attempts + 1))]
 
 
@@ -154,7 +156,10 @@ def failure_of(state: RunState, assignment: AssignmentState, result: WorkResult,
     if unsupported is not None:
         return unsupported
     text = result.data.summary if result.data is not None else ""
-    found = policy.problems(state, assignment, last_value(assignment), text)
+    try:
+        found = policy.problems(state, assignment, last_value(assignment), text)
+    except FlowError as error:
+        return error.failure
     if not found:
         return None
     return Failure.model_validate({"message": "; ".join(found), "type": "bad_thought", "class": "invalid"})

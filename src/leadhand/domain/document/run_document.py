@@ -20,7 +20,6 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
     ``owner`` is the host that drives the run now, None when no host does.
     """
     definition, finished = state.definition, state.finished
-    origin = definition.forked_from
     states = tuple(work_state(state, order) for order in state.orders.values())
     return RunDocument(
         run_id=state.run_id,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from leadhand.domain import events as ev
 from leadhand.domain.approval import EFFECT, Approval, ApprovalStatus, args_hash
 from leadhand.domain.errors import Failure
 from leadhand.domain.ids import assignment_of
-from leadhand.domain.state import ArtifactVersion, BegunCall, CallAnswer, ModelTurn, RunState
+from leadhand.domain.state import ArtifactVersion, AssignmentState, BegunCall, CallAnswer, ModelTurn, RunState
 from leadhand.domain.tool import ToolResult
 
 from .attempts import current
+from .needs import children_of
 
 
 def model_began(state: RunState, _entry: ev.Entry, event: ev.ModelCallBegan) -> None:
@@ -153,16 +156,28 @@ def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> 
         returned = next((each for each in assignment.evidence if each.call_id == event.call_id), None)
         kept = tuple(each for each in assignment.calls if each is not returned)
         evidence = returned or ToolResult(call_id=call.call_id, tool=call.tool, args=call.args)
-        child = state.assignments.get(event.call_id)
         if not event.ok:
             why = {"message": event.content, "type": "child_failed", "class": "invalid"}
             evidence = evidence._replace(failure=Failure.model_validate(why))
-        elif child is not None and child.data is not None:
-            data = child.data
-            raw = child.value if child.value is not None else data.raw
-            evidence = evidence._replace(summary=data.summary, raw=raw, sources=data.sources, sample=data.sample)
+        else:
+            evidence = _with_results(evidence, children_of(state, event.call_id))
         state.assignments[key] = assignment._replace(calls=(*kept, evidence))
     _answer(state, event.call_id, CallAnswer(ok=event.ok, content=event.content))
+
+
+def _with_results(evidence: ToolResult, children: Sequence[AssignmentState]) -> ToolResult:
+    """A call with what the assignments that it asked for came to: the data of one, or of several by their ids."""
+    found = {child.key: (child.data, child.value) for child in children if child.data is not None}
+    if not found:
+        return evidence
+    raws = {key: data.raw if value is None else value for key, (data, value) in found.items()}
+    results = [data for data, _ in found.values()]
+    return evidence._replace(
+        summary="\n\n".join(data.summary for data in results),
+        raw=raws if len(raws) > 1 else next(iter(raws.values())),
+        sources=tuple(dict.fromkeys(source for data in results for source in data.sources)),
+        sample=any(data.sample for data in results),
+    )
 
 
 def worker_defined(state: RunState, _entry: ev.Entry, event: ev.WorkerDefined) -> None:

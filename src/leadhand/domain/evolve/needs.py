@@ -88,6 +88,19 @@ def descendants(state: RunState, key: str) -> list[str]:
     return found
 
 
+def children_of(state: RunState, call_id: str) -> list[AssignmentState]:
+    """The assignments that one call asked for, in order."""
+    found: list[AssignmentState] = []
+    while (child := state.assignments.get(child_id(call_id, len(found)))) is not None:
+        found.append(child)
+    return found
+
+
+def child_id(call_id: str, number: int) -> str:
+    """The id of the assignment that a call asked for as its ``number``-th, counted from 0."""
+    return call_id if number == 0 else f"{call_id}.{number}"
+
+
 def parent_of(assignment: Assignment) -> str | None:
     """The assignment that asked for this one; None: the flow did."""
     return assignment.parent.rpartition("/a")[0] if assignment.parent is not None else None

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 from pydantic import Field
-from pydantic_core import to_jsonable_python
 
 from leadhand.app.arguments import json_value
 from leadhand.app.tool_trial import try_tool
@@ -64,9 +63,8 @@ async def call_tool(name: Name, body: CallBody, service: TheService, principal: 
         failure = service.redactor.value(outcome.failure)
         service.note_error(name, failure, datetime.now(UTC), None)
         return ToolTrial(task_name=name, ok=False, error=failure)
-    returned = ToolReturn(raw=outcome.raw, summary=outcome.summary, sources=outcome.sources, sample=outcome.sample)
-    data = returned.model_dump(mode="json", include=set(TrialData.model_fields))
-    return ToolTrial(task_name=name, ok=True, data=TrialData.model_validate(service.redactor.payload(data)))
+    data = TrialData(summary=outcome.summary, raw=outcome.raw, sources=outcome.sources, sample=outcome.sample)
+    return ToolTrial(task_name=name, ok=True, data=service.redactor.value(data))
 
 
 def _spec(service: Service, name: str) -> ToolSpec:
