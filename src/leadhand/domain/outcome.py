@@ -17,6 +17,7 @@ from .review import VerdictKind
 from .run import CitedSource, Gap, RunStatus
 from .state import AssignmentState, RunState
 
+SAMPLE = "Sample data was used."
 SUMMARY_LIMIT = 2_000
 """Characters of one summary or reason in :func:`plain_summary`; the run document holds all of it."""
 
@@ -46,11 +47,17 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
     return RunFinished(
         status=status,
         number=len(state.answers) + 1,
-        answer=outcome.answer or plain_summary(state, results, gaps),
+        answer=_labelled(outcome.answer, results) or plain_summary(state, results, gaps),
         sources=tuple(sources_of(results)),
         gaps=tuple(gaps),
         failure=failure,
     )
+
+
+def _labelled(answer: str, results: Sequence[AssignmentState]) -> str:
+    """An answer that says so where it rests on sample data, whoever wrote it."""
+    sample = any(each.data is not None and each.data.sample for each in results)
+    return f"{answer}\n\n{SAMPLE}" if answer and sample and "sample" not in answer.lower() else answer
 
 
 def may_be_used(assignment: AssignmentState) -> bool:

@@ -121,32 +121,32 @@ class FlowPolicy:
         self.name = flow.name
         self._options = flow.checked_options(definition.options)
 
-    def _view(self, state: RunState) -> RunView[Any]:
+    def view(self, state: RunState) -> RunView[Any]:
         return RunView(state, self._options)
 
     def next(self, state: RunState) -> Sequence[Command]:
         try:
-            wanted = list(self.flow.next(self._view(state)))
+            wanted = list(self.flow.next(self.view(state)))
             _check(wanted, get_args(Command), "a command")
             return wanted
         except Exception as error:  # a flow is somebody else's code: what it raises ends its own run, with the cause
             return [Finish(failure=self._error("next", error))]
 
     def told(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
-        return self.flow.told(self._view(state), assignment)
+        return self.flow.told(self.view(state), assignment)
 
     def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:
         try:
-            return list(self.flow.problems(self._view(state), AssignmentView(assignment), Result(text, value)))
+            return list(self.flow.problems(self.view(state), AssignmentView(assignment), Result(text, value)))
         except Exception as error:
             raise FlowError(self._error("problems", error)) from error
 
     def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
-        return self.flow.proposed_calls(self._view(state), assignment, value)
+        return self.flow.proposed_calls(self.view(state), assignment, value)
 
     def outcome(self, state: RunState) -> Outcome:
         try:
-            stated = self.flow.outcome(self._view(state))
+            stated = self.flow.outcome(self.view(state))
             _check([stated], (Outcome,), "an Outcome")
             return stated
         except Exception as error:  # what was found is not lost with it

@@ -1,0 +1,49 @@
+"""A model adapter of your own, beside the built-in ones: here one that answers by turning a text around."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from leadhand import Leadhand
+from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest, UserMessage
+from leadhand.domain.limits import Usage
+from leadhand.flows import Assign, Finish, Flow, Role, RunView
+
+
+class Mirror:
+    """An adapter: one call of a model, what is known of it, and how to close it. Raise ``ModelError`` for a failure."""
+
+    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        facts = next(message.text for message in request.messages if isinstance(message, UserMessage))
+        text = json.loads(facts)["text"][::-1]
+        if on_text is not None:
+            on_text(text)
+        usage = Usage(requests=1, input_tokens=len(facts), output_tokens=len(text), nanousd=0)
+        return ModelReply(message=AssistantMessage(text=text), usage=usage, model=request.model)
+
+    def profile(self, model: str) -> ModelProfile:
+        return ModelProfile(name=model, window=8_000, free=True)
+
+    async def aclose(self) -> None:
+        """Close connections, if there are any."""
+
+
+class TurnRound(Flow):
+    """Have one worker answer the request."""
+
+    name = "turn-round"
+
+    def roles(self, options: Flow.Options) -> list[Role]:
+        return [Role(name="mirror", instructions="Turn `text` around.", loop="reply", counts=True)]
+
+    def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+        if not run.assignments:
+            return [Assign(id="it", role="mirror", input={"text": run.request})]
+        return [] if run.open else [Finish()]
+
+
+if __name__ == "__main__":
+    lead = Leadhand("mirror:glass", models={"mirror": Mirror()}, flows=[TurnRound()])
+    answer = lead.run_sync("Good morning", flow="turn-round")
+    print(answer, answer.status, answer.cost_usd)

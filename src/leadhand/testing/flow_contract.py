@@ -1,0 +1,178 @@
+"""The contract of a flow, as tests to inherit: a flow of your own passes it, or cannot be resumed or trusted.
+
+    class TestTranslate(FlowContract):
+        flow = Translate()
+        options = {"languages": ["French"]}
+
+The suite plays runs without models, tools or a clock: every worker answers as :meth:`FlowContract.reply` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+import pytest
+
+from leadhand.domain import commands as do
+from leadhand.domain import events as ev
+from leadhand.domain.conversation import AssistantMessage
+from leadhand.domain.decide import decide, due, when_idle
+from leadhand.domain.errors import Failure, FailureClass, UsageError
+from leadhand.domain.evolve import evolve, replay
+from leadhand.domain.ids import assignment_of, model_call_id
+from leadhand.domain.role import Role
+from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.domain.state import RunState
+from leadhand.domain.tool import ToolSpec
+from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.flows.flow import Flow, FlowPolicy
+from leadhand.flows.run_view import AssignmentView
+
+_NOW = datetime(2025, 12, 16, 10, tzinfo=UTC)
+_ROUNDS = 1_000
+_BROKEN = Failure.model_validate({"message": "it broke", "type": "broken", "class": FailureClass.UNAVAILABLE})
+
+
+class FlowContract:
+    """Inherit, and set ``flow``; ``request``, ``options`` and ``tools`` where the flow needs them."""
+
+    flow: ClassVar[Flow]
+    request: ClassVar[str] = "do it"
+    options: ClassVar[Mapping[str, Any]] = {}
+    tools: ClassVar[Sequence[ToolSpec]] = ()
+
+    def reply(self, assignment: AssignmentView, role: Role) -> str | dict[str, Any]:
+        """Return what the worker of an assignment answers: text, or a value where the role has an ``output``."""
+        return {} if role.output is not None else f"{assignment.id} is done"
+
+    # --- playing -----------------------------------------------------------------------------------------------------
+
+    def play(self, entries: Sequence[ev.Entry] = (), failing: str = "") -> list[ev.Entry]:
+        """Return the log of a whole run; of one that continues after ``entries``. ``failing`` names what breaks."""
+        log = list(entries) or [_entry(1, ev.RunStarted(definition=self.definition()))]
+        state = replay("run_1", log)
+        policy = FlowPolicy(self.flow, state.definition)
+        for _ in range(_ROUNDS):
+            events = self._decided(state, policy) or self._worked(state, failing)
+            if not events:
+                break
+            for event in events:
+                log.append(_entry(state.seq + 1, event))
+                state = evolve(state, log[-1])
+        assert state.finished is not None, (
+            f"the run did not end: {[each.id for each in policy.view(state).open]} are open"
+        )
+        return log
+
+    def definition(self) -> RunDefinition:
+        """Return what a run of the flow is pinned to."""
+        checked = self.flow.checked_options(self.options)
+        return RunDefinition(
+            request=self.request,
+            flow=self.flow.name,
+            flow_version=self.flow.version,
+            roles=tuple(self.flow.roles(checked)),
+            models=ModelChoice(default="scripted"),
+            tools=tuple(self.tools),
+            options=checked.model_dump(mode="json"),
+        )
+
+    def _decided(self, state: RunState, policy: FlowPolicy) -> list[ev.AnyEvent]:
+        wanted = due(state) or ([] if state.finished is not None else policy.next(state) or when_idle(state))
+        for command in wanted:
+            try:
+                events = decide(state, command, _NOW, policy)
+            except do.Refused as refused:
+                raise AssertionError(f"the flow wants what is not allowed: {refused}") from refused
+            if events:
+                return events
+        return []
+
+    def _worked(self, state: RunState, failing: str) -> list[ev.AnyEvent]:
+        for key in state.live:
+            attempt = state.assignments[key].attempt
+            assert attempt is not None
+            return self._answered(state, attempt.attempt, failing)
+        return []
+
+    def _answered(self, state: RunState, attempt: str, failing: str) -> list[ev.AnyEvent]:
+        key = assignment_of(attempt)
+        assignment = state.assignments[key]
+        role = state.role(assignment.assignment.role)
+        assert role is not None
+        if failing in (key, "everything"):
+            return [ev.AttemptReturned(attempt=attempt, result=WorkResult.failed(key, _BROKEN))]
+        reply = self.reply(AssignmentView(assignment), role)
+        text, value = (reply, None) if isinstance(reply, str) else (role.name, reply)
+        turn = 1 + len(assignment.calls)
+        called = ev.ModelCallReturned(
+            attempt=attempt,
+            call_id=model_call_id(key, turn),
+            model="scripted",
+            message=AssistantMessage(text=text),
+            value=value,
+        )
+        result = WorkResult(task_name=key, ok=True, data=ResultData(summary=text))
+        return [called, ev.AttemptReturned(attempt=attempt, result=result)]
+
+    # --- the contract ------------------------------------------------------------------------------------------------
+
+    def test_it_has_a_name_a_version_and_roles_that_can_be_recorded(self) -> None:
+        assert self.flow.name
+        assert self.flow.version >= 1
+        roles = self.definition().roles
+        assert roles, "a flow without roles can have nothing done"
+        assert len({role.name for role in roles}) == len(roles), "two roles have one name"
+        assert tuple(Role.model_validate_json(role.model_dump_json()) for role in roles) == roles
+
+    def test_it_refuses_options_that_it_does_not_have(self) -> None:
+        with pytest.raises(UsageError):
+            self.flow.checked_options({**self.options, "no_such_option": 1})
+
+    def test_a_run_in_which_everything_works_succeeds(self) -> None:
+        finished = replay("run_1", self.play()).finished
+        assert finished is not None
+        assert finished.status is RunStatus.SUCCEEDED, f"{finished.failure}; gaps: {finished.gaps}"
+        assert finished.answer.strip()
+
+    def test_a_run_in_which_everything_fails_ends_as_failed_and_says_why(self) -> None:
+        finished = replay("run_1", self.play(failing="everything")).finished
+        assert finished is not None
+        assert finished.status is RunStatus.FAILED
+        assert finished.gaps or finished.failure is not None
+
+    def test_a_failure_of_one_assignment_that_counts_is_a_gap_or_waived_and_never_hidden(self) -> None:
+        whole = replay("run_1", self.play())
+        for key, assignment in whole.assignments.items():
+            if not assignment.counts:
+                continue
+            state = replay("run_1", self.play(failing=key))
+            assert state.finished is not None
+            waived = key in FlowPolicy(self.flow, state.definition).outcome(state).waived
+            assert waived or any(gap.assignment == key for gap in state.finished.gaps), (
+                f"{key} failed, and no gap says so"
+            )
+
+    def test_it_is_pure(self) -> None:
+        log = self.play()
+        policy = FlowPolicy(self.flow, self.definition())
+        for length in range(1, len(log) + 1):
+            state = replay("run_1", log[:length])
+            if state.finished is None:
+                assert policy.next(state) == policy.next(replay("run_1", log[:length])), f"at event {length}"
+            assert policy.outcome(state) == policy.outcome(replay("run_1", log[:length])), f"at event {length}"
+
+    def test_a_log_cut_anywhere_is_resumed_to_the_same_answer(self) -> None:
+        log = self.play()
+        whole = replay("run_1", log).finished
+        assert whole is not None
+        for length in range(1, len(log)):
+            again = replay("run_1", self.play(log[:length])).finished
+            assert again is not None
+            assert (again.status, again.answer) == (whole.status, whole.answer), f"cut after event {length}"
+
+
+def _entry(seq: int, event: ev.AnyEvent) -> ev.Entry:
+    return ev.Entry(seq=seq, at=_NOW, epoch=1, event=event)

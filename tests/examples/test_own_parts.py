@@ -1,0 +1,117 @@
+"""Flows and models of one's own, as the examples write them: with public names only, through every door."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand.app.toolsets import toolbox
+from leadhand.domain.role import Role
+from leadhand.domain.run import RunStatus
+from leadhand.flows import AssignmentView
+from leadhand.testing.flow_contract import FlowContract
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+PATIENCE_S = 60.0
+
+
+def loaded(name: str) -> Any:
+    """An example as a module."""
+    spec = importlib.util.spec_from_file_location(Path(name).stem, EXAMPLES / name)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+COMPARE, TRANSLATE = loaded("flows/compare_weather.py"), loaded("flows/translate.py")
+
+
+class TestCompareWeather(FlowContract):
+    flow = COMPARE.CompareWeather()
+    request = "Paris, Nice"
+    tools = toolbox(None).specs()
+
+    def reply(self, assignment: AssignmentView, role: Role) -> str:
+        return "up to 12 °C"
+
+    @pytest.fixture(autouse=True)
+    def _without_tools(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(COMPARE, "highest", lambda report: 12.0)  # nothing is called when a run is only played
+
+
+class TestTranslate(FlowContract):
+    flow = TRANSLATE.Translate()
+    request = "Good morning"
+    options = {"languages": ["French", "Dutch"]}
+
+    def reply(self, assignment: AssignmentView, role: Role) -> str | dict[str, Any]:
+        return {"text": "Bonjour", "changed": True} if role.name == "checker" else "Bon jour"
+
+
+class TestTranslateInOneRound(TestTranslate):
+    options = {"languages": ["French"], "check": False}
+
+
+def run(*command: str, home: Path, **more: Any) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("LEADHAND_")}
+    environment = {**kept, "LEADHAND_HOME": str(home), "NO_COLOR": "1"}
+    return subprocess.run(
+        [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("example", "printed"),
+    [
+        ("flows/compare_weather.py", "Nice is the warmest."),
+        ("flows/translate.py", "Dutch: Good morning (not translated into Dutch: this is the offline model)"),
+        ("own_model.py", "gninrom dooG succeeded 0.0"),
+    ],
+)
+def test_an_example_runs_as_a_program(example: str, printed: str, tmp_path: Path):
+    ran = run(str(EXAMPLES / example), home=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert printed in ran.stdout
+
+
+def started(tmp_path: Path, *arguments: str, code: int = 0) -> Mapping[str, Any]:
+    flow = ("--flows", str(EXAMPLES / "flows/translate.py"), "--flow", "translate")
+    ran = run("-m", "leadhand", "run", "--offline", "--json", *flow, *arguments, "Good morning", home=tmp_path)
+    assert ran.returncode == code, ran.stderr
+    return json.loads(ran.stdout) if code == 0 else {"error": ran.stderr}
+
+
+def test_a_flow_of_a_file_runs_from_the_command_line_with_its_options(tmp_path: Path):
+    document = started(tmp_path, "--option", 'languages=["French", "Dutch"]')
+    assert document["status"] == RunStatus.SUCCEEDED
+    assert document["flow"] == "translate"
+    assert [line.split(":")[0] for line in document["answer"].splitlines()] == ["French", "Dutch"]
+    evidence = [event["refs"]["assignment"] for event in document["context_store"]["events"]]
+    assert evidence == ["check-to-0", "check-to-1"], "every result that counts is evidence of its own"
+
+
+def test_a_wrong_option_is_refused_before_anything_runs(tmp_path: Path):
+    assert "the flow translate has no option 'langs'" in started(tmp_path, "--option", "langs=1", code=2)["error"]
+    wrong = started(tmp_path, "--option", "languages=1", code=2)["error"]
+    assert "the option languages of the flow translate is wrong" in wrong
+
+
+@pytest.mark.parametrize("example", ["flows/compare_weather.py", "flows/translate.py"])
+def test_flows_of_ones_own_are_short_and_need_public_names_only(example: str):
+    text = (EXAMPLES / example).read_text()
+    assert len(text.splitlines()) < 80
+    imported = {node.module for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)}
+    ours = {module for module in imported if module is not None and module.startswith("leadhand")}
+    assert ours <= {"leadhand", "leadhand.flows"}
