@@ -20,7 +20,6 @@ from world import ScriptedLead, piece
 
 from leadhand import Leadhand, ToolReturn, tool
 from leadhand.domain.assignment import Assignment
-from leadhand.flows.work_order.roles import RoleName
 from leadhand.domain.events import (
     AnyEvent,
     AssignmentIssued,
@@ -38,6 +37,7 @@ from leadhand.domain.tool import Source
 from leadhand.domain.work_order import Subtask, WorkOrder
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.engine import snapshots
+from leadhand.flows.work_order.roles import RoleName
 from leadhand.stores.opening import open_store
 from leadhand.tools.toolbox import Toolbox
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from leadhand.app.arguments import json_value, text
-from leadhand.app.runtime import Runtime, check_tools, needed_tools
+from leadhand.app.needed_tools import check_tools, needed_tools
+from leadhand.app.runtime import Runtime
 from leadhand.domain.decide.operator_requests import ACTED, OperatorRequest, retriable, why_refused
 from leadhand.domain.errors import LeadhandError, RunOwned, UsageError
 from leadhand.domain.events import (

@@ -13,19 +13,17 @@ from leadhand.app.approval_rules import check_rules
 from leadhand.app.clock import SystemClock, UlidSource
 from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
+from leadhand.app.needed_tools import changed_tools, check_tools, needed_tools
 from leadhand.app.notifier import Notifier
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.tracing import Tracing, tracing
 from leadhand.dispatch.local import LocalDispatcher
-from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.events import PauseRequested, ResumeRequested, RunStarted
 from leadhand.domain.evolve import start
-from leadhand.domain.lifecycle import SETTLED
 from leadhand.domain.limits import NOTHING, Amount, Limits
 from leadhand.domain.role import Role
 from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
-from leadhand.domain.tool import ToolSpec
 from leadhand.engine import snapshots
 from leadhand.engine.controller import Controller, OnEntries, OnState
 from leadhand.engine.forking import fork
@@ -57,9 +55,9 @@ class IdempotentId:
 class Runtime:
     """Everything a process needs to drive runs. Opened by :func:`open_runtime`; belongs to one event loop.
 
-    Functions in ``watchers`` receive what is committed of the runs that this process drives, batch by batch from where the
-    driving began; those in ``on_release`` the last state known of a run when its driving has ended here, for whatever
-    reason.
+    Functions in ``watchers`` receive what is committed of the runs that this process drives, batch by batch from where
+    the driving began; those in ``on_release`` the last state known of a run when its driving has ended here, for
+    whatever reason.
     """
 
     def __init__(
@@ -336,37 +334,6 @@ def _roles(roles: Iterable[Role], instructions: Mapping[str, str]) -> tuple[Role
     return tuple(
         role.evolve(instructions=instructions[role.name]) if role.name in instructions else role for role in roles
     )
-
-
-def needed_tools(state: RunState) -> list[ToolSpec]:
-    """The pinned tools that the unfinished part of a run names: all of them before there is an order."""
-    if state.finished is not None:
-        return []
-    if not state.orders:
-        return list(state.definition.tools)
-    waiting = (each.assignment.subtask for each in state.assignments.values() if each.status not in SETTLED)
-    named = {subtask.tool for subtask in waiting if subtask is not None}
-    return [tool for tool in state.definition.tools if tool.name in named]
-
-
-def check_tools(needed: Iterable[ToolSpec], toolbox: Toolbox) -> None:
-    """Raise ConfigurationError when one of these tools is not in this process."""
-    for tool in needed:
-        if toolbox.find(tool.name) is None:
-            raise ConfigurationError(
-                f"the run needs the tool {tool.name}, which came from {tool.import_path} and is not here",
-                "Resume it where that tool is: with --tools FILE, or with Leadhand(tools=[…]).",
-            )
-
-
-def changed_tools(state: RunState, toolbox: Toolbox) -> list[ToolSpec]:
-    """The tools that the unfinished part of a run needs and whose code is another now than when it was started."""
-    here = {tool.name: tool.fingerprint for tool in toolbox.specs()}
-    return [
-        tool
-        for tool in needed_tools(state)
-        if tool.fingerprint and here.get(tool.name, tool.fingerprint) != tool.fingerprint
-    ]
 
 
 class StoreCache:

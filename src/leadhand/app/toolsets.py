@@ -40,7 +40,10 @@ def installed_tools() -> list[Tool[..., Any] | Callable[..., Any]]:
 
 
 def toolbox(tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None) -> Toolbox:
-    """Return a toolbox of these tools (None: the built-in and installed tools). Raises UsageError for a value that is not a tool."""
+    """Return a toolbox of these tools (None: the built-in and installed ones).
+
+    Raises UsageError for a value that is not a tool.
+    """
     if tools is None:
         return Toolbox([*shipped_tools(), *installed_tools()])
     how = "Pass a list of functions, or of functions decorated with @tool: tools=[…]."

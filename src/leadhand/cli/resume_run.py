@@ -7,7 +7,8 @@ from typing import Any
 
 from leadhand.api import Leadhand
 from leadhand.app import operator
-from leadhand.app.runtime import Runtime, check_tools
+from leadhand.app.needed_tools import check_tools
+from leadhand.app.runtime import Runtime
 from leadhand.app.toolsets import toolbox
 from leadhand.cli.errors import Exit
 from leadhand.cli.foreground import new_view, run_in_foreground

@@ -77,7 +77,8 @@ NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.EXHAUSTED, "max_turns"): "ask for less at once, or choose another model (--worker-model)",
     (FailureClass.EXHAUSTED, "no_progress"): "ask again, or more precisely",
 }
-"""The same where our own code knows the cause. What depends on a run's limits too is in :mod:`~leadhand.domain.remedies`.
+"""The same where our own code knows the cause. What depends on a run's limits is in
+:mod:`~leadhand.domain.remedies`.
 """
 
 

@@ -50,7 +50,7 @@ def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[To
 
 
 def indeterminate(tool: str) -> Failure:
-    """Return the failure of a ``once`` call that began and whose end was not seen: it is never repeated unless a person says so."""
+    """Return the failure of a ``once`` call that began and whose end was not seen: repeated only if a person says so."""
     return Failure.model_validate(
         {
             "message": f"{tool} had begun and its end was not seen: it may have happened, so it was not called again",
@@ -69,7 +69,7 @@ def needs_failed(cause: str) -> Failure:
 
 
 def skipped(by: str, reason: str, doubted: str = "") -> Failure:
-    """Return the failure of an assignment that a person skipped; ``doubted`` names a ``once`` tool that may have acted."""
+    """Return the failure of an assignment that a person skipped; ``doubted`` is a ``once`` tool that may have acted."""
     said = f"{by} skipped it" + (f": {reason}" if reason else "")
     if doubted:
         said += f"; {doubted} had begun and its end was not seen: it may have happened"

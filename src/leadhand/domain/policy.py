@@ -17,8 +17,8 @@ class Outcome(NamedTuple):
 
     ``answer`` is the text ("": the domain writes the results down as a plain list). ``uses`` are the ids of the
     assignments it rests on: only completed ones that no review rejected are counted, and the sources of the answer are
-    theirs. ``gaps`` are what the answer lacks, beside failed assignments that count, which are gaps by themselves unless
-    they are ``waived``.
+    theirs. ``gaps`` are what the answer lacks, beside failed assignments that count, which are gaps by themselves
+    unless they are ``waived``.
     """
 
     answer: str = ""

@@ -1,4 +1,4 @@
-"""Roles: what the assignments of a run may do, whether their results count, and what they may spend; pinned in the log."""
+"""Roles: what assignments may do, whether their results count, and what they may spend; pinned in the log."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def _schema(output: Any) -> Any:  # of any type that pydantic may be given
 class Role(Value):
     """What an assignment of this role is told and what it may do.
 
-    ``instructions`` is Markdown text. ``model`` is a full model name (None: the run's model for this role). ``output`` is
-    a pydantic model or a JSON schema that the final answer must fit (None: text). ``tools`` names the most that an
+    ``instructions`` is Markdown text. ``model`` is a full model name (None: the run's model for this role). ``output``
+    is a pydantic model or a JSON schema that the final answer must fit (None: text). ``tools`` names the most that an
     assignment may use; ``("*",)`` stands for every tool of the run. With ``loop="turns"`` a model is called until it
     answers without calling a tool; with ``"reply"`` it gives one answer and has no tools. Results of a role that
-    ``counts`` belong to the answer: one that fails is a gap. ``max_turns`` and ``max_requests`` bound the model calls of
-    one assignment, ``max_tokens`` its tokens (input and output together), ``budget`` its cost in US dollars.
+    ``counts`` belong to the answer: one that fails is a gap. ``max_turns`` and ``max_requests`` bound the model calls
+    of one assignment, ``max_tokens`` its tokens (input and output together), ``budget`` its cost in US dollars.
     """
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")

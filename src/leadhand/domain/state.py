@@ -177,7 +177,7 @@ class AssignmentState(NamedTuple):
 
 
 class ArtifactVersion(NamedTuple):
-    """One version of a file that the run keeps, by the digest of its content; ``by`` is the assignment that wrote it."""
+    """One version of a file of the run, by the digest of its content; ``by`` is the assignment that wrote it."""
 
     digest: str
     size: int

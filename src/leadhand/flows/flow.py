@@ -30,10 +30,10 @@ class Result(NamedTuple):
 class Flow:
     """A policy for runs of one kind: pure functions of what has happened so far, called again after every step.
 
-    Write a subclass with a ``name`` and a ``version``, and define :meth:`roles` and :meth:`next`. The other methods have
-    defaults. A flow keeps no state of its own and does nothing by itself: no clock, no files, no network, no randomness.
-    A run stays with the version it was started with; raise ``version`` when a change would make runs that are under way
-    take another course.
+    Write a subclass with a ``name`` and a ``version``, and define :meth:`roles` and :meth:`next`. The other methods
+    have defaults. A flow keeps no state of its own and does nothing by itself: no clock, no files, no network, no
+    randomness. A run stays with the version it was started with; raise ``version`` when a change would make runs that
+    are under way take another course.
     """
 
     name: ClassVar[str] = ""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from leadhand.api import Leadhand
 from leadhand.app.listings import all_runs
-from leadhand.app.runtime import needed_tools
+from leadhand.app.needed_tools import needed_tools
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import DEFAULT_OUTPUT, DEFAULT_STORE, Flag, Output, SameTools, StoreFlags, open_reader
 from leadhand.cli.resume_run import resume_run

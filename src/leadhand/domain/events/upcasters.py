@@ -1,4 +1,4 @@
-"""Upcasters: how events that an earlier release wrote are read today. Pure; never removed, so old logs stay readable."""
+"""Upcasters: events of an earlier release in today's shape. Pure; never removed, so old logs stay readable."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def await_again(state: RunState, key: str) -> None:
 
 
 def blocked_by(state: RunState, causes: set[str]) -> list[str]:
-    """The assignments that were given up since they need one of ``causes``, or one that was given up for that reason."""
+    """The assignments that were given up because they need one of ``causes``, directly or through others."""
     found: list[str] = []
     for key, assignment in state.assignments.items():
         given_up = assignment.failure is not None and assignment.failure.type == "needs_failed"

@@ -79,7 +79,7 @@ def retry_granted(state: RunState, entry: ev.Entry, event: ev.RetryGranted) -> N
 
 
 def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> None:
-    """Settle an assignment as a person said, whatever it was waiting for; what was given up because of it is retried."""
+    """Settle an assignment as a person said; what was given up because of it is retried."""
     pending = state.pending_requests
     state.pending_requests = pending[1:] if pending and _is_about(pending[0], event.subtask) else pending
     key = event.subtask
