@@ -50,7 +50,7 @@ def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[To
 
 
 def indeterminate(tool: str) -> Failure:
-    """Return the failure of a ``once`` call that began and whose end was not seen: repeated only if a person says so."""
+    """The failure of a ``once`` call that began and whose end was not seen: repeat it only if a person says so."""
     return Failure.model_validate(
         {
             "message": f"{tool} had begun and its end was not seen: it may have happened, so it was not called again",
