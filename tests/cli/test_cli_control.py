@@ -107,7 +107,7 @@ def test_what_cannot_be_taken_back_is_done_again_once_it_is_confirmed(leadhand: 
 
     refused = leadhand.process("runs", "retry", run_id, *tools)
     assert (refused.code, refused.out) == (2, "")
-    assert "cannot be taken back" in refused.err
+    assert "something irreversible" in refused.err
     assert "--yes" in refused.err
     assert leadhand.calls == {"fined Bob": 1}
 
@@ -159,7 +159,7 @@ def test_what_waits_for_a_yes_is_left_out(leadhand: Any, power: Power) -> None:
 
     assert second.code == 3
     assert "Lyon: 40 dB" in second.out
-    assert "left it undone: too dear" in second.out + second.err
+    assert "skipped it: too dear" in second.out + second.err
     assert leadhand.calls == {"Lyon": 1}
     late = leadhand(*skip)
     assert (late.code, late.out) == (2, "")
@@ -198,7 +198,7 @@ def test_what_waits_for_a_yes_is_left_out_of_a_run_that_another_process_drives(l
     leadhand.open_gate()
     out, err = driving.communicate(timeout=30)
     assert driving.returncode == 3
-    assert "left it undone: too dear" in out + err
+    assert "skipped it: too dear" in out + err
     assert leadhand.calls == {"Rome": 1}
 
 
@@ -325,7 +325,8 @@ ASSIGNED = ev.AssignmentIssued(
         assignment_id="wo-001.0/t0/c0",
         role=RoleName.WORK,
         parent="wo-001.0/a1",
-        options={"child": {"name": "research_tool", "args": {"topic": "noise"}}},
+        title="research_tool",
+        input={"topic": "noise"},
     )
 )
 ORDERED = ev.WorkOrderIssued(

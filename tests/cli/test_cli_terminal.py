@@ -13,7 +13,7 @@ from cli.terminals import ESCAPES, Terminal, rest_of
 from rich.console import Console
 
 from leadhand.cli.terminal.live_view import MAX_LANES, LiveView
-from leadhand.domain.assignment import Assignment, Role
+from leadhand.domain.assignment import Assignment
 from leadhand.domain.events import (
     AnyEvent,
     AssignmentIssued,
@@ -199,7 +199,7 @@ def begun(number: int) -> list[AnyEvent]:
 def thinking(role: str) -> list[AnyEvent]:
     """The lead begins to plan, review or compose."""
     return [
-        AssignmentIssued(assignment=Assignment(assignment_id=role, role=Role(role))),
+        AssignmentIssued(assignment=Assignment(assignment_id=role, role=role)),
         AttemptStarted(attempt=f"{role}/a1", host="here"),
     ]
 

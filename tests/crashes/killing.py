@@ -166,7 +166,7 @@ class Cut:
     def completed(self) -> set[str]:
         """The subtasks that were finished."""
         done = self.state.assignments.items()
-        return {key for key, subtask in done if subtask.status is AssignmentStatus.COMPLETED}
+        return {key for key, subtask in done if subtask.counts and subtask.status is AssignmentStatus.COMPLETED}
 
 
 async def left_by(theatre: Theatre, run_id: str) -> Cut:

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadhand.domain.ids import order_id
-from leadhand.domain.work_order import Plan, faults, issue
+from leadhand.domain.work_order import Plan, issue, order_problems
 from leadhand.flows.offline.words import word_set
 
 _TOOLS = [*SHIPPED, HOTELS, offer("lookup", "key"), offer("dice", "n", n={"type": "integer"}), offer("odd", "a", "b")]
@@ -48,7 +48,7 @@ def test_any_text_becomes_a_plan_that_could_be_issued(text: str) -> None:
         from asking import spec
 
         order = issue(made.subtasks, order_id(1), made.goal)
-        assert faults(order, {tool["name"]: spec(tool) for tool in _TOOLS}) == []
+        assert order_problems(order, {tool["name"]: spec(tool) for tool in _TOOLS}) == []
 
 
 @given(

@@ -41,7 +41,7 @@ def value(metrics: Metrics, name: str, **labels: str) -> float | None:
 
 def watch(metrics: Metrics, runtime: Runtime) -> None:
     runtime.watchers.append(metrics.watch)
-    runtime.let_go.append(metrics.let_go)
+    runtime.on_release.append(metrics.let_go)
 
 
 def watch_log(metrics: Metrics, entries: Sequence[Entry], known: int = 1, *, let_go: bool = True) -> None:

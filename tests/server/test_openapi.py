@@ -98,7 +98,7 @@ def test_every_type_of_event_is_described_with_its_place_in_the_log() -> None:
         shape = shapes[reference.rpartition("/")[2]]
         assert shape["properties"]["type"]["const"] == type_
         assert set(shape["required"]) == set(shape["properties"]), "an event is sent with all its fields"
-        assert {"seq", "at", "epoch", *EVENT_TYPES[type_].model_fields} == set(shape["properties"])
+        assert {"seq", "at", "epoch", "words", *EVENT_TYPES[type_].model_fields} == set(shape["properties"])
     for path in ("/api/runs/{run_id}/events", "/api/runs/{run_id}/events/{seq}"):
         answered = DOCUMENT["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
         assert answered["$ref"].endswith(("/EventsPage", "/EventDocument"))

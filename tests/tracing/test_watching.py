@@ -39,7 +39,7 @@ async def test_a_watcher_is_told_every_entry_of_the_driving_once_and_the_state_a
     async with Leadhand(models=FakeModels(plan(ask("a", "look", n=1))), tools=[bench.look], home=tmp_path) as lead:
         runtime = await lead.runtime()
         runtime.watchers.append(watcher.watch)
-        runtime.let_go.append(watcher.note_end)
+        runtime.on_release.append(watcher.note_end)
         run = await lead.start("look")
         state = await run.wait()
         log = await runtime.store.read(run.run_id)
@@ -75,7 +75,7 @@ async def test_a_watcher_that_fails_harms_neither_the_run_nor_the_others_and_is_
     async with Leadhand(models=FakeModels(plan(ask("a", "look", n=1))), tools=[bench.look], home=tmp_path) as lead:
         runtime = await lead.runtime()
         runtime.watchers += [fail, watcher.watch]
-        runtime.let_go += [fail, watcher.note_end]
+        runtime.on_release += [fail, watcher.note_end]
         with caplog.at_level(logging.ERROR, "leadhand"):
             answer = await lead.run("look")
 
@@ -97,7 +97,7 @@ async def test_letting_go_is_told_of_a_run_that_is_stopped_in_the_middle(tmp_pat
     async with Leadhand(models=models, tools=[Bench().hanging(timeout=30)], home=tmp_path) as lead:
         runtime = await lead.runtime()
         runtime.watchers += [watcher.watch, note]
-        runtime.let_go.append(watcher.note_end)
+        runtime.on_release.append(watcher.note_end)
         await lead.start("hang")
         await begun.wait()
 

@@ -31,7 +31,7 @@ class Spans:
         """Trace what a runtime drives from now on."""
         tracer = self.tracer()
         runtime.watchers.append(tracer.watch)
-        runtime.let_go.append(tracer.let_go)
+        runtime.on_release.append(tracer.let_go)
 
     def of_log(self, entries: Sequence[Entry], known: int = 1, run_id: str = "run_1") -> None:
         """Trace a drive that began when so many entries were known, committed one by one."""

@@ -94,6 +94,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "tool": "weather_tool",
         "args": {"location": "Paris", "day": "tomorrow"},
         "effect": "pure",
+        "words": {
+            "title": "Tool call started",
+            "text": "weather_tool",
+            "subject": "wo-001.0",
+            "tone": "info",
+            "level": "detail",
+            "topics": ["tools"],
+        },
     },
     "ApprovalCard": {
         "id": "1a2b3c4d",

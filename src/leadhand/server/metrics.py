@@ -148,7 +148,7 @@ class Metrics:
         match event:
             case ev.RunFinished():
                 self._finished.labels(state.definition.flow, str(event.status)).inc()
-            case ev.AttemptSettled(final=True) if assignment_of(event.attempt) in state.assignments:
+            case ev.AttemptSettled(final=True) if event.counts:
                 self._subtasks.labels("completed" if event.ok else "failed").inc()
             case ev.SubtaskBlocked():
                 self._subtasks.labels("blocked").inc()

@@ -25,9 +25,9 @@ class ListingContract(OneStore):
             "run-1",
             [
                 AttemptSettled(attempt="plan/a1", ok=True, final=True),  # a thought of the lead, not a subtask
-                AttemptSettled(attempt="wo-001.0/a1", ok=False, final=False),
-                AttemptSettled(attempt="wo-001.0/a2", ok=True, final=True),
-                AttemptSettled(attempt="wo-001.1/a1", ok=False, final=True),
+                AttemptSettled(attempt="wo-001.0/a1", ok=False, final=False, counts=True),
+                AttemptSettled(attempt="wo-001.0/a2", ok=True, final=True, counts=True),
+                AttemptSettled(attempt="wo-001.1/a1", ok=False, final=True, counts=True),
                 SubtaskBlocked(subtask="wo-001.2", cause="wo-001.1"),
                 RunPaused(),
             ],
