@@ -34,7 +34,7 @@ from leadhand.domain.work_result import ResultData
 class Work:
     """An attempt, complete with what its worker needs: made from the log by the controller.
 
-    ``told`` is what the worker is told, as one JSON object; ``tools`` are the names of the tools it may call. ``calls``
+    ``brief`` is the JSON object that the worker is given; ``tools`` are the names of the tools it may call. ``calls``
     is what its lineage did so far; finished calls are not made again. ``needs`` are the results it uses, by assignment.
     ``compacted`` says through which turn, and to how many characters, tools' answers are shortened for the model.
     ``allowed`` are tools that a person approved for the whole run. ``scopes`` are the ceilings that each model call has
@@ -47,7 +47,7 @@ class Work:
     role: Role
     assignment: Assignment
     attempt: AttemptState
-    told: Mapping[str, Any]
+    brief: Mapping[str, Any]
     tools: frozenset[str] = frozenset()
     calls: tuple[ModelTurn | ToolResult, ...] = ()
     compacted: tuple[int, int] = (-1, 0)

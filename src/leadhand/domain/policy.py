@@ -57,8 +57,8 @@ class Policy(Protocol):
         """Return what happens next; nothing while the run has to wait."""
         ...
 
-    def told(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
-        """Return what the worker of an assignment is told, as one JSON object."""
+    def brief(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
+        """Return what the worker of an assignment is given, as one JSON object."""
         ...
 
     def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:

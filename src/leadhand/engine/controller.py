@@ -261,7 +261,7 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
         role=role,
         assignment=given,
         attempt=assignment.attempt,
-        told=policy.told(state, assignment),
+        brief=policy.brief(state, assignment),
         tools=tools_of(state, given),
         calls=assignment.calls,
         compacted=assignment.compacted,

@@ -44,10 +44,10 @@ def _content(result: ToolResult) -> str:
 
 
 def opening(work: Work) -> tuple[Message, ...]:
-    """How a conversation begins: the instructions of the role, then what the worker is told as one JSON object."""
+    """How a conversation begins: the instructions of the role, then the brief as one JSON object."""
     return (
         SystemMessage(text=work.instructions),
-        UserMessage(text=json.dumps(work.told, ensure_ascii=False)),
+        UserMessage(text=json.dumps(work.brief, ensure_ascii=False)),
     )
 
 

@@ -80,9 +80,9 @@ async def _with_payloads(work: Work, log: RunLog) -> Work:
     if not work.needs:
         return work
     needs = {key: data.model_copy(update={"raw": await log.unpack(data.raw)}) for key, data in work.needs.items()}
-    shown: Mapping[str, Any] = work.told.get("needs", {})  # a flow may tell its workers less than they can refer to
+    shown: Mapping[str, Any] = work.brief.get("needs", {})  # a flow may tell its workers less than they can refer to
     whole = {key: {**fact, "raw": needs[key].raw} if key in needs and fact else fact for key, fact in shown.items()}
-    return replace(work, needs=needs, told={**work.told, "needs": whole} if shown else work.told)
+    return replace(work, needs=needs, brief={**work.brief, "needs": whole} if shown else work.brief)
 
 
 def _failed(work: Work, message: str, type_: str, class_: str) -> WorkResult:

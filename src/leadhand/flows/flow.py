@@ -74,13 +74,13 @@ class Flow:
 
     # --- for flows that ship with Leadhand ---------------------------------------------------------------------------
 
-    def told(self, run: RunView[Any], assignment: AssignmentState) -> dict[str, Any]:
-        """Return everything a worker is told, as one JSON object."""
+    def brief(self, run: RunView[Any], assignment: AssignmentState) -> dict[str, Any]:
+        """Return everything a worker is given, as one JSON object."""
         given = assignment.assignment
-        told: dict[str, Any] = {**given.input, **self.facts(run, AssignmentView(assignment))}
+        brief: dict[str, Any] = {**given.input, **self.facts(run, AssignmentView(assignment))}
         if given.needs:
-            told["needs"] = {key: result_facts(run.state.assignments[key]) for key in given.needs}
-        return told or {"request": run.request}
+            brief["needs"] = {key: result_facts(run.state.assignments[key]) for key in given.needs}
+        return brief or {"request": run.request}
 
     def proposed_calls(self, run: RunView[Any], assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
         """Return the tool calls that a result proposes; their arguments are held against the tools' schemas."""
@@ -132,8 +132,8 @@ class FlowPolicy:
         except Exception as error:  # a flow is somebody else's code: what it raises ends its own run, with the cause
             return [Finish(failure=self._error("next", error))]
 
-    def told(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
-        return self.flow.told(self.view(state), assignment)
+    def brief(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
+        return self.flow.brief(self.view(state), assignment)
 
     def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:
         try:

@@ -61,7 +61,7 @@ class WorkOrderFlow(Flow):
     ) -> Sequence[ProposedCall]:
         return list(answer_checks.proposed_calls(assignment.assignment, value))
 
-    def told(self, run: RunView[Flow.Options], assignment: AssignmentState) -> dict[str, Any]:
+    def brief(self, run: RunView[Flow.Options], assignment: AssignmentState) -> dict[str, Any]:
         state, given = run.state, assignment.assignment
         match given.role:
             case RoleName.PLAN:
