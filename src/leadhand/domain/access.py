@@ -46,7 +46,7 @@ class ApiKey(Value):
 
 
 def allows(scopes: Collection[Scope], wanted: Scope) -> bool:
-    """Whether the holder of these scopes may do what ``wanted`` stands for."""
+    """Whether the holder of these scopes may do what ``wanted`` allows."""
     return any(wanted in INCLUDED[scope] for scope in scopes)
 
 

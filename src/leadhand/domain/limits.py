@@ -58,7 +58,7 @@ NOTHING = Amount()
 
 
 class Ceiling(Value):
-    """The most that may be spent of each kind; None is no limit of that kind."""
+    """The most that may be spent of each kind; None means unlimited."""
 
     requests: int | None = None
     tokens: int | None = None

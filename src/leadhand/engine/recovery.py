@@ -15,8 +15,8 @@ from leadhand.domain.state import RunState
 def lost_attempts(state: RunState) -> Iterator[do.Command]:
     """Give up every attempt that was running: in this set-up its process was the owner, and the owner is another now.
 
-    What follows is decided as ever: it is tried again, unless a ``once`` call had begun. Attempts that were only
-    scheduled are as good as new.
+    The usual rules decide what follows: the work is retried, unless a ``once`` call had begun. Attempts that were only
+    scheduled start as usual.
     """
     paused = state.status is RunStatus.PAUSED
     forked = state.epoch == 1 and state.definition.forked_from is not None

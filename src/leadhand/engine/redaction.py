@@ -88,7 +88,7 @@ class Redactor:
         return text if key is None else text[: key.start()]
 
     def _certain(self, written: str) -> int:
-        """How many characters are no part of a word that has not ended, nor of a known secret of several words."""
+        """Return how many characters belong neither to an unfinished word nor to a known secret of several words."""
         end = max((space.end() for space in _SPACE.finditer(written)), default=0)
         for secret in self._of_words:
             longest = min(len(secret) - 1, len(written))
@@ -97,7 +97,7 @@ class Redactor:
         return end
 
     def value(self, value: _V) -> _V:
-        """The same value without secrets; the very same object where there are none."""
+        """The same value without secrets; the very same object if it holds no secret."""
         written = value.model_dump_json().lower()
         if not any(map(written.__contains__, self._marks)):
             return value
