@@ -43,9 +43,9 @@ class Leadhand(Answering):
     ``allow_unknown_price``. ``home`` and ``database`` say where runs are kept.
 
     ``approve`` is the policy for calls that need an approval: ``ask`` a person, make them (``auto``) or deny them
-    (``never``). ``approve_rules`` override it for some calls; the first rule that fits applies: ``{"tool:send_*": "auto",
-    "toolset:mail": "ask", "effect:once": "never", "origin:shop.*": "ask"}``. ``approval_timeout`` is the
-    number of seconds after which an unanswered question is denied (None: never).
+    (``never``). ``approve_rules`` override it for some calls; the first match applies: ``{"tool:send_*": "auto",
+    "toolset:mail": "ask", "effect:once": "never", "origin:shop.*": "ask"}``. ``approval_timeout`` is the number of
+    seconds after which an unanswered question is denied (None: never).
 
     Use it as ``async with Leadhand(…) as lead``, or call :meth:`run_sync`, which needs no loop.
     """
@@ -224,7 +224,7 @@ class Leadhand(Answering):
         if self._runtime is not None:
             wanted.close()
             raise UsageError(
-                "this Leadhand is open in a running loop", "Await run() there, or make another one for run_sync()."
+                "this Leadhand is open in a running loop", "Await run() there, or use another Leadhand for run_sync()."
             )
         try:
             asyncio.get_running_loop()

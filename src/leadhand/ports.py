@@ -114,7 +114,7 @@ class IdSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebReply:
-    """What a service answered: HTTP ``status``, the decoded JSON ``body`` (None if it is not JSON), ``text`` in that case."""
+    """The answer of a service: HTTP ``status``, and the decoded JSON ``body``, or else (``body`` None) its ``text``."""
 
     status: int
     body: Json = None

@@ -33,7 +33,7 @@ LOOK_EVERY_S = 0.1
 
 
 class Answer:
-    """The outcome of a run. ``str(answer)`` is the text; ``document`` is the run document of ``leadhand run --json``."""
+    """The outcome of a run. ``str(answer)`` is the text; ``document`` the run document of ``leadhand run --json``."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
@@ -214,11 +214,11 @@ class Run(Answering):
     ) -> None:
         """Retry subtasks by their keys (without keys: all that failed), and what waited for them.
 
-        ``args`` replaces all arguments of one subtask; ``confirmed`` allows a retry of calls that did, or may have done,
-        something irreversible. It works while the run is driven, here or by another
-        process, and after its end: the run then reopens and continues here in the background, unless another process
-        drives it; :meth:`answer` gives the new answer. A paused run does it when it is resumed. Raises UsageError for
-        what cannot be done again, ConfigurationError if it continues here and a tool it needs is missing.
+        ``args`` replaces all arguments of one subtask; ``confirmed`` allows a retry of what did, or may have done,
+        something irreversible. It works while the run is driven, here or by another process, and after its end:
+        the run then reopens and continues here in the background, unless another process drives it; :meth:`answer`
+        gives the new answer. A paused run retries when it is resumed. Raises UsageError for what cannot be retried,
+        ConfigurationError if the run continues here and a tool it needs is missing.
         """
         await self._want(operator.retry(by=user(), subtasks=subtasks, args=args, confirmed=confirmed))
 
@@ -230,7 +230,8 @@ class Run(Answering):
     async def supply(self, subtask: str, summary: str, raw: Json = None) -> None:
         """Give the result of a subtask that failed or has not begun: ``summary`` as text, ``raw`` as data.
 
-        It counts as evidence given by a person. Subtasks that need it start; a finished run reopens, as with :meth:`retry`.
+        It counts as evidence given by a person. Subtasks that need it can start; a finished run
+        reopens, as with :meth:`retry`.
         Raises UsageError for a subtask that is under way or has its result.
         """
         await self._want(operator.supply(by=user(), subtask=subtask, summary=summary, raw=raw))
