@@ -1,4 +1,4 @@
-"""What a process that takes a run over has to set right first: attempts whose process is gone."""
+"""Recovery when a process takes a run over: gives up the attempts of the process that is gone."""
 
 from __future__ import annotations
 
