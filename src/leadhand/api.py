@@ -39,13 +39,13 @@ class Leadhand(Answering):
     decorated with ``@tool``; not given, those that ship. ``budget`` is in US dollars (None: no limit), ``timeout`` in
     seconds (None: no limit); ``max_requests`` and ``max_tokens`` bound the model calls of a run and the tokens of all
     of them together, ``max_output_tokens`` those of one reply (a model that thinks at length, and a long plan, need
-    more). A ``budget`` that is given must be able to bind: for a model whose price is not known it is refused, unless
+    more). A ``budget`` needs a known price: a model without one is refused, unless
     ``allow_unknown_price``. ``home`` and ``database`` say where runs are kept.
 
-    ``approve`` says what becomes of calls that need a person's yes: they ``ask``, are made (``auto``) or denied
-    (``never``). ``approve_rules`` say otherwise for some of them, the first that fits: ``{"tool:send_*": "auto",
-    "toolset:mail": "ask", "effect:once": "never", "origin:shop.*": "ask"}``. ``approval_timeout`` is how many seconds a
-    question stands before silence is a no (None: for ever).
+    ``approve`` is the policy for calls that need an approval: ``ask`` a person, make them (``auto``) or deny them
+    (``never``). ``approve_rules`` override it for some calls; the first match applies: ``{"tool:send_*": "auto",
+    "toolset:mail": "ask", "effect:once": "never", "origin:shop.*": "ask"}``. ``approval_timeout`` is the number of
+    seconds after which an unanswered question is denied (None: never).
 
     Use it as ``async with Leadhand(…) as lead``, or call :meth:`run_sync`, which needs no loop.
     """
@@ -162,7 +162,7 @@ class Leadhand(Answering):
         return await (await self.start(request, flow=flow, **options)).answer()
 
     async def attach(self, run_id: str) -> Run:
-        """Get hold of a run: follow it while another process drives it, and go on with it if its process died.
+        """Return a run: follow it while another process drives it, or resume it if its process died.
 
         A paused run stays paused; see :meth:`resume`. Raises NoSuchRun.
         """
@@ -174,7 +174,7 @@ class Leadhand(Answering):
         return Run(runtime, await runtime.load(run_id), drive=False)
 
     async def resume(self, run_id: str) -> Run:
-        """Go on with a run that is paused, waiting or orphaned.
+        """Resume a run that is paused, waiting or orphaned.
 
         Raises NoSuchRun, RunOwned while another process drives it, and UsageError when it is over.
         """
@@ -183,18 +183,18 @@ class Leadhand(Answering):
         return Run(runtime, await runtime.resume(run_id, by=user()), drive=True)
 
     async def fork(self, run_id: str, at: int, *, confirmed: bool = False) -> Run:
-        """Make another run that begins as this one did, up to event ``at``, and goes on from there by itself, here.
+        """Fork a run: a new run starts with its history up to event ``at`` and continues here on its own.
 
-        The first run is left alone. Raises NoSuchRun, and UsageError for an event there is nothing to go on from, and
-        when the run did things after it that cannot be taken back: the fork may do them again, which is
-        ``confirmed`` or not.
+        The first run does not change. Raises NoSuchRun, and UsageError for an event that nothing can continue from.
+        Also raises UsageError if the run made irreversible calls after ``at``, since the fork may make them again;
+        ``confirmed=True`` allows that.
         """
         run_id = _id(run_id)
         runtime = await self.runtime()
         return Run(runtime, await operator.fork(runtime, run_id, at, confirmed=confirmed), drive=True)
 
     async def approvals(self) -> list[OpenApproval]:
-        """The open questions of every run in the database, newest first."""
+        """Return the open approvals of all runs in the database, newest first."""
         asked = await approvals.open_approvals(await self.runtime())
         return [each for each in asked if not each.expired]
 
@@ -203,11 +203,11 @@ class Leadhand(Answering):
         return runtime, await approvals.find_approval(runtime, question)
 
     def run_sync(self, request: str, *, flow: str = DEFAULT, **options: Any) -> Answer:
-        """:meth:`run`, for code without a loop; in a notebook, too."""
+        """:meth:`run` for code without an event loop, and for notebooks."""
         return self._sync(self.run(request, flow=flow, **options))
 
     def resume_sync(self, run_id: str) -> Answer:
-        """:meth:`resume` and its answer, for code without a loop."""
+        """:meth:`resume` and the answer, for code without an event loop."""
 
         async def resume() -> Answer:
             return await (await self.resume(run_id)).answer()
@@ -224,13 +224,13 @@ class Leadhand(Answering):
         if self._runtime is not None:
             wanted.close()
             raise UsageError(
-                "this Leadhand is open in a running loop", "Await run() there, or make another one for run_sync()."
+                "this Leadhand is open in a running loop", "Await run() there, or use another Leadhand for run_sync()."
             )
         try:
             asyncio.get_running_loop()
         except RuntimeError:
             return asyncio.run(once())
-        # A notebook's loop cannot be entered again: a thread with a loop of its own carries the run.
+        # A notebook's loop cannot be entered again: a thread with its own loop drives the run.
         outcome: list[_T] = []
         failure: list[BaseException] = []
 

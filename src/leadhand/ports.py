@@ -34,7 +34,7 @@ from leadhand.domain.work_result import ResultData
 class Work:
     """An attempt, complete with what its worker needs: made from the log by the controller.
 
-    ``told`` is what the worker is told, as one JSON object; ``tools`` are the names of the tools it may call. ``calls``
+    ``brief`` is the JSON object that the worker is given; ``tools`` are the names of the tools it may call. ``calls``
     is what its lineage did so far; finished calls are not made again. ``needs`` are the results it uses, by assignment.
     ``compacted`` says through which turn, and to how many characters, tools' answers are shortened for the model.
     ``allowed`` are tools that a person approved for the whole run. ``scopes`` are the ceilings that each model call has
@@ -47,7 +47,7 @@ class Work:
     role: Role
     assignment: Assignment
     attempt: AttemptState
-    told: Mapping[str, Any]
+    brief: Mapping[str, Any]
     tools: frozenset[str] = frozenset()
     calls: tuple[ModelTurn | ToolResult, ...] = ()
     compacted: tuple[int, int] = (-1, 0)
@@ -83,10 +83,10 @@ class Clock(Protocol):
 
 
 class Dispatcher(Protocol):
-    """Has attempts carried out, here or elsewhere. What they come to is read in the log, never returned."""
+    """Has attempts carried out, here or elsewhere. Their results are read from the log, never returned."""
 
     def start(self, work: Work) -> None:
-        """See to it that an attempt is carried out; returns at once. ``work.attempt.not_before`` is honoured."""
+        """Start carrying out an attempt and return at once. Respects ``work.attempt.not_before``."""
         ...
 
     def cancel(self, run_id: str) -> None:
@@ -94,7 +94,7 @@ class Dispatcher(Protocol):
         ...
 
     def withdraw(self, run_id: str, attempt: str) -> None:
-        """Stop one attempt, without waiting, if it is here: nobody needs it any more."""
+        """Stop one attempt, without waiting, if it runs here: its result is no longer needed."""
         ...
 
     def broken(self, run_id: str) -> asyncio.Future[None]:
@@ -114,7 +114,7 @@ class IdSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebReply:
-    """What a service answered: HTTP ``status``, the decoded JSON ``body`` (None when it is no JSON), ``text`` then."""
+    """The answer of a service: HTTP ``status``, and the decoded JSON ``body``, or else (``body`` None) its ``text``."""
 
     status: int
     body: Json = None
@@ -136,7 +136,7 @@ class Web(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """What a tool is told besides its arguments: declare a parameter ``context: ToolContext`` to receive it.
+    """What a tool receives besides its arguments: declare a parameter ``context: ToolContext`` to receive it.
 
     ``call_id`` is the key of the effect (``run/assignment/turn/position``): the same on every retry, so it can be
     handed to a service as its idempotency key. ``offline`` is true when nothing may leave the machine.
@@ -176,7 +176,7 @@ class Toolbox(Protocol):
     def specs(self) -> tuple[ToolSpec, ...]: ...
 
     def find(self, name: str) -> BoundTool | None:
-        """The tool of that name, or None when this process has not got it."""
+        """The tool of that name, or None if this process lacks it."""
         ...
 
 
@@ -340,7 +340,7 @@ class ArtifactStore(Protocol):
 
 @runtime_checkable
 class HasArtifacts(Protocol):
-    """A context store that brings along its own store of artifacts."""
+    """A context store with its own store of artifacts."""
 
     @property
     def artifacts(self) -> ArtifactStore: ...

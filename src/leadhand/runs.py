@@ -1,4 +1,4 @@
-"""Runs and what comes of them, as the Python door hands them out; and the answers that people give to runs."""
+"""Runs and their answers in the Python API, and the replies of people to open questions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LOOK_EVERY_S = 0.1
 
 
 class Answer:
-    """What came of a run. ``str(answer)`` is the text; ``document`` is the run document of ``leadhand run --json``."""
+    """The outcome of a run. ``str(answer)`` is the text; ``document`` the run document of ``leadhand run --json``."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
@@ -74,11 +74,11 @@ class Answer:
 
 
 class Answering:
-    """What a person can say to the open questions of runs. Each is named by its id, or by the question itself.
+    """Methods that answer the open questions of runs. Name a question by its id or pass the question itself.
 
-    An answer is bound to what was shown: one to a question that is not open any more, or that shows other arguments by
-    now, raises UsageError. It works from any process; the one that drives the run notices. A run that rests goes on
-    when it is resumed.
+    An answer applies to what was shown: it raises UsageError if the question is no longer open or its arguments have
+    changed. You can answer from any process; the one that drives the run notices. A run at rest continues when it is
+    resumed.
     """
 
     async def _question(self, question: OpenApproval | str) -> tuple[Runtime, OpenApproval]:
@@ -92,23 +92,23 @@ class Answering:
         always: bool = False,
         reason: str = "",
     ) -> None:
-        """Say yes to a call: with the arguments shown, or with ``args`` in their place, all of them.
+        """Approve a call, with the arguments shown or with ``args`` in place of all of them.
 
-        ``always`` is a yes to every call of this tool in this run. Raises UsageError for arguments that the tool does
-        not take, and for a question about a call that had begun; see :meth:`settle_effect`.
+        ``always`` approves every call of this tool in this run. Raises UsageError for arguments that the tool does
+        not accept, and for a question about a call that had begun; see :meth:`settle_effect`.
         """
         runtime, asked = await self._question(question)
         await approvals.approve(runtime, asked, by=user(), args=args, always=always, reason=reason)
 
     async def deny(self, question: OpenApproval | str, *, reason: str = "") -> None:
-        """Say no to a call; the lead is told the reason. Raises as :meth:`approve` does."""
+        """Deny a call; the lead receives the reason. Raises as :meth:`approve` does."""
         runtime, asked = await self._question(question)
         await approvals.deny(runtime, asked, by=user(), reason=reason)
 
     async def settle_effect(
         self, question: OpenApproval | str, *, happened: bool, summary: str = "", raw: Json = None
     ) -> None:
-        """Say what became of a call that had begun and whose end nobody saw.
+        """State whether a call happened that had begun and whose end was not recorded.
 
         If it ``happened`` it counts as made, with ``summary`` and ``raw`` as its result, and is not made again. If not,
         it may be made again. Raises UsageError for a question about a call that is yet to be made.
@@ -120,7 +120,7 @@ class Answering:
 class Run(Answering):
     """One run: driven by this process, or followed while another drives it.
 
-    Iterate over it for its events, as they are committed, from the first on; await :meth:`answer` for what comes of it.
+    Iterate over it for its events, as they are committed, from the first on; await :meth:`answer` for its outcome.
     """
 
     def __init__(self, runtime: Runtime, state: RunState, *, drive: bool) -> None:
@@ -144,7 +144,7 @@ class Run(Answering):
             watcher(state)
 
     def watch(self, watcher: Callable[[RunState], None]) -> None:
-        """Have ``watcher`` told the state after every batch of events, while this process drives the run."""
+        """Call ``watcher`` with the state after every batch of events, while this process drives the run."""
         self._watchers.append(watcher)
 
     async def __aiter__(self) -> AsyncGenerator[Entry]:
@@ -182,7 +182,7 @@ class Run(Answering):
         return self._state
 
     async def answer(self) -> Answer:
-        """What came of the run, once it is over, paused or waiting for people. Raises as :meth:`wait` does."""
+        """Return the outcome of the run, once it is over, paused or waiting for people. Raises as :meth:`wait` does."""
         await self.wait()
         return Answer(await self.document())
 
@@ -202,7 +202,7 @@ class Run(Answering):
         return self._runtime, await approvals.find_approval(self._runtime, question, run_id=self.run_id)
 
     async def pause(self, reason: str = "") -> None:
-        """Park the run: what is finished is kept, what was under way is done again when it is resumed."""
+        """Pause the run: what is finished is kept, what was under way is done again when you resume it."""
         await self._runtime.pause(self.run_id, by=user(), reason=reason)
 
     async def cancel(self) -> None:
@@ -212,32 +212,33 @@ class Run(Answering):
     async def retry(
         self, subtasks: Iterable[str] = (), args: dict[str, Any] | None = None, *, confirmed: bool = False
     ) -> None:
-        """Have subtasks done again, by their keys (none named: every one that failed), and what waited for them.
+        """Retry subtasks by their keys (without keys: all that failed), and what waited for them.
 
-        ``args`` are other arguments for one subtask, all of them; ``confirmed``: also what did, or may have done, what
-        cannot be taken back. It works while the run is driven, here or by another
-        process, and after its end: the run reopens then and goes on here in the background, unless another process
-        drives it; :meth:`answer` gives the new answer. A paused run does it when it is resumed. Raises UsageError for
-        what cannot be done again, ConfigurationError when it goes on here and a tool it needs is not here.
+        ``args`` replaces all arguments of one subtask; ``confirmed`` allows a retry of what did, or may have done,
+        something irreversible. It works while the run is driven, here or by another process, and after its end:
+        the run then reopens and continues here in the background, unless another process drives it; :meth:`answer`
+        gives the new answer. A paused run retries when it is resumed. Raises UsageError for what cannot be retried,
+        ConfigurationError if the run continues here and a tool it needs is missing.
         """
         await self._want(operator.retry(by=user(), subtasks=subtasks, args=args, confirmed=confirmed))
 
     async def skip(self, subtask: str, reason: str = "") -> None:
-        """Leave a subtask undone that is not under way: it is a gap of the answer. As with :meth:`retry`, any process
-        may say so, and after the end, too. Raises UsageError for one that there is nothing to leave out of."""
+        """Skip a subtask that is not under way: it becomes a gap of the answer. As with :meth:`retry`, this works from
+        any process, and after the end. Raises UsageError for a subtask that cannot be skipped."""
         await self._want(operator.skip(by=user(), subtask=subtask, reason=reason))
 
     async def supply(self, subtask: str, summary: str, raw: Json = None) -> None:
-        """Give the result of a subtask that failed or has not begun: what it came to in words, and as data.
+        """Give the result of a subtask that failed or has not begun: ``summary`` as text, ``raw`` as data.
 
-        It counts as evidence of a person. What needs it goes on; after the end the run reopens, as with :meth:`retry`.
+        It counts as evidence given by a person. Subtasks that need it can start; a finished run
+        reopens, as with :meth:`retry`.
         Raises UsageError for a subtask that is under way or has its result.
         """
         await self._want(operator.supply(by=user(), subtask=subtask, summary=summary, raw=raw))
 
-    async def _want(self, wish: OperatorRequest) -> None:
-        """Have a wish granted, and drive the run on where nobody else does."""
-        state = await operator.want(self._runtime, self.run_id, wish)
+    async def _want(self, request: OperatorRequest) -> None:
+        """Carry out a request of a person, and drive the run if no other process does."""
+        state = await operator.want(self._runtime, self.run_id, request)
         if state is not None:
             self._state = state
             self._driving = self._runtime.driving(state, self._note)
@@ -248,7 +249,7 @@ class Run(Answering):
 class _Rest:
     """Whether a run is at rest, by its events: over, paused or waiting for people.
 
-    ``doubtful``: a process took it over while it rested; it may go on, or be let go of again without a word.
+    ``doubtful``: a process took it over while it rested; it may continue, or be released again without an event.
     """
 
     def __init__(self) -> None:
@@ -269,7 +270,7 @@ class _Rest:
                 pass
 
     def reached(self, listing: RunListing) -> bool:
-        """Whether that is all there is to come of it."""
+        """Whether no further events of the run will follow."""
         if listing.head_seq != self._seq:
             return False
         return self.resting or (listing.owner is None and listing.status in AT_REST)

@@ -261,7 +261,7 @@ def test_a_tool_that_is_missing_is_said_before_anything_is_on_record(leadhand: A
     ("line", "told"),
     [
         (["retry", "RUN", "--subtask", "wo-001.9"], "there is no subtask wo-001.9; there are 2"),
-        (["retry", "RUN", "--subtask", "first"], "is no subtask key"),
+        (["retry", "RUN", "--subtask", "first"], "is not a subtask key"),
         (["retry", "RUN", "--subtask", "wo-001.0"], "wo-001.0 was accepted"),
         (["skip", "RUN"], "--subtask is missing"),
         (["skip", "RUN", "--subtask"], "--subtask needs a value"),

@@ -54,7 +54,7 @@ def test_a_cancelled_run_says_who_cancelled_it_and_lists_what_was_found_once() -
     assert "wo-001.0 is done (unverified)" in found
     assert open_ == "Not answered:\n- s1: cancelled by ann (rejected; ask again)"
     assert "--max-steps" not in finished.answer
-    assert "a person said no" not in finished.answer
+    assert "a person denied the call" not in finished.answer
 
 
 def test_what_ran_out_of_time_names_the_time_limit_and_no_other() -> None:
@@ -93,7 +93,7 @@ def test_a_denial_by_policy_is_told_from_that_of_a_person() -> None:
         approval_id="a", attempt="b", tool="send", args={}, effect=Effect.ONCE, status=ApprovalStatus.DENIED
     )
     asked.approvals["a"] = question
-    assert next_action(asked, denied) == "ask for something else, since a person said no"
+    assert next_action(asked, denied) == "ask for something else, since a person denied the call"
 
 
 def test_more_orders_are_named_only_where_none_was_left() -> None:

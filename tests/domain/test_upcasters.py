@@ -274,7 +274,7 @@ def check_told(state: RunState, policy: FlowPolicy) -> None:
     """What is under way can be carried out: its worker can be told what to do, and has a role."""
     for key in (*state.live, *state.parked, *state.retrying):
         assignment = state.assignments[key]
-        assert policy.told(state, assignment)["request"]
+        assert policy.brief(state, assignment)["request"]
         role = state.role(assignment.assignment.role)
         assert role is not None
         assert role.instructions

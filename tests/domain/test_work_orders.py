@@ -171,7 +171,7 @@ def test_only_what_names_a_subtask_is_a_reference(value: Any):
 
 @pytest.mark.parametrize("key", ["wo-001", "wo-001.", "wo-001.x", ".", "", "wo-001.²"])
 def test_what_is_no_key_of_a_subtask_is_refused(key: str):
-    with pytest.raises(ValueError, match="is no subtask key"):
+    with pytest.raises(ValueError, match="is not a subtask key"):
         split_key(key)
 
 

@@ -152,7 +152,7 @@ async def test_a_person_s_order_is_not_one_of_the_lead_s(open_world: Any):
     ("asked", "why"),
     [
         (RetryRequested(by="me", subtasks=("wo-001.9",)), "no subtask wo-001.9"),
-        (RetryRequested(by="me", subtasks=("what",)), "is no subtask key"),
+        (RetryRequested(by="me", subtasks=("what",)), "is not a subtask key"),
         (RetryRequested(by="me", subtasks=("wo-001.0",)), "was accepted"),
         (RetryRequested(by="me", args={"n": 1}), "name it"),
         (SkipRequested(by="me", subtask="wo-001.0"), "nothing to leave out"),

@@ -288,9 +288,9 @@ async def test_the_answer_is_broadcast_as_it_is_written_and_only_the_finished_on
 
 async def test_a_flow_of_a_users_own_may_tell_its_workers_what_it_likes(open_world: Any):
     class Terse(WorkOrderFlow):
-        def told(self, run: Any, assignment: Any) -> Any:
+        def brief(self, run: Any, assignment: Any) -> Any:
             facts = {"task": "work", "do": assignment.key}
-            return super().told(run, assignment) if assignment.assignment.role != "work" else facts
+            return super().brief(run, assignment) if assignment.assignment.role != "work" else facts
 
     bench = Bench()
     models = FakeModels(plan(ask("a", "look", n=1), {**ask("b", "measure", n=2), "needs": [0]}), work="Done.")

@@ -98,12 +98,12 @@ class Script(History):
 
     def facts(self, assignment: str) -> dict[str, Any]:
         """What the worker of an assignment is told."""
-        return self.policy.told(self.state, self.state.assignments[assignment])
+        return self.policy.brief(self.state, self.state.assignments[assignment])
 
     def composing(self) -> dict[str, Any]:
         """What the composer is told, or would be."""
         composer = Assignment(assignment_id="compose", role=RoleName.COMPOSE, answers=True)
-        return self.policy.told(self.state, AssignmentState(assignment=composer))
+        return self.policy.brief(self.state, AssignmentState(assignment=composer))
 
     @property
     def finished(self) -> ev.RunFinished:

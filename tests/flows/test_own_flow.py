@@ -431,7 +431,7 @@ def test_what_is_under_way_or_unknown_cannot_be_judged_and_the_same_verdict_is_g
     judge = Judge(Review(verdicts=(Verdict(subtask="to-0", verdict=VerdictKind.ACCEPT),), complete=True))
     assert run.command(judge)
     assert not run.command(judge)
-    assert run.refusal == "these verdicts stand already"
+    assert run.refusal == "these verdicts are already recorded"
 
 
 # --- flows that go wrong ---------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ class ApiKey(Value):
 
 
 def allows(scopes: Collection[Scope], wanted: Scope) -> bool:
-    """Whether the holder of these scopes may do what ``wanted`` stands for."""
+    """Whether the holder of these scopes may do what ``wanted`` allows."""
     return any(wanted in INCLUDED[scope] for scope in scopes)
 
 
@@ -57,4 +57,4 @@ def no_such_key(key_id: str) -> UsageError:
 
 def key_exists(key_id: str) -> UsageError:
     """Return the error of adding a key twice."""
-    return UsageError(f"a key of the id {key_id}, or the same key, is there already", "make another key")
+    return UsageError(f"a key with the id {key_id}, or the same key, already exists", "create another key")

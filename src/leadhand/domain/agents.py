@@ -1,4 +1,4 @@
-"""What people have set for the roles of runs that a service starts: another model, other standing instructions."""
+"""Settings of people for the roles of runs that a service starts: another model, other instructions."""
 
 from __future__ import annotations
 

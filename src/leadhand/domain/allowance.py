@@ -21,7 +21,7 @@ from .run import RunDefinition
 Sum = tuple[int, int, int]
 """Requests, tokens, nano-dollars."""
 Ceilings = tuple[int | None, int | None, int | None]
-"""The most of each kind; None is no limit."""
+"""The most of each kind; None means unlimited."""
 
 ZERO: Sum = (0, 0, 0)
 LARGEST = 2**53
@@ -41,7 +41,7 @@ def counted(amount: Amount) -> Sum:
 
 
 def ceilings(ceiling: Ceiling) -> Ceilings:
-    """Return a ceiling as budgets count it; a limit above :data:`LARGEST` is no limit."""
+    """Return a ceiling as budgets count it; a limit above :data:`LARGEST` counts as unlimited."""
 
     def bounded(limit: int | None) -> int | None:
         return None if limit is None or limit > LARGEST else limit

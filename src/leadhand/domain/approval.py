@@ -25,9 +25,9 @@ class Approval(Value):
     """One question to a person about one call.
 
     ``call``: may it be made, with exactly these arguments? ``approval_id`` is then the call's own id. ``effect``: it
-    had begun and nobody saw its end; did it happen? ``asked_for`` names the subtask, ``origins`` says of each argument
-    where it came from, ``cost_usd`` what a call costs, if the tool says so. ``expires_at`` is when silence becomes a
-    no.
+    had begun and its end was not recorded; did it happen? ``asked_for`` names the subtask, ``origins`` says where each
+    argument came from, ``cost_usd`` what a call costs, if the tool says so. At ``expires_at`` an unanswered question is
+    denied.
     """
 
     approval_id: str
@@ -47,10 +47,10 @@ class Approval(Value):
 
 
 def policy_of(tool: ToolSpec, policy: ApprovalPolicy, rules: dict[str, ApprovalPolicy]) -> ApprovalPolicy:
-    """What holds for calls of a tool: its own ``never``, the first rule that fits, its own wish, or the run's policy.
+    """What holds for calls of a tool: its own ``never``, the first rule that fits, its own policy, or the run's.
 
     Rules are named by what they look at: ``tool:send_*``, ``toolset:mail``, ``effect:once``, ``origin:myshop.*`` (the
-    import path); ``*`` and ``?`` stand for any letters and any letter. A call that asks nobody needs no rule: tools
+    import path); ``*`` and ``?`` match any letters and any letter. A call that needs no approval needs no rule: tools
     without the effect ``once`` are free unless a rule or the tool itself says otherwise.
     """
     if tool.approval is ApprovalPolicy.NEVER:

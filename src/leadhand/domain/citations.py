@@ -1,4 +1,4 @@
-"""Citations: numbers in square brackets that stand for the sources of an answer, told from brackets in the data."""
+"""Citations: numbers in square brackets that refer to the sources of an answer, as opposed to brackets in the data."""
 
 from __future__ import annotations
 

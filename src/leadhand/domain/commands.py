@@ -92,7 +92,7 @@ class DecideAsks(NamedTuple):
 
 
 class AnswerCall(NamedTuple):
-    """Hand what a child assignment came to, to the call that asked for it."""
+    """Give the result of a child assignment to the call that asked for it."""
 
     call_id: str
 
@@ -118,13 +118,13 @@ class AskApproval(NamedTuple):
 
 
 class ExpireApproval(NamedTuple):
-    """Deny a call because nobody answered in time."""
+    """Deny a call because the question expired unanswered."""
 
     approval_id: str
 
 
 class Pause(NamedTuple):
-    """Start nothing new until somebody resumes the run."""
+    """Start nothing new until a person resumes the run."""
 
     reason: str = ""
 

@@ -49,7 +49,7 @@ class AssistantMessage(Value):
 
 
 class ToolMessage(Value):
-    """What a tool call came to, told to the model: ``content`` is JSON or words."""
+    """The result of a tool call, as the model receives it: ``content`` is JSON or words."""
 
     role: Literal["tool"] = "tool"
     call_id: str

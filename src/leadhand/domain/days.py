@@ -61,7 +61,7 @@ def read_date(value: object) -> date | None:
 
 
 def day_phrase(said: Sequence[str], today: date | None) -> tuple[When, int] | None:
-    """Return the day or stretch of days that ``said`` begins with, and its length in words; None if there is none.
+    """Return the day or stretch of days that ``said`` begins with, and its length in words; otherwise None.
 
     ``said`` are words as written, "" for a punctuation mark. Without ``today``, phrases that need it are not read.
     """

@@ -1,9 +1,9 @@
 """What can go wrong, whose fault it is, and what happens next.
 
-Two families, told apart by who must act::
+Two families, by who must act::
 
     Failure                     a value: why an attempt, a call or a subtask did not succeed (in the log)
-    LeadhandError               an exception: what the person at the door must mend
+    LeadhandError               an exception: what the caller must fix
      ├── UsageError             the command or call itself is wrong                 exit code 2
      ├── ConfigurationError     a model, key, database, home or project is wrong    exit code 6
      │    └── StoreError        the database cannot be opened, read or written
@@ -44,9 +44,9 @@ NEXT_ACTION: dict[FailureClass, str] = {
     FailureClass.TRANSIENT: "ask again once the service answers",
     FailureClass.RATE_LIMITED: "wait, or raise the limit at the provider",
     FailureClass.INVALID: "correct the arguments, or the tool's own check",
-    FailureClass.UNAVAILABLE: "mend what it says is missing or wrong; trying again will not help",
+    FailureClass.UNAVAILABLE: "fix what it says is missing or wrong; trying again will not help",
     FailureClass.REJECTED: "ask for something else, or say yes to the call",
-    FailureClass.BLOCKED: "mend the subtask it needs",
+    FailureClass.BLOCKED: "fix the subtask it needs",
     FailureClass.TOO_LARGE: "ask for less at once, or use a model with a larger window",
     FailureClass.INSUFFICIENT: "ask more precisely, or allow more steps with --max-steps",
     FailureClass.LOST: "resume the run",
@@ -60,7 +60,7 @@ NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.INVALID, "malformed_answer"): _BETTER_MODEL,
     (FailureClass.INVALID, "bad_thought"): _BETTER_MODEL,
     (FailureClass.INVALID, "bad_arguments"): "ask again; leadhand tools show says which arguments a tool takes",
-    (FailureClass.INVALID, "exception"): "mend the tool: leadhand tools call tries one by hand",
+    (FailureClass.INVALID, "exception"): "fix the tool: leadhand tools call tries one by hand",
     (FailureClass.INVALID, "not_json"): "have the tool return what JSON can say",
     (FailureClass.INVALID, "unproven"): "choose a model that calls its tools (--worker-model)",
     (FailureClass.INVALID, "gave_up"): "register a tool that can do it, or choose another model (--worker-model)",
@@ -109,7 +109,7 @@ class Failure(Value):
 
 
 class LeadhandError(Exception):
-    """An error for the person at the door: one line of what is wrong, one line of how to mend it."""
+    """An error for the caller: one line says what is wrong, one line how to fix it."""
 
     code = "error"
     exit_code = 1

@@ -1,4 +1,4 @@
-"""The ids that are derived, and so are the same whoever derives them: orders, subtasks, attempts, calls.
+"""Ids that are derived from others, always in the same way: orders, subtasks, attempts, calls.
 
 Only a run's id is made up; everything under it is counted. ``wo-001`` the first order of a run, ``wo-001.0`` its first
 subtask (and the assignment that carries it out), ``wo-001.0/a2`` the second attempt at it, ``wo-001.0/t1/c0`` the first
@@ -22,7 +22,7 @@ def split_key(key: str) -> tuple[str, int]:
     """Order and index of a subtask's key. Raises ValueError for anything else."""
     order, dot, index = key.rpartition(".")
     if not dot or not (index.isascii() and index.isdigit()):
-        raise ValueError(f"{key!r} is no subtask key such as wo-001.0")
+        raise ValueError(f"{key!r} is not a subtask key such as wo-001.0")
     return order, int(index)
 
 

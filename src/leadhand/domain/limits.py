@@ -58,7 +58,7 @@ NOTHING = Amount()
 
 
 class Ceiling(Value):
-    """The most that may be spent of each kind; None is no limit of that kind."""
+    """The most that may be spent of each kind; None means unlimited."""
 
     requests: int | None = None
     tokens: int | None = None
@@ -91,8 +91,8 @@ class Limits(Value):
     ``max_steps`` counts work orders, the first included. ``max_workers`` is how many assignments run at once,
     ``batch_size`` makes subtasks go in groups of that size. ``budget_nanousd`` is in nano-dollars, ``timeout_s`` in
     seconds from the start of the run, ``attempt_timeout_s`` in seconds for one attempt. ``max_turns`` caps the model
-    calls of one attempt, ``max_repairs`` how often a malformed thought or result is asked for again, ``max_retries``
-    how often a transient failure of a thought, or of a subtask without a tool, is tried again. ``approval_timeout_s``
+    calls of one attempt, ``max_repairs`` how often a malformed answer or result is asked for again, ``max_retries``
+    how often a transient failure of an assignment without a tool is tried again. ``approval_timeout_s``
     is how long a request for approval stays open before it expires and counts as denied (None: it never expires).
     """
 

@@ -1,4 +1,4 @@
-"""What a run comes to: the results that its answer rests on, their sources, the gaps, and the status that follows.
+"""The outcome of a run: the results that its answer rests on, their sources, the gaps, and the status that follows.
 
 A flow states an outcome; here it meets the evidence. A result counts only if it is completed and no review rejected it,
 sources are those of such results, and a failed assignment that counts is a gap.
@@ -23,7 +23,7 @@ SUMMARY_LIMIT = 2_000
 
 
 UNSTATED = frozenset({"flow_error", "no_progress"})
-"""Types of failures after which nobody knows whether the results are all that the run was to bring."""
+"""Types of failures after which the results may be incomplete without a named gap."""
 
 
 def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, cancelled: bool = False) -> RunFinished:
@@ -55,13 +55,13 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
 
 
 def _labelled(answer: str, results: Sequence[AssignmentState]) -> str:
-    """An answer that says so where it rests on sample data, whoever wrote it."""
+    """Return the answer, with a note if it rests on sample data and does not say so."""
     sample = any(each.data is not None and each.data.sample for each in results)
     return f"{answer}\n\n{SAMPLE}" if answer and sample and "sample" not in answer.lower() else answer
 
 
 def may_be_used(assignment: AssignmentState) -> bool:
-    """Whether an answer may rest on a result: it is completed, stands, and no review rejected it."""
+    """Whether an answer may rest on a result: it is completed, not superseded, and no review rejected it."""
     rejected = assignment.verdict is not None and assignment.verdict.verdict is not VerdictKind.ACCEPT
     return assignment.ok and assignment.data is not None and assignment.superseded_by is None and not rejected
 

@@ -13,7 +13,7 @@ from .value import Json
 
 
 class Outcome(NamedTuple):
-    """What a run comes to, as its flow states it.
+    """The outcome of a run, as its flow states it.
 
     ``answer`` is the text ("": the domain writes the results down as a plain list). ``uses`` are the ids of the
     assignments it rests on: only completed ones that no review rejected are counted, and the sources of the answer are
@@ -57,8 +57,8 @@ class Policy(Protocol):
         """Return what happens next; nothing while the run has to wait."""
         ...
 
-    def told(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
-        """Return what the worker of an assignment is told, as one JSON object."""
+    def brief(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
+        """Return what the worker of an assignment is given, as one JSON object."""
         ...
 
     def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:
@@ -70,5 +70,5 @@ class Policy(Protocol):
         ...
 
     def outcome(self, state: RunState) -> Outcome:
-        """Return what the run comes to if it ends now."""
+        """Return the outcome of the run if it ends now."""
         ...

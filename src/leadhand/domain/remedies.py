@@ -1,4 +1,4 @@
-"""What a person can do about a failure, in the light of the run it happened in: its limits, its policy, its end."""
+"""What a person can do about a failure, depending on the run: its limits, its policy, its end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ASK_AGAIN = "ask again"
 
 
 def next_action(state: RunState, failure: Failure) -> str:
-    """What a person can do about ``failure``: its own words where it brings some, else what this run knows of it."""
+    """What a person can do about ``failure``: its own advice, or else advice from the run's limits and policy."""
     if failure.next_action != usual_action(failure.class_, failure.type):
         return failure.next_action
     match failure.class_, failure.type:
@@ -66,7 +66,7 @@ def _allowed(state: RunState) -> str:
     """A call was denied: by a person, who was asked, or by a policy, which was set beforehand."""
     statuses = {approval.status for approval in state.approvals.values() if approval.kind == "call"}
     if ApprovalStatus.DENIED in statuses:
-        return "ask for something else, since a person said no"
+        return "ask for something else, since a person denied the call"
     if ApprovalStatus.EXPIRED in statuses:
         return "ask again and answer in time, or allow more of it with --approval-timeout"
     if state.definition.approve is ApprovalPolicy.NEVER:

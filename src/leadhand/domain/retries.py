@@ -1,4 +1,4 @@
-"""What a failure's class makes of an attempt: try again, when, and how; or give up."""
+"""Decides by a failure's class whether, when and how an attempt is retried."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_LOSSES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """A further attempt. ``afresh`` starts a new conversation; else the next attempt takes up the last one."""
+    """A further attempt. ``afresh`` starts a new conversation; otherwise the next attempt continues the last one."""
 
     not_before: datetime | None
     afresh: bool
@@ -38,9 +38,9 @@ def retry(
     deadline: datetime | None,
     acted: bool = False,
 ) -> Retry | None:
-    """The next try after ``failure``, or None when there is none.
+    """Return the retry after ``failure``, or None if it is final.
 
-    ``acted`` says that a ``once`` call of its lineage was made: it may be continued then, and not begun afresh.
+    ``acted`` says that a ``once`` call of its lineage was made: it may then be continued, but not started again.
     ``before`` are the classes of the earlier failures of this assignment, ``key`` the next attempt's id: the jitter
     of the back-off is hashed from it, so that the same log decides the same.
     """
@@ -58,7 +58,7 @@ def retry(
         case FailureClass.INVALID:
             if count >= limits.max_repairs or failure.type not in REPAIRABLE:
                 return None
-            # An answer that was too long is written anew; what was found out before it stays.
+            # An answer that was too long is written again; what was found out before it stays.
             afresh = failure.type != CUT and not acted and (tool is None or tool.effect is not Effect.ONCE)
         case FailureClass.LOST:
             if count >= MAX_LOSSES:
@@ -70,14 +70,14 @@ def retry(
     not_before = now + wait if wait else None
     if deadline is not None and not_before is not None and not_before >= deadline:
         return None
-    told = failure.message if failure.class_ is FailureClass.INVALID else ""
-    return Retry(not_before=not_before, afresh=afresh, feedback=told)
+    feedback = failure.message if failure.class_ is FailureClass.INVALID else ""
+    return Retry(not_before=not_before, afresh=afresh, feedback=feedback)
 
 
 CUT = "cut_answer"
-"""The kind of ``invalid`` that an answer is which did not fit into its tokens."""
+"""The type of the ``invalid`` failure of an answer that was cut off at its token limit."""
 REPAIRABLE = frozenset({"unproven", "bad_thought", "unmet_check", CUT})
-"""Kinds of ``invalid`` that the worker has not yet been told of, most of them found by the gate."""
+"""Types of ``invalid`` failures that a further attempt with feedback may repair; most are found by the gate."""
 
 
 def backoff_s(count: int, key: str) -> float:

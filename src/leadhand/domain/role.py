@@ -22,11 +22,11 @@ def _schema(output: Any) -> Any:  # of any type that pydantic may be given
 
 
 class Role(Value):
-    """What an assignment of this role is told and what it may do.
+    """The instructions and the permissions of the assignments of a role.
 
     ``instructions`` is Markdown text. ``model`` is a full model name (None: the run's model for this role). ``output``
     is a pydantic model or a JSON schema that the final answer must fit (None: text). ``tools`` names the most that an
-    assignment may use; ``("*",)`` stands for every tool of the run. With ``loop="turns"`` a model is called until it
+    assignment may use; ``("*",)`` means every tool of the run. With ``loop="turns"`` a model is called until it
     answers without calling a tool; with ``"reply"`` it gives one answer and has no tools. Results of a role that
     ``counts`` belong to the answer: one that fails is a gap. ``max_turns`` and ``max_requests`` bound the model calls
     of one assignment, ``max_tokens`` its tokens (input and output together), ``budget`` its cost in US dollars.

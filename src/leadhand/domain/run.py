@@ -80,8 +80,8 @@ class RunDefinition(Value):
 class Gap(Value):
     """Something the request asked for that the answer does not hold, and what a person can do about it.
 
-    ``assignment`` names the assignment it is about; ``work_order_id`` and ``subtask_index`` say where in an order that
-    stands. All three are None for a part that never became an assignment.
+    ``assignment`` names the assignment it is about; ``work_order_id`` and ``subtask_index`` say where in an order it
+    is. All three are None for a part that never became an assignment.
     """
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)

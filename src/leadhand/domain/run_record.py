@@ -44,7 +44,7 @@ class RunRecord:
 
     @classmethod
     def of(cls, run_id: str, entries: Sequence[Entry]) -> RunRecord:
-        """Rebuild the record of a run that nobody owns from all of its entries."""
+        """Rebuild the record of a run without an owner from all of its entries."""
         started = entries[0].event
         assert isinstance(started, RunStarted)
         record = cls(run_id, started, entries[0].at, None)

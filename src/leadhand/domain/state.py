@@ -98,9 +98,9 @@ class AttemptState(NamedTuple):
 
 
 class AssignmentState(NamedTuple):
-    """One assignment: what became of it, its current attempt, and what its lineage did so far.
+    """One assignment: its status, its current attempt, and what its lineage did so far.
 
-    ``order`` and ``position`` say where in a work order it stands ("" for none). ``event_ids`` are its own evidence and
+    ``order`` and ``position`` say where in a work order it is ("": in none). ``event_ids`` are its own evidence and
     no other's. ``data`` is its result, ``value`` the structured answer where its role asks for one. ``attempts`` counts
     the attempts so far, ``failures`` are the classes of those that failed. ``calls`` and ``begun`` are dropped once it
     is settled, so that a run of ten thousand assignments stays small. ``compacted`` says through which turn, and to how

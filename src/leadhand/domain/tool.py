@@ -81,7 +81,7 @@ class ToolReturn(Value):
 
 
 class ToolResult(NamedTuple):
-    """What one call came to, wherever it is looked at: in the log, in a conversation, as evidence.
+    """The result of one call: in the log, in a conversation, as evidence.
 
     ``call_id`` is the key of the call in its run. ``failure`` None means that the call succeeded. ``raw`` above 4 kB is
     a blob reference in the log. ``by`` names the person who vouched for a call whose end was not seen.

@@ -12,7 +12,7 @@ from .value import Json, Value
 
 
 class ResultData(Value):
-    """What a successful attempt brings: ``summary`` in words, ``raw`` as data, whence it comes, whether it is a sample.
+    """Result of a successful attempt: ``summary`` (text), ``raw`` (JSON), ``sources``, ``sample`` (made-up data).
 
     ``raw`` above 4 kB is a reference to a blob: ``{"$blob": digest, "bytes": n}``.
     """

@@ -1,1 +1,1 @@
-"""Makes it happen through the ports: controller, lead, worker, calls, gate, recovery."""
+"""Drives runs through the ports: controller, attempts, calls, gate, recovery."""

@@ -18,7 +18,7 @@ NO_SUBTASK = Subtask(name="-")
 
 
 class Attempt:
-    """One attempt at one assignment. It sees what it is told and its own calls, and nothing else of the run.
+    """One attempt at one assignment. It sees its brief and its own calls, and nothing else of the run.
 
     An answer that does not count is asked for again with what is wrong with it, ``max_repairs`` times.
     """
@@ -42,10 +42,10 @@ class Attempt:
             return self._failed(_invalid(str(error), "bad_reference"))
 
     async def _carry_out(self, conversation: Conversation) -> WorkResult:
-        if self._one_reply:  # every reply of the lineage was a try at the one answer; the last one is looked at again
+        if self._one_reply:  # every reply of the lineage was a complete answer; the last one is checked again
             self._objections = max(conversation.replies - 1, 0)
         if conversation.turns and self._work.attempt.feedback:
-            # What the lineage ended with was not accepted: it continues from there, with the reason.
+            # The last answer of the lineage was not accepted: the conversation continues with the reason.
             self._rejected = conversation.turns[-1].number
         elif not conversation.turns and not self._work.attempt.feedback:
             first = self._ordered_turn()
@@ -78,7 +78,7 @@ class Attempt:
             return None
         tool = next((tool for tool in self._work.definition.tools if tool.name == self._subtask.tool), None)
         if tool is None or tool.name not in self._work.tools:
-            return None  # the model is told that it has not been called, and cannot call it either
+            return None  # the model learns that the tool was not called, and cannot call it either
         args = resolved(self._subtask.args, self._work.needs)
         if argument_problems(tool, args) and self._subtask.needs:
             return None  # the model fills in what the needs supply
@@ -86,7 +86,7 @@ class Attempt:
         return Turn(number=0, message=ordered_call(call_id, tool.name, args))
 
     def _hopeless(self, turn: Turn) -> Failure | None:
-        """A failure of this turn that talking to a model cannot repair."""
+        """Return a failure of this turn that asking the model again cannot repair."""
         for result in turn.done.values():
             failure = result.failure
             if failure is None:
@@ -150,7 +150,7 @@ class Attempt:
         return found[:8]
 
     def _objection(self, conversation: Conversation, turn: Turn) -> str:
-        """What a model is told whose answer does not count."""
+        """Return the message that asks a model for a better answer."""
         if turn.number == self._rejected:
             return f"That was not accepted: {self._work.attempt.feedback}"
         problems = self._problems(conversation, turn)

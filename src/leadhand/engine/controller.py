@@ -44,7 +44,7 @@ OnEntries = Callable[[RunState, list[Entry]], None]
 
 
 class Controller:
-    """Owns one run: its decisions, and nobody else's, change what is to be done."""
+    """Owns one run: only the controller decides what is to be done."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Controller:
         self._not_started: list[do.Command] = []
 
     async def drive(self) -> RunState:
-        """Drive the run until it is over, paused, or only people can move it on; return its state then.
+        """Drive the run until it is over, paused or waiting for people; return its state then.
 
         Raises :class:`~leadhand.domain.errors.Fenced` when another process has taken the run over.
         """
@@ -90,7 +90,7 @@ class Controller:
                     await self._take(await batches.next(self._seconds_left()))
             finally:
                 await batches.aclose()
-                # Over, paused or lost to another owner: nothing of the run may go on here.
+                # Over, paused or lost to another owner: nothing of the run may continue here.
                 self._dispatcher.cancel(self._state.run_id)
 
     def _at_rest(self) -> bool:
@@ -150,7 +150,7 @@ class Controller:
             ]
             state = fold(state, entries)
             commands = []
-        raise RuntimeError(f"the flow {self._policy.name} did not come to rest after {MAX_ROUNDS} rounds")
+        raise RuntimeError(f"the flow {self._policy.name} still wants more after {MAX_ROUNDS} rounds of decisions")
 
     def _commands(self, state: RunState) -> list[do.Command]:
         deadline = state.deadline
@@ -163,7 +163,7 @@ class Controller:
         return list(self._policy.next(state)) or when_idle(state)
 
     def _approvals(self, state: RunState) -> Iterable[do.Command]:
-        """Questions to people that parked attempts wait for and nobody has put yet, and those that have expired."""
+        """Return the questions of parked attempts that were not asked yet, and those that have expired."""
         now = self._clock.now()
         for approval in state.approvals.values():
             if approval.status is ApprovalStatus.PENDING and approval.expires_at and approval.expires_at <= now:
@@ -207,7 +207,7 @@ class Controller:
             self._on_entries(self._state, entries)
 
     def _withdraw(self, before: RunState, key: str) -> None:
-        """Stop what a person's word has made needless."""
+        """Stop the attempts of a subtask that a person has resolved, and of its descendants."""
         for name in (key, *descendants(before, key)):
             assignment = before.assignments.get(name)
             if assignment is not None and assignment.attempt is not None:
@@ -225,7 +225,7 @@ class Controller:
                 self._started[key] = current.attempt
                 try:
                     work = work_of(self._state, self._policy, key)
-                except Exception as error:  # a flow is somebody else's code: what it raises costs one attempt
+                except Exception as error:  # a flow is user code: what it raises costs one attempt
                     LOGGER.exception("the flow %s could not say what %s is about", self._policy.name, key)
                     self._not_started.append(do.GiveUpAttempt(attempt=current.attempt, failure=_flow_error(error)))
                     continue
@@ -261,7 +261,7 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
         role=role,
         assignment=given,
         attempt=assignment.attempt,
-        told=policy.told(state, assignment),
+        brief=policy.brief(state, assignment),
         tools=tools_of(state, given),
         calls=assignment.calls,
         compacted=assignment.compacted,

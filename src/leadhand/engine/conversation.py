@@ -23,7 +23,7 @@ LEAST_KEPT = 200
 
 
 def content_of(result: ToolResult, keep: int | None = None) -> str:
-    """What the model is told of a call: JSON. Of an answer longer than ``keep`` characters, its beginning."""
+    """Return what the model sees of a call: JSON, cut after ``keep`` characters."""
     whole = _content(result)
     if keep is None or len(whole) <= keep:
         return whole
@@ -35,25 +35,25 @@ def _content(result: ToolResult) -> str:
     failure = result.failure
     if failure is not None:
         return json.dumps({"isError": True, "message": failure.message, "class": failure.class_.value})
-    told = {"summary": result.summary, "raw": result.raw}
+    fields = {"summary": result.summary, "raw": result.raw}
     if result.sources:
-        told["sources"] = [source.model_dump() for source in result.sources]
+        fields["sources"] = [source.model_dump() for source in result.sources]
     if result.sample:
-        told["sample"] = True
-    return json.dumps({key: value for key, value in told.items() if value is not None}, ensure_ascii=False)
+        fields["sample"] = True
+    return json.dumps({key: value for key, value in fields.items() if value is not None}, ensure_ascii=False)
 
 
 def opening(work: Work) -> tuple[Message, ...]:
-    """How a conversation begins: the instructions of the role, then what the worker is told as one JSON object."""
+    """How a conversation begins: the instructions of the role, then the brief as one JSON object."""
     return (
         SystemMessage(text=work.instructions),
-        UserMessage(text=json.dumps(work.told, ensure_ascii=False)),
+        UserMessage(text=json.dumps(work.brief, ensure_ascii=False)),
     )
 
 
 @dataclass(slots=True)
 class Turn:
-    """One reply of the model (or, as turn 0, the call that the order itself asks for), and what its calls came to."""
+    """One reply of the model (or, as turn 0, the call that the order itself asks for), and the results of its calls."""
 
     number: int
     message: AssistantMessage
@@ -111,7 +111,7 @@ class Conversation:
         return cls(work, [turns[number] for number in sorted(turns)])
 
     def messages(self, objection: Callable[[Turn], str]) -> tuple[Message, ...]:
-        """Everything said so far. ``objection`` says what was wrong with a reply that ended a turn and did not do."""
+        """Everything said so far. ``objection`` says why a reply that ended a turn was not accepted."""
         said: list[Message] = list(opening(self._work))
         if self._work.attempt.feedback:
             said.append(UserMessage(text=f"An earlier try was not accepted: {self._work.attempt.feedback}"))
@@ -125,7 +125,7 @@ class Conversation:
                     said.append(
                         ToolMessage(call_id=call.id, name=call.name, content=content_of(done, kept), ok=done.ok)
                     )
-                else:  # it is not made any more, and no conversation may leave a call without its answer
+                else:  # it is no longer made, but every call of a conversation needs an answer
                     refusal = json.dumps({"isError": True, "message": objection(turn)})
                     said.append(ToolMessage(call_id=call.id, name=call.name, content=refusal, ok=False))
             if not turn.message.tool_calls or self._work.role.loop == "reply":
@@ -147,7 +147,7 @@ class Conversation:
 def ordered_call(call_id: str, tool: str, args: dict[str, Json]) -> AssistantMessage:
     """The call that an order asks for, as if a model had made it: turn 0.
 
-    Its id in the conversation is nine letters and digits: Mistral takes no other, OpenAI none above forty characters.
+    Its id in the conversation is nine letters and digits: Mistral requires that, OpenAI at most forty characters.
     """
     short = hashlib.sha256(call_id.encode()).hexdigest()[:9]
     return AssistantMessage(tool_calls=(ToolCall(id=short, name=tool, arguments=args),))

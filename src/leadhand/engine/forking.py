@@ -1,4 +1,4 @@
-"""A fork: another run that begins as the first did, up to an event of its log, and goes on from there by itself."""
+"""A fork: another run that begins as the first did, up to an event of its log, and continues from there on its own."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ async def fork(
 ) -> None:
     """Make run ``new_id`` with what happened in ``run_id`` up to sequence ``at``; this process owns it.
 
-    Its budget starts with what had been spent by then, its time anew. Raises NoSuchRun, and UsageError for a sequence
-    at which there is nothing to go on from.
+    Its budget starts with what had been spent by then, its time limit starts again. Raises NoSuchRun, and UsageError
+    for a sequence from which nothing can continue.
     """
     entries = await store.read(run_id)
     last = next((entry.seq for entry in entries if isinstance(entry.event, RunFinished)), entries[-1].seq + 1)
@@ -62,7 +62,7 @@ async def fork(
 
 
 def done_after(entries: Sequence[Entry], at: int) -> list[MadeEffect]:
-    """What a run did to the world after ``at`` that cannot be taken back, in order."""
+    """Return the irreversible calls that a run made after ``at``, in order."""
     not_done = {
         entry.event.approval_id.removesuffix(EFFECT): entry.seq
         for entry in entries

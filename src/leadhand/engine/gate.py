@@ -71,7 +71,7 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
 
 
 def pointed(document: Json, pointer: str) -> Json:
-    """The value a JSON pointer (RFC 6901) leads to. Raises :class:`Unresolved` where there is none."""
+    """Return the value that a JSON pointer (RFC 6901) points at. Raises :class:`Unresolved` if it points nowhere."""
     if pointer and not pointer.startswith("/"):
         raise Unresolved(f"{pointer!r} is not a JSON pointer: it has to begin with a slash")
     here: Any = document
@@ -129,7 +129,7 @@ def unmet(checks: tuple[Check, ...], data: ResultData) -> list[str]:
 
 
 def _is_number(value: Json) -> TypeGuard[int | float]:
-    """Whether JSON calls it a number: Python's booleans are none."""
+    """Whether it is a number in JSON: Python's booleans are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

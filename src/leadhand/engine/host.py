@@ -20,7 +20,7 @@ from leadhand.engine.turns import Parked, Turns
 from leadhand.ports import ContextStore, Work
 
 OnText = Callable[[str, str, str], None]
-"""Receives live text: run, attempt, and the piece that was just written; an empty piece: it begins anew."""
+"""Receives live text: run, attempt, and the piece that was just written; an empty piece: the text starts again."""
 
 
 class Host:
@@ -41,7 +41,7 @@ class Host:
         self._on_text = on_text
 
     async def carry_out(self, work: Work) -> None:
-        """Carry out an attempt; what comes of it is in the log when this returns.
+        """Carry out an attempt; its result is in the log when this returns.
 
         Every failure becomes the attempt's result. Only cancellation, and a log that cannot be written to, get out.
         """
@@ -80,9 +80,9 @@ async def _with_payloads(work: Work, log: RunLog) -> Work:
     if not work.needs:
         return work
     needs = {key: data.model_copy(update={"raw": await log.unpack(data.raw)}) for key, data in work.needs.items()}
-    shown: Mapping[str, Any] = work.told.get("needs", {})  # a flow may tell its workers less than they can refer to
+    shown: Mapping[str, Any] = work.brief.get("needs", {})  # a flow may show its workers less than they can refer to
     whole = {key: {**fact, "raw": needs[key].raw} if key in needs and fact else fact for key, fact in shown.items()}
-    return replace(work, needs=needs, told={**work.told, "needs": whole} if shown else work.told)
+    return replace(work, needs=needs, brief={**work.brief, "needs": whole} if shown else work.brief)
 
 
 def _failed(work: Work, message: str, type_: str, class_: str) -> WorkResult:

@@ -21,12 +21,12 @@ from leadhand.ports import AllowanceRefused, Clock, ContextStore, ModelError, Mo
 SLACK_S = 1.0
 """What an adapter gets beyond a call's deadline, in seconds, before the call is given up for it."""
 SETTLING_S = 0.1
-"""How often, in seconds, a call that does not fit looks whether others have given something back."""
+"""How often, in seconds, a call that does not fit checks whether others have released a reservation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelQuestion:
-    """One turn's question to a model, as the turn loop poses it."""
+    """One request to a model, as the turn loop makes it."""
 
     call_id: str
     model: str
@@ -81,7 +81,7 @@ class ModelCalls:
             return reply
 
     def forget(self, run_id: str) -> None:
-        """Close the circuits of a run that is no longer driven here: when it is resumed, its models are tried anew."""
+        """Close the circuits of a run that is no longer driven here: when it is resumed, its models are tried again."""
         for key in [key for key in self._circuits if key[0] == run_id]:
             del self._circuits[key]
 

@@ -13,7 +13,7 @@ from leadhand.domain.work_order import result_reference
 
 
 def question(state: RunState, key: str, attempt: str, call: OpenCall, now: datetime) -> Approval:
-    """The question that an open call of a parked attempt puts, with all that a person needs to answer it."""
+    """Return the question of an open call of a parked attempt, with all that a person needs to answer it."""
     tool = state.tools[call.tool]
     assignment = state.assignments[key].assignment
     limit = state.definition.limits.approval_timeout_s if call.kind == "approval" else None

@@ -1,4 +1,4 @@
-"""How fast a model is asked: as many calls at once as it bears, and none while it wants to be left alone."""
+"""Limits how fast a model is called: as many calls at once as it accepts, and none while it asks to wait."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ FIRST_LIMIT = 1_024
 """Calls at once of a model that has not yet refused any; before that, a run's number of workers bounds them."""
 LARGEST_LIMIT = 4_096
 LONGEST_HOLD_S = 3_600.0
-"""The longest that one answer is believed when it asks to be left alone, in seconds."""
+"""The longest wait, in seconds, that is accepted from one answer of a service."""
 LOOKING_S = 1.0
-"""How often, in seconds, a process looks whether another one was told to leave a model alone."""
+"""How often, in seconds, a process checks whether a model asked another process to wait."""
 
 
 class RateController:
@@ -26,7 +26,7 @@ class RateController:
     Concurrency grows by additive increase and is halved by a refusal for going too fast (AIMD: Chiu and Jain, "Analysis
     of the Increase and Decrease Algorithms for Congestion Avoidance in Computer Networks", 1989); until the first
     refusal it doubles with every round of answers, as TCP's slow start does (RFC 5681). A refusal halves it only once
-    for all calls that were under way together. When a server says how long it wants to be left alone, every process
+    for all calls that were under way together. When a server says how long to wait, every process
     that shares the store waits: the time is kept as a gate there.
     """
 
@@ -51,7 +51,7 @@ class RateController:
     async def turn(self) -> AsyncGenerator[int]:
         """A turn to ask; waiting for it costs neither a slot nor the time of the attempt. Yields its round.
 
-        Tell what came of it by :meth:`answered` or, with the round, :meth:`refused`.
+        Report the outcome with :meth:`answered` or, with the round, :meth:`refused`.
         """
         await self._admitted()
         try:
@@ -66,7 +66,7 @@ class RateController:
             self._limit = min(self._limit + (1 / self._limit if self._refused else 1.0), LARGEST_LIMIT)
 
     async def refused(self, round_: int, retry_after_s: float | None) -> None:
-        """The model refused for being asked too fast; ``retry_after_s`` is how long it wants to be left alone."""
+        """The model refused for being asked too fast; ``retry_after_s`` is how long to wait."""
         if round_ == self._rounds:
             self._rounds += 1
             self._refused = True
@@ -111,7 +111,7 @@ class RateController:
             self._held_until = until
 
     async def _look(self) -> None:
-        """Learn of what other processes were told, now and then."""
+        """Read the waits that other processes were asked for, at intervals."""
         now = self._clock.now()
         if self._looked_at is not None and (now - self._looked_at).total_seconds() < LOOKING_S:
             return

@@ -1,4 +1,4 @@
-"""What a process that takes a run over has to set right first: attempts whose process is gone."""
+"""Recovery when a process takes a run over: gives up the attempts of the process that is gone."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from leadhand.domain.state import RunState
 def lost_attempts(state: RunState) -> Iterator[do.Command]:
     """Give up every attempt that was running: in this set-up its process was the owner, and the owner is another now.
 
-    What follows is decided as ever: it is tried again, unless a ``once`` call had begun. Attempts that were only
-    scheduled are as good as new.
+    The usual rules decide what follows: the work is retried, unless a ``once`` call had begun. Attempts that were only
+    scheduled start as usual.
     """
     paused = state.status is RunStatus.PAUSED
     forked = state.epoch == 1 and state.definition.forked_from is not None

@@ -81,14 +81,14 @@ class Redactor:
 
         Text that was shown before may be missing from it: what seemed certain was the beginning of a secret.
         """
-        text, whole = self.text(written[: self._certain(written)]), self.text(written)
+        text, whole = self.text(written[: self._safe_prefix(written)]), self.text(written)
         if not whole.startswith(text):
             text = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, whole, strict=False)))
         key = _BEGUN_KEY.search(text)
         return text if key is None else text[: key.start()]
 
-    def _certain(self, written: str) -> int:
-        """How many characters are no part of a word that has not ended, nor of a known secret of several words."""
+    def _safe_prefix(self, written: str) -> int:
+        """Return how many characters belong neither to an unfinished word nor to a known secret of several words."""
         end = max((space.end() for space in _SPACE.finditer(written)), default=0)
         for secret in self._of_words:
             longest = min(len(secret) - 1, len(written))
@@ -97,7 +97,7 @@ class Redactor:
         return end
 
     def value(self, value: _V) -> _V:
-        """The same value without secrets; the very same object where there are none."""
+        """The same value without secrets; the very same object if it holds no secret."""
         written = value.model_dump_json().lower()
         if not any(map(written.__contains__, self._marks)):
             return value

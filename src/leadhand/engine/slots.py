@@ -9,7 +9,7 @@ from contextvars import ContextVar
 
 
 class Slots:
-    """A number of places; whoever waits for something outside gives its place back meanwhile."""
+    """A number of places; an attempt that waits for something outside gives its place back meanwhile."""
 
     def __init__(self, count: int) -> None:
         self._free = asyncio.Semaphore(count)

@@ -23,7 +23,7 @@ LONG = 5_000
 
 @cache
 def _shape() -> tuple[TypeAdapter[RunState], str]:
-    """How a state is written, and a digest of that: a snapshot of another shape is none."""
+    """Serializer for RunState and a digest of its schema; a snapshot with another digest is ignored."""
     adapter = TypeAdapter(RunState)
     schema = json.dumps(adapter.json_schema(mode="serialization"), sort_keys=True)
     return adapter, hashlib.sha256(schema.encode()).hexdigest()[:16]
@@ -40,7 +40,7 @@ async def load(store: ContextStore, run_id: str) -> RunState:
             try:
                 return fold(adapter.validate_json(body), await store.read(run_id, after=seq))
             except ValidationError:
-                pass  # a damaged cache is no cache; the log has it all
+                pass  # a damaged snapshot is ignored; the log holds everything
     return replay(run_id, await store.read(run_id))
 
 
@@ -50,7 +50,7 @@ async def go_on(store: ContextStore, state: RunState) -> RunState:
 
 
 async def keep(store: ContextStore, state: RunState) -> None:
-    """Keep a snapshot of a long run's state. A store that cannot is no trouble: a snapshot is only a cache."""
+    """Keep a snapshot of a long run's state. Errors of the store are ignored: a snapshot is only a cache."""
     if state.seq >= LONG:
         adapter, schema = _shape()
         with contextlib.suppress(StoreError):
@@ -72,7 +72,7 @@ class SnapshotKeeper:
             self._keeping = asyncio.get_running_loop().create_task(keep(self._store, state))
 
     async def rest(self, state: RunState) -> None:
-        """Keep the state of a run that rests: it will go on from there. One that is over is only read any more, and
+        """Keep the state of a run that rests: it will continue from there. A finished run is only read, and
         worth a snapshot only if much has happened since the last."""
         if state.finished is None or state.seq - self._kept >= EVERY:
             await keep(self._store, state)

@@ -1,4 +1,4 @@
-"""Blocking calls on bounded threads of our own: a call that never returns is abandoned, and holds up nobody."""
+"""Blocking calls on bounded threads of our own: a call that never returns is abandoned, and blocks no other call."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Threads:
     async def run(self, call: Callable[[], _T]) -> _T:
         """The result of ``call``. Cancelling abandons the thread: what it still returns is thrown away.
 
-        Raises what the call raises; what is no Exception, such as SystemExit, as :class:`Ended`.
+        Raises what the call raises; anything outside Exception, such as SystemExit, as :class:`Ended`.
         """
         async with self._free:
             loop = asyncio.get_running_loop()

@@ -85,24 +85,24 @@ class ToolCalls:
         began_at = time.monotonic()
         returned, failure = await self._run(bound, tool, args, context)
         asks = await self._kept(returned.asks) if returned is not None else ()
-        told = returned or ToolReturn()
-        raw, blobs = log.pack(told.raw)
+        reply = returned or ToolReturn()
+        raw, blobs = log.pack(reply.raw)
         event = ToolCallReturned(
             attempt=attempt,
             call_id=call_id,
             tool=tool.name,
             ok=failure is None,
-            summary=told.summary,
+            summary=reply.summary,
             raw=raw,
-            sources=told.sources,
-            sample=told.sample,
+            sources=reply.sources,
+            sample=reply.sample,
             asks=asks,
             failure=failure,
             duration_ms=round((time.monotonic() - began_at) * 1_000),
         )
         await log.append(event, blobs=blobs)
         return result._replace(
-            summary=told.summary, raw=told.raw, sources=told.sources, sample=told.sample, asks=asks, failure=failure
+            summary=reply.summary, raw=reply.raw, sources=reply.sources, sample=reply.sample, asks=asks, failure=failure
         )
 
     async def _kept(self, asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
@@ -129,11 +129,11 @@ class ToolCalls:
             return returned_value(value), None
         except ToolError as error:
             if tool.effect is Effect.ONCE and error.failure.class_ is FailureClass.TRANSIENT:
-                return None, indeterminate(tool.name)  # such as a connection that was lost behind the tool's back
+                return None, indeterminate(tool.name)  # such as a connection that was lost during the call
             return None, error.failure
         except OSError as error:  # TimeoutError and ConnectionError are among them
             if tool.effect is Effect.ONCE:
-                # The call may have happened, or happen yet on its abandoned thread: nobody may repeat it.
+                # The call may have happened, or happen yet on its abandoned thread: it must not be repeated.
                 return None, indeterminate(tool.name)
             if isinstance(error, TimeIsUp):
                 message = f"{tool.name} gave no answer within {tool.timeout_s:g} s"
@@ -141,7 +141,7 @@ class ToolCalls:
                 return None, _failure(message, "timeout", FailureClass.TRANSIENT, more)
             kind = "timeout" if isinstance(error, TimeoutError) else "connection"
             return None, _failure(f"{tool.name}: {_words(error)}", kind, FailureClass.TRANSIENT)
-        except Exception as error:  # A tool is somebody else's code: whatever it raises is this call's failure.
+        except Exception as error:  # A tool is user code: whatever it raises is this call's failure.
             LOGGER.debug("the tool %s raised", tool.name, exc_info=error)
             how = f"correct the tool; leadhand tools call {tool.name} tries it by hand, with --debug for the traceback"
             where = _where(error)
@@ -156,8 +156,8 @@ def _emit(log: RunLog, attempt: str, message: str) -> None:
 async def _contained(call: Awaitable[Any]) -> Any:
     """Await a tool, and let nothing out that would end more than this call.
 
-    It runs as a task of its own, so that one which swallows its cancellation is abandoned: it holds up nobody, and
-    what it returns late counts for nothing.
+    It runs as a task of its own, so that one which swallows its cancellation is abandoned: it blocks no other call,
+    and what it returns late is ignored.
     """
     running = _without_exit(call)
     task = asyncio.ensure_future(running)
@@ -186,15 +186,15 @@ async def _without_exit(call: Awaitable[Any]) -> Any:
 
 
 def returned_value(value: object) -> ToolReturn:
-    """Whatever a tool gave back, as a ToolReturn with JSON in it.
+    """Return the result of a tool as a ToolReturn with JSON in it.
 
     ``{"isError": true, "message": …}`` (the seeds' primitive tools) is a failure. Raises ToolError for that, and for
-    a value that JSON cannot say.
+    a value that JSON cannot represent.
     """
     returned = value if isinstance(value, ToolReturn) else ToolReturn(raw=value)
     try:
         raw: Any = to_jsonable_python(returned.raw)
-        to_json(raw)  # text that is no Unicode (lone surrogates) could not be written down
+        to_json(raw)  # text with lone surrogates could not be stored
     except Exception as error:
         raise ToolError(f"the tool's answer is not JSON: {_words(error)}", type="not_json") from error
     returned = returned.model_copy(update={"raw": raw})

@@ -48,7 +48,7 @@ class GaveUp(Exception):
 
 
 class Turns:
-    """Carries the turns of one attempt on."""
+    """Runs the turns of one attempt."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class Turns:
                 held.append(OpenCall(call_id=call_id, kind=kind, tool=tool.name, args=call.arguments))
             elif not held or tool is None or tool.effect is Effect.PURE:
                 now.append((position, call))
-            # else: it has an effect, and stands after a call that may yet be denied: it waits with it
+            # else: it has an effect, and follows a call that may yet be denied: it waits with that call
         if len(now) == 1:  # as with most replies: it needs no task of its own
             await self._call_tool(turn, *now[0])
         else:
@@ -141,7 +141,7 @@ class Turns:
         return tool_call_id(self._work.assignment.assignment_id, turn.number, position)
 
     def _waits_for(self, turn: Turn, position: int, tool: ToolSpec) -> Literal["approval", "child"] | None:
-        """Whose answer a call needs that it has not got yet: a person's, a child's, or nobody's."""
+        """Return what blocks this call: "approval", "child", or None."""
         if self._call_id(turn, position) in self._work.attempt.answers:
             return None
         if self._policy(tool) is ApprovalPolicy.ASK:
@@ -156,7 +156,7 @@ class Turns:
         return policy
 
     async def _call_tool(self, turn: Turn, position: int, call: ToolCall) -> None:
-        """Make one call, or refuse it; what it comes to is in the turn."""
+        """Make one call, or refuse it; its result is in the turn."""
         call_id = self._call_id(turn, position)
         tool = self._specs.get(call.name)
         if tool is None:

@@ -21,7 +21,7 @@ from .run_view import AssignmentView, RunView
 
 
 class Result(NamedTuple):
-    """What a worker came back with, before it counts: its ``text``, and its ``value`` for a role with an ``output``."""
+    """The result of a worker, before it is accepted: its ``text``, and its ``value`` for a role with an ``output``."""
 
     text: str
     value: Json = None
@@ -31,9 +31,9 @@ class Flow:
     """A policy for runs of one kind: pure functions of what has happened so far, called again after every step.
 
     Write a subclass with a ``name`` and a ``version``, and define :meth:`roles` and :meth:`next`. The other methods
-    have defaults. A flow keeps no state of its own and does nothing by itself: no clock, no files, no network, no
-    randomness. A run stays with the version it was started with; raise ``version`` when a change would make runs that
-    are under way take another course.
+    have defaults. A flow keeps no state and has no side effects: no clock, no files, no network, no
+    randomness. A run stays with the version it was started with; raise ``version`` when a change would make
+    unfinished runs continue differently.
     """
 
     name: ClassVar[str] = ""
@@ -43,7 +43,7 @@ class Flow:
     """What the built-in rule-based model answers for the roles of this flow; see :mod:`leadhand.flows.offline.rule`."""
 
     class Options(BaseModel):
-        """What a run of this flow may be told besides its request. Unknown options are refused."""
+        """The options of a run of this flow, besides its request. Unknown options are refused."""
 
         model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -59,28 +59,28 @@ class Flow:
         raise NotImplementedError(f"{type(self).__name__} does not say what happens next")
 
     def facts(self, run: RunView[Any], assignment: AssignmentView) -> Mapping[str, Any]:
-        """Return what a worker is told besides the input of its assignment and the results it needs."""
+        """Return what a worker is given besides the input of its assignment and the results it needs."""
         return {}
 
     def problems(self, run: RunView[Any], assignment: AssignmentView, result: Result) -> Sequence[str]:
-        """Return why a result does not count, one sentence each; the worker is told and tries again."""
+        """Return why a result does not count, one sentence each; the worker receives them and tries again."""
         return []
 
     def outcome(self, run: RunView[Any]) -> Outcome:
-        """Return what the run comes to if it ends now. By default: every completed result of a role that counts."""
+        """Return the outcome of the run if it ends now. By default: every completed result of a role that counts."""
         done = [each for each in run.state.assignments.values() if each.counts and each.ok]
         text = "\n\n".join(each.data.summary for each in done if each.data is not None and may_be_used(each))
         return Outcome(answer=text, uses=[each.key for each in done])
 
     # --- for flows that ship with Leadhand ---------------------------------------------------------------------------
 
-    def told(self, run: RunView[Any], assignment: AssignmentState) -> dict[str, Any]:
-        """Return everything a worker is told, as one JSON object."""
+    def brief(self, run: RunView[Any], assignment: AssignmentState) -> dict[str, Any]:
+        """Return everything a worker is given, as one JSON object."""
         given = assignment.assignment
-        told: dict[str, Any] = {**given.input, **self.facts(run, AssignmentView(assignment))}
+        brief: dict[str, Any] = {**given.input, **self.facts(run, AssignmentView(assignment))}
         if given.needs:
-            told["needs"] = {key: result_facts(run.state.assignments[key]) for key in given.needs}
-        return told or {"request": run.request}
+            brief["needs"] = {key: result_facts(run.state.assignments[key]) for key in given.needs}
+        return brief or {"request": run.request}
 
     def proposed_calls(self, run: RunView[Any], assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
         """Return the tool calls that a result proposes; their arguments are held against the tools' schemas."""
@@ -106,7 +106,7 @@ class Flow:
 
 
 def result_facts(assignment: AssignmentState) -> dict[str, Any] | None:
-    """A result as a worker that needs it is told of it; None while there is none."""
+    """Return a result as the workers that need it receive it; None before the assignment has one."""
     if assignment.data is None:
         return None
     raw = assignment.value if assignment.value is not None else assignment.data.raw
@@ -129,11 +129,11 @@ class FlowPolicy:
             wanted = list(self.flow.next(self.view(state)))
             _check(wanted, get_args(Command), "a command")
             return wanted
-        except Exception as error:  # a flow is somebody else's code: what it raises ends its own run, with the cause
+        except Exception as error:  # a flow is user code: what it raises ends its own run, with the cause
             return [Finish(failure=self._error("next", error))]
 
-    def told(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
-        return self.flow.told(self.view(state), assignment)
+    def brief(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
+        return self.flow.brief(self.view(state), assignment)
 
     def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:
         try:
@@ -151,15 +151,15 @@ class FlowPolicy:
             return stated
         except Exception as error:  # what was found is not lost with it
             failure = self._error("outcome", error)
-            told = {"class": failure.class_, "reason": failure.message, "next_action": failure.next_action}
+            fields = {"class": failure.class_, "reason": failure.message, "next_action": failure.next_action}
             done = [each.key for each in state.assignments.values() if each.counts and each.ok]
-            return Outcome(uses=done, gaps=[Gap.model_validate({"name": "the answer", **told})])
+            return Outcome(uses=done, gaps=[Gap.model_validate({"name": "the answer", **fields})])
 
     def _error(self, method: str, error: Exception) -> Failure:
         message = f"{type(self.flow).__name__}.{method} raised {type(error).__name__}: {error}"
         how = "correct the flow, then resume or retry the run"
-        told = {"message": message, "type": "flow_error", "class": FailureClass.UNAVAILABLE, "next_action": how}
-        return Failure.model_validate(told)
+        fields = {"message": message, "type": "flow_error", "class": FailureClass.UNAVAILABLE, "next_action": how}
+        return Failure.model_validate(fields)
 
 
 def _check(returned: Sequence[object], types: tuple[type, ...], what: str) -> None:

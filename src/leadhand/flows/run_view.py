@@ -33,7 +33,7 @@ class AssignmentView:
 
     @property
     def title(self) -> str:
-        """The title given when it was handed out; its id where none was."""
+        """The title of the assignment, or its id without one."""
         return self._of.assignment.name
 
     @property
@@ -61,7 +61,7 @@ class AssignmentView:
 
     @property
     def text(self) -> str:
-        """Its result in words; "" while there is none."""
+        """Its result as text; "" before it has one."""
         return self._of.data.summary if self._of.data is not None else ""
 
     @property
@@ -82,7 +82,7 @@ class AssignmentView:
 
     @property
     def verdict(self) -> Verdict | None:
-        """What the latest review made of its result; None when it was not judged."""
+        """The verdict of the latest review on its result; None before a review."""
         return self._of.verdict
 
     def __repr__(self) -> str:

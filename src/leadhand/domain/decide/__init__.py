@@ -26,7 +26,7 @@ from .operator_requests import decide_request
 def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) -> list[ev.AnyEvent]:
     """The events that ``command`` makes happen, none of them yet part of ``state``.
 
-    ``policy`` is the flow, which says whether results count and what the run comes to. Raises
+    ``policy`` is the flow, which says whether results count and what the outcome is. Raises
     :class:`~leadhand.domain.commands.Refused` when the state does not allow the command.
     """
     if state.finished is not None and not isinstance(command, do.DecideRequest):

@@ -153,13 +153,13 @@ def _child(
 
 
 def answer_of(state: RunState, call_id: str) -> ev.CallAnswered:
-    """What a call is told of its children. Raises Refused while one of them is not settled."""
+    """Return the answer of a call's children. Raises Refused while one of them is not settled."""
     children = children_of(state, call_id)
     if not children or not all(child.closed for child in children):
         raise do.Refused(f"{call_id} is not settled")
     failed = next((child for child in children if not child.ok), None)
     if failed is not None:
-        message = failed.failure.message if failed.failure is not None else "it came to nothing"
+        message = failed.failure.message if failed.failure is not None else "it has no result"
         return ev.CallAnswered(call_id=call_id, ok=False, content=message)
     summaries = [child.data.summary for child in children if child.data is not None]
     return ev.CallAnswered(call_id=call_id, ok=True, content="\n\n".join(summaries))

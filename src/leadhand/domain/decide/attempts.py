@@ -176,12 +176,12 @@ def continue_parked(state: RunState, key: str) -> list[ev.AnyEvent]:
     attempt = under_way(state, key)
     if attempt.status is not AttemptStatus.PARKED or not attempt.answered:
         raise do.Refused(f"{key} still waits")
-    # The parked attempt is neither a failure nor a retry: its number goes on, its failures do not.
+    # The parked attempt is neither a failure nor a retry: the numbering continues, the count of failures does not.
     return [ev.AttemptScheduled(attempt=attempt_id(key, attempt.number + 1), continues=attempt.attempt)]
 
 
 def under_way(state: RunState, key: str) -> AttemptState:
-    """The attempt of an assignment that is not settled. Raises Refused when there is none."""
+    """Return the unsettled attempt of an assignment. Raises Refused when every attempt is settled."""
     assignment = state.assignments.get(key)
     if assignment is None or assignment.attempt is None:
         raise do.Refused(f"{key} has no attempt under way")

@@ -1,4 +1,4 @@
-"""Ending a run: what is still under way is ended, and the evidence decides what the run has come to."""
+"""Ending a run: what is still under way is ended, and the evidence decides the outcome of the run."""
 
 from __future__ import annotations
 

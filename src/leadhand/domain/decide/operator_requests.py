@@ -20,7 +20,7 @@ OPEN = (AssignmentStatus.PENDING, AssignmentStatus.WAITING, AssignmentStatus.RUN
 
 
 def decide_request(state: RunState) -> list[ev.AnyEvent]:
-    """Decide the oldest pending request of a person. Raises Refused when there is none."""
+    """Decide the oldest pending request of a person. Raises Refused when no request is pending."""
     if not state.pending_requests:
         raise do.Refused("nothing is requested")
     request = state.pending_requests[0]

@@ -71,7 +71,7 @@ def _judge_results(state: RunState, given: dict[str, Verdict], review: Review) -
         raise do.Refused(f"{unknown[0] if unknown else 'nothing'} can be judged")
     verdicts = tuple(_closed(state, verdict) for verdict in given.values())
     if all(state.assignments[verdict.subtask].verdict == verdict for verdict in verdicts):
-        raise do.Refused("these verdicts stand already")
+        raise do.Refused("these verdicts are already recorded")
     return [ev.ResultsJudged(review=review.evolve(verdicts=verdicts, answer=None))]
 
 

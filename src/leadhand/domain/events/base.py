@@ -17,7 +17,7 @@ class Kind(StrEnum):
 class EventBase(Value):
     """What every event has: its ``kind``, the ``version`` of its stored shape, and what it is about.
 
-    Each adds a ``type`` of its own, a literal: the union is told apart by it.
+    Each adds a ``type`` of its own, a literal: the discriminator of the union.
     """
 
     kind: ClassVar[Kind] = Kind.DECISION

@@ -68,7 +68,7 @@ class AssignmentIssued(EventBase):
 class AttemptScheduled(EventBase):
     """An attempt may start, not before ``not_before``.
 
-    ``continues`` names the attempt whose conversation it takes up (None: afresh), ``feedback`` what was wrong.
+    ``continues`` names the attempt whose conversation it continues (None: a new one), ``feedback`` what was wrong.
     """
 
     type: Literal["attempt_scheduled"] = "attempt_scheduled"
@@ -172,7 +172,7 @@ class EffectQuestioned(EventBase):
 
 
 class RunPaused(EventBase):
-    """Nothing new starts until somebody resumes the run."""
+    """Nothing new starts until a person resumes the run."""
 
     type: Literal["run_paused"] = "run_paused"
     reason: str = ""
@@ -186,13 +186,13 @@ class RunWaiting(EventBase):
 
 
 class RunResumed(EventBase):
-    """The run goes on."""
+    """The run resumes."""
 
     type: Literal["run_resumed"] = "run_resumed"
 
 
 class RunReopened(EventBase):
-    """A person wants more of a run that was over: it goes on, and will have another answer."""
+    """A person wants more of a run that was over: it continues, and will have another answer."""
 
     type: Literal["run_reopened"] = "run_reopened"
     by: str
@@ -212,7 +212,7 @@ class RetryGranted(EventBase):
 
 class SubtaskResolved(EventBase):
     """A person settled a subtask: with a result (``data``), or by leaving it undone. ``counted`` says what it had been
-    counted as until then, so that nobody who counts has to remember: as done (whatever the review made of it), as
+    counted as until then, so that counters need no memory of their own: as done (whatever the review made of it), as
     failed, or not at all."""
 
     type: Literal["subtask_resolved"] = "subtask_resolved"
@@ -236,8 +236,8 @@ class RequestDeclined(EventBase):
 
 
 class CallAnswered(EventBase):
-    """An open call of a parked attempt got its answer from the controller: what another assignment came to, or whether
-    what the call asked for was done. The result itself stands with the other assignment, once."""
+    """An open call of a parked attempt got its answer from the controller: the result of another assignment, or whether
+    what the call asked for was done. The result itself is stored with the other assignment only."""
 
     version: ClassVar[int] = 2
     type: Literal["call_answered"] = "call_answered"

@@ -67,8 +67,8 @@ class ModelCallReturned(Observation):
 
 
 class ConversationCompacted(Observation):
-    """The conversation outgrew the model's window: of what tools answered in turns up to ``through``, ``keep``
-    characters each are told from here on. The log keeps all of it."""
+    """The conversation outgrew the model's window: from here on it holds only ``keep`` characters of
+    each tool answer in turns up to ``through``. The log keeps the full answers."""
 
     type: Literal["conversation_compacted"] = "conversation_compacted"
     through: int

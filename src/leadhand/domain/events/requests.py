@@ -23,22 +23,22 @@ class CancelRequested(Request):
 
 
 class PauseRequested(Request):
-    """Somebody wants the run parked."""
+    """A person asks to pause the run."""
 
     type: Literal["pause_requested"] = "pause_requested"
     reason: str = ""
 
 
 class ResumeRequested(Request):
-    """Somebody wants a parked run to go on."""
+    """A person asks to resume a paused run."""
 
     type: Literal["resume_requested"] = "resume_requested"
 
 
 class ApprovalAnswered(Request):
-    """A person's word on a call. ``args_hash`` must be that of the arguments shown; ``args`` replaces them.
+    """A person's answer about a call. ``args_hash`` must be that of the arguments shown; ``args`` replaces them.
 
-    ``always``: yes to every call of this tool in this run.
+    ``always`` approves every call of this tool in this run.
     """
 
     type: Literal["approval_answered"] = "approval_answered"
@@ -51,7 +51,7 @@ class ApprovalAnswered(Request):
 
 
 class EffectAnswered(Request):
-    """A person's word on a call whose end nobody saw.
+    """A person's answer about a call whose end was not recorded.
 
     ``happened``: it counts as made, with ``summary`` and ``raw`` as its result. Otherwise it may be made again.
     """

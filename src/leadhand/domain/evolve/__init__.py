@@ -57,7 +57,7 @@ def fold(state: RunState, entries: Iterable[ev.Entry]) -> RunState:
 
 
 def apply_entry(state: RunState, entry: ev.Entry) -> None:
-    """Apply one more entry to ``state`` in place. Only for an owner that shares the state with nobody."""
+    """Apply one more entry to ``state`` in place. Only for an owner that does not share the state."""
     state.seq = entry.seq
     _APPLY[type(entry.event)](state, entry, entry.event)
     state.last_at = entry.at

@@ -16,7 +16,7 @@ from leadhand.domain.work_result import WorkResult
 from .needs import await_needs, needs_settled
 
 INTERRUPTED = "interrupted"
-"""The type of a failure that is nobody's: a person paused the run. It does not count against the attempt."""
+"""The type of the failure that pausing a run causes. It does not count against the attempt."""
 
 
 def assigned(state: RunState, _entry: ev.Entry, event: ev.AssignmentIssued) -> None:

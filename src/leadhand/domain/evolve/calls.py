@@ -166,7 +166,7 @@ def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> 
 
 
 def _with_results(evidence: ToolResult, children: Sequence[AssignmentState]) -> ToolResult:
-    """A call with what the assignments that it asked for came to: the data of one, or of several by their ids."""
+    """A call with the results of the assignments that it asked for: the data of one, or of several by their ids."""
     found = {child.key: (child.data, child.value) for child in children if child.data is not None}
     if not found:
         return evidence

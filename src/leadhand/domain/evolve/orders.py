@@ -51,7 +51,7 @@ def blocked(state: RunState, entry: ev.Entry, event: ev.SubtaskBlocked) -> None:
 
 
 def retry_granted(state: RunState, entry: ev.Entry, event: ev.RetryGranted) -> None:
-    """Note what is to be done again. What stands in a work order is repaired by another order; anything else starts
+    """Note what is to be done again. A part of a work order is repaired by another order; anything else starts
     again under its own id, with what was given up because of it."""
     state.pending_requests = state.pending_requests[1:]
     for key in event.subtasks:

@@ -124,7 +124,7 @@ class Draft:
 
 
 def differing(shown: Mapping[str, Any], values: Mapping[str, Any]) -> Patch:
-    """What of ``values`` is not shown yet; None stands for a field that is not there."""
+    """What of ``values`` is not shown yet; None means that the field is missing."""
     return {name: value for name, value in values.items() if shown.get(name) != value}
 
 

@@ -141,7 +141,7 @@ def _show_spend(draft: Draft, attempt: str) -> None:
 
 
 class _Tally:
-    """How many assignments came to a status, or left one."""
+    """How many assignments entered a status, or left it."""
 
     def __init__(self) -> None:
         self.statuses: dict[str, int] = {}

@@ -70,7 +70,7 @@ def is_over(state: RunState) -> bool:
 
 
 def standing(state: RunState, key: str) -> Standing:
-    """What became of an assignment."""
+    """Return the status of an assignment, with its failure and verdict."""
     found = state.assignments[key]
     status = found.status.value if found.closed else "open"
     returned = found.attempt is not None and found.attempt.status is AttemptStatus.RETURNED

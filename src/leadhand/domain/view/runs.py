@@ -144,7 +144,7 @@ def subtask_blocked(draft: Draft, event: ev.SubtaskBlocked) -> None:
 
 
 def retry_granted(draft: Draft, event: ev.RetryGranted) -> None:
-    """What stands in an order is repaired by another order; anything else starts again under its own id."""
+    """A part of an order is repaired by another order; anything else starts again under its own id."""
     for key in _reopen_lanes(draft) if event.subtasks else ():
         shown, args = draft.shown["assignments"][key], arguments(reading.args_of(draft.state, key))
         if shown["args"] != args:

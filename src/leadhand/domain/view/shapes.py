@@ -132,7 +132,7 @@ class ReviewPart(TypedDict):
 
 
 class OrderPart(TypedDict):
-    """A work order, and what became of its assignments."""
+    """A work order, and the status of its assignments."""
 
     goal: str
     seq: int

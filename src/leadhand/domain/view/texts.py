@@ -44,7 +44,7 @@ def _argument(value: Any) -> Any:
 
 
 def label(name: str, args: Mapping[str, Any]) -> str:
-    """A name with its arguments, so that siblings can be told apart: ``check_weather · Paris, tomorrow``."""
+    """A name with its arguments, so that siblings can be distinguished: ``check_weather · Paris, tomorrow``."""
     shown = ", ".join(filter(None, (_word(value) for value in args.values())))
     return line(f"{name} · {shown}" if shown else name, LONGEST_LABEL)
 

@@ -113,7 +113,7 @@ def _qualifier(tokens: list[Token], comma: int, item: int, level: int, bound: di
 def read_place(text: Text, index: int, end: int, *, small: bool = True) -> Place | None:
     """The place that begins at ``index``, or None.
 
-    A name written large ends at the first small word that is no part of names; one written small (only if ``small``)
+    A name written large ends at the first small word that names do not contain; one written small (only if ``small``)
     ends at the first word that the grammar knows.
     """
     tokens = text.tokens
@@ -196,7 +196,7 @@ def _name_end(text: Text, index: int, end: int) -> int:
 
 
 def _tidy(written: str, last: Token) -> str:
-    """The name for people: one space between words, no trailing possessive, capitals where there are none."""
+    """The name for people: one space between words, no trailing possessive, capitals if it was written without."""
     if last.possessive:
         written = written[: len(written) - 2]
     name = " ".join(written.split()).replace(" ,", ",").replace(" (", ", ").removesuffix(")")

@@ -1,6 +1,6 @@
 """The hook by which a flow tells the built-in rule-based model what to answer for its roles.
 
-A flow brings its rules in an optional attribute ``offline``: a mapping from the name of a role to a function. With
+A flow defines its rules in an optional attribute ``offline``: a mapping from the name of a role to a function. With
 ``--offline``, a request of that role is answered by the function; no model is asked::
 
     def translate(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
@@ -34,7 +34,7 @@ class OfflineRequest(NamedTuple):
     """What a rule knows besides its facts.
 
     ``schema`` is the JSON schema of the structured answer wanted, None for text and tool calls. ``results`` are the
-    latest tool results of the conversation, ``objections`` what was said against earlier answers.
+    latest tool results of the conversation, ``objections`` why earlier answers were not accepted.
     """
 
     role: str

@@ -28,7 +28,7 @@ class Token(NamedTuple):
         return self.quoted or (not self.mark and (first.isupper() or not (first.islower() or first.isdigit())))
 
 
-# The alternatives begin with different characters and the joiners are no word characters, so nothing is matched twice.
+# The alternatives begin with different characters and the joiners are not word characters, so nothing is matched twice.
 # A dot joins ("U.K", "5.30") unless a sentence begins behind it.
 _TOKEN = re.compile(
     r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|`[^`\n]{1,200}`"

@@ -1,4 +1,4 @@
-"""What a lead's answers must hold before anything acts on them: plans, reviews, compositions."""
+"""Checks the answers of a lead before anything acts on them: plans, reviews, compositions."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _plan_problems(state: RunState, assignment: Assignment, value: Json) -> list
     again = next((subtask for subtask in page.subtasks if _call(subtask) in known), None)
     if again is not None:
         where = known[_call(again)]
-        return [f"{again.name} repeats subtask {where} of an earlier page: go on after what was planned before"]
+        return [f"{again.name} repeats subtask {where} of an earlier page: continue after the subtasks planned before"]
     order = issue((*before, *page.subtasks), order_id(len(state.orders) + 1), page.goal)
     return order_problems(order, state.tools, ordered(state))
 

@@ -1,4 +1,4 @@
-"""What the workers of this flow are told: made from the log alone, exact, and no more than each needs."""
+"""The briefs of this flow's workers: made from the log alone, exact, and no more than each needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .results import all_gaps, answer_sources, answerable_results, section_numbe
 from .roles import RoleName
 
 CONTEXT = 4_000
-"""Characters of the request for those who need it for context only."""
+"""Characters of the request in briefs that hold it for context only."""
 
 
 def _tools(state: RunState) -> list[dict[str, Any]]:
@@ -31,7 +31,7 @@ def _tools(state: RunState) -> list[dict[str, Any]]:
 
 
 def common(state: RunState, most: int | None = None) -> dict[str, Any]:
-    """What every brief holds: the request (its beginning, when a part of it will do) and the date of its day."""
+    """What every brief holds: the request (only its beginning, if that is enough) and the date of its day."""
     request = state.definition.request
     if most is not None and len(request) > most:
         request = f"{request[:most]} … (cut: {len(request):,} characters in all)"
@@ -39,7 +39,7 @@ def common(state: RunState, most: int | None = None) -> dict[str, Any]:
 
 
 def plan(state: RunState, assignment: Assignment) -> dict[str, Any]:
-    """The request and the tools: which subtasks, in one order. A further page is told where it goes on."""
+    """The request and the tools: which subtasks, in one order. The brief of a further page says where to continue."""
     facts: dict[str, Any] = {**common(state), "tools": _tools(state), "page": {"most": page_size(state)}}
     first = assignment.input.get("first", 0)
     if first:
@@ -77,7 +77,7 @@ def work(state: RunState, assignment: Assignment) -> dict[str, Any]:
 
 
 def child(state: RunState, assignment: Assignment) -> dict[str, Any]:
-    """What another worker wants done: its input says what; the tool that asked says what comes back."""
+    """The brief of a child assignment: its input says what to do, the tool that asked what to return."""
     tool = state.tools.get(assignment.title)
     return {
         "task": "work",
@@ -140,7 +140,7 @@ def _also_ordered(facts: dict[str, Any], others: list[Subtask], space: int) -> N
 
 
 def compose(state: RunState) -> dict[str, Any]:
-    """The request, every result that may stand in the answer, and every gap."""
+    """The request, every result that the answer may use, and every gap."""
     sources = answer_sources(state)
     numbers = source_numbers(sources)
     return {

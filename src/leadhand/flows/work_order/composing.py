@@ -2,7 +2,7 @@
 
 ::
 
-    results ─▶ compose-0-0 … compose-0-n   sections, in parallel; they stand in the answer as they are
+    results ─▶ compose-0-0 … compose-0-n   sections, in parallel; the answer contains them unchanged
                     └─▶ compose-1-0 …       digests, level by level, until they fit one call
                               └─▶ compose-whole   the opening: what was asked, in short, and what is missing
 """
@@ -43,7 +43,7 @@ def compose(state: RunState) -> list[do.Command]:
 
 
 def composed(state: RunState) -> str:
-    """The answer as it was composed; "" when none was."""
+    """The composed answer; "" if none was composed."""
     name = _name(state)
     whole = state.assignments.get(name)
     if whole is not None and whole.ok:
@@ -56,9 +56,9 @@ def composed(state: RunState) -> str:
 
 
 def _fits(state: RunState) -> bool:
-    """Whether one call can hold the results, and one answer tell them."""
-    told = sum(tokens(subtask.data.summary) for subtask in answerable_results(state) if subtask.data is not None)
-    if told > 2 * state.definition.limits.max_output_tokens:
+    """Whether the results fit into one call, and the text about them into one answer."""
+    length = sum(tokens(subtask.data.summary) for subtask in answerable_results(state) if subtask.data is not None)
+    if length > 2 * state.definition.limits.max_output_tokens:
         return False
     return tokens(briefs.compose(state)) <= context_budget(state, RoleName.COMPOSE)
 
@@ -116,7 +116,7 @@ def _tree(state: RunState) -> list[do.Command]:
 
 
 def text_of(state: RunState, node: AssignmentState) -> str:
-    """What a node of the tree says; where its model failed, the results as they are, one a line."""
+    """The text of a node of the tree; if its model failed, the results as they are, one a line."""
     written = _text(node)
     if written is not None:
         return written
@@ -137,7 +137,7 @@ def text_of(state: RunState, node: AssignmentState) -> str:
 
 
 def _name(state: RunState) -> str:
-    """What the composition is called; after an order that a person asked for it is another one."""
+    """The id of the composition; each order that a person asked for leads to a new one."""
     asked = any(order.by for order in state.orders.values())
     return f"compose{len(state.orders)}" if asked else "compose"
 

@@ -29,7 +29,7 @@ def tokens(facts: Json) -> int:
 
 
 def context_budget(state: RunState, role: str) -> int:
-    """Tokens that the facts of a role's brief may take: a quarter of the window is left for asking again."""
+    """Tokens that the facts of a role's brief may take: a quarter of the window is left for repairs."""
     definition = state.definition
     window = definition.models.windows.get(definition.models.of(role)) or ASSUMED_WINDOW
     return max(window * 3 // 4 - definition.limits.max_output_tokens - FRAME, LEAST)
@@ -41,7 +41,7 @@ def page_size(state: RunState) -> int:
 
 
 def grouped(items: Sequence[tuple[_T, int]], most_tokens: int, most_items: int | None = None) -> list[list[_T]]:
-    """Items with their tokens, in order, in groups that fit; one that is too large for itself is a group alone."""
+    """Items with their tokens, in order, in groups that fit; an item that does not fit at all is a group by itself."""
     groups: list[list[_T]] = []
     taken = 0
     for item, size in items:

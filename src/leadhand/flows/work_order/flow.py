@@ -61,7 +61,7 @@ class WorkOrderFlow(Flow):
     ) -> Sequence[ProposedCall]:
         return list(answer_checks.proposed_calls(assignment.assignment, value))
 
-    def told(self, run: RunView[Flow.Options], assignment: AssignmentState) -> dict[str, Any]:
+    def brief(self, run: RunView[Flow.Options], assignment: AssignmentState) -> dict[str, Any]:
         state, given = run.state, assignment.assignment
         match given.role:
             case RoleName.PLAN:
@@ -95,7 +95,7 @@ def _plan(state: RunState) -> list[do.Command]:
 
 
 def _as_asked(state: RunState, order: OrderState) -> list[do.Command]:
-    """The order that people asked for: what failed once more, or a result of theirs in its place."""
+    """Return the order that people asked for: a retry of what failed, or their own result in its place."""
     wanted = retry_order(state, order)
     if wanted is None:
         return [do.DeclineRetry(reason="it needs a subtask that failed: retry that one, too, or supply its result")]
@@ -119,7 +119,7 @@ def _answer(state: RunState, order: OrderState) -> list[do.Command]:
 
 
 def _compose_brief(state: RunState, assignment: AssignmentState) -> dict[str, Any]:
-    """All results and gaps; or, for a part of the tree, its own results or the texts it stands over."""
+    """All results and gaps; or, for a part of the tree, its own results or the texts below it."""
     given = assignment.assignment.input
     if "covers" in given:
         return briefs.section(state, assignment.assignment)

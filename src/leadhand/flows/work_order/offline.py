@@ -52,7 +52,7 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
 
 
 def _named(subtasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The subtasks with names of their own: plain for the only one of a kind, else with the place, then the day."""
+    """The subtasks with distinct names: plain for the only one of a kind, else with the place, then the day."""
     kinds: dict[str, list[dict[str, Any]]] = {}
     for subtask in subtasks:
         kinds.setdefault(subtask["name"], []).append(subtask)

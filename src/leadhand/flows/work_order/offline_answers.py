@@ -47,7 +47,7 @@ def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
 
 
 def accepted_points(facts: Mapping[str, Any], subtasks: list[dict[str, Any]]) -> list[Point]:
-    """What a review's answer tells: the results accepted earlier, then those of ``subtasks``."""
+    """The results in a review's answer: those accepted earlier, then those of ``subtasks``."""
     known = _source_numbers(facts)
     cited: dict[str, list[int]] = {}
     results = [(text_of(result.get("subtask")), result) for result in objects_of(facts.get("accepted"))]

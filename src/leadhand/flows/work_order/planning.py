@@ -12,14 +12,14 @@ from leadhand.domain.work_order import Plan, ProposedSubtask, Unsupported, issue
 from .roles import RoleName
 
 MAX_PAGES = 200
-"""Pages of one plan; a lead that wants more is not getting anywhere."""
+"""Pages of one plan; a lead that wants more makes no progress."""
 
 
 def plan(state: RunState) -> list[do.Command] | Plan:
-    """What planning still wants; or the plan, whole, once it is there.
+    """Return what planning still needs, or the whole plan once it is complete.
 
-    A page that says ``more`` is followed by another, which is told what was planned before it. A later page that fails
-    costs what it would have held, named as a gap, and not what is planned already.
+    A page that says ``more`` is followed by another, whose brief holds what was planned before. A later page that fails
+    loses only its own subtasks, named as a gap.
     """
     pages: list[Plan] = []
     for number in range(1, MAX_PAGES + 1):

@@ -52,7 +52,7 @@ def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
 
 
 def retry_order(state: RunState, order: OrderState) -> WorkOrder | None:
-    """The order that does what people asked for again, and what had been given up because of it; None: it cannot be."""
+    """The order that retries what people asked for and what had been given up because of it; None if impossible."""
     new_id = order_id(len(state.orders) + 1)
     wanted = {
         **state.retries_wanted,
@@ -100,7 +100,7 @@ def _repaired(state: RunState, again: list[tuple[AssignmentState, Subtask]], new
 
 
 def _worth_it(before: AssignmentState, subtask: Subtask) -> bool:
-    """Whether doing it again can come out differently: another call, or a failure that is a new reason by itself."""
+    """Whether doing it again can end differently: another call, or a failure that may pass."""
     if (subtask.tool, subtask.args) != (before.subtask.tool, before.subtask.args):
         return True
     if before.acted:
@@ -114,7 +114,7 @@ def _worth_it(before: AssignmentState, subtask: Subtask) -> bool:
 def _without_dead_ends(
     state: RunState, again: list[tuple[AssignmentState, Subtask]]
 ) -> list[tuple[AssignmentState, Subtask]]:
-    """Leave out what needs a subtask that failed and is not done again; repeat, since that may doom others."""
+    """Leave out what needs a subtask that failed and is not done again; repeat, since that may block others."""
     while True:
         moved = {before.key for before, _ in again}
         kept = [
@@ -144,7 +144,7 @@ def _moved(subtask: Subtask, moved: dict[str, str]) -> Subtask:
 
 
 def _tried(state: RunState, subtask: Subtask) -> bool:
-    """Whether the same call was made before in this run, so that asking for it again brings nothing new."""
+    """Whether the same call was made before in this run, so that repeating it gives nothing new."""
     return any(
         (earlier.subtask.tool, earlier.subtask.args) == (subtask.tool, subtask.args)
         and subtask.tool is not None

@@ -31,8 +31,8 @@ def answerable_results(state: RunState, presumed: Collection[str] = ()) -> Itera
     ``presumed`` are keys that a review under way may accept at the same time.
     """
     for subtask in subtasks(state):
-        stands = subtask.accepted or subtask.key in presumed or unverified(subtask)
-        if stands and subtask.data is not None and subtask.superseded_by is None:
+        usable = subtask.accepted or subtask.key in presumed or unverified(subtask)
+        if usable and subtask.data is not None and subtask.superseded_by is None:
             yield subtask
 
 

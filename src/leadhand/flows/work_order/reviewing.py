@@ -17,7 +17,7 @@ SHARD = 25
 
 
 def review(state: RunState, order: OrderState) -> list[do.Command]:
-    """What reviewing an order that is over still wants: its shards handed out, or their judgements put together.
+    """Return what the review of a finished order still needs: its shards handed out, or their verdicts combined.
 
     One shard is asked about the whole request, since the others cannot know what they do not see; where that would
     be too much for it, the whole is a review of its own. A shard that was too large for its model is halved.
