@@ -195,6 +195,15 @@ export interface components {
       readonly path: string;
       readonly version: number;
     };
+    readonly ArtifactPart: {
+      readonly at: string;
+      readonly by: string;
+      readonly bytes: number;
+      readonly digest: string;
+      readonly media_type: string;
+      readonly seq: number;
+      readonly version: number;
+    };
     readonly ArtifactWritten: {
       readonly at: string;
       readonly attempt: string;
@@ -206,6 +215,16 @@ export interface components {
       readonly size: number;
       /** @constant */
       readonly type: "artifact_written";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly Assignment: {
       readonly answers: boolean;
@@ -438,6 +457,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "call_answered";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly CallBody: {
       readonly args?: {
@@ -630,6 +659,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "effect_questioned";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly EventDocument:
       | components["schemas"]["RunStarted"]
@@ -734,6 +773,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "gaps_noted";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly Health: {
       /** @constant */
@@ -795,7 +844,17 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "model_call_began";
-      readonly within: readonly components["schemas"]["Allowance"][];
+      readonly within?: readonly components["schemas"]["Allowance"][];
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly ModelCallReturned: {
       readonly at: string;
@@ -849,6 +908,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "note_emitted";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly Nothing: Record<string, never>;
     readonly Opaque: {
@@ -886,6 +955,18 @@ export interface components {
       readonly repairs_subtask?: string | null;
       readonly tool: string | null;
       readonly worker?: string | null;
+    };
+    readonly OrderPart: {
+      readonly at: string;
+      readonly by?: string;
+      readonly completed: number;
+      readonly dropped: number;
+      readonly failed: number;
+      readonly goal: string;
+      readonly repairs?: string;
+      readonly review?: components["schemas"]["ReviewPart"];
+      readonly seq: number;
+      readonly total: number;
     };
     readonly PauseBody: {
       readonly reason?: string;
@@ -978,6 +1059,16 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "results_judged";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
       readonly work_order_id: string;
     };
     readonly ResultSupplied: {
@@ -1034,6 +1125,7 @@ export interface components {
       readonly by: string;
       readonly data: components["schemas"]["ResultData"] | null;
       readonly epoch: number;
+      readonly reopened: number;
       readonly seq: number;
       readonly subtasks: readonly string[];
       /** @constant */
@@ -1078,6 +1170,15 @@ export interface components {
       readonly complete: boolean;
       readonly missing: readonly components["schemas"]["ProposedSubtask"][];
       readonly verdicts: readonly components["schemas"]["Verdict"][];
+    };
+    readonly ReviewPart: {
+      readonly accepted: number;
+      readonly at: string;
+      readonly complete: boolean;
+      readonly dropped: number;
+      readonly missing: readonly components["schemas"]["MissingPart"][];
+      readonly retry: number;
+      readonly seq: number;
     };
     readonly Role: {
       readonly budget: number | null;
@@ -1508,6 +1609,13 @@ export interface components {
       /** @enum {string} */
       readonly status: "pending" | "in_progress" | "completed";
     };
+    readonly TodoPart: {
+      readonly content: string;
+      readonly position: number;
+      readonly priority?: string;
+      /** @enum {string} */
+      readonly status: "pending" | "in_progress" | "completed";
+    };
     readonly TodosSet: {
       readonly at: string;
       readonly attempt: string;
@@ -1516,6 +1624,16 @@ export interface components {
       readonly todos: readonly components["schemas"]["Todo"][];
       /** @constant */
       readonly type: "todos_set";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
+      };
     };
     readonly ToolCall: {
       readonly arguments: {
@@ -1642,6 +1760,10 @@ export interface components {
       readonly reason: string;
       readonly what: string;
     };
+    readonly UnsupportedPart: {
+      readonly reason: string;
+      readonly what: string;
+    };
     readonly Usage: {
       readonly input_tokens: number;
       readonly nanousd: number | null;
@@ -1656,16 +1778,6 @@ export interface components {
     };
     /** @enum {string} */
     readonly VerdictKind: "accept" | "retry" | "replan" | "drop";
-    readonly WorkerDefined: {
-      readonly at: string;
-      readonly attempt: string;
-      readonly description: string;
-      readonly epoch: number;
-      readonly role: components["schemas"]["Role"];
-      readonly seq: number;
-      /** @constant */
-      readonly type: "worker_defined";
-    };
     readonly VerdictPart: {
       readonly reason: string;
       /** @enum {string} */
@@ -1692,6 +1804,26 @@ export interface components {
       readonly spend: components["schemas"]["SpendPart"];
       readonly todos: {
         readonly [key: string]: components["schemas"]["TodoPart"];
+      };
+    };
+    readonly WorkerDefined: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly description: string;
+      readonly epoch: number;
+      readonly role: components["schemas"]["Role"];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "worker_defined";
+      readonly words: {
+        /** @enum {string} */
+        readonly level: "phase" | "step" | "detail";
+        readonly subject: string;
+        readonly text: string;
+        readonly title: string;
+        /** @enum {string} */
+        readonly tone: "info" | "good" | "attention" | "problem";
+        readonly topics: readonly string[];
       };
     };
     readonly WorkOrder: {
@@ -1769,9 +1901,11 @@ export type ApprovalRequested = components["schemas"]["ApprovalRequested"];
 export type ApprovalsList = components["schemas"]["ApprovalsList"];
 export type ApprovalStatus = components["schemas"]["ApprovalStatus"];
 export type ArtifactLine = components["schemas"]["ArtifactLine"];
+export type ArtifactPart = components["schemas"]["ArtifactPart"];
 export type ArtifactWritten = components["schemas"]["ArtifactWritten"];
 export type Assignment = components["schemas"]["Assignment"];
 export type AssignmentIssued = components["schemas"]["AssignmentIssued"];
+export type AssignmentPart = components["schemas"]["AssignmentPart"];
 export type AssignmentStatus = components["schemas"]["AssignmentStatus"];
 export type AssistantMessage = components["schemas"]["AssistantMessage"];
 export type AttemptLost = components["schemas"]["AttemptLost"];
@@ -1830,6 +1964,7 @@ export type Opaque = components["schemas"]["Opaque"];
 export type OpenCall = components["schemas"]["OpenCall"];
 export type OpenCallPart = components["schemas"]["OpenCallPart"];
 export type OrderedSubtask = components["schemas"]["OrderedSubtask"];
+export type OrderPart = components["schemas"]["OrderPart"];
 export type PauseBody = components["schemas"]["PauseBody"];
 export type PauseRequested = components["schemas"]["PauseRequested"];
 export type PhasePart = components["schemas"]["PhasePart"];
@@ -1845,6 +1980,7 @@ export type RetryBody = components["schemas"]["RetryBody"];
 export type RetryGranted = components["schemas"]["RetryGranted"];
 export type RetryRequested = components["schemas"]["RetryRequested"];
 export type Review = components["schemas"]["Review"];
+export type ReviewPart = components["schemas"]["ReviewPart"];
 export type Role = components["schemas"]["Role"];
 export type RunClaimed = components["schemas"]["RunClaimed"];
 export type RunDefinition = components["schemas"]["RunDefinition"];
@@ -1876,6 +2012,7 @@ export type SubtaskResolved = components["schemas"]["SubtaskResolved"];
 export type SupplyBody = components["schemas"]["SupplyBody"];
 export type SystemDocument = components["schemas"]["SystemDocument"];
 export type Todo = components["schemas"]["Todo"];
+export type TodoPart = components["schemas"]["TodoPart"];
 export type TodosSet = components["schemas"]["TodosSet"];
 export type ToolCall = components["schemas"]["ToolCall"];
 export type ToolCallBegan = components["schemas"]["ToolCallBegan"];
@@ -1887,9 +2024,12 @@ export type ToolSpec = components["schemas"]["ToolSpec"];
 export type ToolTrial = components["schemas"]["ToolTrial"];
 export type TrialData = components["schemas"]["TrialData"];
 export type Unsupported = components["schemas"]["Unsupported"];
+export type UnsupportedPart = components["schemas"]["UnsupportedPart"];
 export type Usage = components["schemas"]["Usage"];
 export type Verdict = components["schemas"]["Verdict"];
 export type VerdictKind = components["schemas"]["VerdictKind"];
+export type VerdictPart = components["schemas"]["VerdictPart"];
+export type ViewDocument = components["schemas"]["ViewDocument"];
 export type WorkerDefined = components["schemas"]["WorkerDefined"];
 export type WorkOrder = components["schemas"]["WorkOrder"];
 export type WorkOrderIssued = components["schemas"]["WorkOrderIssued"];

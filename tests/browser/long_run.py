@@ -68,9 +68,7 @@ async def write_long_run(home: Path) -> None:
 def happened(n: int) -> list[AnyEvent]:
     """All that the log holds of one worker: 10 events, or 16 of one that was tried twice."""
     key = f"wo-001.{n}"
-    begun: list[AnyEvent] = [
-        AssignmentIssued(assignment=Assignment(assignment_id=key, role=RoleName.WORK))
-    ]
+    begun: list[AnyEvent] = [AssignmentIssued(assignment=Assignment(assignment_id=key, role=RoleName.WORK))]
     if n in FAILED:
         return begun + attempt(n, 1, BROKEN, final=True)
     if n in RETRIED:

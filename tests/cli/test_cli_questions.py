@@ -189,8 +189,7 @@ class World:
 
 
 def child(of: str, name: str) -> Assignment:
-    told: dict[str, Any] = {"name": name, "args": {}}
-    return Assignment(assignment_id=f"{of}/t0/c0", role=RoleName.WORK, parent=f"{of}/a1", title=told["name"], input=told["args"])
+    return Assignment(assignment_id=f"{of}/t0/c0", role=RoleName.WORK, parent=f"{of}/a1", title=name)
 
 
 async def test_a_worker_for_another_one_is_named_by_what_it_does_and_for_whom() -> None:

@@ -213,7 +213,11 @@ def check_resumed(whole: Told, beginning: Sequence[Entry], resumed: Told) -> Non
 
 def _check_nothing_twice(beginning: Sequence[Entry], resumed: Told) -> None:
     before = replay(RUN, beginning)
-    completed = {key for key, subtask in before.assignments.items() if subtask.counts and subtask.status is AssignmentStatus.COMPLETED}
+    completed = {
+        key
+        for key, subtask in before.assignments.items()
+        if subtask.counts and subtask.status is AssignmentStatus.COMPLETED
+    }
     again = [call for call in resumed.called if call.partition("/")[0] in completed]
     assert not again, "a completed subtask was carried out again"
     assert not set(_well(beginning)) & set(resumed.called), "a call that had come back well was made again"

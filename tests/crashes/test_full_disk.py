@@ -147,7 +147,11 @@ async def test_it_is_said_and_afterwards_the_run_goes_on(disk: Disk) -> None:
     async with aclosing(await open_store(disk.url)) as store:
         log = await store.read(run.run_id)
     state = replay(run.run_id, log)
-    completed = {key for key, subtask in state.assignments.items() if subtask.counts and subtask.status is AssignmentStatus.COMPLETED}
+    completed = {
+        key
+        for key, subtask in state.assignments.items()
+        if subtask.counts and subtask.status is AssignmentStatus.COMPLETED
+    }
     assert 0 < len(completed) < COUNT, "it was to be full in the middle"
     before = len(disk.calls)
     if not disk.lasting:

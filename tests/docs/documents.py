@@ -18,8 +18,9 @@ _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A fenced block: its language, its text, the line it begins on, and the output that stands right behind it."""
+    """A fenced block: its page, language and text, the line it begins on, and the output that follows it directly."""
 
+    page: Path
     language: str
     text: str
     line: int
@@ -40,6 +41,7 @@ def blocks(page: Path, *languages: str) -> Iterator[Block]:
             continue
         follows = behind is not None and not text[here.end() : behind.start()].strip() and behind[1] == "text"
         yield Block(
+            page=page,
             language=here[1],
             text=here[2],
             line=text[: here.start()].count("\n") + 1,

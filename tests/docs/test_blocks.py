@@ -7,7 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from documents import PAGES, ROOT, Block, blocks, named
 
 from leadhand.cli.parser import parse
 from leadhand.domain.errors import UsageError
+from leadhand.testing.flow_contract import FlowContract
 
 PYTHON = [pytest.param(block, id=f"{named(page)}:{block.line}") for page in PAGES for block in blocks(page, "python")]
 SHELL = [pytest.param(block, id=f"{named(page)}:{block.line}") for page in PAGES for block in blocks(page, "shell")]
@@ -22,12 +23,17 @@ FIRST = 'leadhand run --offline "'
 
 
 @pytest.fixture
-def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A home and a directory of its own, and nothing in the environment that would choose another model."""
+def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A home and a directory of its own, from which modules are imported, and no environment that chooses a model."""
     for name in [name for name in os.environ if name.startswith("LEADHAND_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("LEADHAND_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    for name, module in list(sys.modules.items()):
+        if (getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
 @pytest.mark.usefixtures("own_place")
@@ -35,15 +41,32 @@ def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_python_blocks_run_and_print_what_the_page_shows(
     block: Block, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    save_files(block.page, tmp_path)
     path = tmp_path / "shown.py"  # tools look their own source up
     path.write_text(block.text, encoding="utf-8")
     names: dict[str, object] = {"__name__": "shown"}
     exec(compile(block.text, str(path), "exec"), names)
-    for name, value in names.items():
-        if name.startswith("test_") and callable(value):
-            value()
+    for test in shown_tests(names):
+        test()
     if block.output is not None:
         assert capsys.readouterr().out.strip() == block.output.strip()
+
+
+def save_files(page: Path, folder: Path) -> None:
+    """Write the blocks of a page that begin with a file name, such as ``# translate.py``, to files of that name."""
+    for block in blocks(page, "python"):
+        found = re.match(r"# (\w+)\.py\n", block.text)
+        if found:
+            (folder / f"{found[1]}.py").write_text(block.text, encoding="utf-8")
+
+
+def shown_tests(names: dict[str, object]) -> Iterator[Callable[[], object]]:
+    """The test functions of a block, and the methods of a flow's contract; other suites need fixtures."""
+    for name, value in names.items():
+        if name.startswith("test_") and callable(value):
+            yield value
+        elif name.startswith("Test") and isinstance(value, type) and issubclass(value, FlowContract):
+            yield from (getattr(value(), method) for method in dir(value) if method.startswith("test_"))
 
 
 @pytest.mark.parametrize("block", SHELL)

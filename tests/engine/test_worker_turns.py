@@ -200,7 +200,11 @@ async def test_a_worker_that_keeps_claiming_without_calling_fails_as_unproven(op
     assert state.finished.gaps[0].reason == "measure was not called with success"
     assert bench.counts["measure"] == 0
     assert state.status == "partial"
-    again = [event for event in await world.events(AttemptScheduled) if event.attempt in ("wo-001.1/a2", "wo-001.1/a3", "wo-001.1/a4")]
+    again = [
+        event
+        for event in await world.events(AttemptScheduled)
+        if event.attempt in ("wo-001.1/a2", "wo-001.1/a3", "wo-001.1/a4")
+    ]
     assert len(again) == state.definition.limits.max_repairs
     assert all(event.continues is None and event.feedback for event in again)
     assert "An earlier try was not accepted" in str(models.requests("work")[-1].messages)

@@ -14,7 +14,6 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.errors import Failure
-from leadhand.domain.ids import assignment_of
 from leadhand.domain.limits import NANO
 from leadhand.domain.state import RunState
 
