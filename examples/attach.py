@@ -1,4 +1,4 @@
-"""Follow a run that another process drives, and go on with it when that process dies.
+"""Follow a run that another process drives, and continue it when that process dies.
 
 This file starts itself a second time. The child starts a run and drives it; the parent attaches to the run and follows
 its events. As soon as the first subtask is on record the parent kills the child (SIGKILL), attaches again, and so

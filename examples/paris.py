@@ -57,8 +57,8 @@ def tell(answer: Answer) -> None:
     print(answer)
     print("\nWhat happened:")
     for event in answer.document["context_store"]["events"]:
-        told = event["content"].get("summary") or event["content"]["error"]["message"]
-        print(f"  {event['event_id']:>5}  {event['attempt']:<12} {event['agent']:<15} {event['result']:<8} {told[:60]}")
+        said = event["content"].get("summary") or event["content"]["error"]["message"]
+        print(f"  {event['event_id']:>5}  {event['attempt']:<12} {event['agent']:<15} {event['result']:<8} {said[:60]}")
     for gap in answer.gaps:
         print(f"  gap: {gap['name']} ({gap['class']}): {gap['reason']}")
     print(f"\n{answer.status}, {len(answer.document['work_orders'])} work order(s)")

@@ -108,6 +108,23 @@ def test_a_wrong_option_is_refused_before_anything_runs(tmp_path: Path):
     assert "the option languages of the flow translate is wrong" in wrong
 
 
+def test_a_run_of_a_flow_of_ones_own_is_continued_by_other_processes_that_have_the_flow(tmp_path: Path):
+    flows = ("--flows", str(EXAMPLES / "flows/translate.py"))
+    words = ("run", "--offline", "--detach", "--flow", "translate", *flows, "Good morning")
+    run_id = run("-m", "leadhand", *words, home=tmp_path).stdout.strip()
+    watched = run("-m", "leadhand", "runs", "watch", run_id, home=tmp_path)
+    assert watched.stdout.startswith("French: Good morning"), watched.stderr
+
+    fork = ("-m", "leadhand", "runs", "fork", run_id, "--at", "5", "--json")
+    without = run(*fork, home=tmp_path)
+    assert (without.returncode, without.stdout) == (6, "")
+    assert "the run uses the flow translate, which is not here" in without.stderr
+    assert "--flows FILE" in without.stderr
+    again = run(*fork, *flows, home=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["answer"].startswith("French: Good morning")
+
+
 @pytest.mark.parametrize("example", ["flows/compare_weather.py", "flows/translate.py"])
 def test_flows_of_ones_own_are_short_and_need_public_names_only(example: str):
     text = (EXAMPLES / example).read_text()

@@ -70,6 +70,11 @@ class FlowRegistry:
         if name not in self._flows:
             self._load_installed()
         versions = self._flows.get(name)
+        if versions is None and version is not None:
+            raise ConfigurationError(
+                f"the run uses the flow {name}, which is not here",
+                "Continue it where that flow is: with --flows FILE, or with Leadhand(flows=[…]).",
+            )
         if versions is None:
             near = get_close_matches(name, self._flows, 1)
             hint = f" Did you mean {near[0]}?" if near else ""

@@ -50,7 +50,8 @@ async def run_in_background(
         )
     )
     await runtime.store.release(state.run_id, state.epoch)
-    process = _start(state, log, tools=tools, home=runtime.settings.home, database=runtime.settings.database)
+    settings = runtime.settings
+    process = _start(state, log, tools=tools, flows=store.flow_files, home=settings.home, database=settings.database)
     await _wait_for_owner(lead, state.run_id, process, log)
     if output.json:
         write_json(await Run(runtime, await runtime.load(state.run_id), drive=False).document())
@@ -60,9 +61,12 @@ async def run_in_background(
     return Exit.ANSWERED
 
 
-def _start(state: RunState, log: Path, *, tools: Sequence[str], home: Path, database: str) -> subprocess.Popen[bytes]:
+def _start(
+    state: RunState, log: Path, *, tools: Sequence[str], flows: Sequence[str], home: Path, database: str
+) -> subprocess.Popen[bytes]:
     """Start ``leadhand runs resume`` in a session of its own, so that closing the terminal does not end it."""
-    named = [word for path in tools for word in ("--tools", os.path.abspath(path) if is_file(path) else path)]
+    files = [("--tools", path) for path in tools] + [("--flows", path) for path in flows]
+    named = [word for flag, path in files for word in (flag, os.path.abspath(path) if is_file(path) else path)]
     command = [sys.executable, "-P", "-m", "leadhand", "runs", "resume", state.run_id, *named]
     # In the environment: a command line would show a password in the database URL to other users.
     environment = {**os.environ, "LEADHAND_HOME": os.path.abspath(home), "LEADHAND_DATABASE_URL": database}

@@ -59,10 +59,34 @@ class StoreFlags:
         given = [("--home", self.home), ("--database", _without_password(self.database))]
         return [word for flag, value in given if value is not None for word in (flag, value)]
 
-    def command(self, *words: str, tools: Sequence[str] = ()) -> str:
-        """Return a command line to paste: ``leadhand runs resume ID --home …``."""
-        named = [word for path in tools for word in ("--tools", path)]
+    def command(self, *words: str, tools: Sequence[str] | None = None) -> str:
+        """Return a command line to paste: ``leadhand runs resume ID --home …``.
+
+        ``tools`` are the tool files of a command that continues a run (None: another command); such a command gets the
+        flow files of this one, too.
+        """
+        named = [word for path in tools or () for word in ("--tools", path)]
+        named += [word for path in self.flow_files if tools is not None for word in ("--flows", path)]
         return shlex.join(["leadhand", *words, *named, *self.flags()])
+
+    @property
+    def flow_files(self) -> tuple[str, ...]:
+        """The files and modules with flows that were given."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverFlags(StoreFlags):
+    """Where runs are stored, for commands that drive them: these need the flows of the runs."""
+
+    flows: Annotated[
+        tuple[str, ...],
+        Flag("Add the flows of this Python file or module: a run needs its own. Repeatable.", "FILE"),
+    ] = ()
+
+    @property
+    def flow_files(self) -> tuple[str, ...]:
+        return self.flows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,17 +139,10 @@ class FlowFlags:
     TITLE: ClassVar[str] = "Flow"
 
     flow: Annotated[str, Flag("Run this flow.", "NAME")] = "work-order"
-    flows: Annotated[tuple[str, ...], Flag("Add the flows of this Python file or module. Repeatable.", "FILE")] = ()
     option: Annotated[
         tuple[str, ...],
         Flag("Set an option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
     ] = ()
-
-    def load(self) -> list[Flow]:
-        """Import the flows of ``--flows``. Raises UsageError."""
-        from leadhand.app.flows import load_flows
-
-        return [flow for name in self.flows for flow in load_flows(name)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +186,7 @@ class LimitFlags:
 
 
 DEFAULT_STORE = StoreFlags()
+DEFAULT_DRIVER = DriverFlags()
 DEFAULT_OUTPUT = Output()
 DEFAULT_MODELS = ModelFlags()
 DEFAULT_LIMITS = LimitFlags()
@@ -212,7 +230,16 @@ def open_lead(store: StoreFlags, **settings: Any) -> Leadhand:
     """Return a Leadhand on this store; ``settings`` are further arguments of it."""
     from leadhand.api import Leadhand
 
-    return Leadhand(home=store.home, database=store.database, **settings)
+    return Leadhand(home=store.home, database=store.database, flows=_flows(store), **settings)
+
+
+def _flows(store: StoreFlags) -> list[Flow]:
+    """Import the flows of ``--flows``. Raises UsageError."""
+    if not store.flow_files:
+        return []
+    from leadhand.app.flows import load_flows
+
+    return [flow for name in store.flow_files for flow in load_flows(name)]
 
 
 def open_configured(store: StoreFlags, models: ModelFlags, limits: LimitFlags, **settings: Any) -> Leadhand:

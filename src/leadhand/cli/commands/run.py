@@ -7,17 +7,17 @@ from typing import Annotated
 
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
+    DEFAULT_DRIVER,
     DEFAULT_FLOW,
     DEFAULT_LIMITS,
     DEFAULT_MODELS,
     DEFAULT_OUTPUT,
-    DEFAULT_STORE,
+    DriverFlags,
     Flag,
     FlowFlags,
     LimitFlags,
     ModelFlags,
     Output,
-    StoreFlags,
     Tools,
     approval_policy,
     flow_options,
@@ -52,7 +52,7 @@ async def run(
     models: ModelFlags = DEFAULT_MODELS,
     limits: LimitFlags = DEFAULT_LIMITS,
     output: Output = DEFAULT_OUTPUT,
-    store: StoreFlags = DEFAULT_STORE,
+    store: DriverFlags = DEFAULT_DRIVER,
 ) -> int:
     """Run a request and print the answer."""
     output.check()
@@ -71,7 +71,6 @@ async def run(
         store,
         models,
         limits,
-        flows=flow.load(),
         tools=all_tools(tools),
         approve=policy,
         approve_rules=rules,

@@ -10,7 +10,16 @@ from leadhand.app import operator
 from leadhand.app.formatting import one_line
 from leadhand.app.needed_tools import needed_tools
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import DEFAULT_OUTPUT, DEFAULT_STORE, Flag, Output, RunId, SameTools, StoreFlags, open_reader
+from leadhand.cli.options import (
+    DEFAULT_DRIVER,
+    DEFAULT_OUTPUT,
+    DriverFlags,
+    Flag,
+    Output,
+    RunId,
+    SameTools,
+    open_reader,
+)
 from leadhand.cli.resume_run import resume_run
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.prompt import confirmed
@@ -29,7 +38,7 @@ async def runs_fork(
     yes: Annotated[bool, Flag("Fork even if the run made irreversible calls after that event.")] = False,
     tools: SameTools = (),
     output: Output = DEFAULT_OUTPUT,
-    store: StoreFlags = DEFAULT_STORE,
+    store: DriverFlags = DEFAULT_DRIVER,
 ) -> int:
     """Start a new run with the events of this one up to ``at``, and drive it from there."""
     output.check()

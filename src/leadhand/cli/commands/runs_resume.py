@@ -8,7 +8,16 @@ from leadhand.api import Leadhand
 from leadhand.app.listings import all_runs
 from leadhand.app.needed_tools import needed_tools
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import DEFAULT_OUTPUT, DEFAULT_STORE, Flag, Output, SameTools, StoreFlags, open_reader
+from leadhand.cli.options import (
+    DEFAULT_DRIVER,
+    DEFAULT_OUTPUT,
+    DriverFlags,
+    Flag,
+    Output,
+    SameTools,
+    StoreFlags,
+    open_reader,
+)
 from leadhand.cli.resume_run import resume_run
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.streams import say
@@ -27,7 +36,7 @@ async def runs_resume(
     all: Annotated[bool, Flag("Resume every run that is paused or whose process died, oldest first.")] = False,
     tools: SameTools = (),
     output: Output = DEFAULT_OUTPUT,
-    store: StoreFlags = DEFAULT_STORE,
+    store: DriverFlags = DEFAULT_DRIVER,
 ) -> int:
     """Resume a run that was paused or whose process died."""
     output.check()

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Annotated
 
 from leadhand.app import operator
-from leadhand.cli.options import DEFAULT_OUTPUT, DEFAULT_STORE, Flag, Output, RunId, SameTools, StoreFlags, json_value
+from leadhand.cli.options import (
+    DEFAULT_DRIVER,
+    DEFAULT_OUTPUT,
+    DriverFlags,
+    Flag,
+    Output,
+    RunId,
+    SameTools,
+    json_value,
+)
 from leadhand.cli.resume_run import steer_run
 from leadhand.runs import user
 
@@ -24,7 +33,7 @@ async def runs_retry(
     yes: Annotated[bool, Flag("Retry even if a subtask made, or may have made, an irreversible call.")] = False,
     tools: SameTools = (),
     output: Output = DEFAULT_OUTPUT,
-    store: StoreFlags = DEFAULT_STORE,
+    store: DriverFlags = DEFAULT_DRIVER,
 ) -> int:
     """Retry subtasks and everything that depends on them."""
     request = operator.retry(by=user(), subtasks=subtask, args=json_value("--args", args), confirmed=yes)
@@ -41,7 +50,7 @@ async def runs_skip(
     reason: Annotated[str | None, Flag("Give a reason. The answer shows it with the gap.", "TEXT")] = None,
     tools: SameTools = (),
     output: Output = DEFAULT_OUTPUT,
-    store: StoreFlags = DEFAULT_STORE,
+    store: DriverFlags = DEFAULT_DRIVER,
 ) -> int:
     """Skip a subtask that is not running."""
     request = operator.skip(by=user(), subtask=subtask, reason=reason or "")
@@ -57,7 +66,7 @@ async def runs_supply(
     result: Annotated[str | None, Flag("The result as JSON, for subtasks that use its values.", "JSON")] = None,
     tools: SameTools = (),
     output: Output = DEFAULT_OUTPUT,
-    store: StoreFlags = DEFAULT_STORE,
+    store: DriverFlags = DEFAULT_DRIVER,
 ) -> int:
     """Enter the result of a subtask that failed or has not started."""
     request = operator.supply(by=user(), subtask=subtask, summary=summary, raw=json_value("--result", result))

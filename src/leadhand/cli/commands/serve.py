@@ -9,13 +9,13 @@ from typing import Annotated
 from leadhand import __version__
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import (
+    DEFAULT_DRIVER,
     DEFAULT_LIMITS,
     DEFAULT_MODELS,
-    DEFAULT_STORE,
+    DriverFlags,
     Flag,
     LimitFlags,
     ModelFlags,
-    StoreFlags,
     Tools,
     approval_policy,
     open_configured,
@@ -50,7 +50,7 @@ async def serve(
     ] = (),
     models: ModelFlags = DEFAULT_MODELS,
     limits: LimitFlags = DEFAULT_LIMITS,
-    store: StoreFlags = DEFAULT_STORE,
+    store: DriverFlags = DEFAULT_DRIVER,
 ) -> int:
     """Serve the HTTP API and the console until Ctrl-C.
 
