@@ -1668,13 +1668,12 @@ export interface components {
       };
     };
     readonly ToolCallReturned: {
-      readonly asks:
-        readonly (
-          | components["schemas"]["Delegate"]
-          | components["schemas"]["DefineWorker"]
-          | components["schemas"]["WriteArtifact"]
-          | components["schemas"]["SetTodos"]
-        )[];
+      readonly asks: readonly (
+        | components["schemas"]["Delegate"]
+        | components["schemas"]["DefineWorker"]
+        | components["schemas"]["WriteArtifact"]
+        | components["schemas"]["SetTodos"]
+      )[];
       readonly at: string;
       readonly attempt: string;
       readonly call_id: string;

@@ -23,17 +23,17 @@ FLAGS: dict[str, set[str]] = {
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
-    | {"--approve", "--tools"},
+    | {"--approve", "--tools", "--flows"},
     "runs list": COMMON | {"--status", "--text", "--limit", "--json"},
     "runs show": COMMON | {"--json", "--seq", "--order"},
     "runs watch": COMMON | OUTPUT,
-    "runs resume": COMMON | OUTPUT | {"--all", "--tools"},
+    "runs resume": COMMON | OUTPUT | {"--all", "--tools", "--flows"},
     "runs pause": COMMON,
     "runs cancel": COMMON,
-    "runs retry": COMMON | OUTPUT | {"--subtask", "--args", "--yes", "--tools"},
-    "runs skip": COMMON | OUTPUT | {"--subtask", "--reason", "--tools"},
-    "runs supply": COMMON | OUTPUT | {"--subtask", "--summary", "--result", "--tools"},
-    "runs fork": COMMON | OUTPUT | {"--at", "--yes", "--tools"},
+    "runs retry": COMMON | OUTPUT | {"--subtask", "--args", "--yes", "--tools", "--flows"},
+    "runs skip": COMMON | OUTPUT | {"--subtask", "--reason", "--tools", "--flows"},
+    "runs supply": COMMON | OUTPUT | {"--subtask", "--summary", "--result", "--tools", "--flows"},
+    "runs fork": COMMON | OUTPUT | {"--at", "--yes", "--tools", "--flows"},
     "runs export": COMMON | {"--jsonl", "--html", "--output"},
     "approvals list": COMMON | {"--json"},
     "approvals approve": COMMON | {"--args", "--always", "--reason"},

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from leadhand.cli.options import LimitFlags, ModelFlags, Output, StoreFlags
+from leadhand.cli.options import DriverFlags, LimitFlags, ModelFlags, Output
 from leadhand.cli.parser import Call, parse
 from leadhand.domain.errors import UsageError
 
@@ -49,7 +49,7 @@ LINES: list[tuple[str, str, list[str], dict[str, Any]]] = [
         },
     ),
     ("run hello --budget 1 --budget 2", "run", ["hello"], {"limits": LimitFlags(budget=2.0)}),
-    ("run hello --home= --model=", "run", ["hello"], {"store": StoreFlags(home=""), "models": ModelFlags(model="")}),
+    ("run hello --home= --model=", "run", ["hello"], {"store": DriverFlags(home=""), "models": ModelFlags(model="")}),
     ("run -- --not-a-flag", "run", ["--not-a-flag"], {}),
     ("run --json -- -", "run", ["-"], {"output": Output(json=True)}),
     ("run ''", "run", [""], {}),
@@ -60,7 +60,7 @@ LINES: list[tuple[str, str, list[str], dict[str, Any]]] = [
         ["hello"],
         {
             "tools": ("a.py", "b.c"),
-            "store": StoreFlags(home="/tmp/x", database="sqlite:///x.db", debug=True),
+            "store": DriverFlags(home="/tmp/x", database="sqlite:///x.db", debug=True),
         },
     ),
     ("approvals approve 1a2b --args '{}' --always --reason 'why not'", "approvals_approve", ["1a2b"], {

@@ -77,10 +77,10 @@ def test_an_answer_from_elsewhere_comes_first(leadhand: Any, terminal: Terminal)
 @pytest.mark.parametrize(
     ("typed", "answer", "calls"),
     [
-        (["yes"], "says that it happened", 1),
+        (["yes"], "confirms that it happened", 1),
         (["no"], "sent 30 to Bob", 2),
         (["result", "it is on the account"], "it is on the account", 1),
-        (["result", "", "result", '{"receipt": 7}'], "says that it happened", 1),
+        (["result", "", "result", '{"receipt": 7}'], "confirms that it happened", 1),
     ],
 )
 def test_what_became_of_a_call_is_told_on_the_terminal(

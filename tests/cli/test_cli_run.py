@@ -30,7 +30,7 @@ def test_the_answer_and_its_sources_are_on_stdout_and_progress_on_stderr(leadhan
     assert lines[1] == "model    offline (asked for)"
     assert lines[2] == "limits   $1.00 · 30 min · 3 work orders · 32 parallel workers"
     assert lines[3].startswith("database ")
-    assert [line.split()[0] for line in lines[4:-1]] == ["Work", "Attempt", "Completed", "Work"]
+    assert [line.split()[0] for line in lines[4:-1]] == ["Work", "Attempt", "Completed", "Results"]
     assert lines[-1].startswith("succeeded in ")
     assert lines[-1].endswith(f"leadhand runs show {run_id}")
 
@@ -177,7 +177,7 @@ def test_a_run_in_a_pipe_does_not_import_what_draws(leadhand: Any) -> None:
         (b"", "the request is empty"),
         (b" \n", "the request is empty"),
         (b"\xff\xfe", "stdin is not valid UTF-8"),
-        (b"a" * 100_001, "the request has 100,001 characters, and 100,000 are the most"),
+        (b"a" * 100_001, "the request has 100,001 characters; the limit is 100,000"),
         (b"a" * 1_100_000, "the request has more than 1,000,000 bytes"),
     ],
 )

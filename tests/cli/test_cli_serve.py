@@ -156,7 +156,7 @@ def test_a_run_whose_tools_are_missing_is_left_to_a_server_that_has_them(leadhan
     leadhand.open_gate()
 
     without = serve(tools=False)
-    leadhand.wait(lambda: "cannot go on here" in without.log.read_text(), "the warning")
+    leadhand.wait(lambda: "cannot be resumed here" in without.log.read_text(), "the warning")
     assert "measure_tool" in without.log.read_text()
     left = leadhand.listing()
     assert (left["status"], left["orphan"]) == ("running", True)
@@ -313,7 +313,7 @@ def test_a_port_that_is_taken_is_told(leadhand: Any, serve: Serve) -> None:
     refused = leadhand.process("serve", "--offline", "--port", port)
 
     assert refused.code == 6
-    assert f"port {port} of 127.0.0.1 is in use" in refused.err
+    assert f"port {port} on 127.0.0.1 is already in use" in refused.err
     assert "--port" in refused.err
 
 

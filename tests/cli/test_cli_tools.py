@@ -46,8 +46,7 @@ def test_a_tool_that_fails_ends_with_1_and_says_what_to_do(leadhand: Any) -> Non
 
     assert (plain.code, plain.out) == (1, "")
     assert (
-        "leadhand: measure_tool failed: the microphone is broken (unavailable, broken)\n  Mend what it says"
-        in plain.err
+        "leadhand: measure_tool failed: the microphone is broken (unavailable, broken)\n  Fix what it says" in plain.err
     )
     assert as_json.code == 1
     assert (as_json.json["ok"], as_json.json["error"]["class"]) == (False, "unavailable")

@@ -58,7 +58,7 @@ class KeyStoreContract:
     @pytest.mark.parametrize("same", [{"key_id": "0a1b2c3d"}, {"digest": "digest of 0a1b2c3d"}], ids=["id", "digest"])
     async def test_a_key_is_added_once(self, store: KeyStore, same: dict[str, str]) -> None:
         await store.add_key(api_key())
-        with pytest.raises(UsageError, match="there already"):
+        with pytest.raises(UsageError, match="already exists"):
             await store.add_key(api_key(**{"key_id": "other", "digest": "another", **same}, name="Bob"))
         assert await store.keys() == [api_key()]
 
