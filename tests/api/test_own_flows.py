@@ -1,0 +1,139 @@
+"""Flows, stores and models of one's own at the Python door, and flows that installed packages offer."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand import ConfigurationError, Leadhand, RunStatus, UsageError
+from leadhand.app import flows as registry
+from leadhand.app.clock import SystemClock
+from leadhand.app.flows import FlowRegistry, load_flows
+from leadhand.flows import Assign, Finish, Flow, Role, RunView
+from leadhand.testing.memory_store import MemoryStore
+from leadhand.testing.scripted_model import ScriptedModel
+
+
+class Echo(Flow):
+    """Have one worker answer the request."""
+
+    name = "echo"
+
+    class Options(Flow.Options):
+        times: int = 1
+
+    def roles(self, options: Options) -> list[Role]:
+        return [Role(name="echo", instructions="Repeat `text`.", loop="reply", counts=True)]
+
+    def next(self, run: RunView[Options]) -> list[Assign | Finish]:
+        if not run.assignments:
+            return [Assign(id=f"echo-{n}", role="echo", input={"text": run.request}) for n in range(run.options.times)]
+        return [] if run.open else [Finish()]
+
+
+class Echo2(Echo):
+    version = 2
+
+
+def model(*texts: str) -> Any:
+    return ScriptedModel([*texts])
+
+
+async def test_a_flow_of_ones_own_runs_with_its_options(tmp_path: Path):
+    async with Leadhand(flows=[Echo], models=model("one", "two"), home=tmp_path) as lead:
+        answer = await lead.run("Say it", flow="echo", times=2)
+    assert answer.status is RunStatus.SUCCEEDED
+    assert sorted(answer.text.split()) == ["one", "two"], "they are answered in parallel, in any order"
+    assert answer.document["flow"] == "echo"
+
+
+@pytest.mark.parametrize(
+    ("flow", "options", "what"),
+    [
+        ("echoo", {}, "there is no flow 'echoo'"),
+        ("echo", {"time": 2}, "the flow echo has no option 'time'"),
+        ("echo", {"times": "often"}, "the option times of the flow echo is wrong"),
+        ("work-order", {"times": 1}, "the flow work-order has no option 'times'"),
+    ],
+)
+async def test_a_wrong_flow_or_option_is_refused_before_a_run_is_made(
+    flow: str, options: dict[str, Any], what: str, tmp_path: Path
+):
+    async with Leadhand(flows=[Echo()], offline=True, home=tmp_path) as lead:
+        with pytest.raises(UsageError) as refused:
+            await lead.start("Say it", flow=flow, **options)
+        assert refused.value.what.startswith(what)
+        assert refused.value.how
+        assert await (await lead.runtime()).store.runs() == []
+
+
+async def test_a_run_stays_with_the_version_that_it_was_started_with(tmp_path: Path):
+    async with Leadhand(flows=[Echo], models=model("one"), home=tmp_path) as lead:
+        runtime = await lead.runtime()
+        state = await runtime.start("Say it", flow="echo")
+        await runtime.store.release(state.run_id, state.epoch)
+    async with Leadhand(flows=[Echo2], models=model("one"), home=tmp_path) as lead:
+        with pytest.raises(ConfigurationError, match="the run uses echo version 1, which is not here"):
+            await lead.attach(state.run_id)
+    async with Leadhand(flows=[Echo, Echo2], models=model("one"), home=tmp_path) as lead:
+        answer = await (await lead.attach(state.run_id)).answer()
+        assert answer.text == "one"
+        started = await (await lead.runtime()).start("Say it", flow="echo")
+        assert started.definition.flow_version == 2, "new runs take the highest version"
+
+
+async def test_a_store_of_ones_own_takes_the_place_of_the_database(tmp_path: Path):
+    store = MemoryStore(SystemClock())
+    async with Leadhand(flows=[Echo], models=model("one"), store=store, home=tmp_path) as lead:
+        answer = await lead.run("Say it", flow="echo")
+        assert [line.run_id for line in await store.runs()] == [answer.run_id]
+    assert not list(tmp_path.glob("*.db"))
+
+
+async def test_a_model_of_ones_own_stands_beside_the_built_in_ones_under_its_name(tmp_path: Path):
+    adapters = {"mine": model("one")}
+    async with Leadhand("mine:large", flows=[Echo], models=adapters, home=tmp_path) as lead:
+        answer = await lead.run("Say it", flow="echo")
+    assert (answer.text, answer.document["model"]) == ("one", "mine:large")
+    async with Leadhand(models={"mine": model("one")}, offline=True, home=tmp_path) as lead:
+        assert (await lead.run("What is the weather in Paris?")).document["model"] == "offline"
+
+
+def test_flows_of_installed_packages_are_found_by_name(monkeypatch: pytest.MonkeyPatch):
+    point = EntryPoint("echo", f"{__name__}:Echo", registry.GROUP)
+    broken = EntryPoint("broken", f"{__name__}:Nothing", registry.GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == registry.GROUP else [])
+    assert FlowRegistry().names() == ["echo", "work-order"]
+    assert FlowRegistry().get("echo").name == "echo"
+    monkeypatch.setattr(registry, "entry_points", lambda group: [broken])
+    with pytest.raises(ConfigurationError, match=r"the flow broken of .* cannot be loaded"):
+        FlowRegistry().names()
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("x = 1", "defines no flow"),
+        ("1 / 0", "cannot be loaded: ZeroDivisionError"),
+        ("def (", "cannot be loaded: SyntaxError"),
+    ],
+)
+def test_a_file_without_a_usable_flow_is_refused_with_the_reason(text: str, what: str, tmp_path: Path):
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    with pytest.raises(UsageError, match=what):
+        load_flows(str(file))
+
+
+@pytest.mark.parametrize("flow", [Flow(), object(), int])
+def test_what_is_not_a_flow_is_refused(flow: Any, tmp_path: Path):
+    with pytest.raises(UsageError):
+        Leadhand(flows=[flow], home=tmp_path)
+
+
+def test_two_flows_of_one_name_and_version_are_refused(tmp_path: Path):
+    with pytest.raises(UsageError, match="there are two flows 'echo' of version 1"):
+        Leadhand(flows=[Echo(), Echo()], home=tmp_path)

@@ -1,0 +1,262 @@
+"""What assignments of any flow may do and spend, and what their tools may ask: through the real store, end to end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand import Answer, Leadhand, RunStatus, ToolReturn, tool
+from leadhand.domain.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
+from leadhand.domain.conversation import (
+    AssistantMessage,
+    ModelProfile,
+    ModelReply,
+    ModelRequest,
+    ToolCall,
+    ToolMessage,
+)
+from leadhand.domain.limits import Usage
+from leadhand.flows import Assign, Finish, Flow, Role, RunView
+
+Said = Callable[[ModelRequest], "str | tuple[str, dict[str, Any]]"]
+
+
+class Scripted:
+    """A model that answers by a function: text, or the name and arguments of a tool to call."""
+
+    def __init__(self, said: Said) -> None:
+        self.said = said
+        self.requests: list[ModelRequest] = []
+        self.at_once = self.most_at_once = 0
+        self.four = asyncio.Event()
+        """Set once four are asked at the same time."""
+        self.waits_for_four = False
+
+    async def ask(self, request: ModelRequest, on_text: Any = None) -> ModelReply:
+        self.requests.append(request)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        if self.at_once == 4:
+            self.four.set()
+        if self.waits_for_four:
+            await self.four.wait()
+        self.at_once -= 1
+        said = self.said(request)
+        message = AssistantMessage(text=said) if isinstance(said, str) else AssistantMessage(tool_calls=(_call(*said),))
+        return ModelReply(message=message, usage=Usage(input_tokens=5, output_tokens=5, nanousd=1))
+
+    def profile(self, model: str) -> ModelProfile:
+        return ModelProfile(name=model, window=50_000, input_nanousd=1, output_nanousd=1)
+
+    async def aclose(self) -> None: ...
+
+
+def _call(name: str, args: dict[str, Any]) -> ToolCall:
+    return ToolCall(id=f"call_{name}", name=name, arguments=args)
+
+
+def results(request: ModelRequest) -> list[dict[str, Any]]:
+    """What tools have answered so far."""
+    return [json.loads(message.content) for message in request.messages if isinstance(message, ToolMessage)]
+
+
+class Team(Flow):
+    """As many workers as asked for, all of one role."""
+
+    name = "team"
+    role: Role
+    count = 1
+
+    def roles(self, options: Flow.Options) -> list[Role]:
+        return [self.role, Role(name="helper", instructions="Help.", tools=("look", "send"))]
+
+    def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+        if not run.assignments:
+            return [Assign(id=f"w{n}", role=self.role.name, input={"n": n}) for n in range(self.count)]
+        return [] if run.open else [Finish()]
+
+
+def team(role: Role, count: int = 1) -> Team:
+    made = type("OwnTeam", (Team,), {"role": role, "count": count})()
+    assert isinstance(made, Team)
+    return made
+
+
+WORKER = Role(name="worker", instructions="Work.", tools=("look", "ask"), counts=True)
+
+
+@tool
+def look(n: int = 0) -> str:
+    """Look at a number."""
+    return f"saw {n}"
+
+
+@tool
+def send(n: int = 0) -> str:
+    """Send a number."""
+    return f"sent {n}"
+
+
+def asking(*asks: Any, summary: str = "asked") -> Any:
+    """A tool that asks these things of the controller."""
+
+    @tool(name="ask")
+    def ask() -> ToolReturn:
+        """Ask the controller."""
+        return ToolReturn(raw="its own", summary=summary, asks=asks)
+
+    return ask
+
+
+async def run(
+    flow: Flow, said: Said, home: Path, *tools: Any, at_once: bool = False, **settings: Any
+) -> tuple[Answer, Scripted, Any]:
+    models = Scripted(said)
+    models.waits_for_four = at_once
+    async with Leadhand(flows=[flow], models=models, tools=[look, send, *tools], home=home, **settings) as lead:
+        answer = await lead.run("go", flow=flow.name)
+        runtime = await lead.runtime()
+        state = await runtime.load(answer.run_id)
+        contents = [await runtime.artifacts.get(each[-1].digest) for each in state.artifacts.values()]
+        return answer, models, (state, contents)
+
+
+# --- rights --------------------------------------------------------------------------------------------------------
+
+
+async def test_every_assignment_takes_a_slot_whatever_its_flow(tmp_path: Path):
+    role = Role(name="worker", instructions="Work.", loop="reply", counts=True)
+    answer, models, _ = await run(team(role, 40), lambda _: "done", tmp_path, at_once=True, max_workers=4)
+    assert answer.status is RunStatus.SUCCEEDED
+    assert models.most_at_once == 4
+
+
+async def test_a_worker_is_offered_the_tools_of_its_role_only_and_any_other_call_is_answered_with_an_error(
+    tmp_path: Path,
+):
+    def said(request: ModelRequest) -> Any:
+        told = results(request)
+        return ("send", {"n": 1}) if not told else f"I was told: {told[-1]['message']}"
+
+    answer, models, _ = await run(team(WORKER), said, tmp_path, asking())
+    assert {each.name for each in models.requests[0].tools} == {"look", "ask", "give_up"}
+    assert answer.text == "I was told: there is no tool send; there are: ask, look"
+
+
+async def test_a_role_that_gives_one_reply_has_no_tools_and_a_call_it_makes_is_not_dropped(tmp_path: Path):
+    role = Role(name="worker", instructions="Work.", tools=("look",), loop="reply", counts=True)
+
+    def said(request: ModelRequest) -> Any:
+        return "done" if results(request) else ("look", {"n": 1})
+
+    answer, models, (state, _) = await run(team(role), said, tmp_path)
+    assert models.requests[0].tools == ()
+    assert "there is no tool look" in results(models.requests[1])[0]["message"]
+    assert (answer.text, state.assignments["w0"].calls) == ("done", ())
+
+
+async def test_a_role_that_names_a_tool_the_run_does_not_have_ends_the_run_with_that_reason(tmp_path: Path):
+    role = Role(name="worker", instructions="Work.", tools=("fly",), counts=True)
+    answer, models, _ = await run(team(role), lambda _: "done", tmp_path)
+    assert answer.status is RunStatus.FAILED
+    assert "the role worker names the tool fly" in answer.document["failure"]["message"]
+    assert models.requests == []
+
+
+@pytest.mark.parametrize("ceiling", [{"max_requests": 2}, {"budget": 0.000002}, {"max_tokens": 2_500}])
+async def test_one_worker_can_use_up_its_own_ceiling_and_nobody_else_s(ceiling: dict[str, Any], tmp_path: Path):
+    role = Role(name="worker", instructions="Work.", tools=("look",), counts=True, max_turns=50, **ceiling)
+
+    def said(request: ModelRequest) -> Any:
+        endless = '"n": 0' in getattr(request.messages[1], "text", "")
+        return ("look", {"n": len(results(request))}) if endless else "done"
+
+    answer, models, (state, _) = await run(team(role, 3), said, tmp_path, max_output_tokens=500)
+    assert answer.status is RunStatus.PARTIAL
+    assert [gap["assignment"] for gap in answer.gaps] == ["w0"]
+    assert answer.gaps[0]["class"] == "exhausted"
+    assert "w0" in answer.gaps[0]["reason"]
+    assert state.spent.requests == len(models.requests) < 10
+
+
+# --- what tools ask for ----------------------------------------------------------------------------------------------
+
+
+async def test_a_worker_is_defined_and_does_what_it_is_asked_to_within_the_rights_of_its_creator(tmp_path: Path):
+    asks = (
+        DefineWorker(name="scout", instructions="Scout.", tools=("look",)),
+        Delegate(role="scout", title="scouting", input={"where": "north"}),
+    )
+
+    def said(request: ModelRequest) -> Any:
+        told = results(request)
+        if request.role == "scout":
+            assert {each.name for each in request.tools} == {"look", "give_up"}
+            return "the scout saw 7" if told else ("look", {"n": 7})
+        return f"I was told: {told[-1]['summary']} {told[-1]['raw']}" if told else ("ask", {})
+
+    answer, models, (state, _) = await run(team(WORKER), said, tmp_path, asking(*asks))
+    assert answer.status is RunStatus.SUCCEEDED
+    assert answer.text == "I was told: the scout saw 7 saw 7", "its whole result goes back to the call"
+    assert state.workers["scout"].tools == ("look",)
+    scout = next(each for each in state.assignments.values() if each.assignment.role == "scout")
+    assert (scout.assignment.parent, scout.assignment.title) == ("w0/a1", "scouting")
+    assert [message.text for message in models.requests[1].messages[:1]] == ["Scout."]
+
+
+@pytest.mark.parametrize(
+    ("ask", "reason"),
+    [
+        (Delegate(role="pilot"), "there is no role or worker 'pilot' in this run"),
+        (Delegate(tools=("send",)), "the caller may not use send"),
+        (DefineWorker(name="x", instructions="", tools=("send", "look")), "the caller may not use send"),
+        (DefineWorker(name="helper", instructions=""), "'helper' is a role of the flow"),
+        (WriteArtifact(path="../out", content="x"), "is not a path for an artifact"),
+    ],
+)
+async def test_what_a_tool_may_not_ask_for_is_refused_with_the_reason_and_nothing_happens(
+    ask: Any, reason: str, tmp_path: Path
+):
+    def said(request: ModelRequest) -> Any:
+        told = results(request)
+        return f"I was told: {told[-1].get('message')}" if told else ("ask", {})
+
+    answer, _, (state, _) = await run(team(WORKER), said, tmp_path, asking(SetTodos(todos=()), ask))
+    assert reason in answer.text
+    assert (state.workers, state.artifacts, len(state.assignments)) == ({}, {}, 1)
+
+
+async def test_artifacts_and_todos_are_kept_as_asked_and_earlier_versions_stay(tmp_path: Path):
+    todo = Todo(id="1", content="look", status="in_progress")
+    asks = (WriteArtifact(path="notes/a.md", content="# One"), SetTodos(todos=(todo,)))
+
+    def said(request: ModelRequest) -> Any:
+        told = results(request)
+        return ("ask", {}) if len(told) < 2 else f"kept: {told[-1]['summary']}"
+
+    answer, _, (state, contents) = await run(team(WORKER), said, tmp_path, asking(*asks))
+    assert answer.text == "kept: asked"
+    assert contents == [b"# One"]
+    assert [each["version"] for each in answer.document["artifacts"]] == [1, 2]
+    assert answer.document["todos"] == [todo.model_dump(mode="json")]
+    assert state.todos == (todo,)
+
+
+async def test_a_child_spends_within_what_its_parent_may_spend(tmp_path: Path):
+    role = WORKER.evolve(max_requests=3)
+
+    def said(request: ModelRequest) -> Any:
+        told = results(request)
+        if request.role == "helper":
+            return ("look", {"n": len(told)})  # for ever
+        return f"I was told: {told[-1].get('message')}" if told else ("ask", {})
+
+    answer, models, (state, _) = await run(team(role), said, tmp_path, asking(Delegate(role="helper")))
+    assert len(models.requests) == 3, "the parent's ceiling holds for all that is done on its behalf"
+    assert answer.status is RunStatus.FAILED
+    assert state.assignments["w0"].failure.class_ == "exhausted"
