@@ -140,5 +140,5 @@ async def test_a_server_without_a_console_says_how_to_get_one(serve: OpenServer,
     page = await (await visit(served.url)).open("/")
     await expect(page.get_by_role("heading", name="The console was not built")).to_be_visible()
     await expect(page.locator("pre")).to_have_text("uv sync --reinstall-package leadhand")
-    await page.get_by_role("link", name="its routes").click()
+    await page.get_by_role("link", name="API documentation").click()
     await expect(page).to_have_url(f"{served.url}/docs")
