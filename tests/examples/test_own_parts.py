@@ -26,7 +26,7 @@ PATIENCE_S = 60.0
 
 def loaded(name: str) -> Any:
     """An example as a module."""
-    spec = importlib.util.spec_from_file_location(Path(name).stem, EXAMPLES / name)
+    spec = importlib.util.spec_from_file_location(f"example_{Path(name).stem}", EXAMPLES / name)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
