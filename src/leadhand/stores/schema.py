@@ -26,7 +26,7 @@ def version_of(connection: Connection, database: Database) -> int:
     Raises StoreError for a database of another program, for a schema newer than this release knows, and for a damaged
     database.
     """
-    there = {str(name) for (name,) in connection.execute(database.dialect.tables)}
+    there = _tables(connection, database)
     missing = TABLES - there
     if missing:
         if len(missing) * 2 < len(TABLES):  # another program does not have most of these tables by chance
@@ -44,10 +44,17 @@ def version_of(connection: Connection, database: Database) -> int:
             f"{database.name} was written by a newer release of Leadhand (schema {version}; this one knows {VERSION})",
             "upgrade: pip install -U leadhand (the database was not touched)",
         )
-    missing = LATER_TABLES[min(version, max(LATER_TABLES))] - there
+    missing = LATER_TABLES[min(version, max(LATER_TABLES))] - _tables(connection, database)
+    if _recorded(connection, database) != version:  # another process has migrated it between these statements
+        return version_of(connection, database)
     if missing:
         raise _damaged(database, f"it lacks the tables of {', '.join(sorted(missing))}")
     return version
+
+
+def _tables(connection: Connection, database: Database) -> set[str]:
+    """Return the names of the tables that a database has."""
+    return {str(name) for (name,) in connection.execute(database.dialect.tables)}
 
 
 def _recorded(connection: Connection, database: Database) -> int:
