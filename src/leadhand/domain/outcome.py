@@ -31,7 +31,8 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
     used = [state.assignments[key] for key in dict.fromkeys(outcome.uses) if key in state.assignments]
     results = [each for each in used if may_be_used(each)]
     gaps = all_gaps(state, outcome, failure)
-    gaps += [_rejected(state, each) for each in used if each not in results and each.key not in _named(gaps)]
+    named = {gap.assignment for gap in gaps}
+    gaps += [_rejected(state, each) for each in used if not may_be_used(each) and each.key not in named]
     if failure is not None and failure.type in UNSTATED and not gaps:
         unsaid = {"class": failure.class_, "reason": failure.message, "next_action": next_action(state, failure)}
         gaps.append(Gap.model_validate({"name": "the request as a whole", **unsaid}))
@@ -96,10 +97,6 @@ def all_gaps(state: RunState, outcome: Outcome, failure: Failure | None = None) 
         elif assignment.counts and assignment.superseded_by is None and not assignment.ok and key not in outcome.waived:
             found.append(gap_of(state, assignment, failure))
     return [*found, *(gap for gap in outcome.gaps if gap.assignment is None)]
-
-
-def _named(gaps: Iterable[Gap]) -> set[str | None]:
-    return {gap.assignment for gap in gaps}
 
 
 def gap_of(state: RunState, assignment: AssignmentState, ending: Failure | None = None) -> Gap:
