@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,87 @@ async def test_a_model_of_ones_own_stands_beside_the_built_in_ones_under_its_nam
     assert (answer.text, answer.document["model"]) == ("one", "mine:large")
     async with Leadhand(models={"mine": model("one")}, offline=True, home=tmp_path) as lead:
         assert (await lead.run("What is the weather in Paris?")).document["model"] == "offline"
+
+
+class Broken(Echo):
+    """A flow of which the method named by ``method`` raises."""
+
+    name = "broken"
+
+    class Options(Flow.Options):
+        method: str = ""
+
+    def _break(self, run: RunView[Any], method: str) -> None:
+        if run.options.method == method:
+            raise KeyError("boom")
+
+    def roles(self, options: Any) -> list[Role]:
+        if options.method == "roles":
+            raise KeyError("boom")
+        return [Role(name="echo", instructions="Repeat `text`.", counts=True)]
+
+    def next(self, run: RunView[Any]) -> list[Assign | Finish]:
+        self._break(run, "next")
+        if not run.assignments:
+            return [Assign(id="echo", role="echo", input={"text": run.request})]
+        return [] if run.open else [Finish()]
+
+    def facts(self, run: RunView[Any], assignment: Any) -> dict[str, Any]:
+        self._break(run, "facts")
+        return {"at": datetime(2026, 1, 1, tzinfo=UTC)} if run.options.method == "json" else {}
+
+    def problems(self, run: RunView[Any], assignment: Any, result: Any) -> Any:
+        self._break(run, "problems")
+        return ["it is too short"] if run.options.method == "objection" else []
+
+    def proposed_calls(self, run: RunView[Any], assignment: Any, value: Any) -> Any:
+        self._break(run, "proposed_calls")
+        return []
+
+    def outcome(self, run: RunView[Any]) -> Any:
+        self._break(run, "outcome")
+        return super().outcome(run)
+
+
+class BrokenBrief(Broken):
+    name = "broken-brief"
+
+    def brief(self, run: RunView[Any], assignment: Any) -> dict[str, Any]:
+        self._break(run, "brief")
+        return super().brief(run, assignment)
+
+
+@pytest.mark.parametrize("method", ["next", "facts", "problems", "proposed_calls", "outcome", "brief"])
+async def test_a_method_that_raises_ends_its_run_and_is_named_as_the_cause(tmp_path: Path, method: str):
+    flow = BrokenBrief if method == "brief" else Broken
+    async with Leadhand(flows=[flow], models=model(*["hello"] * 3), home=tmp_path) as lead:
+        document = (await lead.run("Say it", flow=flow.name, method=method)).document
+    failure = document["failure"] or {}
+    causes = [*document["gaps"], *([{**failure, "reason": failure["message"]}] if failure else [])]
+    cause = next(each for each in causes if each["reason"].startswith(f"{flow.__name__}."))
+    assert cause["reason"] == f"{flow.__name__}.{method} raised KeyError: 'boom'"
+    assert cause["class"] == "unavailable"
+    assert cause["next_action"] == "correct the flow, then resume or retry the run"
+
+
+async def test_facts_that_json_cannot_represent_are_the_flows_error(tmp_path: Path):
+    async with Leadhand(flows=[Broken], models=model("hello"), home=tmp_path) as lead:
+        (gap,) = (await lead.run("Say it", flow="broken", method="json")).gaps
+    assert gap["reason"] == "Broken.facts raised TypeError: Object of type datetime is not JSON serializable"
+    assert gap["next_action"] == "correct the flow, then resume or retry the run"
+
+
+async def test_a_flow_whose_roles_raise_starts_no_run(tmp_path: Path):
+    async with Leadhand(flows=[Broken], models=model(), home=tmp_path) as lead:
+        with pytest.raises(ConfigurationError, match=r"Broken.roles raised KeyError: 'boom'\nCorrect the flow broken"):
+            await lead.run("Say it", flow="broken", method="roles")
+
+
+async def test_a_text_that_the_flow_does_not_accept_fails_with_the_flows_reason(tmp_path: Path):
+    async with Leadhand(flows=[Broken], models=model(*["hello"] * 20), home=tmp_path) as lead:
+        (gap,) = (await lead.run("Say it", flow="broken", method="objection")).gaps
+    assert gap["reason"] == "it is too short"
+    assert gap["next_action"] == "ask more precisely, or choose another model (--model)"
 
 
 def test_flows_of_installed_packages_are_found_by_name(monkeypatch: pytest.MonkeyPatch):

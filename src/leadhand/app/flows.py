@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.domain.role import Role
 from leadhand.flows.flow import Flow
 from leadhand.flows.offline.rule import Rules
 from leadhand.flows.work_order.flow import WorkOrderFlow
@@ -91,6 +92,17 @@ class FlowRegistry:
     def options(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a run, checked and complete, as JSON. Raises UsageError for unknown or wrong ones."""
         return self.get(name).checked_options(given).model_dump(mode="json")
+
+    def roles(self, name: str, options: Mapping[str, Any]) -> Sequence[Role]:
+        """The roles of a run with these options. Raises ConfigurationError if the flow fails to say them."""
+        flow = self.get(name)
+        try:
+            return list(flow.roles(flow.checked_options(options)))
+        except Exception as error:
+            raise ConfigurationError(
+                f"{type(flow).__name__}.roles raised {type(error).__name__}: {error}",
+                f"Correct the flow {name}, and start the run again.",
+            ) from error
 
     def offline_rules(self) -> list[Rules]:
         """What the flows tell the built-in rule-based model to answer for their roles."""

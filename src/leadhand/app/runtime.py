@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from leadhand.app.approval_rules import check_rules
@@ -18,7 +17,7 @@ from leadhand.app.notifier import Notifier
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.tracing import Tracing, tracing
 from leadhand.dispatch.local import LocalDispatcher
-from leadhand.domain.events import PauseRequested, ResumeRequested, RunStarted
+from leadhand.domain.events import Entry, PauseRequested, ResumeRequested, RunStarted
 from leadhand.domain.evolve import start
 from leadhand.domain.limits import NOTHING, Amount, Limits
 from leadhand.domain.role import Role
@@ -117,7 +116,6 @@ class Runtime:
         cannot be used.
         """
         checked = self.flows.options(flow, options or {})
-        policy = self.flows.get(flow)
         wanted = self.settings if asked is None else asked
         check_rules(wanted.approve_rules, self.toolbox.specs())
         choice = self.choice if asked is None else await self._chosen(asked)
@@ -126,8 +124,8 @@ class Runtime:
         definition = RunDefinition(
             request=request,
             flow=flow,
-            flow_version=policy.version,
-            roles=_roles(policy.roles(policy.checked_options(checked)), instructions or {}),
+            flow_version=self.flows.get(flow).version,
+            roles=_roles(self.flows.roles(flow, checked), instructions or {}),
             options=checked,
             models=self._pinned(choice.models),
             tools=self.toolbox.specs(),
@@ -208,13 +206,14 @@ class Runtime:
         keeper = snapshots.SnapshotKeeper(self.store, state)
         last = state
 
-        def note(now: RunState) -> None:
+        def note(now: RunState, entries: list[Entry]) -> None:
             nonlocal last
             last = now
             file.note(now)
             keeper.note(now)
             if on_state is not None:
                 on_state(now)
+            self._notifier.notify(self.watchers, now, entries)
 
         controller = Controller(
             state,
@@ -223,8 +222,7 @@ class Runtime:
             flow=flow,
             dispatcher=self.dispatcher,
             clock=self._clock,
-            on_state=note,
-            on_entries=partial(self._notifier.notify, self.watchers),
+            on_entries=note,
         )
         try:
             state = await controller.drive()

@@ -113,6 +113,12 @@ class ModelProfile(Value):
     output_nanousd: int | None = None
     free: bool = False
 
+    def cost(self, input_tokens: int, output_tokens: int) -> int | None:
+        """Return what tokens cost, in nano-dollars; None if a price is unknown."""
+        if self.input_nanousd is None or self.output_nanousd is None:
+            return None
+        return input_tokens * self.input_nanousd + output_tokens * self.output_nanousd
+
 
 def input_bound(messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], output: OutputSpec | None) -> int:
     """An upper bound of the input tokens of a call.

@@ -54,6 +54,8 @@ NEXT_ACTION: dict[FailureClass, str] = {
 }
 """What a person can do about a failure of which no more than its class is known."""
 
+NOT_ACCEPTED = "ask more precisely, or choose another model (--model)"
+"""What a person can do when a flow does not accept what a worker wrote."""
 _BETTER_MODEL = "choose a model that follows schemas (--lead-model)"
 NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.TRANSIENT, "connection"): "check the network, and the address of what it connects to; then ask again",
@@ -102,6 +104,15 @@ class Failure(Value):
     class_: FailureClass = Field(alias="class")
     next_action: str = ""
     retry_after_s: float | None = None
+
+    @classmethod
+    def of(
+        cls, message: str, type: str, class_: FailureClass, next_action: str = "", retry_after_s: float | None = None
+    ) -> Failure:
+        """Return a failure; without ``next_action`` it has the usual one of its class and type."""
+        return cls(
+            message=message, type=type, next_action=next_action, retry_after_s=retry_after_s, **{"class": class_}
+        )
 
     def model_post_init(self, context: Any, /) -> None:
         if not self.next_action:
@@ -190,12 +201,4 @@ class ToolError(Exception):
         retry_after_s: float | None = None,
     ) -> None:
         super().__init__(message)
-        self.failure = Failure.model_validate(
-            {
-                "message": message,
-                "type": type,
-                "class": class_,
-                "next_action": next_action,
-                "retry_after_s": retry_after_s,
-            }
-        )
+        self.failure = Failure.of(message, type, class_, next_action, retry_after_s)

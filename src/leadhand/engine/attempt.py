@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass
 from leadhand.domain.ids import tool_call_id
 from leadhand.domain.policy import FlowError
 from leadhand.domain.tool import Source, ToolResult
@@ -39,7 +39,7 @@ class Attempt:
         except (ModelError, FlowError) as error:
             return self._failed(error.failure)
         except Unresolved as error:
-            return self._failed(_invalid(str(error), "bad_reference"))
+            return self._failed(Failure.of(str(error), "bad_reference", FailureClass.INVALID))
 
     async def _carry_out(self, conversation: Conversation) -> WorkResult:
         if self._one_reply:  # every reply of the lineage was a complete answer; the last one is checked again
@@ -63,9 +63,7 @@ class Attempt:
                     return result
             if conversation.replies >= self._work.max_turns:
                 message = f"no result after {conversation.replies} turns"
-                return self._failed(
-                    Failure.model_validate({"message": message, "type": "max_turns", "class": "exhausted"})
-                )
+                return self._failed(Failure.of(message, "max_turns", FailureClass.EXHAUSTED))
             await self._turns.ask(conversation, lambda turn: self._objection(conversation, turn))
 
     @property
@@ -112,7 +110,7 @@ class Attempt:
             return self._ok(conversation, turn.message.text.strip() or self._work.assignment.role)
         self._objections += 1
         if self._objections > self._work.definition.limits.max_repairs:
-            return self._failed(self._given_up(turn, problems))
+            return self._failed(self._given_up(conversation, turn, problems))
         return None
 
     # --- what is wrong with an answer --------------------------------------------------------------------------------
@@ -162,16 +160,20 @@ class Attempt:
                 return f"You have not called {tool} with success. Call it, or call give_up with the reason."
         return "That cannot be used: " + "; ".join(problems) + ". Answer again, whole and corrected."
 
-    def _given_up(self, turn: Turn, problems: list[str]) -> Failure:
+    def _given_up(self, conversation: Conversation, turn: Turn, problems: list[str]) -> Failure:
         """Why an attempt fails whose answers did not count, in words for a person."""
-        if self._work.role.output is None and not self._one_reply:
-            return _invalid("; ".join(problems), "unproven")
         message = "; ".join(problems)
-        if self._work.role.output is not None and turn.value is None and not turn.message.tool_calls:
+        role = self._work.role
+        if role.output is None:
+            if not self._one_reply and not self._has_called(conversation):
+                return Failure.of(message, "unproven", FailureClass.INVALID)
+            type_ = "malformed_answer" if self._one_reply else "bad_thought"
+            return Failure.of(message, type_, FailureClass.INVALID, NOT_ACCEPTED)
+        if turn.value is None and not turn.message.tool_calls:
             text = " ".join(turn.message.text.split())
             said = f"{text[:80]}…" if len(text) > 80 else text
-            message = f"the model answered with prose where a {self._work.role.name} was asked for: {said!r}"
-        return _invalid(message, "malformed_answer")
+            message = f"the model answered with prose where a {role.name} was asked for: {said!r}"
+        return Failure.of(message, "malformed_answer", FailureClass.INVALID)
 
     # --- results -----------------------------------------------------------------------------------------------------
 
@@ -188,7 +190,7 @@ class Attempt:
         )
         found = unmet(self._subtask.checks, data)
         if found:
-            return self._failed(_invalid("; ".join(found), "unmet_check"))
+            return self._failed(Failure.of("; ".join(found), "unmet_check", FailureClass.INVALID))
         # What the calls returned is in their own events: the log holds no copy of it.
         return WorkResult(
             task_name=self._work.assignment.name,
@@ -205,7 +207,7 @@ class Attempt:
         failures = [result.failure for result in conversation.finished if result.failure is not None]
         if failures:
             return failures[-1]
-        return _invalid(reason, "gave_up")
+        return Failure.of(reason, "gave_up", FailureClass.INVALID)
 
 
 def _raw(used: list[ToolResult]) -> Json:
@@ -213,7 +215,3 @@ def _raw(used: list[ToolResult]) -> Json:
     if len(used) == 1:
         return used[0].raw
     return {result.call_id: result.raw for result in used} if used else None
-
-
-def _invalid(message: str, type_: str) -> Failure:
-    return Failure.model_validate({"message": message, "type": type_, "class": FailureClass.INVALID})

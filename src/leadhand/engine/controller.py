@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -19,16 +19,16 @@ from leadhand.domain.decide import decide, due, when_idle
 from leadhand.domain.errors import Failure, FailureClass, Fenced
 from leadhand.domain.events import AnyEvent, AssignmentIssued, AttemptScheduled, Entry, RunResumed, SubtaskResolved
 from leadhand.domain.evolve import fold
+from leadhand.domain.evolve.attempts import INTERRUPTED
 from leadhand.domain.evolve.needs import descendants
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.policy import Policy
+from leadhand.domain.policy import FlowError, Policy
 from leadhand.domain.rights import scopes_of, tools_of
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.engine.log import RunLog
-from leadhand.engine.questions import question
-from leadhand.engine.recovery import lost_attempts
+from leadhand.engine.questions import due_questions
 from leadhand.flows.flow import Flow, FlowPolicy, with_roles
 from leadhand.ports import Clock, ContextStore, Dispatcher, Work
 
@@ -38,7 +38,7 @@ MAX_ROUNDS = 10_000
 LOGGER = logging.getLogger("leadhand.engine")
 
 OnState = Callable[[RunState], None]
-"""Receives the state after every batch of committed events."""
+"""Receives the state of a run."""
 OnEntries = Callable[[RunState, list[Entry]], None]
 """Receives the state after every batch of committed entries, and the batch."""
 
@@ -55,7 +55,6 @@ class Controller:
         flow: Flow,
         dispatcher: Dispatcher,
         clock: Clock,
-        on_state: OnState | None = None,
         on_entries: OnEntries | None = None,
     ) -> None:
         self._state = replace(state, definition=with_roles(flow, state.definition))
@@ -64,7 +63,6 @@ class Controller:
         self._policy = FlowPolicy(flow, self._state.definition)
         self._dispatcher = dispatcher
         self._clock = clock
-        self._on_state = on_state
         self._on_entries = on_entries
         self._epoch = state.epoch
         self._started: dict[str, str] = {}
@@ -83,7 +81,8 @@ class Controller:
                 self._start(self._state.live)
                 while True:
                     # What is read back after a decision may hold more than the decision: decide until nothing is left.
-                    if await self._decide(self._take_not_started(), batches):
+                    not_started, self._not_started = self._not_started, []
+                    if await self._decide(not_started, batches):
                         continue
                     if self._at_rest():
                         return self._state
@@ -153,29 +152,14 @@ class Controller:
         raise RuntimeError(f"the flow {self._policy.name} still wants more after {MAX_ROUNDS} rounds of decisions")
 
     def _commands(self, state: RunState) -> list[do.Command]:
-        deadline = state.deadline
-        ticking = state.finished is None and state.status is RunStatus.RUNNING
-        if ticking and deadline is not None and self._clock.now() >= deadline:
-            return [do.Finish(failure=_out_of_time(state))]
-        wanted: list[do.Command] = [*due(state), *self._approvals(state)]
-        if wanted or state.finished is not None or state.status is not RunStatus.RUNNING:
-            return wanted
+        now, running = self._clock.now(), state.finished is None and state.status is RunStatus.RUNNING
+        if running and state.deadline is not None and now >= state.deadline:
+            message = f"the time limit of {state.definition.limits.timeout_s:g} s is used up"
+            return [do.Finish(failure=Failure.of(message, "time", FailureClass.EXHAUSTED))]
+        commands: list[do.Command] = [*due(state), *due_questions(state, now)]
+        if commands or not running:
+            return commands
         return list(self._policy.next(state)) or when_idle(state)
-
-    def _approvals(self, state: RunState) -> Iterable[do.Command]:
-        """Return the questions of parked attempts that were not asked yet, and those that have expired."""
-        now = self._clock.now()
-        for approval in state.approvals.values():
-            if approval.status is ApprovalStatus.PENDING and approval.expires_at and approval.expires_at <= now:
-                yield do.ExpireApproval(approval_id=approval.approval_id)
-        for key in state.parked:
-            attempt = state.assignments[key].attempt
-            for call in attempt.open_calls if attempt is not None else ():
-                asked = state.approvals.get(call.call_id)
-                if attempt is None or call.kind not in ("approval", "effect"):
-                    continue
-                if (asked is None or asked.attempt != attempt.attempt) and call.call_id not in attempt.answers:
-                    yield do.AskApproval(approval=question(state, key, attempt.attempt, call, now))
 
     # --- acting ------------------------------------------------------------------------------------------------------
 
@@ -201,8 +185,6 @@ class Controller:
                 for entry in entries
                 if isinstance(entry.event, AttemptScheduled | AssignmentIssued)
             )
-        if self._on_state is not None:
-            self._on_state(self._state)
         if self._on_entries is not None:
             self._on_entries(self._state, entries)
 
@@ -225,15 +207,11 @@ class Controller:
                 self._started[key] = current.attempt
                 try:
                     work = work_of(self._state, self._policy, key)
-                except Exception as error:  # a flow is user code: what it raises costs one attempt
-                    LOGGER.exception("the flow %s could not say what %s is about", self._policy.name, key)
-                    self._not_started.append(do.GiveUpAttempt(attempt=current.attempt, failure=_flow_error(error)))
+                except FlowError as error:  # it costs one attempt
+                    LOGGER.error("%s of run %s cannot start: %s", key, self._state.run_id, error, exc_info=error)
+                    self._not_started.append(do.GiveUpAttempt(attempt=current.attempt, failure=error.failure))
                     continue
                 self._dispatcher.start(work)
-
-    def _take_not_started(self) -> list[do.Command]:
-        commands, self._not_started = self._not_started, []
-        return commands
 
     def _seconds_left(self) -> float | None:
         """Until something is due that no event announces: the run's deadline, or the end of a question."""
@@ -274,9 +252,22 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
     )
 
 
-def _flow_error(error: Exception) -> Failure:
-    message = f"the flow raised {type(error).__name__}: {error}"
-    return Failure.model_validate({"message": message, "type": "flow_error", "class": FailureClass.UNAVAILABLE})
+def lost_attempts(state: RunState) -> Iterator[do.Command]:
+    """Give up every attempt that was running when this process took the run over: the process that ran it is gone.
+
+    The usual rules decide what follows: the work is retried, unless a ``once`` call had begun. Attempts that were only
+    scheduled start as usual.
+    """
+    forked = state.epoch == 1 and state.definition.forked_from is not None
+    for key in state.live:
+        attempt = state.assignments[key].attempt
+        if attempt is None or attempt.status is not AttemptStatus.RUNNING:
+            continue
+        message, type_ = f"the process that ran it ({attempt.host}) is gone", "process_died"
+        if forked or state.status is RunStatus.PAUSED:
+            message, type_ = f"the run was {'forked' if forked else 'paused'} while it was under way", INTERRUPTED
+        failure = Failure.of(message, type_, FailureClass.LOST)
+        yield do.GiveUpAttempt(attempt=attempt.attempt, failure=failure)
 
 
 class _Batches:
@@ -306,10 +297,3 @@ class _Batches:
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
-
-
-def _out_of_time(state: RunState) -> Failure:
-    seconds = state.definition.limits.timeout_s
-    return Failure.model_validate(
-        {"message": f"the time limit of {seconds:g} s is used up", "type": "time", "class": FailureClass.EXHAUSTED}
-    )

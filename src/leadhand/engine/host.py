@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from leadhand.domain.errors import Failure, LeadhandError
+from leadhand.domain.errors import Failure, FailureClass, LeadhandError
 from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarted
 from leadhand.domain.work_result import WorkResult
 from leadhand.engine.attempt import Attempt
@@ -46,7 +46,7 @@ class Host:
         Every failure becomes the attempt's result. Only cancellation, and a log that cannot be written to, get out.
         """
         log = RunLog(self._store, work.run_id, self._redactor)
-        attempt = work.attempt.attempt
+        attempt, name = work.attempt.attempt, work.assignment.name
         log.append(AttemptStarted(attempt=attempt, host=self._store.host))
         try:
             async with bounded(work.definition.limits.attempt_timeout_s):
@@ -56,12 +56,12 @@ class Host:
             return
         except TimeIsUp:
             message = f"no result within {work.definition.limits.attempt_timeout_s:g} s"
-            result = _failed(work, message, "timeout", "transient")
+            result = WorkResult.failed(name, Failure.of(message, "timeout", FailureClass.TRANSIENT))
         except LeadhandError:
             raise
         except Exception as error:  # A defect of ours must cost one attempt, be seen in the log, and not be repeated.
             message = f"internal error: {type(error).__name__}: {error}"
-            result = _failed(work, message, "internal", "unavailable")
+            result = WorkResult.failed(name, Failure.of(message, "internal", FailureClass.UNAVAILABLE))
         await log.append(AttemptReturned(attempt=attempt, result=result))
 
     async def _result(self, work: Work, log: RunLog) -> WorkResult:
@@ -83,8 +83,3 @@ async def _with_payloads(work: Work, log: RunLog) -> Work:
     shown: Mapping[str, Any] = work.brief.get("needs", {})  # a flow may show its workers less than they can refer to
     whole = {key: {**fact, "raw": needs[key].raw} if key in needs and fact else fact for key, fact in shown.items()}
     return replace(work, needs=needs, brief={**work.brief, "needs": whole} if shown else work.brief)
-
-
-def _failed(work: Work, message: str, type_: str, class_: str) -> WorkResult:
-    failure = Failure.model_validate({"message": message, "type": type_, "class": class_})
-    return WorkResult.failed(work.assignment.name, failure)

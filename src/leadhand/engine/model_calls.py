@@ -8,11 +8,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from leadhand.domain.conversation import AssistantMessage, Message, ModelReply, ModelRequest, OutputSpec, input_bound
+from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, input_bound
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import ModelCallBegan, ModelCallReturned
 from leadhand.domain.limits import Allowance, Amount, Usage
-from leadhand.domain.tool import ToolSpec
 from leadhand.engine.log import RunLog
 from leadhand.engine.rate_controller import RateController
 from leadhand.engine.slots import without_slot
@@ -25,17 +24,12 @@ SETTLING_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelQuestion:
-    """One request to a model, as the turn loop makes it."""
+class ModelCall:
+    """One call of a model by an attempt. It has to fit the ceilings in ``within``, beside those of the run."""
 
+    attempt: str
     call_id: str
-    model: str
-    messages: tuple[Message, ...]
-    tools: tuple[ToolSpec, ...]
-    output: OutputSpec | None
-    max_tokens: int
-    deadline_s: float
-    role: str = ""
+    request: ModelRequest
     final: bool = False
     within: tuple[Allowance, ...] = ()
 
@@ -51,31 +45,30 @@ class ModelCalls:
         self._paces: dict[str, RateController] = {}
         self._circuits: dict[tuple[str, str], Failure] = {}
 
-    async def ask(
-        self, log: RunLog, attempt: str, question: ModelQuestion, on_text: Callable[[str], None] | None = None
-    ) -> ModelReply:
-        """Ask, and return once the reply is committed. Raises :class:`ModelError` with a classed failure.
+    async def ask(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        """Make the call, and return once the reply is committed. Raises :class:`ModelError` with a classed failure.
 
         The upper bound of what the call can cost is taken from the run's allowance first. While that does not fit,
         the call waits for others of this process to give back; when none is left that could, it is ``exhausted``.
 
         A model that turned out to be ``unavailable`` (a refused key, a used-up quota, a name it does not know) is not
-        asked again in this run, as long as this process drives it: the circuit is open, and one refusal is enough.
+        called again in this run, as long as this process drives it: the circuit is open, and one refusal is enough.
         """
-        circuit = self._circuits.get((log.run_id, question.model))
+        model = call.request.model
+        circuit = self._circuits.get((log.run_id, model))
         if circuit is not None:
             raise ModelError(circuit, Usage(requests=0, nanousd=0))
-        pace = self._paces.get(question.model)
+        pace = self._paces.get(model)
         if pace is None:
-            pace = self._paces[question.model] = RateController(question.model, self._store, self._clock)
+            pace = self._paces[model] = RateController(model, self._store, self._clock)
         async with pace.turn() as round_:
             try:
-                reply = await self._reserved(log, attempt, question, on_text)
+                reply = await self._reserved(log, call, on_text)
             except ModelError as error:
                 if error.failure.class_ is FailureClass.RATE_LIMITED:
                     await pace.refused(round_, error.failure.retry_after_s)
                 elif error.failure.class_ is FailureClass.UNAVAILABLE:
-                    self._circuits[log.run_id, question.model] = error.failure
+                    self._circuits[log.run_id, model] = error.failure
                 raise
             pace.answered()
             return reply
@@ -85,17 +78,14 @@ class ModelCalls:
         for key in [key for key in self._circuits if key[0] == run_id]:
             del self._circuits[key]
 
-    async def _reserved(
-        self, log: RunLog, attempt: str, question: ModelQuestion, on_text: Callable[[str], None] | None
-    ) -> ModelReply:
-        reserved = self.reservation(question)
+    async def _reserved(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None) -> ModelReply:
         began = ModelCallBegan(
-            attempt=attempt,
-            call_id=question.call_id,
-            model=question.model,
-            reserved=reserved,
-            final=question.final,
-            within=question.within,
+            attempt=call.attempt,
+            call_id=call.call_id,
+            model=call.request.model,
+            reserved=self._reservation(call.request),
+            final=call.final,
+            within=call.within,
         )
         while True:
             try:
@@ -103,84 +93,61 @@ class ModelCalls:
                 break
             except AllowanceRefused as refused:
                 if not self._under_way[log.run_id]:
-                    raise ModelError(_exhausted(refused.what)) from refused
+                    raise ModelError(Failure.of(refused.what, "allowance", FailureClass.EXHAUSTED)) from refused
                 async with without_slot():
                     await self._clock.sleep(SETTLING_S)
         self._under_way[log.run_id] += 1
         try:
-            return await self._ask(log, attempt, question, on_text)
+            return await self._ask(log, call, on_text)
         finally:
             self._under_way[log.run_id] -= 1
             if not self._under_way[log.run_id]:
                 del self._under_way[log.run_id]
 
-    async def _ask(
-        self, log: RunLog, attempt: str, question: ModelQuestion, on_text: Callable[[str], None] | None
-    ) -> ModelReply:
-        request = ModelRequest(
-            model=question.model,
-            messages=question.messages,
-            tools=question.tools,
-            output=question.output,
-            max_tokens=question.max_tokens,
-            deadline_s=question.deadline_s,
-            key=f"{log.run_id}/{question.call_id}",
-            role=question.role,
-        )
+    async def _ask(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None) -> ModelReply:
+        request = call.request
         began_at = time.monotonic()
-        failure: Failure | None = None
         reply: ModelReply | None = None
-        usage: Usage | None = None
         try:
             # The adapter keeps the deadline and says what it waited for; this is for one that does not.
-            async with asyncio.timeout(question.deadline_s + min(SLACK_S, question.deadline_s / 10)):
+            async with asyncio.timeout(request.deadline_s + min(SLACK_S, request.deadline_s / 10)):
                 reply = await self._models.ask(request, on_text)
-            usage = self._priced(question.model, reply.usage)
+            failed, usage = None, self._priced(request.model, reply.usage)
         except TimeoutError:
-            message = f"{question.model} gave no answer within {question.deadline_s:g} s"
-            failure = Failure.model_validate({"message": message, "type": "timeout", "class": "transient"})
+            message = f"{request.model} gave no answer within {request.deadline_s:g} s"
+            failed, usage = ModelError(Failure.of(message, "timeout", FailureClass.TRANSIENT)), None
         except ModelError as error:
-            failure = error.failure
-            usage = error.usage
+            failed, usage = error, error.usage
         await log.append(
             ModelCallReturned(
-                attempt=attempt,
-                call_id=question.call_id,
-                model=question.model,
+                attempt=call.attempt,
+                call_id=call.call_id,
+                model=request.model,
                 message=_kept(reply) if reply is not None else None,
                 value=reply.value if reply is not None else None,
-                failure=failure,
+                failure=failed.failure if failed is not None else None,
                 usage=usage,
                 finish_reason=reply.finish_reason if reply is not None else "",
                 duration_ms=round((time.monotonic() - began_at) * 1_000),
             )
         )
         if reply is None:
-            assert failure is not None
-            raise ModelError(failure, usage)
+            assert failed is not None
+            raise failed
         return reply
 
-    def reservation(self, question: ModelQuestion) -> Amount:
+    def _reservation(self, request: ModelRequest) -> Amount:
         """The most a call can use: all its input, as tokens of one byte, and every token it may answer with."""
-        profile = self._models.profile(question.model)
-        inputs = input_bound(question.messages, question.tools, question.output)
-        cost = 0
-        if profile.input_nanousd is not None and profile.output_nanousd is not None:
-            cost = inputs * profile.input_nanousd + question.max_tokens * profile.output_nanousd
-        return Amount(requests=1, tokens=inputs + question.max_tokens, nanousd=cost)
+        inputs = input_bound(request.messages, request.tools, request.output)
+        cost = self._models.profile(request.model).cost(inputs, request.max_tokens)
+        return Amount(requests=1, tokens=inputs + request.max_tokens, nanousd=cost or 0)
 
     def _priced(self, model: str, usage: Usage) -> Usage:
         """The usage with its cost, where the model's price is known and the provider did not say it."""
-        profile = self._models.profile(model)
         if usage.nanousd is not None:
             return usage
-        if profile.free:
-            return usage.evolve(nanousd=0)
-        if profile.input_nanousd is None or profile.output_nanousd is None:
-            return usage
-        return usage.evolve(
-            nanousd=usage.input_tokens * profile.input_nanousd + usage.output_tokens * profile.output_nanousd
-        )
+        profile = self._models.profile(model)
+        return usage.evolve(nanousd=0 if profile.free else profile.cost(usage.input_tokens, usage.output_tokens))
 
 
 def _kept(reply: ModelReply) -> AssistantMessage:
@@ -188,7 +155,3 @@ def _kept(reply: ModelReply) -> AssistantMessage:
     if reply.value is None or reply.message.tool_calls:
         return reply.message
     return reply.message.model_copy(update={"text": ""})
-
-
-def _exhausted(what: str) -> Failure:
-    return Failure.model_validate({"message": what, "type": "allowance", "class": FailureClass.EXHAUSTED})

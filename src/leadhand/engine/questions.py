@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from leadhand.domain.approval import Approval
+from leadhand.domain import commands as do
+from leadhand.domain.approval import Approval, ApprovalStatus
 from leadhand.domain.assignment import OpenCall
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 from leadhand.domain.work_order import result_reference
 
 
-def question(state: RunState, key: str, attempt: str, call: OpenCall, now: datetime) -> Approval:
+def due_questions(state: RunState, now: datetime) -> Iterator[do.Command]:
+    """Ask the questions of parked attempts that were not asked yet, and end those that have expired."""
+    for approval in state.approvals.values():
+        if approval.status is ApprovalStatus.PENDING and approval.expires_at and approval.expires_at <= now:
+            yield do.ExpireApproval(approval_id=approval.approval_id)
+    for key in state.parked:
+        attempt = state.assignments[key].attempt
+        for call in attempt.open_calls if attempt is not None else ():
+            if attempt is None or call.kind not in ("approval", "effect") or call.call_id in attempt.answers:
+                continue
+            asked = state.approvals.get(call.call_id)
+            if asked is None or asked.attempt != attempt.attempt:
+                yield do.AskApproval(approval=_question(state, key, attempt.attempt, call, now))
+
+
+def _question(state: RunState, key: str, attempt: str, call: OpenCall, now: datetime) -> Approval:
     """Return the question of an open call of a parked attempt, with all that a person needs to answer it."""
     tool = state.tools[call.tool]
     assignment = state.assignments[key].assignment

@@ -56,24 +56,24 @@ class ToolCalls:
         result = ToolResult(call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
         problems = argument_problems(tool, args)
         if problems:
-            return result._replace(failure=_failure("; ".join(problems), "bad_arguments", FailureClass.INVALID))
+            return result._replace(failure=Failure.of("; ".join(problems), "bad_arguments", FailureClass.INVALID))
         if REDACTED.encode() in to_json(args):
             message = f"an argument of {tool.name} was a secret, and redacted before it could reach the log"
             how = "keep secrets in the environment, where the tool itself reads them"
-            failure = _failure(message, "secret_argument", FailureClass.UNAVAILABLE, how)
+            failure = Failure.of(message, "secret_argument", FailureClass.UNAVAILABLE, how)
             return result._replace(failure=failure)
         bound = self._toolbox.find(tool.name)
         if bound is None:
             where = f" (it came from {tool.import_path})" if tool.import_path else ""
             message = f"the tool {tool.name} is not in this process{where}"
-            return result._replace(failure=_failure(message, "unknown_tool", FailureClass.UNAVAILABLE))
+            return result._replace(failure=Failure.of(message, "unknown_tool", FailureClass.UNAVAILABLE))
         began = ToolCallBegan(attempt=attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
         placed = log.append(began, current=attempt if tool.effect is Effect.ONCE else None)
         if tool.effect is not Effect.PURE:
             try:
                 await placed
             except StaleAttempt as stale:
-                return result._replace(failure=_failure(stale.what, "stale_attempt", FailureClass.LOST))
+                return result._replace(failure=Failure.of(stale.what, "stale_attempt", FailureClass.LOST))
         context = ToolContext(
             run_id=log.run_id,
             call_id=f"{log.run_id}/{call_id}",
@@ -138,15 +138,15 @@ class ToolCalls:
             if isinstance(error, TimeIsUp):
                 message = f"{tool.name} gave no answer within {tool.timeout_s:g} s"
                 more = "ask again once its service answers, or give the tool more time: @tool(timeout=…)"
-                return None, _failure(message, "timeout", FailureClass.TRANSIENT, more)
+                return None, Failure.of(message, "timeout", FailureClass.TRANSIENT, more)
             kind = "timeout" if isinstance(error, TimeoutError) else "connection"
-            return None, _failure(f"{tool.name}: {_words(error)}", kind, FailureClass.TRANSIENT)
+            return None, Failure.of(f"{tool.name}: {_words(error)}", kind, FailureClass.TRANSIENT)
         except Exception as error:  # A tool is user code: whatever it raises is this call's failure.
             LOGGER.debug("the tool %s raised", tool.name, exc_info=error)
             how = f"correct the tool; leadhand tools call {tool.name} tries it by hand, with --debug for the traceback"
             where = _where(error)
             message = f"{tool.name} raised {_words(error)}{where}"
-            return None, _failure(message, "exception", FailureClass.INVALID, how)
+            return None, Failure.of(message, "exception", FailureClass.INVALID, how)
 
 
 def _emit(log: RunLog, attempt: str, message: str) -> None:
@@ -203,10 +203,6 @@ def returned_value(value: object) -> ToolReturn:
             raise ToolError(str(rest.get("message", "the tool reports an error")), type="tool_error")
         case _:
             return returned
-
-
-def _failure(message: str, type_: str, class_: FailureClass, next_action: str = "") -> Failure:
-    return Failure.model_validate({"message": message, "type": type_, "class": class_, "next_action": next_action})
 
 
 def _where(error: BaseException) -> str:

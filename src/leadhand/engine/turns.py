@@ -8,17 +8,16 @@ from typing import Literal
 
 from leadhand.domain.approval import policy_of
 from leadhand.domain.assignment import OpenCall
-from leadhand.domain.conversation import Message, ModelReply, OutputSpec, ToolCall
+from leadhand.domain.conversation import Message, ModelReply, ModelRequest, OutputSpec, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import ConversationCompacted
 from leadhand.domain.evolve.calls import EXPIRED
 from leadhand.domain.ids import model_call_id, tool_call_id
-from leadhand.domain.role import Role
 from leadhand.domain.state import CallAnswer
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolResult, ToolSpec
 from leadhand.engine.conversation import Conversation, Turn
 from leadhand.engine.log import RunLog
-from leadhand.engine.model_calls import ModelCalls, ModelQuestion
+from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.ports import ModelError, Work
 
@@ -89,22 +88,29 @@ class Turns:
         work = self._work
         limits = work.definition.limits
         specs = tuple(self._specs.values())
-        question = ModelQuestion(
-            call_id=model_call_id(work.assignment.assignment_id, number),
+        schema = work.role.output
+        call_id = model_call_id(work.assignment.assignment_id, number)
+        request = ModelRequest(
             model=work.model,
             messages=messages,
             tools=(*specs, GIVE_UP_SPEC) if specs else (),
-            output=_output(work.role),
+            output=None if schema is None else OutputSpec.model_validate({"name": work.role.name, "schema": schema}),
             max_tokens=limits.max_output_tokens,
             deadline_s=limits.attempt_timeout_s,
+            key=f"{work.run_id}/{call_id}",
             role=work.role.name,
+        )
+        call = ModelCall(
+            attempt=work.attempt.attempt,
+            call_id=call_id,
+            request=request,
             final=work.assignment.answers,
             within=work.scopes,
         )
         on_text = self._on_text if work.assignment.answers else None
         if on_text is not None and number > 1:
             on_text("")  # what was written before was not accepted
-        return await self._models.ask(self._log, work.attempt.attempt, question, on_text)
+        return await self._models.ask(self._log, call, on_text)
 
     async def call(self, turn: Turn) -> None:
         """Make every call of a turn that is still open, in parallel; their order in the log is that of their ends.
@@ -201,10 +207,4 @@ def _denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -
 def _refused(
     call_id: str, tool: str, message: str, type_: str, class_: FailureClass = FailureClass.INVALID
 ) -> ToolResult:
-    failure = Failure.model_validate({"message": message, "type": type_, "class": class_})
-    return ToolResult(call_id=call_id, tool=tool, failure=failure)
-
-
-def _output(role: Role) -> OutputSpec | None:
-    """The structured answer that is asked for, if the role has one."""
-    return OutputSpec.model_validate({"name": role.name, "schema": role.output}) if role.output is not None else None
+    return ToolResult(call_id=call_id, tool=tool, failure=Failure.of(message, type_, class_))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -133,16 +135,21 @@ class FlowPolicy:
             return [Finish(failure=self._error("next", error))]
 
     def brief(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
-        return self.flow.brief(self.view(state), assignment)
+        with self._calling("facts" if type(self.flow).brief is Flow.brief else "brief"):
+            brief = self.flow.brief(self.view(state), assignment)
+            json.dumps(brief)  # it is sent to a model as JSON
+            return brief
 
     def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:
-        try:
-            return list(self.flow.problems(self.view(state), AssignmentView(assignment), Result(text, value)))
-        except Exception as error:
-            raise FlowError(self._error("problems", error)) from error
+        with self._calling("problems"):
+            found = self.flow.problems(self.view(state), AssignmentView(assignment), Result(text, value))
+            problems = [found] if isinstance(found, str) and found else list(found)
+            _check(problems, (str,), "a sentence")
+            return problems
 
     def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
-        return self.flow.proposed_calls(self.view(state), assignment, value)
+        with self._calling("proposed_calls"):
+            return list(self.flow.proposed_calls(self.view(state), assignment, value))
 
     def outcome(self, state: RunState) -> Outcome:
         try:
@@ -155,11 +162,18 @@ class FlowPolicy:
             done = [each.key for each in state.assignments.values() if each.counts and each.ok]
             return Outcome(uses=done, gaps=[Gap.model_validate({"name": "the answer", **fields})])
 
+    @contextmanager
+    def _calling(self, method: str) -> Generator[None]:
+        """Raise FlowError, with the name of the method, for whatever a method of the flow raises: it is user code."""
+        try:
+            yield
+        except Exception as error:
+            raise FlowError(self._error(method, error)) from error
+
     def _error(self, method: str, error: Exception) -> Failure:
         message = f"{type(self.flow).__name__}.{method} raised {type(error).__name__}: {error}"
         how = "correct the flow, then resume or retry the run"
-        fields = {"message": message, "type": "flow_error", "class": FailureClass.UNAVAILABLE, "next_action": how}
-        return Failure.model_validate(fields)
+        return Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, how)
 
 
 def _check(returned: Sequence[object], types: tuple[type, ...], what: str) -> None:

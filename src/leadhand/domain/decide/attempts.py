@@ -8,7 +8,7 @@ from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.approval import EFFECT
 from leadhand.domain.assignment import Assignment, OpenCall
-from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass
 from leadhand.domain.evidence import indeterminate, unsupported_claim
 from leadhand.domain.evolve.attempts import INTERRUPTED, last_value
 from leadhand.domain.ids import assignment_of, attempt_id
@@ -162,7 +162,9 @@ def failure_of(state: RunState, assignment: AssignmentState, result: WorkResult,
         return error.failure
     if not found:
         return None
-    return Failure.model_validate({"message": "; ".join(found), "type": "bad_thought", "class": "invalid"})
+    role = state.role(assignment.assignment.role)
+    advice = NOT_ACCEPTED if role is None or role.output is None else ""
+    return Failure.of("; ".join(found), "bad_thought", FailureClass.INVALID, advice)
 
 
 def unseen_effect(assignment: AssignmentState) -> Failure | None:
