@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from leadhand.app.clock import SystemClock, UlidSource
+from leadhand.app.clock import SystemClock, new_run_id
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.events import RunStarted
@@ -84,7 +84,7 @@ async def carry_out(store: ContextStore, count: int, seconds: float) -> RunState
         tools=toolbox.specs(),
         limits=Limits(max_workers=count, max_output_tokens=20_000),
     )
-    run_id = UlidSource().run_id()
+    run_id = new_run_id()
     entry = await store.create(run_id, RunStarted(definition=definition))
     controller = Controller(
         start(run_id, entry),

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from leadhand.app import approvals, operator
-from leadhand.app.approval_rules import approval_policy, approval_rules
 from leadhand.app.approvals import OpenApproval
-from leadhand.app.arguments import USUAL_BUDGET, Usual, check_methods, check_request, limits, text
+from leadhand.app.arguments import (
+    USUAL_BUDGET,
+    Usual,
+    approval_policy,
+    approval_rules,
+    check_methods,
+    check_request,
+    limits,
+    text,
+)
 from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, settings
@@ -180,7 +188,7 @@ class Leadhand(Answering):
         """
         run_id = _id(run_id)
         runtime = await self.runtime()
-        return Run(runtime, await runtime.resume(run_id, by=user()), drive=True)
+        return Run(runtime, await runtime.take_over(run_id, resume_by=user()), drive=True)
 
     async def fork(self, run_id: str, at: int, *, confirmed: bool = False) -> Run:
         """Fork a run: a new run starts with its history up to event ``at`` and continues here on its own.
@@ -231,21 +239,8 @@ class Leadhand(Answering):
         except RuntimeError:
             return asyncio.run(once())
         # A notebook's loop cannot be entered again: a thread with its own loop drives the run.
-        outcome: list[_T] = []
-        failure: list[BaseException] = []
-
-        def work() -> None:
-            try:
-                outcome.append(asyncio.run(once()))
-            except BaseException as error:
-                failure.append(error)
-
-        thread = threading.Thread(target=work, name="leadhand-run-sync")
-        thread.start()
-        thread.join()
-        if failure:
-            raise failure[0]
-        return outcome[0]
+        with ThreadPoolExecutor(1, "leadhand-run-sync") as thread:
+            return thread.submit(asyncio.run, once()).result()
 
 
 def _id(run_id: object) -> str:

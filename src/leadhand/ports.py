@@ -1,6 +1,6 @@
 """The few things the engine needs of the world, each small enough to fake in a page.
 
-Time, ids, tools' services, models, the context store, the dispatcher. No port speaks of SQL, HTTP or processes.
+Time, tools' services, models, the context store, the dispatcher. No port speaks of SQL, HTTP or processes.
 """
 
 from __future__ import annotations
@@ -104,12 +104,6 @@ class Dispatcher(Protocol):
     async def aclose(self) -> None:
         """Stop everything, and wait until it has stopped."""
         ...
-
-
-class IdSource(Protocol):
-    """Makes the one kind of id that is not derived: a run's."""
-
-    def run_id(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

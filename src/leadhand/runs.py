@@ -16,6 +16,7 @@ from leadhand.domain.document import run_document
 from leadhand.domain.events import (
     CancelRequested,
     Entry,
+    PauseRequested,
     RunClaimed,
     RunFinished,
     RunPaused,
@@ -203,7 +204,7 @@ class Run(Answering):
 
     async def pause(self, reason: str = "") -> None:
         """Pause the run: what is finished is kept, what was under way is done again when you resume it."""
-        await self._runtime.pause(self.run_id, by=user(), reason=reason)
+        await self._runtime.log(self.run_id).append(PauseRequested(by=user(), reason=reason))
 
     async def cancel(self) -> None:
         """End the run: nothing new starts, requests in flight are closed."""

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
-from leadhand.app.approval_rules import approval_rules
-from leadhand.app.arguments import USUAL_BUDGET, Usual
+from leadhand.app.arguments import USUAL_BUDGET, Usual, approval_rules
 from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.tool import ApprovalPolicy
 from leadhand.runs import user

@@ -143,7 +143,7 @@ async def test_a_wish_that_comes_too_late_is_declined_and_the_run_stays_over(hom
         before = await run.answer()
         runtime = await lead.runtime()
         await runtime.log(run.run_id).append(SkipRequested(by="me", subtask="wo-001.0"))
-        await runtime.drive(await runtime.reopen(run.run_id, ended=True))
+        await runtime.drive(await runtime.take_over(run.run_id, ended=True))
         again = await lead.attach(run.run_id)
         assert [entry.event.type async for entry in again][-1] == "request_declined"
         assert (await again.answer()).text == before.text

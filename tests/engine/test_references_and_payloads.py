@@ -16,7 +16,7 @@ from leadhand.domain.errors import FailureClass
 from leadhand.domain.events import AttemptReturned, ModelCallBegan, ToolCallReturned
 from leadhand.domain.tool import ToolReturn
 from leadhand.domain.work_result import BLOB_ABOVE, blob_reference
-from leadhand.engine.payloads import pack
+from leadhand.engine.log import pack
 from leadhand.tools.decorator import tool
 
 LARGE = {"places": [{"name": f"place {number}", "lat": number} for number in range(400)]}

@@ -203,14 +203,14 @@ async def test_one_run_that_cannot_be_read_costs_the_others_nothing(
     good = await left_in(opened, office)
     bad = await left_in(opened, office, "measure Lyon, measure Rome")
     office.gate.set()
-    genuine = Runtime.reopen
+    genuine = Runtime.take_over
 
-    async def damaged(self: Runtime, run_id: str, *, ended: bool) -> Any:
+    async def damaged(self: Runtime, run_id: str) -> Any:
         if run_id == bad:
             raise StoreError(f"run {bad} is damaged: its event 7 is missing", "Restore it.")
-        return await genuine(self, run_id, ended=ended)
+        return await genuine(self, run_id)
 
-    monkeypatch.setattr(Runtime, "reopen", damaged)
+    monkeypatch.setattr(Runtime, "take_over", damaged)
     async with opened() as api:
         assert (await api.over(good))["status"] == "succeeded"
         await looks(api, 5)

@@ -31,7 +31,7 @@ class Spans:
         """Trace what a runtime drives from now on."""
         tracer = self.tracer()
         runtime.watchers.append(tracer.watch)
-        runtime.on_release.append(tracer.let_go)
+        runtime.on_release.append(tracer.release)
 
     def of_log(self, entries: Sequence[Entry], known: int = 1, run_id: str = "run_1") -> None:
         """Trace a drive that began when so many entries were known, committed one by one."""
@@ -39,7 +39,7 @@ class Spans:
         for entry in entries[known:]:
             state = evolve(state, entry)
             tracer.watch(state, [entry])
-        tracer.let_go(state)
+        tracer.release(state)
 
     @property
     def all(self) -> list[Any]:

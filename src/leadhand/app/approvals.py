@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
-from leadhand.app.arguments import json_value, text
+from leadhand.app.arguments import json_arguments, json_value, text
 from leadhand.app.listings import all_runs
 from leadhand.app.runtime import Runtime
 from leadhand.domain.approval import Approval, ApprovalStatus, args_hash
 from leadhand.domain.document import ApprovalCard
 from leadhand.domain.errors import UsageError
-from leadhand.domain.events import ApprovalAnswered, ApprovalRequested, EffectAnswered
+from leadhand.domain.events import ApprovalAnswered, EffectAnswered
 from leadhand.domain.evolve import fold
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.listing import RunListing
@@ -55,7 +55,7 @@ class OpenApproval:
     @property
     def expired(self) -> bool:
         """Whether the time to answer is over. The call is denied when the run continues."""
-        return _expired(self.approval)
+        return self.approval.expires_at is not None and self.approval.expires_at <= datetime.now(UTC)
 
     def document(self) -> dict[str, Any]:
         """The approval card as JSON data."""
@@ -64,32 +64,19 @@ class OpenApproval:
     def card(self) -> ApprovalCard:
         """The question as scripts, the console and the HTTP API read it."""
         approval = self.approval
-        return ApprovalCard(
-            id=self.id,
-            run_id=self.run_id,
-            call_id=approval.approval_id,
-            request=self.request,
-            driven=self.driven,
-            approval_id=approval.approval_id,
-            kind=approval.kind,
-            attempt=approval.attempt,
-            tool=approval.tool,
-            args=approval.args,
-            effect=approval.effect,
-            asked_for=assignment_of(approval.attempt),
-            name=approval.asked_for,
-            origins=approval.origins,
-            cost_usd=approval.cost_usd,
-            asked_at=self.asked_at,
-            expires_at=approval.expires_at,
-            status=approval.status,
-            by=approval.by,
-            reason=approval.reason,
+        return ApprovalCard.model_validate(
+            {
+                **dict(approval),
+                "id": self.id,
+                "run_id": self.run_id,
+                "call_id": approval.approval_id,
+                "request": self.request,
+                "driven": self.driven,
+                "asked_for": assignment_of(approval.attempt),
+                "name": approval.asked_for,
+                "asked_at": self.asked_at,
+            }
         )
-
-
-def _expired(approval: Approval) -> bool:
-    return approval.expires_at is not None and approval.expires_at <= datetime.now(UTC)
 
 
 async def open_approvals(runtime: Runtime, run_id: str | None = None) -> list[OpenApproval]:
@@ -112,16 +99,11 @@ async def _open_in(runtime: Runtime, listing: RunListing) -> list[OpenApproval]:
     pending = [approval for approval in state.approvals.values() if approval.status is ApprovalStatus.PENDING]
     if not pending or state.finished is not None:
         return []
-    asked_at = {
-        entry.event.approval.approval_id: entry.at
-        for entry in await runtime.store.read(listing.run_id)
-        if isinstance(entry.event, ApprovalRequested)
-    }
     return [
         OpenApproval(
             run_id=listing.run_id,
             request=state.definition.request,
-            asked_at=asked_at.get(approval.approval_id, state.created_at),
+            asked_at=approval.asked_at or state.created_at,
             driven=listing.owner is not None,
             approval=approval,
         )
@@ -187,35 +169,32 @@ async def approve(
     reason: str = "",
 ) -> None:
     """Approve a call, with other arguments if ``args`` is given. Raises UsageError."""
-    _check_kind(asked, "call")
-    state = await _checked(runtime, asked)
-    if args is not None:
-        faults = changed_faults(state, asked.approval, args)
-        if faults:
-            raise UsageError(f"{asked.approval.tool} does not take these arguments: {'; '.join(faults)}", WHOLE)
-    answer = ApprovalAnswered(
-        by=by,
-        approval_id=asked.approval.approval_id,
-        approve=True,
-        args_hash=args_hash(asked.approval.args),
-        args=None if args == asked.approval.args else args,
-        reason=_reason(reason),
-        always=always,
-    )
-    await _append(runtime, state, asked, answer)
+    await _answer(runtime, asked, by=by, approve=True, args=args, always=always, reason=reason)
 
 
 async def deny(runtime: Runtime, asked: OpenApproval, *, by: str, reason: str = "") -> None:
     """Deny a call. Raises UsageError."""
+    await _answer(runtime, asked, by=by, approve=False, reason=reason)
+
+
+async def _answer(
+    runtime: Runtime, asked: OpenApproval, *, args: dict[str, Any] | None = None, reason: str, **answer: Any
+) -> None:
     _check_kind(asked, "call")
-    answer = ApprovalAnswered(
-        by=by,
-        approval_id=asked.approval.approval_id,
-        approve=False,
-        args_hash=args_hash(asked.approval.args),
-        reason=_reason(reason),
+    approval = asked.approval
+    state = await _checked(runtime, asked)
+    if args is not None:
+        faults = changed_faults(state, approval, args)
+        if faults:
+            raise UsageError(f"{approval.tool} does not take these arguments: {'; '.join(faults)}", WHOLE)
+    event = ApprovalAnswered(
+        approval_id=approval.approval_id,
+        args_hash=args_hash(approval.args),
+        args=None if args == approval.args else args,
+        reason=text(reason, "the reason", "Give the reason as text."),
+        **answer,
     )
-    await _append(runtime, await _checked(runtime, asked), asked, answer)
+    await _append(runtime, state, asked, event)
 
 
 async def settle_effect(
@@ -238,10 +217,7 @@ async def settle_effect(
 
 def changed_faults(state: RunState, approval: Approval, args: object) -> list[str]:
     """Return what is wrong with changed arguments. Raises UsageError if they are not an object."""
-    if not isinstance(args, dict):
-        raise UsageError("the arguments are not a JSON object", WHOLE)
-    json_value(cast("object", args), "the arguments", WHOLE)
-    return argument_problems(state.tools[approval.tool], cast("dict[str, Json]", args))
+    return argument_problems(state.tools[approval.tool], json_arguments(args, WHOLE))
 
 
 def _check_kind(asked: OpenApproval, kind: str) -> None:
@@ -259,10 +235,6 @@ def _check_kind(asked: OpenApproval, kind: str) -> None:
     )
 
 
-def _reason(reason: object) -> str:
-    return text(reason, "the reason", "Give the reason as text.")
-
-
 async def _checked(runtime: Runtime, asked: OpenApproval) -> RunState:
     """Return the run's state. Raises UsageError unless the approval is open with the arguments shown."""
     state = await runtime.load(asked.run_id)
@@ -276,7 +248,7 @@ def _check_open(state: RunState, asked: OpenApproval) -> None:
         raise UsageError(f"run {state.run_id} is over and has no open approvals", LOOK_AGAIN)
     if now is None or now.attempt != asked.approval.attempt:
         raise UsageError(f"approval {asked.id} is no longer open", LOOK_AGAIN)
-    if now.status is ApprovalStatus.EXPIRED or _expired(now):
+    if now.status is ApprovalStatus.EXPIRED or asked.expired:
         raise UsageError(f"approval {asked.id} has expired, so the call is denied", LOOK_AGAIN)
     if now.status is not ApprovalStatus.PENDING:
         said = "denied" if now.status is ApprovalStatus.DENIED else "approved"

@@ -1,34 +1,35 @@
-"""Validate arguments of callers: requests, ids, limits, names."""
+"""Validate arguments of callers: requests, ids, limits, names, approval policies and rules."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits, nanousd
+from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.value import Json
 
 LONGEST_REQUEST = 100_000
 """The most characters in a request; longer material belongs in files that tools read."""
 
-_WHOLE: dict[str, tuple[int, int]] = {
+_RANGES: dict[str, tuple[float, float]] = {
     "max_steps": (1, 100),
     "max_workers": (1, 10_000),
     "batch_size": (1, 1_000_000),
     "max_requests": (1, 1_000_000_000),
     "max_tokens": (1, 1_000_000_000_000),
     "max_output_tokens": (16, 1_000_000),
-}
-_NUMBERS: dict[str, tuple[float, float]] = {
     "budget": (0, 1_000_000),
     "timeout": (0.001, 366 * 86_400),
     "approval_timeout": (0.001, 366 * 86_400),
 }
-_OPTIONAL = frozenset({"batch_size", "max_requests", "max_tokens", "budget", "timeout", "approval_timeout"})
+_FRACTIONS = frozenset({"budget", "timeout", "approval_timeout"})
+_OPTIONAL = _FRACTIONS | {"batch_size", "max_requests", "max_tokens"}
 
 
 class Usual(float):
@@ -39,51 +40,29 @@ USUAL_BUDGET = Usual(1.0)
 """US dollars."""
 
 
-def limits(
-    *,
-    max_steps: int,
-    max_workers: int,
-    batch_size: int | None,
-    budget: float | None,
-    timeout: float | None,
-    max_requests: int | None = None,
-    max_tokens: int | None = None,
-    max_output_tokens: int = 2_000,
-    approval_timeout: float | None = None,
-) -> Limits:
-    """Return limits from a caller's values: money in dollars, time in seconds. Raises UsageError for invalid values."""
-    given = {
-        "max_steps": max_steps,
-        "max_workers": max_workers,
-        "batch_size": batch_size,
-        "budget": budget,
-        "timeout": timeout,
-        "max_requests": max_requests,
-        "max_tokens": max_tokens,
-        "max_output_tokens": max_output_tokens,
-        "approval_timeout": approval_timeout,
-    }
+def limits(**given: Any) -> Limits:
+    """Return limits from a caller's values, one for each limit: money in dollars, time in seconds.
+
+    Raises UsageError for invalid values.
+    """
     for name, value in given.items():
         if value is None and name in _OPTIONAL:
             continue
-        least, most = (_WHOLE | _NUMBERS)[name]
-        if not _is_number(value, whole=name in _WHOLE):
-            kind = "a whole number" if name in _WHOLE else "a number"
+        least, most = _RANGES[name]
+        whole = name not in _FRACTIONS
+        if not _is_number(value, whole=whole):
+            kind = "a whole number" if whole else "a number"
             raise UsageError(f"invalid value for {name}: {shown(value)}", f"Pass {kind} from {least:g} to {most:,.0f}.")
         if not least <= cast("float", value) <= most:
             raise UsageError(
                 f"{name} is out of range: {number(value)}", f"Pass a number from {least:g} to {most:,.0f}."
             )
+    budget, timeout, approval_timeout = (given.pop(name) for name in ("budget", "timeout", "approval_timeout"))
     return Limits(
-        max_steps=max_steps,
-        max_workers=max_workers,
-        batch_size=batch_size,
         budget_nanousd=None if budget is None else nanousd(budget),
         timeout_s=timeout,
-        max_requests=max_requests,
-        max_tokens=max_tokens,
-        max_output_tokens=max_output_tokens,
         approval_timeout_s=approval_timeout,
+        **given,
     )
 
 
@@ -141,6 +120,13 @@ def json_value(value: object, what: str, how: str) -> Json:
     return cast("Json", value)
 
 
+def json_arguments(value: object, how: str) -> dict[str, Json]:
+    """Return a call's arguments if they are a JSON object that a database can store; otherwise raise UsageError."""
+    if not isinstance(value, dict):
+        raise UsageError("the arguments are not a JSON object", how)
+    return json_value(cast("object", value), "the arguments", how)
+
+
 def check_methods(value: object, what: str, methods: Iterable[str], how: str) -> None:
     """Raise UsageError unless ``value`` is None or has all these methods (``__call__``: is callable)."""
     lacking = [method for method in methods if not callable(getattr(value, method, None))]
@@ -156,3 +142,61 @@ def name(value: object, what: str, how: str) -> str | None:
     if not given.strip():
         raise UsageError(f"{what} is empty", how)
     return given
+
+
+# --- approval policies -----------------------------------------------------------------------------------------------
+
+TRAITS = ("tool", "toolset", "effect", "origin")
+"""What a rule can match; see :func:`~leadhand.domain.approval.policy_of`."""
+EXAMPLE = '"tool:send_*": "auto"'
+
+
+def approval_policy(name: object) -> ApprovalPolicy:
+    """Return the policy with this name. Raises UsageError for an unknown name."""
+    return _policy(name, "invalid value for approve")
+
+
+def approval_rules(rules: object) -> dict[str, ApprovalPolicy]:
+    """Return the rules in order, as a run records them. Raises UsageError for an invalid rule."""
+    if rules is None:
+        return {}
+    if not isinstance(rules, Mapping):
+        raise UsageError(f"invalid value for approve_rules: {shown(rules)}", f"Pass a dict of rules: {{{EXAMPLE}}}.")
+    return {
+        _rule(name): _policy(policy, f"invalid policy for the approval rule {shown(name)}")
+        for name, policy in cast("Mapping[object, object]", rules).items()
+    }
+
+
+def check_rules(rules: Mapping[str, ApprovalPolicy], tools: Iterable[ToolSpec]) -> None:
+    """Raise UsageError for a rule that names a tool the run does not have: a typo in a ``never`` rule is dangerous.
+
+    A rule with a wildcard may be meant for other runs too, and may match nothing here.
+    """
+    names = {tool.name for tool in tools}
+    for rule in rules:
+        trait, _, pattern = rule.partition(":")
+        if trait == "tool" and pattern not in names and not set(pattern) & set("*?["):
+            listed = ", ".join(sorted(names)) or "none"
+            raise UsageError(f"the approval rule {rule} names no tool of this run", f"Its tools are: {listed}.")
+
+
+def _rule(name: object) -> str:
+    rule = text(name, "an approval rule", f"Name what it matches, such as {EXAMPLE}.")
+    trait, colon, pattern = rule.partition(":")
+    if not colon or trait not in TRAITS:
+        listed = ", ".join(f"{known}:" for known in TRAITS)
+        raise UsageError(f"unknown kind of approval rule: {shown(rule)}", f"Start the rule with {listed}.")
+    if not pattern:
+        raise UsageError(f"the approval rule {shown(rule)} has no pattern", f"Add a pattern, or match all: {rule}*")
+    if trait == "effect" and not any(fnmatchcase(effect.value, pattern) for effect in Effect):
+        listed = ", ".join(effect.value for effect in Effect)
+        raise UsageError(f"unknown effect in the approval rule {shown(rule)}", f"Choose from: {listed}.")
+    return rule
+
+
+def _policy(name: object, problem: str) -> ApprovalPolicy:
+    try:
+        return ApprovalPolicy(cast("str", name))
+    except ValueError as error:
+        raise UsageError(f"{problem}: {shown(name)}", f"Choose from: {', '.join(ApprovalPolicy)}.") from error

@@ -16,10 +16,8 @@ class SystemClock:
         await asyncio.sleep(max(0.0, seconds))
 
 
-class UlidSource:
-    """Run ids that sort by time: ``run_`` and a ULID in lower case."""
+def new_run_id() -> str:
+    """Return a run id: ``run_`` and a ULID in lower case, so that ids sort by time."""
+    from ulid import ULID
 
-    def run_id(self) -> str:
-        from ulid import ULID
-
-        return f"run_{str(ULID()).lower()}"
+    return f"run_{str(ULID()).lower()}"

@@ -113,14 +113,14 @@ def _gaps(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _orders(document: dict[str, Any]) -> Iterator[str]:
-    told = {event["event_id"]: event for event in document["context_store"]["events"]}
+    events_by_id = {event["event_id"]: event for event in document["context_store"]["events"]}
     for order, state in zip(document["work_orders"], document["work_states"], strict=True):
         repairs = f", repairs {_text(order['repairs'])}" if order.get("repairs") else ""
         yield f"<h2>{_text(order['work_order_id'])}{repairs}</h2>"
         yield _table_head("key", "subtask", "status", "attempts", "result")
         for index, subtask in enumerate(order["subtasks"]):
             at = state["subtask_state"][str(index)]
-            events = [told[event_id] for event_id in at["event_ids"] if event_id in told]
+            events = [events_by_id[each] for each in at["event_ids"] if each in events_by_id]
             yield _row(
                 f'<span class="id">{_text(order["work_order_id"])}.{index}</span>',
                 _text(label(subtask["name"], subtask["args"])),

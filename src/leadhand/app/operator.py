@@ -1,21 +1,25 @@
-"""Operator requests: retry, skip or supply subtasks of a run, and fork a run."""
+"""Requests of people: stop a run, retry, skip or supply its subtasks, and fork it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from leadhand.app.arguments import json_value, text
-from leadhand.app.needed_tools import check_tools, needed_tools
+from leadhand.app.arguments import json_arguments, json_value, text
+from leadhand.app.clock import new_run_id
 from leadhand.app.runtime import Runtime
+from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.domain.decide.operator_requests import ACTED, OperatorRequest, retriable, why_refused
 from leadhand.domain.errors import LeadhandError, RunOwned, UsageError
 from leadhand.domain.events import (
+    CancelRequested,
+    PauseRequested,
     RequestDeclined,
     ResultSupplied,
+    ResumeRequested,
     RetryGranted,
     RetryRequested,
     SkipRequested,
@@ -23,6 +27,7 @@ from leadhand.domain.events import (
 )
 from leadhand.domain.evolve import replay
 from leadhand.domain.evolve.orders import blocked_by
+from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
@@ -32,9 +37,39 @@ from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems
 
 SHOWN = 3
-TAKEN_UP_WITHIN_S = 30.0
-LOOK_EVERY_S = 0.05
+LOOKS, LOOK_EVERY_S = 600, 0.05
 REQUESTS = (RetryRequested, SkipRequested, ResultSupplied)
+SUBTASK = ("the subtask", "Give its key, such as wo-001.0.")
+
+
+async def stop(
+    runtime: Runtime, listing: RunListing, request: CancelRequested | PauseRequested, *, until: Collection[RunStatus]
+) -> RunStatus:
+    """Append a request, wait until the run has one of these statuses, and return the status.
+
+    Drives the run if no other process does. Raises LeadhandError if the process that drives it does not react.
+    """
+    run_id = listing.run_id
+    await runtime.log(run_id).append(request)
+    for _ in range(LOOKS):
+        listing = await runtime.store.run(run_id)
+        if listing.status in until:
+            return listing.status
+        if listing.owner is None:
+            try:
+                await runtime.store.claim(run_id)
+            except (RunOwned, UsageError):
+                continue  # another process was faster: it reads the request or has ended the run
+            return (await runtime.drive(await runtime.load(run_id))).status
+        await asyncio.sleep(LOOK_EVERY_S)
+    raise _no_reaction(run_id, listing.owner)
+
+
+def _no_reaction(run_id: str, owner: str | None) -> LeadhandError:
+    return LeadhandError(
+        f"the process that drives {run_id} ({owner}) does not react",
+        "The request is recorded. To apply it now, end that process and try again.",
+    )
 
 
 def retry(
@@ -48,23 +83,21 @@ def retry(
     """
     if isinstance(subtasks, str):
         subtasks = (subtasks,)
-    keys = tuple(text(key, "the subtask", "Give its key, such as wo-001.0.") for key in subtasks)
+    keys = tuple(text(key, *SUBTASK) for key in subtasks)
     if args is not None:
-        if not isinstance(args, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise UsageError("the arguments are not a JSON object", "Pass all arguments as one object.")
-        json_value(args, "the arguments", "Pass JSON values.")
+        args = json_arguments(args, "Pass all arguments as one object.")
     return RetryRequested(by=by, subtasks=tuple(dict.fromkeys(keys)), args=args, confirmed=confirmed)
 
 
 def skip(*, by: str, subtask: str, reason: str = "") -> SkipRequested:
     """A request to skip a subtask."""
-    key = text(subtask, "the subtask", "Give its key, such as wo-001.0.")
+    key = text(subtask, *SUBTASK)
     return SkipRequested(by=by, subtask=key, reason=text(reason, "the reason", "Pass the reason as text."))
 
 
 def supply(*, by: str, subtask: str, summary: str, raw: Json = None) -> ResultSupplied:
     """A request to complete a subtask with a result that a person supplies."""
-    key = text(subtask, "the subtask", "Give its key, such as wo-001.0.")
+    key = text(subtask, *SUBTASK)
     said = text(summary, "the summary", "Describe the result in words.").strip()
     if not said:
         raise UsageError("the summary is empty", "Describe the result in words.")
@@ -94,7 +127,7 @@ async def want(runtime: Runtime, run_id: str, request: OperatorRequest) -> RunSt
     asked = await ask(runtime, run_id, request)
     while not await taken_up(runtime, asked):
         with contextlib.suppress(RunOwned):  # another process was faster and decides
-            return await runtime.reopen(run_id, ended=True)
+            return await runtime.take_over(run_id, ended=True)
     return None
 
 
@@ -142,7 +175,7 @@ async def taken_up(runtime: Runtime, asked: Asked) -> bool:
     """
     run_id = asked.before.run_id
     pending, seen = deque(asked.before.pending_requests), asked.before.seq  # up to this one, which is the last
-    for _ in range(round(TAKEN_UP_WITHIN_S / LOOK_EVERY_S)):
+    for _ in range(LOOKS):
         listing = await runtime.store.run(run_id)
         for entry in await runtime.store.read(run_id, after=seen):
             seen = entry.seq
@@ -158,10 +191,7 @@ async def taken_up(runtime: Runtime, asked: Asked) -> bool:
         if listing.owner is None:
             return listing.status is RunStatus.PAUSED
         await asyncio.sleep(LOOK_EVERY_S)
-    raise LeadhandError(
-        f"the process that drives {run_id} does not react",
-        "The request is recorded. To apply it now, end that process and try again.",
-    )
+    raise _no_reaction(run_id, (await runtime.store.run(run_id)).owner)
 
 
 def _decides(event: object, request: OperatorRequest) -> bool:
@@ -210,7 +240,14 @@ async def fork(
             "The fork may repeat them. To fork anyway, pass confirmed=True.",
         )
     check_tools(needed_tools(there.state), runtime.toolbox)
-    return await runtime.adopt_fork(run_id, at, by=by, detached=detached)
+    runtime.check_resumable(await runtime.load(run_id))
+    fork_id = new_run_id()
+    await forking.fork(runtime.store, run_id, at, fork_id, by=by, detached=detached)
+    forked = await runtime.load(fork_id)
+    if forked.status in (RunStatus.PAUSED, RunStatus.WAITING):
+        await runtime.log(fork_id).append(ResumeRequested(by="the fork"))
+        forked = await runtime.load(fork_id)
+    return forked
 
 
 def _listed(done: list[MadeEffect]) -> Iterator[str]:

@@ -6,26 +6,23 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec
 
-from leadhand.app.approval_rules import check_rules
-from leadhand.app.clock import SystemClock, UlidSource
+from leadhand.app.arguments import check_rules
+from leadhand.app.clock import SystemClock, new_run_id
 from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
-from leadhand.app.needed_tools import changed_tools, check_tools, needed_tools
-from leadhand.app.notifier import Notifier
 from leadhand.app.settings import Settings, make_home
+from leadhand.app.toolsets import changed_tools, check_tools, needed_tools
 from leadhand.app.tracing import Tracing, tracing
 from leadhand.dispatch.local import LocalDispatcher
-from leadhand.domain.events import Entry, PauseRequested, ResumeRequested, RunStarted
+from leadhand.domain.events import Entry, ResumeRequested, RunStarted
 from leadhand.domain.evolve import start
-from leadhand.domain.limits import NOTHING, Amount, Limits
-from leadhand.domain.role import Role
+from leadhand.domain.limits import Amount, Limits
 from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.engine import snapshots
 from leadhand.engine.controller import Controller, OnEntries, OnState
-from leadhand.engine.forking import fork
 from leadhand.engine.host import Host, OnText
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
@@ -39,6 +36,7 @@ from leadhand.stores.work_order_file import WorkOrderFile
 from leadhand.tools.toolbox import Toolbox
 
 LOGGER = logging.getLogger("leadhand")
+_P = ParamSpec("_P")
 HELD_BACK_SHARE = 10
 """One part in this many of the budget is kept for composing the answer."""
 
@@ -67,9 +65,9 @@ class Runtime:
         models: Models,
         choice: Choice,
         toolbox: Toolbox,
-        flows: FlowRegistry | None = None,
-        on_text: OnText | None = None,
-        tracing: Tracing | None = None,
+        flows: FlowRegistry,
+        on_text: OnText | None,
+        tracing: Tracing | None,
     ) -> None:
         self.watchers: list[OnEntries] = []
         self.on_release: list[OnState] = []
@@ -78,17 +76,16 @@ class Runtime:
         self.models = models
         self.choice = choice
         self.toolbox = toolbox
-        self.flows = flows or FlowRegistry()
+        self.flows = flows
         self._clock = SystemClock()
-        self._ids = UlidSource()
         self.redactor = Redactor.of_environment(settings.environment)
         self._webs: dict[bool, Web] = {}
         self._driving: set[asyncio.Task[RunState]] = set()
-        self._notifier = Notifier()
+        self._reported: set[tuple[str, str]] = set()
         self._tracing = tracing
         if tracing is not None:
             self.watchers.append(tracing.watch)
-            self.on_release.append(tracing.let_go)
+            self.on_release.append(tracing.release)
         self.artifacts = artifacts_of(store, settings.home / "artifacts")
         tool_calls = ToolCalls(toolbox, self.web, self._clock, self.artifacts)
         self._model_calls = ModelCalls(models, store, self._clock)
@@ -115,7 +112,7 @@ class Runtime:
         Raises UsageError for an unknown flow and for options that it does not have, ConfigurationError for a model that
         cannot be used.
         """
-        checked = self.flows.options(flow, options or {})
+        checked, own = self.flows.options(flow, options or {}), instructions or {}
         wanted = self.settings if asked is None else asked
         check_rules(wanted.approve_rules, self.toolbox.specs())
         choice = self.choice if asked is None else await self._chosen(asked)
@@ -125,7 +122,10 @@ class Runtime:
             request=request,
             flow=flow,
             flow_version=self.flows.get(flow).version,
-            roles=_roles(self.flows.roles(flow, checked), instructions or {}),
+            roles=tuple(
+                role.evolve(instructions=own.get(role.name, role.instructions))
+                for role in self.flows.roles(flow, checked)
+            ),
             options=checked,
             models=self._pinned(choice.models),
             tools=self.toolbox.specs(),
@@ -138,7 +138,7 @@ class Runtime:
             by=by,
             submission=once.submission if once is not None else "",
         )
-        run_id = once.run_id if once is not None else self._ids.run_id()
+        run_id = once.run_id if once is not None else new_run_id()
         entry = await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)))
         return start(run_id, entry)
 
@@ -165,18 +165,22 @@ class Runtime:
         """The state of a run, folded from its log."""
         return await snapshots.load(self.store, run_id)
 
-    async def take_over(self, run_id: str) -> RunState:
-        """Become the owner of a run that nobody drives, and return its state.
+    async def take_over(self, run_id: str, *, ended: bool = False, resume_by: str = "") -> RunState:
+        """Become the owner of a run that no process drives, and return its state.
 
+        ``ended`` also takes over a run that is over, to carry out a request. ``resume_by`` is who asks that a run which
+        is paused or waiting be resumed.
         Raises RunOwned while its owner lives, UsageError when it is over, ConfigurationError when a tool that it still
         needs is not in this process: then it is left as it is.
         """
         before = await self.load(run_id)
-        self._can_go_on(before)
-        await self.store.claim(run_id)
-        return await snapshots.go_on(self.store, before)
+        self.check_resumable(before)
+        await self.store.claim(run_id, ended=ended)
+        if resume_by and before.status in (RunStatus.PAUSED, RunStatus.WAITING):
+            await self.log(run_id).append(ResumeRequested(by=resume_by))
+        return await snapshots.catch_up(self.store, before)
 
-    def _can_go_on(self, state: RunState) -> None:
+    def check_resumable(self, state: RunState) -> None:
         """Raise ConfigurationError when this process lacks a tool or model that the run still needs."""
         self.flows.get(state.definition.flow, state.definition.flow_version)
         check_tools(needed_tools(state), self.toolbox)
@@ -192,14 +196,14 @@ class Runtime:
                 )
 
     def driving(self, state: RunState, on_state: Callable[[RunState], None] | None = None) -> asyncio.Task[RunState]:
-        """:meth:`drive` in the background of this loop; closing the runtime stops it and lets go of the run."""
+        """:meth:`drive` in the background of this loop; closing the runtime stops it and releases the run."""
         task = asyncio.get_running_loop().create_task(self.drive(state, on_state), name=state.run_id)
         self._driving.add(task)
         task.add_done_callback(self._driving.discard)
         return task
 
     async def drive(self, state: RunState, on_state: Callable[[RunState], None] | None = None) -> RunState:
-        """Drive a run that this process owns until it is over, paused or waiting for people; then let go of it."""
+        """Drive a run that this process owns until it is over, paused or waiting for people; then release it."""
         flow = self.flows.get(state.definition.flow, state.definition.flow_version)
         file = WorkOrderFile(self.settings.home / "runs", state.run_id)
 
@@ -213,7 +217,7 @@ class Runtime:
             keeper.note(now)
             if on_state is not None:
                 on_state(now)
-            self._notifier.notify(self.watchers, now, entries)
+            self._notify(self.watchers, now, entries)
 
         controller = Controller(
             state,
@@ -230,65 +234,42 @@ class Runtime:
             await keeper.rest(state)
             return state
         finally:
-            self._notifier.notify(self.on_release, last)
+            self._notify(self.on_release, last)
             self._model_calls.forget(state.run_id)
             await keeper.aclose()
             await file.aclose()
             await self.store.release(state.run_id, state.epoch)
 
+    def _notify(self, watchers: Iterable[Callable[_P, None]], *args: _P.args, **kwargs: _P.kwargs) -> None:
+        """Call every watcher: one that fails affects neither the run nor other watchers.
+
+        Each class of error is logged once, without its message, which may quote a run's content.
+        """
+        for watcher in list(watchers):
+            try:
+                watcher(*args, **kwargs)
+            except Exception as error:  # a watcher must not fail the run
+                said = (getattr(watcher, "__qualname__", type(watcher).__qualname__), type(error).__qualname__)
+                if said not in self._reported:
+                    self._reported.add(said)
+                    LOGGER.error("a watcher failed, and the run continues: %s raised %s", *said)
+
     def log(self, run_id: str) -> RunLog:
         """A run's log, to append requests to."""
         return RunLog(self.store, run_id, self.redactor)
 
-    async def pause(self, run_id: str, by: str, reason: str = "") -> None:
-        """Ask the owner of a run to park it. Raises as the store does."""
-        await self.log(run_id).append(PauseRequested(by=by, reason=reason))
-
-    async def resume(self, run_id: str, by: str) -> RunState:
-        """Take a paused, waiting or orphaned run over, asking that it goes on; return the state to drive."""
-        listing = await self.store.run(run_id)
-        before = await self.load(run_id)
-        self._can_go_on(before)
-        await self.store.claim(run_id)
-        if listing.status in (RunStatus.PAUSED, RunStatus.WAITING):
-            await self.log(run_id).append(ResumeRequested(by=by))
-        return await snapshots.go_on(self.store, before)
-
-    async def reopen(self, run_id: str, *, ended: bool) -> RunState:
-        """Take a run over to carry out what a person asked for, of one that is over if ``ended``; its state.
-
-        Raises RunOwned while its owner lives, ConfigurationError when a tool it needs is not in this process.
-        """
-        before = await self.load(run_id)
-        self._can_go_on(before)
-        await self.store.claim(run_id, ended=ended)
-        return await snapshots.go_on(self.store, before)
-
-    async def adopt_fork(self, run_id: str, at: int, *, by: str = "", detached: bool | None = None) -> RunState:
-        """Make a run that begins as ``run_id`` did, up to event ``at``, and own it; its state. Raises as ``reopen``."""
-        self._can_go_on(await self.load(run_id))
-        fork_id = self._ids.run_id()
-        await fork(self.store, run_id, at, fork_id, by=by, detached=detached)
-        forked = await self.load(fork_id)
-        if forked.status in (RunStatus.PAUSED, RunStatus.WAITING):
-            await self.log(fork_id).append(ResumeRequested(by="the fork"))
-            forked = await snapshots.go_on(self.store, forked)
-        return forked
-
     def web(self, offline: bool) -> Web:
         """How tools reach services: for real, or the sample service of this process."""
         if offline not in self._webs:
-            self._webs[offline] = self._make_web(offline)
+            if offline:
+                from leadhand.tools.sample_service import SampleWeb
+
+                self._webs[offline] = SampleWeb(now=self._clock.now)
+            else:
+                from leadhand.tools.web_client import AiohttpWeb
+
+                self._webs[offline] = AiohttpWeb(gate=self._pass_gate, cache=StoreCache(self.store))
         return self._webs[offline]
-
-    def _make_web(self, offline: bool) -> Web:
-        if offline:
-            from leadhand.tools.sample_service import SampleWeb
-
-            return SampleWeb(now=self._clock.now)
-        from leadhand.tools.web_client import AiohttpWeb
-
-        return AiohttpWeb(gate=self._pass_gate, cache=StoreCache(self.store))
 
     async def _pass_gate(self, service: str) -> None:
         from leadhand.tools.services import SERVICES
@@ -299,7 +280,7 @@ class Runtime:
                 await asyncio.sleep(wait)
 
     async def aclose(self) -> None:
-        """Stop what runs, close connections, let go of every run."""
+        """Stop what runs, close connections, release every run."""
         driving = list(self._driving)
         for task in driving:
             task.cancel()
@@ -316,21 +297,11 @@ class Runtime:
 
 
 def _held_back(limits: Limits) -> Amount:
-    """What one compose call is kept: a request, and a share of the money and tokens there are."""
-    held = NOTHING
-    if limits.max_requests is not None:
-        held = held + Amount(requests=min(1, limits.max_requests))
-    if limits.max_tokens is not None:
-        held = held + Amount(tokens=limits.max_tokens // HELD_BACK_SHARE)
-    if limits.budget_nanousd is not None:
-        held = held + Amount(nanousd=limits.budget_nanousd // HELD_BACK_SHARE)
-    return held
-
-
-def _roles(roles: Iterable[Role], instructions: Mapping[str, str]) -> tuple[Role, ...]:
-    """The roles of a run, with the instructions that people have set for them."""
-    return tuple(
-        role.evolve(instructions=instructions[role.name]) if role.name in instructions else role for role in roles
+    """What is kept for one compose call: a request, and a share of the money and tokens."""
+    return Amount(
+        requests=min(1, limits.max_requests or 0),
+        tokens=(limits.max_tokens or 0) // HELD_BACK_SHARE,
+        nanousd=(limits.budget_nanousd or 0) // HELD_BACK_SHARE,
     )
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from leadhand.app.arguments import name
 from leadhand.domain.errors import ConfigurationError
@@ -49,18 +50,13 @@ def settings(
     model: str | None = None,
     models: Mapping[str, str] | None = None,
     offline: bool = False,
-    limits: Limits | None = None,
-    budget_given: bool = False,
-    allow_unknown_price: bool = False,
-    approve: ApprovalPolicy = ApprovalPolicy.ASK,
-    approve_rules: Mapping[str, ApprovalPolicy] | None = None,
-    environment: Mapping[str, str] | None = None,
+    **others: Any,
 ) -> Settings:
-    """Return settings from the arguments, else the environment, else the defaults.
+    """Return settings from the arguments, else the environment, else the defaults. ``others`` are fields of Settings.
 
     Raises UsageError for a name that is empty or not text.
     """
-    env = dict(os.environ if environment is None else environment)
+    env = dict(os.environ)
     database = name(database, "database", "Pass a file or a postgresql://… URL, or omit it.")
     model = name(model, "model", _MODEL)
     for role, each in (models or {}).items():
@@ -75,12 +71,8 @@ def settings(
         model="offline" if offline else model or env.get("LEADHAND_MODEL") or None,
         models={} if offline else dict(models or {}),
         offline=offline,
-        limits=limits or Limits(),
-        budget_given=budget_given,
-        allow_unknown_price=allow_unknown_price,
-        approve=approve,
-        approve_rules=dict(approve_rules or {}),
         environment=env,
+        **others,
     )
 
 

@@ -1,11 +1,10 @@
 """Spans out of a run's log: run, attempts, model calls and tool calls, by the OpenTelemetry conventions for GenAI.
 
-Nothing is measured here: begin and end of a span are the times of the log's entries, so nothing in the engine knows of
-traces. No span holds a word of a request, a prompt, an answer, an argument or a result; names that a model may have
-made up are not taken over either.
+Spans begin and end at the times of the log's entries. They hold no text of a request, a prompt, an answer, an argument
+or a result, and no names that a model may have made up.
 
-A run is one trace, whoever drives it and however often it is resumed: the trace's id, and that of the span which all
-driving is under, are made from the run's id. That outermost span is never sent itself, since no process sees all of it.
+A run is one trace, in every process and however often it is resumed: the ids of the trace and of its outermost span
+come from the run's id. The outermost span itself is never sent, since no process sees all of it.
 
 The names of the attributes are those of https://github.com/open-telemetry/semantic-conventions-genai, written out:
 the package with the conventions calls its constants for them moved.
@@ -53,7 +52,7 @@ PROVIDERS = {
     "google-cloud": "gcp.vertex_ai",
     "bedrock": "aws.bedrock",
 }
-"""Providers that the conventions call otherwise than model names do."""
+"""The conventions' names of providers where model names use others."""
 
 AGENTS: dict[str, str] = {
     RoleName.PLAN: "lead",
@@ -63,32 +62,30 @@ AGENTS: dict[str, str] = {
 }
 
 _GONE = Failure.model_validate({"message": "", "type": "driver_gone", "class": FailureClass.LOST})
-"""Of what was under way when this process let go of the run."""
+"""The failure of what was under way when this process released the run."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KIND = re.compile(r"[A-Za-z][\w.\-]{0,63}")
-"""What may be told of a failure's type and of a model's reason to end: a word. More would be somebody's text."""
+"""A failure's type or a model's finish reason, if it is one word; anything longer may quote content."""
 
 
 class LogTracer:
-    """Turns the entries of the runs that a process drives into spans of ``tracer``."""
+    """Makes spans from the entries of the runs that a process drives."""
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
         self._runs: dict[str, _RunSpans] = {}
 
     def watch(self, state: RunState, entries: list[ev.Entry]) -> None:
-        """Begin and end what these entries say began and ended; ``state`` is the run's after them."""
-        if not entries:
-            return
+        """Begin and end the spans of these entries; ``state`` is the run's state after them."""
         spans = self._runs.get(state.run_id)
         if spans is None:
             spans = self._runs[state.run_id] = _RunSpans(self._tracer, state, entries[0])
         for entry in entries:
             spans.take(state, entry)
 
-    def let_go(self, state: RunState) -> None:
-        """End all that is open of a run: it is over, rests, or is driven here no more."""
+    def release(self, state: RunState) -> None:
+        """End all open spans of a run that this process no longer drives."""
         spans = self._runs.pop(state.run_id, None)
         if spans is not None:
             spans.end(state)
@@ -96,7 +93,7 @@ class LogTracer:
 
 @dataclass(slots=True)
 class _OpenAttempt:
-    """An attempt whose span is open. ``returned`` is when it came back; its settling says what it was worth."""
+    """An attempt whose span is open; ``returned`` is when it returned, which is before it is settled."""
 
     span: Span
     calls: dict[str, Span] = field(default_factory=dict[str, Span])
@@ -105,7 +102,7 @@ class _OpenAttempt:
 
 
 class _RunSpans:
-    """The open spans of one run, from the first entry that this process saw of it until it lets go."""
+    """The open spans of one run, from the first entry that this process saw until it releases the run."""
 
     def __init__(self, tracer: Tracer, state: RunState, first: ev.Entry) -> None:
         self._tracer = tracer
@@ -113,7 +110,7 @@ class _RunSpans:
         self._attempts: dict[str, _OpenAttempt] = {}
         self._parked: dict[str, tuple[str, Span]] = {}
         self._late: dict[tuple[str, str], Span] = {}
-        began = state.created_at if first.seq == 2 else first.at  # the run was made here, and is driven from its start
+        began = state.created_at if first.seq == 2 else first.at  # the run started here
         flow = state.definition.flow
         around = get_current_span().get_span_context()
         self._span = tracer.start_span(
@@ -130,7 +127,6 @@ class _RunSpans:
         )
 
     def take(self, state: RunState, entry: ev.Entry) -> None:
-        """Begin and end what this entry says."""
         match entry.event:
             case ev.AttemptStarted() as event:
                 self._open(state, event.attempt, entry.at, {"leadhand.host": event.host})
@@ -159,7 +155,7 @@ class _RunSpans:
                 pass
 
     def end(self, state: RunState) -> None:
-        """End all that is open, at the last time the log is known to tell."""
+        """End all open spans, at the time of the last entry."""
         at = state.last_at or state.created_at
         gone = _GONE if state.status is RunStatus.RUNNING else None
         for attempt, opened in list(self._attempts.items()):
@@ -197,7 +193,7 @@ class _RunSpans:
         return span
 
     def _settle(self, attempt: str, at: datetime, outcome: str, failure: Failure | None) -> Span | None:
-        """End the span of an attempt, and of what it still had under way."""
+        """End the span of an attempt, and those of its open calls."""
         opened = self._attempts.pop(attempt, None)
         if opened is None:
             return None
@@ -208,7 +204,7 @@ class _RunSpans:
         return opened.span
 
     def _lose(self, state: RunState, at: datetime, event: ev.AttemptLost) -> None:
-        """What was lost in this process has a span; of what another one took with it there is this moment alone."""
+        """An attempt that another process lost has no span yet: make one of no length."""
         if event.attempt not in self._attempts and event.failure.type != INTERRUPTED:
             self._open(state, event.attempt, at, {})
         self._settle(event.attempt, at, "lost", event.failure)
@@ -287,7 +283,7 @@ class _RunSpans:
 
 
 def outermost(run_id: str) -> SpanContext:
-    """The place that all spans of a run are under: the same in every process, from the SHA-256 of the run's id."""
+    """Return the parent of all spans of a run: the same in every process, from the SHA-256 of the run's id."""
     digest = hashlib.sha256(run_id.encode()).digest()
     return SpanContext(
         trace_id=int.from_bytes(digest[:16]),
@@ -298,9 +294,9 @@ def outermost(run_id: str) -> SpanContext:
 
 
 def _agent(state: RunState, assignment: str) -> str:
-    """Who carries it out: the worker by the tool that it calls, or that it was asked for by; else by its role.
+    """The agent's name: from the tool that it calls or that requested it, else from its role.
 
-    What a model called a subtask is not passed on.
+    The name that a model gave the subtask is not used.
     """
     issued = state.assignments[assignment].assignment
     known = {tool.name for tool in state.definition.tools}
@@ -312,7 +308,6 @@ def _agent(state: RunState, assignment: str) -> str:
 
 
 def _answered(event: ev.ModelCallReturned) -> dict[str, AttributeValue]:
-    """What a model call used, as far as that is known."""
     attributes: dict[str, AttributeValue] = {}
     if _KIND.fullmatch(event.finish_reason):
         attributes["gen_ai.response.finish_reasons"] = (event.finish_reason,)
@@ -325,7 +320,7 @@ def _answered(event: ev.ModelCallReturned) -> dict[str, AttributeValue]:
 
 
 def _end(span: Span, at: datetime, failure: Failure | None, attributes: Mapping[str, AttributeValue]) -> None:
-    """End a span; one with a failure says its type and class, and not its message, which may quote anything."""
+    """End a span, with the type and class of a failure but not its message, which may quote content."""
     span.set_attributes(attributes)
     if failure is not None:
         kind = failure.type if _KIND.fullmatch(failure.type) else str(failure.class_)
@@ -335,7 +330,7 @@ def _end(span: Span, at: datetime, failure: Failure | None, attributes: Mapping[
 
 
 def _before(entry: ev.Entry, event: ev.ModelCallReturned | ev.ToolCallReturned) -> datetime:
-    """When a call began whose begin was before this process's time."""
+    """When a call began that another process began."""
     return entry.at - timedelta(milliseconds=event.duration_ms)
 
 

@@ -1,4 +1,4 @@
-"""The built-in tools, and toolboxes made from tools."""
+"""The tools of a process: the built-in ones, toolboxes made from tools, and those that a run still needs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.domain.lifecycle import SETTLED
+from leadhand.domain.state import RunState
+from leadhand.domain.tool import ToolSpec
 from leadhand.tools.decorator import Tool
 from leadhand.tools.toolbox import Toolbox
 
@@ -57,3 +60,34 @@ def toolbox(tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None) -> Tool
         except (AttributeError, TypeError, ValueError) as error:  # a callable without a name or a signature
             raise UsageError(f"{each!r} cannot be used as a tool: {error}", how) from error
     return box
+
+
+def needed_tools(state: RunState) -> list[ToolSpec]:
+    """The pinned tools that the unfinished part of a run names: all of them before it has an order."""
+    if state.finished is not None:
+        return []
+    if not state.orders:
+        return list(state.definition.tools)
+    waiting = (each.assignment.subtask for each in state.assignments.values() if each.status not in SETTLED)
+    named = {subtask.tool for subtask in waiting if subtask is not None}
+    return [tool for tool in state.definition.tools if tool.name in named]
+
+
+def check_tools(needed: Iterable[ToolSpec], toolbox: Toolbox) -> None:
+    """Raise ConfigurationError when one of these tools is not in this process."""
+    for tool in needed:
+        if toolbox.find(tool.name) is None:
+            raise ConfigurationError(
+                f"the run needs the tool {tool.name}, which came from {tool.import_path} and is not here",
+                "Resume it where that tool is: with --tools FILE, or with Leadhand(tools=[…]).",
+            )
+
+
+def changed_tools(state: RunState, toolbox: Toolbox) -> list[ToolSpec]:
+    """The tools that the unfinished part of a run needs and whose code has changed since it was started."""
+    here = {tool.name: tool.fingerprint for tool in toolbox.specs()}
+    return [
+        tool
+        for tool in needed_tools(state)
+        if tool.fingerprint and here.get(tool.name, tool.fingerprint) != tool.fingerprint
+    ]

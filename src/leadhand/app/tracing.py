@@ -1,4 +1,4 @@
-"""Whether this process makes traces of its runs, and where to: OpenTelemetry is imported only if it does."""
+"""Set up traces of a process's runs. Imports OpenTelemetry only if something receives them."""
 
 from __future__ import annotations
 
@@ -31,19 +31,18 @@ _INSTALL = 'uv add "leadhand[otel]", or pip install "leadhand[otel]"'
 
 
 class Tracing:
-    """Makes spans of what it is told, and sees that they are sent.
+    """Makes spans and sends them.
 
-    ``shut_down`` sends what is left; it may block. None: the spans go to a provider of the program's own, which has to
-    see to that itself.
+    ``shut_down`` sends the last spans and may block. None: the program's own provider sends them.
     """
 
     def __init__(self, tracer: LogTracer, shut_down: Callable[[], None] | None = None) -> None:
         self.watch: Callable[[RunState, list[Entry]], None] = tracer.watch
-        self.let_go: Callable[[RunState], None] = tracer.let_go
+        self.release: Callable[[RunState], None] = tracer.release
         self._shut_down = shut_down
 
     async def aclose(self) -> None:
-        """Send what is left, for ``FLUSH_S`` seconds at most."""
+        """Send the last spans, for ``FLUSH_S`` seconds at most."""
         if self._shut_down is None:
             return
         shut_down, self._shut_down = self._shut_down, None
@@ -54,7 +53,7 @@ class Tracing:
             with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
                 loop.call_soon_threadsafe(sent.set)
 
-        # A thread that nobody joins: neither the loop nor the interpreter waits for a collector that hangs.
+        # A daemon thread: neither the loop nor the interpreter waits for a collector that hangs.
         threading.Thread(target=send, name="leadhand-traces", daemon=True).start()
         try:
             async with asyncio.timeout(FLUSH_S):
@@ -64,10 +63,10 @@ class Tracing:
 
 
 def tracing(environment: Mapping[str, str]) -> Tracing | None:
-    """Traces for a process with this environment; None where nobody has set up anything that takes them.
+    """Return the tracing of a process with this environment; None if nothing receives traces.
 
-    A provider that the program has set for itself comes first, then an OTLP endpoint in the environment. What cannot be
-    set up is said once, and no run fails for it.
+    The program's own provider comes first, then an OTLP endpoint in the environment. A set-up that fails is logged
+    once, and no run fails for it.
     """
     if _says(environment, "OTEL_SDK_DISABLED", "true"):
         return None
@@ -79,7 +78,7 @@ def tracing(environment: Mapping[str, str]) -> Tracing | None:
         return _exporting(endpoint) if endpoint else None
     except ImportError:
         warn_once(f"an OpenTelemetry endpoint is set, and no traces are sent: install leadhand[otel]: {_INSTALL}")
-    except Exception as error:  # a setting that the SDK does not take: its words may hold a header's secret
+    except Exception as error:  # the SDK's message is not logged: it may hold a secret from a header
         warn_once(
             f"no traces are sent: OpenTelemetry cannot be set up from its OTEL_… variables: {type(error).__name__}"
         )
@@ -91,14 +90,14 @@ def _says(environment: Mapping[str, str], variable: str, word: str) -> bool:
 
 
 def _endpoint(environment: Mapping[str, str]) -> str:
-    """Where spans go, "" if nowhere: the first variable is taken as it is, the second is the root of all signals."""
+    """Return the endpoint of traces, or "". The variable for all signals needs the path of traces."""
     traces, root = environment.get(_TRACES_ENDPOINT, "").strip(), environment.get(_ENDPOINT, "").strip()
     return traces or (f"{root.rstrip('/')}/v1/traces" if root else "")
 
 
 def _programs_own() -> TracerProvider | None:
-    """The provider that the program has set for the whole process, if it has. Who has not imported the API has not."""
-    api: Any = sys.modules.get("opentelemetry.trace")
+    """The provider that the program set for the whole process, if any."""
+    api: Any = sys.modules.get("opentelemetry.trace")  # a program that set one has imported it
     if api is None:
         return None
     provider = api.get_tracer_provider()
@@ -114,7 +113,7 @@ def _log_tracer(provider: TracerProvider) -> LogTracer:
 
 
 def _exporting(endpoint: str) -> Tracing:
-    """Traces over OTLP/HTTP. The exporter itself reads the other OTEL_… variables, from the process's environment."""
+    """Send traces over OTLP/HTTP. The exporter reads the other OTEL_… variables itself."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -125,7 +124,7 @@ def _exporting(endpoint: str) -> Tracing:
 
 
 def _resource() -> Resource:
-    """What sends the spans, as ``OTEL_SERVICE_NAME`` or ``OTEL_RESOURCE_ATTRIBUTES`` call it, else leadhand."""
+    """The service's name from ``OTEL_SERVICE_NAME`` or ``OTEL_RESOURCE_ATTRIBUTES``, else leadhand."""
     from importlib.metadata import version
 
     from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
@@ -138,5 +137,4 @@ def _resource() -> Resource:
 
 @cache
 def warn_once(message: str) -> None:
-    """Say it once in the life of the process, however many runtimes it opens."""
     LOGGER.warning(message)

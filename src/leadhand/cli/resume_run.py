@@ -7,9 +7,8 @@ from typing import Any
 
 from leadhand.api import Leadhand
 from leadhand.app import operator
-from leadhand.app.needed_tools import check_tools
 from leadhand.app.runtime import Runtime
-from leadhand.app.toolsets import toolbox
+from leadhand.app.toolsets import check_tools, toolbox
 from leadhand.cli.errors import Exit
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import Output, StoreFlags, open_lead, open_reader
@@ -92,7 +91,7 @@ async def steer_run(
         if asked is None:
             taken = await operator.want(ours, state.run_id, request)
         else:  # its process released the run before it read the request
-            taken = await ours.reopen(state.run_id, ended=True)
+            taken = await ours.take_over(state.run_id, ended=True)
         return Run(ours, taken, drive=True) if taken is not None else None
 
     needed = operator.tools_for(state, request)

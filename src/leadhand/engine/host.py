@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from leadhand.domain.errors import Failure, FailureClass, LeadhandError
@@ -65,12 +66,9 @@ class Host:
         await log.append(AttemptReturned(attempt=attempt, result=result))
 
     async def _result(self, work: Work, log: RunLog) -> WorkResult:
-        def on_text(piece: str) -> None:
-            if self._on_text is not None:
-                self._on_text(work.run_id, work.attempt.attempt, piece)
-
         work = await _with_payloads(work, log)
-        turns = Turns(work, log, self._models, self._tools, on_text if self._on_text is not None else None)
+        on_text = partial(self._on_text, work.run_id, work.attempt.attempt) if self._on_text is not None else None
+        turns = Turns(work, log, self._models, self._tools, on_text)
         conversation = await Conversation.rebuilt(work, log)
         return await Attempt(work, turns).carry_out(conversation)
 

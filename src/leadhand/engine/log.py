@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, cast
 
+from leadhand.domain.artifact import digest_of
 from leadhand.domain.events import AnyEvent, Entry
 from leadhand.domain.value import Json
-from leadhand.engine.payloads import pack, unpack
+from leadhand.domain.work_result import BLOB_ABOVE, blob_reference
 from leadhand.engine.redaction import Redactor
 from leadhand.ports import ContextStore
 
@@ -35,5 +38,21 @@ class RunLog:
         return pack(self._redactor.payload(payload))
 
     async def unpack(self, payload: Json) -> Json:
-        """A payload itself, whichever way it is kept."""
-        return await unpack(payload, self._store)
+        """A payload itself, whichever way it is kept. Raises KeyError when the blob is gone."""
+        digest = blob_reference(payload)
+        if digest is not None:
+            return json.loads(await self._store.blob(digest))
+        if isinstance(payload, dict):  # the data of several calls, each by itself
+            return {key: await self.unpack(inner) for key, inner in cast("dict[str, Any]", payload).items()}
+        return payload
+
+
+def pack(payload: Json) -> tuple[Json, dict[str, bytes]]:
+    """The payload as an event carries it, and the blobs to keep with that event (by digest; none for a small one)."""
+    if payload is None or isinstance(payload, bool | int | float):
+        return payload, {}
+    body = json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
+    if len(body) <= BLOB_ABOVE:
+        return payload, {}
+    digest = digest_of(body)
+    return {"$blob": digest, "bytes": len(body)}, {digest: body}

@@ -37,15 +37,13 @@ async def load(store: ContextStore, run_id: str) -> RunState:
         kept = await store.snapshot(run_id, schema)
         if kept is not None:
             seq, body = kept
-            try:
+            with contextlib.suppress(ValidationError):  # a damaged snapshot is ignored; the log holds everything
                 return fold(adapter.validate_json(body), await store.read(run_id, after=seq))
-            except ValidationError:
-                pass  # a damaged snapshot is ignored; the log holds everything
     return replay(run_id, await store.read(run_id))
 
 
-async def go_on(store: ContextStore, state: RunState) -> RunState:
-    """The state of a run as its log has it now, from a state that it had before."""
+async def catch_up(store: ContextStore, state: RunState) -> RunState:
+    """The state of a run as its log has it now, from an earlier state."""
     return fold(state, await store.read(state.run_id, after=state.seq))
 
 

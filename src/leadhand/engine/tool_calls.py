@@ -1,16 +1,18 @@
-"""Calls of tools: checked, allowed, bounded in time, and written down on both sides of the call."""
+"""Calls of tools: checked, bounded in time, in the log on both sides, and contained: they end nothing else."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import logging
+import threading
 import time
 import traceback
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 from pydantic_core import to_json, to_jsonable_python
 
@@ -24,11 +26,14 @@ from leadhand.engine.gate import argument_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
 from leadhand.engine.slots import TimeIsUp, bounded
-from leadhand.engine.threads import Ended, Threads
 from leadhand.ports import ArtifactStore, BoundTool, Clock, StaleAttempt, Toolbox, ToolContext, Web
+
+_T = TypeVar("_T")
 
 LOGGER = logging.getLogger("leadhand.tools")
 OURS = Path(__file__).parents[1]
+THREADS = 32
+"""Blocking calls at once; more wait their turn inside their own time-out."""
 CLEARING_UP_S = 1.0
 """What a tool that was cancelled gets to clear up, in seconds."""
 
@@ -153,38 +158,6 @@ def _emit(log: RunLog, attempt: str, message: str) -> None:
     log.append(NoteEmitted(attempt=attempt, message=str(message)))
 
 
-async def _contained(call: Awaitable[Any]) -> Any:
-    """Await a tool, and let nothing out that would end more than this call.
-
-    It runs as a task of its own, so that one which swallows its cancellation is abandoned: it blocks no other call,
-    and what it returns late is ignored.
-    """
-    running = _without_exit(call)
-    task = asyncio.ensure_future(running)
-    try:
-        await asyncio.wait({task})
-    except asyncio.CancelledError:
-        task.cancel()
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # retrieved, and of no interest
-        await asyncio.wait({task}, timeout=CLEARING_UP_S)
-        if not task.done():  # it swallows its cancellation; the loop would wait for it for ever when it ends
-            with contextlib.suppress(RuntimeError, ValueError):
-                running.close()
-            task.cancel()
-        raise
-    if task.cancelled():
-        raise Ended("CancelledError")
-    return task.result()
-
-
-async def _without_exit(call: Awaitable[Any]) -> Any:
-    """Await a call; an exit of the interpreter that it asks for is an error of the call."""
-    try:
-        return await call
-    except SystemExit as error:
-        raise Ended("SystemExit") from error
-
-
 def returned_value(value: object) -> ToolReturn:
     """Return the result of a tool as a ToolReturn with JSON in it.
 
@@ -217,3 +190,91 @@ def _words(error: BaseException) -> str:
         return str(error)
     text = str(error).strip().splitlines()
     return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
+
+
+# --- the code of tools ------------------------------------------------------------------------------------------------
+
+
+class Ended(Exception):
+    """A tool raised what would end the process, such as SystemExit: it ends its call, and no more."""
+
+
+class Threads:
+    """Runs blocking functions, at most :data:`THREADS` at once, on daemon threads.
+
+    An executor of the standard library would be joined when the interpreter ends, and so hang with a hanging tool.
+    """
+
+    def __init__(self, count: int = THREADS) -> None:
+        self._free = asyncio.Semaphore(count)
+
+    async def run(self, call: Callable[[], _T]) -> _T:
+        """The result of ``call``. Cancelling abandons the thread: what it still returns is thrown away.
+
+        Raises what the call raises; anything outside Exception, such as SystemExit, as :class:`Ended`.
+        """
+        async with self._free:
+            loop = asyncio.get_running_loop()
+            done: asyncio.Future[Callable[[], _T]] = loop.create_future()
+            context = contextvars.copy_context()
+
+            def finish(outcome: Callable[[], _T]) -> None:
+                if not done.done():
+                    done.set_result(outcome)
+
+            def work() -> None:
+                outcome = _outcome(context, call)
+                if not loop.is_closed():
+                    loop.call_soon_threadsafe(finish, outcome)
+
+            threading.Thread(target=work, name="leadhand-tool", daemon=True).start()
+            return (await done)()
+
+
+def _outcome(context: contextvars.Context, call: Callable[[], _T]) -> Callable[[], _T]:
+    """Make the call, and return what gives its value or raises its exception."""
+    try:
+        value = context.run(call)
+    except Exception as error:
+        return partial(_raise, error)
+    except BaseException as error:  # such as SystemExit: it ends this call, and not the process
+        return partial(_raise, Ended(type(error).__name__))
+    return lambda: value
+
+
+def _raise(error: Exception) -> NoReturn:
+    if isinstance(error, StopIteration):  # a coroutine cannot raise it
+        raise RuntimeError(f"StopIteration: {error}") from error
+    raise error
+
+
+async def _contained(call: Awaitable[Any]) -> Any:
+    """Await a tool, and let nothing out that would end more than this call.
+
+    It runs as a task of its own, so that one which swallows its cancellation is abandoned: it blocks no other call,
+    and what it returns late is ignored.
+    """
+    running = _without_exit(call)
+    task = asyncio.ensure_future(running)
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        task.cancel()
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # retrieved, and of no interest
+        await asyncio.wait({task}, timeout=CLEARING_UP_S)
+        if not task.done():  # it swallows its cancellation; the loop would wait for it for ever when it ends
+            with contextlib.suppress(RuntimeError, ValueError):
+                running.close()
+            task.cancel()
+        raise
+    if task.cancelled():
+        raise Ended("CancelledError")
+    return task.result()
+
+
+async def _without_exit(call: Awaitable[Any]) -> Any:
+    """Await a call; an exit of the interpreter that it asks for is an error of the call."""
+    try:
+        return await call
+    except SystemExit as error:
+        raise Ended("SystemExit") from error

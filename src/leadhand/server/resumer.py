@@ -100,7 +100,7 @@ class Resumer:
             LOGGER.warning("run %s %s", run_id, what)
 
     async def _take_orphan(self, listing: RunListing) -> None:
-        state = await self._runtime.reopen(listing.run_id, ended=False)
+        state = await self._runtime.take_over(listing.run_id)
         LOGGER.info("resuming run %s, whose process died", listing.run_id)
         self._service.drive(state)
 
@@ -115,7 +115,7 @@ class Resumer:
             if not due(state):
                 self._resting[listing.run_id] = (listing.head_seq, first_end(state))
                 return
-        self._service.drive(await self._runtime.reopen(listing.run_id, ended=False))
+        self._service.drive(await self._runtime.take_over(listing.run_id))
 
 
 def first_end(state: RunState) -> datetime | None:

@@ -12,7 +12,6 @@ from http import HTTPStatus
 
 from leadhand.app import operator
 from leadhand.app.checks import check_writable
-from leadhand.app.requests import settle
 from leadhand.app.runtime import Runtime
 from leadhand.domain.decide.operator_requests import OperatorRequest
 from leadhand.domain.document import RunDocument, run_document
@@ -175,7 +174,7 @@ class Service:
         if listing.status is RunStatus.CANCELLED:
             return
         _check_goes_on(listing, "cancelled")
-        await settle(self.runtime, listing, CancelRequested(by=principal.name), until=ENDED)
+        await operator.stop(self.runtime, listing, CancelRequested(by=principal.name), until=ENDED)
 
     async def pause(self, run_id: str, principal: Principal, reason: str) -> None:
         """Park a run. Raises NoSuchRun, UsageError when it is over."""
@@ -184,13 +183,13 @@ class Service:
             return
         _check_goes_on(listing, "parked")
         request = PauseRequested(by=principal.name, reason=reason or f"asked for by {principal.name}")
-        await settle(self.runtime, listing, request, until=frozenset({RunStatus.PAUSED, *ENDED}))
+        await operator.stop(self.runtime, listing, request, until=frozenset({RunStatus.PAUSED, *ENDED}))
 
     async def resume(self, run_id: str, principal: Principal) -> None:
         """Go on with a run that is paused, waits, or was left behind. Raises UsageError, RunOwned."""
         listing = await self.runtime.store.run(run_id)
         _check_goes_on(listing, "resumed")
-        await self._set_going(await self.runtime.resume(run_id, by=principal.name))
+        await self._set_going(await self.runtime.take_over(run_id, resume_by=principal.name))
 
     async def want(self, run_id: str, wish: OperatorRequest) -> None:
         """Have a wish granted, by whoever drives the run; here, when nobody does. Raises as ``operator.want`` does."""
@@ -210,7 +209,7 @@ class Service:
         if listing.owner is not None or listing.status is not RunStatus.WAITING:
             return
         try:
-            self.drive(await self.runtime.reopen(run_id, ended=False))
+            self.drive(await self.runtime.take_over(run_id))
         except RunOwned:
             return
         except ConfigurationError as error:  # the answer is kept, whichever process resumes the run

@@ -12,8 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from ulid import ULID
 
-from leadhand.app.approval_rules import approval_policy, approval_rules
-from leadhand.app.arguments import check_request, limits, name
+from leadhand.app.arguments import approval_policy, approval_rules, check_request, limits, name
 from leadhand.app.runtime import IdempotentId, Runtime
 from leadhand.app.settings import Settings
 from leadhand.domain.errors import UsageError

@@ -8,7 +8,7 @@ from typing import Annotated
 from leadhand.api import Leadhand
 from leadhand.app import operator
 from leadhand.app.formatting import one_line
-from leadhand.app.needed_tools import needed_tools
+from leadhand.app.toolsets import needed_tools
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import (
     DEFAULT_DRIVER,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from leadhand.api import Leadhand
 from leadhand.app.listings import all_runs
-from leadhand.app.needed_tools import needed_tools
+from leadhand.app.toolsets import needed_tools
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import (
     DEFAULT_DRIVER,

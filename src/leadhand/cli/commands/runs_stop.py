@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leadhand.app.requests import settle
+from leadhand.app.operator import stop
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import DEFAULT_STORE, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import definition_of, find_run
@@ -37,7 +37,7 @@ async def _stop(given: str, request: PauseRequested | CancelRequested, target: R
                 f"run {run_id} has finished ({listing.status.value})",
                 f"See its result: {store.command('runs', 'show', run_id)}",
             )
-        status = target if already else await settle(runtime, listing, request, until=ENDED | {target})
+        status = target if already else await stop(runtime, listing, request, until=ENDED | {target})
         if status is not target:
             say(f"{run_id} finished before it could be {target.value}: {status.value}.")
             return Exit.FAILED

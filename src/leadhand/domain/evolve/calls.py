@@ -85,8 +85,9 @@ def tool_returned(state: RunState, _entry: ev.Entry, event: ev.ToolCallReturned)
     )
 
 
-def approval_requested(state: RunState, _entry: ev.Entry, event: ev.ApprovalRequested) -> None:
-    state.approvals[event.approval.approval_id] = event.approval
+def approval_requested(state: RunState, entry: ev.Entry, event: ev.ApprovalRequested) -> None:
+    approval = event.approval if event.approval.asked_at is not None else event.approval.evolve(asked_at=entry.at)
+    state.approvals[approval.approval_id] = approval  # 0.1 did not record when it asked
 
 
 def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswered) -> None:
