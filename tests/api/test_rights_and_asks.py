@@ -209,6 +209,29 @@ async def test_a_worker_is_defined_and_does_what_it_is_asked_to_within_the_right
     assert [message.text for message in models.requests[1].messages[:1]] == ["Scout."]
 
 
+@tool
+def note() -> ToolReturn:
+    """Write a note."""
+    return ToolReturn(asks=(WriteArtifact(path="memory/north.md", content="# North"),))
+
+
+async def test_the_paths_of_a_childs_artifacts_go_back_to_the_call_with_its_result(tmp_path: Path):
+    asks = (DefineWorker(name="scribe", instructions="Write.", tools=("note",)), Delegate(role="scribe"))
+
+    def said(request: ModelRequest) -> Any:
+        answered = results(request)
+        if request.role == "scribe":
+            return "it is written" if answered else ("note", {})
+        return json.dumps(answered[-1]) if answered else ("ask", {})
+
+    role = WORKER.evolve(tools=("ask", "note"))
+    answer, _, (state, _) = await run(team(role), said, tmp_path, asking(*asks), note)
+    given = json.loads(answer.text)
+    assert given["summary"] == "it is written"
+    assert given["artifacts"] == ["memory/north.md"]
+    assert list(state.artifacts) == ["memory/north.md"]
+
+
 @pytest.mark.parametrize(
     ("ask", "reason"),
     [

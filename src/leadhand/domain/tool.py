@@ -84,7 +84,8 @@ class ToolResult(NamedTuple):
     """The result of one call: in the log, in a conversation, as evidence.
 
     ``call_id`` is the key of the call in its run. ``failure`` None means that the call succeeded. ``raw`` above 4 kB is
-    a blob reference in the log. ``by`` names the person who vouched for a call whose end was not seen.
+    a blob reference in the log. ``artifacts`` are the paths of the files that the assignments which the call asked for
+    wrote. ``by`` names the person who vouched for a call whose end was not seen.
     """
 
     call_id: str
@@ -96,6 +97,7 @@ class ToolResult(NamedTuple):
     sources: tuple[Source, ...] = ()
     sample: bool = False
     asks: tuple[Ask, ...] = ()
+    artifacts: tuple[str, ...] = ()
     failure: Failure | None = None
     by: str = ""
 

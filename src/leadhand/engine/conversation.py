@@ -38,6 +38,8 @@ def _content(result: ToolResult) -> str:
     fields = {"summary": result.summary, "raw": result.raw}
     if result.sources:
         fields["sources"] = [source.model_dump() for source in result.sources]
+    if result.artifacts:
+        fields["artifacts"] = result.artifacts
     if result.sample:
         fields["sample"] = True
     return json.dumps({key: value for key, value in fields.items() if value is not None}, ensure_ascii=False)

@@ -161,23 +161,32 @@ def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> 
             why = {"message": event.content, "type": "child_failed", "class": "invalid"}
             evidence = evidence._replace(failure=Failure.model_validate(why))
         else:
-            evidence = _with_results(evidence, children_of(state, event.call_id))
+            evidence = _with_results(state, evidence, children_of(state, event.call_id))
         state.assignments[key] = assignment._replace(calls=(*kept, evidence))
     _answer(state, event.call_id, CallAnswer(ok=event.ok, content=event.content))
 
 
-def _with_results(evidence: ToolResult, children: Sequence[AssignmentState]) -> ToolResult:
-    """A call with the results of the assignments that it asked for: the data of one, or of several by their ids."""
+def _with_results(state: RunState, evidence: ToolResult, children: Sequence[AssignmentState]) -> ToolResult:
+    """A call with the results of the assignments that it asked for: the data of one, or of several by their ids.
+
+    The files that a child's own children wrote are part of its result.
+    """
     found = {child.key: (child.data, child.value) for child in children if child.data is not None}
     if not found:
         return evidence
     raws = {key: data.raw if value is None else value for key, (data, value) in found.items()}
     results = [data for data, _ in found.values()]
+    artifacts = tuple(
+        path
+        for path, versions in state.artifacts.items()
+        if any(f"{version.by}/".startswith(f"{key}/") for version in versions for key in found)
+    )
     return evidence._replace(
         summary="\n\n".join(data.summary for data in results),
         raw=raws if len(raws) > 1 else next(iter(raws.values())),
         sources=tuple(dict.fromkeys(source for data in results for source in data.sources)),
         sample=any(data.sample for data in results),
+        artifacts=artifacts,
     )
 
 
