@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -125,8 +126,10 @@ async def find_approval(runtime: Runtime, given: OpenApproval | str, run_id: str
     if not wanted:
         raise UsageError("the approval id is empty", LOOK_AGAIN)
     asked = [each for each in await open_approvals(runtime, run_id) if not each.expired]
-    exact = [each for each in asked if _is_called(each, wanted, run_id)]
-    found = exact or [each for each in asked if _begins(each, wanted, run_id)]
+    found = [each for each in asked if _matches(each, wanted, run_id, str.__eq__)]
+    if not found and wanted.lower().startswith("run_") and ":" not in wanted:
+        found = [each for each in asked if _of_run(each, wanted)]
+    found = found or [each for each in asked if _matches(each, wanted, run_id, str.startswith)]
     if not found:
         raise UsageError(f"no open approval has the id {given}", f"It was answered, or has changed. {LOOK_AGAIN}")
     if len(found) > 1:
@@ -136,20 +139,11 @@ async def find_approval(runtime: Runtime, given: OpenApproval | str, run_id: str
     return found[0]
 
 
-def _is_called(asked: OpenApproval, wanted: str, run_id: str | None) -> bool:
+def _matches(asked: OpenApproval, wanted: str, run_id: str | None, match: Callable[[str, str], bool]) -> bool:
     run, colon, call = wanted.partition(":")
     if colon:
-        return _of_run(asked, run) and asked.approval.approval_id == call
-    return asked.id == wanted.lower() or (run_id is not None and asked.approval.approval_id == wanted)
-
-
-def _begins(asked: OpenApproval, wanted: str, run_id: str | None) -> bool:
-    run, colon, call = wanted.partition(":")
-    if colon:
-        return _of_run(asked, run) and asked.approval.approval_id.startswith(call)
-    if wanted.lower().startswith("run_"):
-        return _of_run(asked, wanted)
-    return asked.id.startswith(wanted.lower()) or (run_id is not None and asked.approval.approval_id.startswith(wanted))
+        return _of_run(asked, run) and match(asked.approval.approval_id, call)
+    return match(asked.id, wanted.lower()) or (run_id is not None and match(asked.approval.approval_id, wanted))
 
 
 def _of_run(asked: OpenApproval, run: str) -> bool:
@@ -236,13 +230,13 @@ def _check_kind(asked: OpenApproval, kind: str) -> None:
 
 
 async def _checked(runtime: Runtime, asked: OpenApproval) -> RunState:
-    """Return the run's state. Raises UsageError unless the approval is open with the arguments shown."""
     state = await runtime.load(asked.run_id)
     _check_open(state, asked)
     return state
 
 
 def _check_open(state: RunState, asked: OpenApproval) -> None:
+    """Raise UsageError unless the approval is open with the arguments shown."""
     now = state.approvals.get(asked.approval.approval_id)
     if state.finished is not None:
         raise UsageError(f"run {state.run_id} is over and has no open approvals", LOOK_AGAIN)

@@ -7,12 +7,13 @@ import importlib.util
 import platform
 import shutil
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from leadhand.app.formatting import count
 from leadhand.app.listings import PAGE
 from leadhand.app.settings import Settings, make_home, tilde
 from leadhand.domain.errors import LeadhandError
@@ -45,11 +46,11 @@ def failed(check: str, error: LeadhandError) -> Finding:
     return Finding(check=check, level="fail", what=error.what, how=error.how)
 
 
-GoOn = Callable[[ContextStore, list[RunListing]], Awaitable[str]]
+HowToResume = Callable[[ContextStore, list[RunListing]], Awaitable[str]]
 """Returns the command that resumes orphaned runs."""
 
 
-async def examine(set_up: Settings, version: str, go_on: GoOn) -> AsyncIterator[Finding]:
+async def examine(set_up: Settings, version: str, how_to_resume: HowToResume) -> AsyncIterator[Finding]:
     """Yield every finding."""
     yield _python()
     yield Finding(check="leadhand", what=f"{version} in {tilde(Path(__file__).parents[1])}")
@@ -57,12 +58,11 @@ async def examine(set_up: Settings, version: str, go_on: GoOn) -> AsyncIterator[
     yield home
     if home.level != "fail":
         yield _disk(set_up)
-    for finding in [each async for each in _database(set_up, go_on)]:
+    async for finding in _database(set_up, how_to_resume):
         yield finding
-    for finding in [each async for each in _model(set_up)]:
+    async for finding in _model(set_up):
         yield finding
-    for finding in _extras():
-        yield finding
+    yield _extras()
 
 
 def _python() -> Finding:
@@ -92,13 +92,11 @@ async def check_service(set_up: Settings, store: ContextStore) -> AsyncIterator[
     yield _home(set_up)
     yield _disk(set_up)
     await check_writable(store)
-    yield await _place(set_up, (await store.about()).name, (await store.about()).version)
-    left = [each for each in await store.runs(status=RunStatus.RUNNING, limit=PAGE) if each.orphan]
-    if left:
-        what = f"{_runs(len(left))} orphaned by a process that died: {', '.join(each.run_id for each in left[:3])}"
-        yield Finding(check="runs", level="warn", what=what, how="Resume or cancel it from the list of runs.")
-    else:
-        yield Finding(check="runs", what="no orphaned runs")
+    about = await store.about()
+    yield _place(set_up, about.name, about.version)
+    orphans = await _orphans(store)
+    which = f": {', '.join(run.run_id for run in orphans[:3])}"
+    yield _runs(orphans, which, "Resume or cancel it from the list of runs.")
 
 
 async def check_writable(store: ContextStore) -> None:
@@ -106,12 +104,18 @@ async def check_writable(store: ContextStore) -> None:
     await store.cache("is this database writable?", None, 0.0)
 
 
-def _runs(number: int) -> str:
-    return f"{number:,} run{'s' * (number > 1)}"
+async def _orphans(store: ContextStore) -> list[RunListing]:
+    return [run for run in await store.runs(status=RunStatus.RUNNING, limit=PAGE) if run.orphan]
 
 
-async def _place(set_up: Settings, name: str, version: int) -> Finding:
-    """The finding for the location of the database."""
+def _runs(orphans: list[RunListing], which: str, how: str) -> Finding:
+    if not orphans:
+        return Finding(check="runs", what="no orphaned runs")
+    what = f"{count(len(orphans), 'run')} orphaned by a process that died{which}"
+    return Finding(check="runs", level="warn", what=what, how=how)
+
+
+def _place(set_up: Settings, name: str, version: int) -> Finding:
     path = set_up.database_path
     type_ = network_file_system(path) if path is not None else None
     if type_ is not None:
@@ -124,7 +128,7 @@ async def _place(set_up: Settings, name: str, version: int) -> Finding:
     return Finding(check="database", what=f"{tilde(path) if path else name} opens, schema {version}")
 
 
-async def _database(set_up: Settings, go_on: GoOn) -> AsyncIterator[Finding]:
+async def _database(set_up: Settings, how_to_resume: HowToResume) -> AsyncIterator[Finding]:
     try:
         store = await open_store(set_up.database)
     except LeadhandError as error:
@@ -134,13 +138,9 @@ async def _database(set_up: Settings, go_on: GoOn) -> AsyncIterator[Finding]:
         from leadhand.stores.schema import VERSION
 
         await store.check_writable()
-        yield await _place(set_up, store.name, VERSION)
-        orphans = [each for each in await store.runs(status=RunStatus.RUNNING, limit=PAGE) if each.orphan]
-        if orphans:
-            what = f"{_runs(len(orphans))} orphaned by a process that died"
-            yield Finding(check="runs", level="warn", what=what, how=await go_on(store, orphans))
-        else:
-            yield Finding(check="runs", what="no orphaned runs")
+        yield _place(set_up, store.name, VERSION)
+        orphans = await _orphans(store)
+        yield _runs(orphans, "", await how_to_resume(store, orphans) if orphans else "")
     except LeadhandError as error:
         yield failed("database", error)
     finally:
@@ -239,8 +239,7 @@ async def _answers(address: str) -> bool:
     return True
 
 
-def _extras() -> Iterator[Finding]:
-    """Yield which extras are installed."""
+def _extras() -> Finding:
     from leadhand.models.providers import OWN_PROTOCOLS
     from leadhand.models.pydantic_ai.extras import is_installed
 
@@ -252,4 +251,4 @@ def _extras() -> Iterator[Finding]:
         for wanted, words in ((True, "installed"), (False, "not installed; only needed for their providers"))
         if wanted in there.values()
     ]
-    yield Finding(check="extras", what="; ".join(said))
+    return Finding(check="extras", what="; ".join(said))

@@ -79,7 +79,7 @@ class FlowRegistry:
         if versions is None:
             near = get_close_matches(name, self._flows, 1)
             hint = f" Did you mean {near[0]}?" if near else ""
-            raise UsageError(f"there is no flow {name!r}", f"There are: {', '.join(sorted(self._flows))}.{hint}")
+            raise UsageError(f"there is no flow {name!r}", f"There are: {', '.join(self.names())}.{hint}")
         if version is None:
             return versions[max(versions)]
         if version not in versions:
@@ -107,10 +107,6 @@ class FlowRegistry:
     def offline_rules(self) -> list[Rules]:
         """What the flows tell the built-in rule-based model to answer for their roles."""
         return [flow.offline for versions in self._flows.values() for flow in versions.values() if flow.offline]
-
-    def schema(self, name: str) -> dict[str, Any]:
-        """The JSON schema of a flow's options."""
-        return self.get(name).Options.model_json_schema()
 
 
 def checked_flow(flow: object) -> Flow:

@@ -134,13 +134,8 @@ def _names(models: ModelChoice) -> list[str]:
 
 
 def _unpriced(models: Models, choice: ModelChoice) -> tuple[str, ...]:
-    """The models that cost money but have no known price."""
     profiles = {name: models.profile(name) for name in _names(choice)}
-    return tuple(
-        name
-        for name, profile in profiles.items()
-        if not profile.free and (profile.input_nanousd is None or profile.output_nanousd is None)
-    )
+    return tuple(name for name, profile in profiles.items() if not profile.free and profile.cost(0, 0) is None)
 
 
 def _check_budget(settings: Settings, unpriced: tuple[str, ...]) -> None:
@@ -155,7 +150,6 @@ def _check_budget(settings: Settings, unpriced: tuple[str, ...]) -> None:
 
 
 def _pinned(settings: Settings, default: str) -> ModelChoice:
-    """The default model and the models of individual roles."""
     lead, worker, review, compose = (settings.models.get(role) for role in ("lead", "worker", "review", "compose"))
     wanted = {"plan": lead, "compose": compose or lead, "review": review or lead, "work": worker}
     roles = {role: name for role, name in wanted.items() if name is not None and name != default}

@@ -195,7 +195,6 @@ async def taken_up(runtime: Runtime, asked: Asked) -> bool:
 
 
 def _decides(event: object, request: OperatorRequest) -> bool:
-    """Whether an event decides the oldest pending request."""
     match event:
         case RetryGranted():
             return True

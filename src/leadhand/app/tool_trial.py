@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 
 from leadhand.app.clock import SystemClock
 from leadhand.app.runtime import Runtime
@@ -29,13 +29,7 @@ async def try_tool(
 class _NoLog(RunLog):
     """A log for calls outside a run; it writes nothing."""
 
-    def append(
-        self,
-        *events: AnyEvent,
-        epoch: int | None = None,
-        current: str | None = None,
-        blobs: Mapping[str, bytes] | None = None,
-    ) -> Awaitable[list[Entry]]:
+    def append(self, *events: AnyEvent, **_: object) -> Awaitable[list[Entry]]:
         nothing: asyncio.Future[list[Entry]] = asyncio.get_running_loop().create_future()
         nothing.set_result([])
         return nothing

@@ -132,7 +132,6 @@ class Attempt:
         return found or self._argument_problems(turn.value)
 
     def _has_called(self, conversation: Conversation) -> bool:
-        """Whether the tool that the order names was called with success."""
         tool = self._subtask.tool
         return tool is None or any(result.ok and result.tool == tool for result in conversation.finished)
 

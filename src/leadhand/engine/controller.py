@@ -164,7 +164,6 @@ class Controller:
     # --- acting ------------------------------------------------------------------------------------------------------
 
     async def _take(self, entries: list[Entry]) -> None:
-        """Fold what was committed, and act on it."""
         if not entries:
             return
         before = self._state

@@ -45,14 +45,6 @@ def _content(result: ToolResult) -> str:
     return json.dumps({key: value for key, value in fields.items() if value is not None}, ensure_ascii=False)
 
 
-def opening(work: Work) -> tuple[Message, ...]:
-    """How a conversation begins: the instructions of the role, then the brief as one JSON object."""
-    return (
-        SystemMessage(text=work.instructions),
-        UserMessage(text=json.dumps(work.brief, ensure_ascii=False)),
-    )
-
-
 @dataclass(slots=True)
 class Turn:
     """One reply of the model (or, as turn 0, the call that the order itself asks for), and the results of its calls."""
@@ -114,7 +106,10 @@ class Conversation:
 
     def messages(self, objection: Callable[[Turn], str]) -> tuple[Message, ...]:
         """Everything said so far. ``objection`` says why a reply that ended a turn was not accepted."""
-        said: list[Message] = list(opening(self._work))
+        said: list[Message] = [
+            SystemMessage(text=self._work.instructions),
+            UserMessage(text=json.dumps(self._work.brief, ensure_ascii=False)),
+        ]
         if self._work.attempt.feedback:
             said.append(UserMessage(text=f"An earlier try was not accepted: {self._work.attempt.feedback}"))
         through, keep = self.compacted

@@ -10,9 +10,10 @@ import threading
 import time
 import traceback
 from collections.abc import Awaitable, Callable
+from concurrent.futures import CancelledError, Future
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from pydantic_core import to_json, to_jsonable_python
 
@@ -214,38 +215,24 @@ class Threads:
         Raises what the call raises; anything outside Exception, such as SystemExit, as :class:`Ended`.
         """
         async with self._free:
-            loop = asyncio.get_running_loop()
-            done: asyncio.Future[Callable[[], _T]] = loop.create_future()
-            context = contextvars.copy_context()
-
-            def finish(outcome: Callable[[], _T]) -> None:
-                if not done.done():
-                    done.set_result(outcome)
-
-            def work() -> None:
-                outcome = _outcome(context, call)
-                if not loop.is_closed():
-                    loop.call_soon_threadsafe(finish, outcome)
-
-            threading.Thread(target=work, name="leadhand-tool", daemon=True).start()
-            return (await done)()
+            done: Future[_T] = Future()
+            run = contextvars.copy_context().run
+            threading.Thread(target=run, args=(_settle, done, call), name="leadhand-tool", daemon=True).start()
+            return await asyncio.wrap_future(done)
 
 
-def _outcome(context: contextvars.Context, call: Callable[[], _T]) -> Callable[[], _T]:
-    """Make the call, and return what gives its value or raises its exception."""
+def _settle(done: Future[_T], call: Callable[[], _T]) -> None:
+    """Make a call on the thread at hand; its outcome is that of ``done``."""
+    if not done.set_running_or_notify_cancel():
+        return
     try:
-        value = context.run(call)
+        done.set_result(call())
+    except (StopIteration, CancelledError) as error:  # a coroutine cannot raise these as errors
+        done.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
     except Exception as error:
-        return partial(_raise, error)
+        done.set_exception(error)
     except BaseException as error:  # such as SystemExit: it ends this call, and not the process
-        return partial(_raise, Ended(type(error).__name__))
-    return lambda: value
-
-
-def _raise(error: Exception) -> NoReturn:
-    if isinstance(error, StopIteration):  # a coroutine cannot raise it
-        raise RuntimeError(f"StopIteration: {error}") from error
-    raise error
+        done.set_exception(Ended(type(error).__name__))
 
 
 async def _contained(call: Awaitable[Any]) -> Any:
