@@ -8,18 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from leadhand.app import approvals, operator
+from leadhand.app import approvals, arguments, operator
 from leadhand.app.approvals import OpenApproval
-from leadhand.app.arguments import (
-    USUAL_BUDGET,
-    Usual,
-    approval_policy,
-    approval_rules,
-    check_methods,
-    check_request,
-    limits,
-    text,
-)
 from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, settings
@@ -75,7 +65,7 @@ class Leadhand(Answering):
         max_steps: int = 3,
         max_workers: int = 32,
         batch_size: int | None = None,
-        budget: float | None = USUAL_BUDGET,
+        budget: float | None = arguments.USUAL_BUDGET,
         allow_unknown_price: bool = False,
         timeout: float | None = 1_800.0,
         max_requests: int | None = None,
@@ -93,7 +83,7 @@ class Leadhand(Answering):
             model=model,
             models={role: name for role, name in roles.items() if name is not None},
             offline=offline,
-            limits=limits(
+            limits=arguments.limits(
                 max_steps=max_steps,
                 max_workers=max_workers,
                 batch_size=batch_size,
@@ -104,18 +94,16 @@ class Leadhand(Answering):
                 max_output_tokens=max_output_tokens,
                 approval_timeout=approval_timeout,
             ),
-            budget_given=not isinstance(budget, Usual),
+            budget_given=not isinstance(budget, arguments.Usual),
             allow_unknown_price=allow_unknown_price,
-            approve=approval_policy(approve),
-            approve_rules=approval_rules(approve_rules),
+            approve=arguments.approval_policy(approve),
+            approve_rules=arguments.approval_rules(approve_rules),
         )
         adapters = models if isinstance(models, Mapping) else {"models": models}
         for adapter in adapters.values():
-            check_methods(
-                adapter, "models", PORT, "Pass an object with the methods of leadhand.ports.Models, or leave it out."
-            )
-        check_methods(store, "store", STORE, "Pass a context store, as leadhand.testing checks them, or leave it out.")
-        check_methods(on_text, "on_text", ("__call__",), "Pass a function of run, attempt and piece, or leave it out.")
+            arguments.check_methods(adapter, "models", PORT, "an object with the methods of leadhand.ports.Models")
+        arguments.check_methods(store, "store", STORE, "a context store, as leadhand.testing checks them")
+        arguments.check_methods(on_text, "on_text", ("__call__",), "a function of run, attempt and piece")
         self._toolbox = toolbox(tools)
         self._models = models
         self._store = store
@@ -160,7 +148,7 @@ class Leadhand(Answering):
         overlong request, an unknown flow and wrong options, ConfigurationError for a model, home or database that
         cannot be used.
         """
-        checked = check_request(request, example=EXAMPLE)
+        checked = arguments.check_request(request, example=EXAMPLE)
         self._flows.options(flow, options)
         runtime = await self.runtime()
         return Run(runtime, await runtime.start(checked, flow=flow, options=options), drive=True)
@@ -244,4 +232,4 @@ class Leadhand(Answering):
 
 
 def _id(run_id: object) -> str:
-    return text(run_id, "the run's id", "Give the run_id of a Run or an Answer.")
+    return arguments.text(run_id, "the run's id", "Give the run_id of a Run or an Answer.")

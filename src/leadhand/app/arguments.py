@@ -127,11 +127,12 @@ def json_arguments(value: object, how: str) -> dict[str, Json]:
     return json_value(cast("object", value), "the arguments", how)
 
 
-def check_methods(value: object, what: str, methods: Iterable[str], how: str) -> None:
+def check_methods(value: object, what: str, methods: Iterable[str], expected: str) -> None:
     """Raise UsageError unless ``value`` is None or has all these methods (``__call__``: is callable)."""
     lacking = [method for method in methods if not callable(getattr(value, method, None))]
     if value is not None and lacking:
-        raise UsageError(f"invalid value for {what}: {shown(value)} has no method {lacking[0]}()", how)
+        problem = f"invalid value for {what}: {shown(value)} has no method {lacking[0]}()"
+        raise UsageError(problem, f"Pass {expected}, or leave it out.")
 
 
 def name(value: object, what: str, how: str) -> str | None:
