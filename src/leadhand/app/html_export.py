@@ -93,7 +93,7 @@ def _header(document: dict[str, Any], title: str) -> Iterator[str]:
 
 def _answer(document: dict[str, Any]) -> Iterator[str]:
     yield "<h2>Answer</h2>"
-    yield f'<p class="answer">{_text(document["answer"] or "There is none yet.")}</p>'
+    yield f'<p class="answer">{_text(document["answer"] or "No answer yet.")}</p>'
     if document["sources"]:
         yield "<h2>Sources</h2><ol>"
         yield from (f"<li>{_link(source['title'], source['url'])}</li>" for source in document["sources"])
