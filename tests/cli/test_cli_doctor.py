@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from leadhand.app import checks
-from leadhand.models.pydantic_ai import extras
+from leadhand.models.pydantic_ai import connection
 
 
 def levels(leadhand: Any, *flags: str) -> dict[str, str]:
@@ -118,7 +118,7 @@ def serving(status: int, body: str) -> Iterator[int]:
 
 def test_a_key_that_nothing_here_can_use_is_a_warning(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
-    monkeypatch.setattr(extras, "is_installed", lambda provider: False)
+    monkeypatch.setattr(connection, "is_installed", lambda provider: False)
 
     result = leadhand("doctor")
 

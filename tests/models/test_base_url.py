@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leadhand.domain.errors import ConfigurationError
-from leadhand.models.base_url import checked_base_url, is_loopback
+from leadhand.models.server_settings import checked_base_url, is_loopback
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.models.openai.errors import error_message, failure_of, parameter_named, retry_after, status_inside
+from leadhand.models.failures import error_message
+from leadhand.models.openai.errors import failure_of, parameter_named, retry_after, status_inside
 
 KEY = "sk-very-secret-key"
 

@@ -10,7 +10,8 @@ import pytest
 from asking import asking, planning
 
 from leadhand.domain.errors import Failure
-from leadhand.models.openai.adapter import LARGEST_BODY, OpenAICompatible
+from leadhand.models.failures import LARGEST_BODY
+from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 from leadhand.testing.model_server import ScriptedServer, drip, endless, hang, hang_body, refuses
 from leadhand.testing.steps import gives, says

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wire_samples import read
 
-from leadhand.models.openai.reasoning import AnswerOnly
+from leadhand.models.openai.answers import AnswerOnly
 from leadhand.models.openai.stream import Assembly
 
 

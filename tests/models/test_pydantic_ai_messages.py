@@ -34,10 +34,9 @@ from leadhand.domain.conversation import (
     UserMessage,
 )
 from leadhand.domain.limits import Usage
-from leadhand.models.pydantic_ai.answers import reply_of
 from leadhand.models.pydantic_ai.client import PydanticAI
 from leadhand.models.pydantic_ai.connection import Connection, Service
-from leadhand.models.pydantic_ai.messages import conversation, has_late_system_message, opaque_of
+from leadhand.models.pydantic_ai.messages import conversation, has_late_system_message, opaque_of, reply_of
 
 MODEL = "function:m"
 NEWER = "canonical_system" in ModelResponse.__dataclass_fields__

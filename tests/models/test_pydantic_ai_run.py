@@ -16,7 +16,7 @@ from leadhand.domain.errors import FailureClass
 from leadhand.models.detection import detect_model
 from leadhand.models.offline import OfflineModels
 from leadhand.models.providers import BY_KEY, OWN_PROTOCOLS, PROVIDERS, RETIRED
-from leadhand.models.pydantic_ai import extras
+from leadhand.models.pydantic_ai import connection
 from leadhand.models.pydantic_ai.client import PydanticAI
 from leadhand.models.pydantic_ai.connection import Connection, Service
 from leadhand.models.router import ModelRouter
@@ -65,7 +65,7 @@ def test_nothing_of_it_is_imported_before_it_is_asked() -> None:
 
 @pytest.mark.parametrize("name", OWN_PROTOCOLS)
 def test_a_missing_extra_is_said_with_the_command_that_installs_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda module: None)
+    monkeypatch.setattr(connection, "find_spec", lambda module: None)
     provider = OWN_PROTOCOLS[name]
     with pytest.raises(ConfigurationError) as caught:
         ModelRouter(env={provider.key_variables[0]: "k"}).check(f"{name}:m")
@@ -81,10 +81,10 @@ def test_a_missing_extra_is_said_with_the_command_that_installs_it(name: str, mo
 )
 def test_a_release_that_will_not_do_is_said(found: str, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.version", lambda name: found)
-    assert extras.is_installed(OWN_PROTOCOLS["anthropic"]) is fits
+    assert connection.is_installed(OWN_PROTOCOLS["anthropic"]) is fits
     if not fits:
         with pytest.raises(ConfigurationError, match=found):
-            extras.require(OWN_PROTOCOLS["anthropic"])
+            connection.require(OWN_PROTOCOLS["anthropic"])
 
 
 async def test_packages_that_do_not_fit_together_are_a_classed_failure() -> None:
@@ -118,7 +118,7 @@ async def test_a_key_counts_only_where_its_extra_is_installed(monkeypatch: pytes
         assert chosen.name == MODELS[name]
         assert variable in chosen.why
         assert "sk-secret" not in chosen.why
-    monkeypatch.setattr(extras, "find_spec", lambda module: None)
+    monkeypatch.setattr(connection, "find_spec", lambda module: None)
     passed_over = await detect_model({"ANTHROPIC_API_KEY": "sk-secret", "GROQ_API_KEY": "k"}, nobody)
     assert passed_over.name.startswith("groq:")
     assert "ANTHROPIC_API_KEY is set" in passed_over.why

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.models.sse import ServerEvent, SseDecoder
+from leadhand.models.openai.stream import ServerEvent, SseDecoder
 
 
 def decoded(*chunks: bytes) -> list[ServerEvent]:

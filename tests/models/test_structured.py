@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.models.structured import decode_object
+from leadhand.models.answers import decode_object
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ async def _listed(model: str, address: str, set_up: Settings) -> Finding:
 def _unused_key(set_up: Settings) -> dict[str, Any]:
     """A warning if no model is named and a key is set whose extra is missing."""
     from leadhand.models.detection import keys_without_extra
-    from leadhand.models.pydantic_ai.extras import command
+    from leadhand.models.pydantic_ai.connection import command
 
     if set_up.model is not None or set_up.environment.get("LEADHAND_MODEL"):
         return {}
@@ -207,9 +207,9 @@ def _unused_key(set_up: Settings) -> dict[str, Any]:
 
 def _address(model: str, set_up: Settings) -> str | None:
     """The address of a model's server if it is local or set by the user; None for a provider's own address."""
-    from leadhand.models.base_url import is_loopback
     from leadhand.models.detection import ollama_url
     from leadhand.models.providers import ALIASES, OWN_PROTOCOLS, PROVIDERS
+    from leadhand.models.server_settings import is_loopback
 
     written = model.partition(":")[0].strip().casefold()
     name = ALIASES.get(written, written)
@@ -217,13 +217,13 @@ def _address(model: str, set_up: Settings) -> str | None:
     if name == "openai_compatible":
         return environment.get("LEADHAND_BASE_URL") or environment.get("OPENAI_BASE_URL")
     if own := OWN_PROTOCOLS.get(name):
-        return next((environment[each] for each in own.url_variables if environment.get(each)), None)
+        return environment.get(own.url_variable(environment))
     provider = PROVIDERS.get(name)
     if provider is None:
         return None
     if provider.name == "ollama":
         return ollama_url(environment)
-    named = environment.get(provider.url_variable)
+    named = environment.get(provider.url_variable(environment))
     return named or (provider.base_url if is_loopback(provider.base_url) else None)
 
 
@@ -241,7 +241,7 @@ async def _answers(address: str) -> bool:
 
 def _extras() -> Finding:
     from leadhand.models.providers import OWN_PROTOCOLS
-    from leadhand.models.pydantic_ai.extras import is_installed
+    from leadhand.models.pydantic_ai.connection import is_installed
 
     there = {"postgres": importlib.util.find_spec("psycopg") is not None}
     for own in OWN_PROTOCOLS.values():

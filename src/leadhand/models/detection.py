@@ -13,13 +13,12 @@ from urllib.parse import urlsplit
 
 from leadhand.domain.errors import ConfigurationError
 
-from .base_url import checked_base_url
 from .json_values import object_of, objects_of, text_of
-from .providers import BY_KEY, OWN_PROTOCOLS, PROVIDERS, OwnProtocol
+from .providers import ANY_SERVER, BY_KEY, OWN_PROTOCOLS, PROVIDERS, OwnProtocol
+from .server_settings import checked_base_url
 
 PROBE_TIMEOUT_S = 0.4
 _LARGEST_LIST = 1_000_000
-_URL_VARIABLES = ("LEADHAND_BASE_URL", "OPENAI_BASE_URL")
 
 Probe = Callable[[str], Awaitable[str | None]]
 """Asks the server at a base URL for its first model; None if there is no server or no model."""
@@ -47,8 +46,7 @@ async def detect_model(env: Mapping[str, str], probe: Probe | None = None) -> Ch
         return Choice(env["LEADHAND_MODEL"], "LEADHAND_MODEL is set")
     passed_over: list[str] = []
     unlisted: ConfigurationError | None = None
-    variable = next((name for name in _URL_VARIABLES if env.get(name)), "")
-    if variable:
+    if variable := ANY_SERVER.url_variable(env):
         try:
             model = await _named_server(env, variable, probe)
             return Choice(f"openai_compatible:{model}", f"{variable} is set, and this is the first model there")
@@ -118,16 +116,16 @@ def _by_key(env: Mapping[str, str], passed_over: list[str]) -> Choice | None:
     for name in BY_KEY:
         own = OWN_PROTOCOLS.get(name)
         provider = own or PROVIDERS[name]
-        variable = next((key for key in provider.key_variables if env.get(key)), None)
-        if variable is None:
+        variable = provider.key_variable(env)
+        if not variable:
             continue
         if own is not None:
-            from .pydantic_ai.extras import command, is_installed
+            from .pydantic_ai.connection import command, is_installed
 
             if not is_installed(own):
                 passed_over.append(f"{variable} is set, but {own.title} needs an extra: {command(own)}")
                 continue
-        elif PROVIDERS[name].url_variable in _URL_VARIABLES and env.get(PROVIDERS[name].url_variable):
+        elif provider.url_variable(env) in ANY_SERVER.url_variables:
             continue  # the key belongs to the server that was just queried
         why = f"{variable} is set; name another with --model"
         return Choice(f"{name}:{provider.default_model}", _with(passed_over, why))
@@ -136,10 +134,10 @@ def _by_key(env: Mapping[str, str], passed_over: list[str]) -> Choice | None:
 
 def keys_without_extra(env: Mapping[str, str]) -> list[OwnProtocol]:
     """The providers whose key is set but whose extra is missing."""
-    from .pydantic_ai.extras import is_installed
+    from .pydantic_ai.connection import is_installed
 
     with_key = (OWN_PROTOCOLS[name] for name in BY_KEY if name in OWN_PROTOCOLS)
-    return [own for own in with_key if any(env.get(key) for key in own.key_variables) and not is_installed(own)]
+    return [own for own in with_key if own.key_variable(env) and not is_installed(own)]
 
 
 def ollama_url(env: Mapping[str, str]) -> str:

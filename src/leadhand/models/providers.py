@@ -5,35 +5,47 @@ Imports only the standard library, because every cold start reads these tables.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A provider behind the chat-completions protocol.
+    """A provider behind the chat-completions protocol, or behind its own (:class:`OwnProtocol`).
 
-    ``key_variable`` is the environment variable of its key, or ""; ``key_needed`` whether a key is required.
-    ``default_model`` is used if the key is set and no model is named: small, cheap, able to call tools.
-    ``first_byte_timeout_s`` is how long an answer may take to start; local models have to be loaded first.
+    The key is in the first of ``key_variables`` that is set in the environment; ``key_needed`` says whether a key is
+    required. Any of ``url_variables`` sets another address (a proxy, another machine). ``default_model`` is used if the
+    key is set and no model is named: small, cheap, able to call tools; "" to prevent that. ``first_byte_timeout_s`` is
+    how long an answer may take to start; local models have to be loaded first.
     """
 
     name: str
     title: str
-    base_url: str
-    key_variable: str = ""
-    key_needed: bool = False
+    base_url: str = ""
+    key_variables: tuple[str, ...] = ()
+    url_variables: tuple[str, ...]
+    key_needed: bool = True
     default_model: str = ""
     first_byte_timeout_s: float = 60.0
 
-    @property
-    def url_variable(self) -> str:
-        """The environment variable for another address of the provider (a proxy, another machine)."""
-        return f"{self.name.upper()}_BASE_URL"
+    def key_variable(self, env: Mapping[str, str]) -> str:
+        """The variable that holds the key; "" if none is set."""
+        return next((name for name in self.key_variables if env.get(name)), "")
 
-    @property
-    def key_variables(self) -> tuple[str, ...]:
-        return (self.key_variable,) if self.key_variable else ()
+    def url_variable(self, env: Mapping[str, str]) -> str:
+        """The variable that holds another address; "" if none is set."""
+        return next((name for name in self.url_variables if env.get(name)), "")
 
+
+ANY_SERVER = Provider(
+    name="openai_compatible",
+    title="the server",
+    key_variables=("OPENAI_API_KEY",),
+    url_variables=("LEADHAND_BASE_URL", "OPENAI_BASE_URL"),
+    key_needed=False,
+)
+"""The server whose address the user sets."""
 
 _HOSTED = (
     ("openai", "OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-6-luna"),
@@ -48,44 +60,42 @@ _HOSTED = (
 """Name, title, base URL, environment variable of the key, default model."""
 
 _LOCAL = (
-    ("ollama", "Ollama", "http://127.0.0.1:11434/v1", ""),
-    ("lmstudio", "LM Studio", "http://127.0.0.1:1234/v1", ""),
-    ("vllm", "vLLM", "http://127.0.0.1:8000/v1", "VLLM_API_KEY"),
-    ("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", ""),
+    ("ollama", "Ollama", "http://127.0.0.1:11434/v1", "", ""),
+    ("lmstudio", "LM Studio", "http://127.0.0.1:1234/v1", "", ""),
+    ("vllm", "vLLM", "http://127.0.0.1:8000/v1", "VLLM_API_KEY", ""),
+    ("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", "", ""),
 )
-"""Name, title, base URL, environment variable of the key, which is optional."""
+"""The same for servers that people run themselves; the key is optional."""
 
 PROVIDERS = {
-    name: Provider(name=name, title=title, base_url=url, key_variable=key, key_needed=True, default_model=model)
-    for name, title, url, key, model in _HOSTED
-} | {
-    name: Provider(name=name, title=title, base_url=url, key_variable=key, first_byte_timeout_s=600.0)
-    for name, title, url, key in _LOCAL
+    name: Provider(
+        name=name,
+        title=title,
+        base_url=url,
+        key_variables=(key,) if key else (),
+        url_variables=(f"{name.upper()}_BASE_URL",),
+        key_needed=hosted,
+        default_model=model,
+        first_byte_timeout_s=60.0 if hosted else 600.0,
+    )
+    for hosted, table in ((True, _HOSTED), (False, _LOCAL))
+    for name, title, url, key, model in table
 }
 """Providers with the chat-completions protocol, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnProtocol:
+class OwnProtocol(Provider):
     """A provider with its own protocol, used through pydantic-ai and one of our extras.
 
-    ``module`` is the import name of the provider's package. The key is in the first of ``key_variables`` that is set;
-    where none is needed, one of ``place_variables`` says where to go (a project, a region). ``base_url`` is "" where
-    the place decides. Any of ``url_variables`` sets another address. ``default_model`` is used if its key is set and
-    no model is named, "" to prevent that; ``example`` is named in messages.
+    ``module`` is the import name of the provider's package. Where no key is needed, one of ``place_variables`` says
+    where to go (a project, a region); ``base_url`` is "" where the place decides. ``example`` is a model for messages.
     """
 
-    name: str
-    title: str
     extra: str
     module: str
-    key_variables: tuple[str, ...]
-    url_variables: tuple[str, ...]
     example: str
-    key_needed: bool = True
     place_variables: tuple[str, ...] = ()
-    base_url: str = ""
-    default_model: str = ""
 
 
 _OWN_PROTOCOLS = (
@@ -152,21 +162,11 @@ BY_KEY = ("anthropic", "openai", "google", "groq", "mistral", "openrouter", "dee
 """The providers that a key alone selects, in the order in which keys are looked up."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Absent:
-    """A provider without its own name here; ``instead`` says how to use its models."""
-
-    title: str
-    instead: str
-
-
-ABSENT = {
-    "azure": Absent(
-        title="Azure OpenAI",
-        instead="set OPENAI_BASE_URL=https://RESOURCE.openai.azure.com/openai/v1 and OPENAI_API_KEY, and name the "
-        "deployment: --model openai_compatible:DEPLOYMENT",
-    ),
-}
+AZURE = (
+    "set OPENAI_BASE_URL=https://RESOURCE.openai.azure.com/openai/v1 and OPENAI_API_KEY, and name the deployment: "
+    "--model openai_compatible:DEPLOYMENT"
+)
+"""How to use the models of Azure OpenAI, which has no name of its own here."""
 
 ALIASES = {
     "gemini": "google",
@@ -189,61 +189,56 @@ ALIASES = {
 """Other common names of the providers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retired:
+class Retired(NamedTuple):
     """Models of ``provider`` that it has shut down: ``names`` are whole names, or end in ``*``.
 
     ``instead`` is the full name of what to use, ``source`` a reference.
     """
 
     provider: str
-    names: tuple[str, ...]
-    instead: str
     source: str
+    instead: str
+    names: tuple[str, ...]
 
 
-_ANTHROPIC_PAGE = "https://platform.claude.com/docs/en/about-claude/model-deprecations"
-_OPENAI_PAGE = "https://developers.openai.com/api/docs/deprecations"
-_GOOGLE_PAGE = "https://ai.google.dev/gemini-api/docs/deprecations"
-_CLOUD_PAGE = "https://cloud.google.com/vertex-ai/generative-ai/docs/learn/model-versions"
-_GROQ_PAGE = "https://console.groq.com/docs/deprecations"
-_DEEPSEEK_PAGE = "https://api-docs.deepseek.com/updates"
+_RETIRED = {
+    ("anthropic", "https://platform.claude.com/docs/en/about-claude/model-deprecations"): {
+        "claude-haiku-5-5": "claude-instant* claude-3-haiku* claude-3-5-haiku*",
+        # Claude 4: the names that pydantic-ai lists as retired too (DEPRECATED_ANTHROPIC_MODELS).
+        "claude-sonnet-5-5": "claude-1 claude-1.* claude-v1* claude-2 claude-2.* claude-v2* claude-3-sonnet* "
+        "claude-3-5-sonnet* claude-3-7-sonnet* claude-sonnet-4-0 claude-sonnet-4-20250514",
+        "claude-opus-5-5": "claude-3-opus* claude-opus-4-0 claude-opus-4-20250514",
+    },
+    ("google", "https://ai.google.dev/gemini-api/docs/deprecations"): {
+        "gemini-3.8-flash": "gemini-pro gemini-pro-vision gemini-1.0* gemini-1.5-pro* gemini-2.0-pro*",
+        "gemini-3.5-flash-lite": "gemini-1.5-flash* gemini-2.0-flash*",
+        "gemini-3.1-pro-preview": "gemini-3-pro-preview",
+    },
+    ("google-cloud", "https://cloud.google.com/vertex-ai/generative-ai/docs/learn/model-versions"): {
+        "gemini-3.8-flash": "gemini-pro gemini-1.0* gemini-1.5-pro*",
+        "gemini-3.5-flash-lite": "gemini-1.5-flash*",
+    },
+    ("openai", "https://developers.openai.com/api/docs/deprecations"): {
+        "gpt-6-luna": "text-davinci-* text-curie-* text-babbage-* text-ada-* code-davinci-* code-cushman-* "
+        "codex-mini-latest",
+        "gpt-5.6-terra": "gpt-3.5-turbo gpt-3.5-turbo-0613 gpt-3.5-turbo-16k* o4-mini",
+        "gpt-5.6-sol": "gpt-4 gpt-4-turbo gpt-4-turbo-preview gpt-4-32k* gpt-4-vision-preview gpt-4.5-preview* "
+        "gpt-4-0125-preview gpt-4-1106-preview chatgpt-4o-latest o1 o1-pro o1-preview* o1-mini* o3-mini",
+        "gpt-5.6-luna": "gpt-4.1-nano",
+    },
+    ("groq", "https://console.groq.com/docs/deprecations"): {"openai/gpt-oss-120b": "llama-3.3-70b-versatile"},
+    ("deepseek", "https://api-docs.deepseek.com/updates"): {"deepseek-flash": "deepseek-chat deepseek-reasoner"},
+}
+"""By provider and page: what to use instead, and the models that were shut down by November 2026.
 
+Models that still answer some requests, or redirect, are not listed.
+"""
 
-def _retired(provider: str, instead: str, source: str, *names: str) -> Retired:
-    return Retired(provider=provider, names=names, instead=f"{provider}:{instead}", source=source)
-
-
-RETIRED = (
-    _retired("anthropic", "claude-haiku-5-5", _ANTHROPIC_PAGE, "claude-instant*", "claude-3-haiku*"),
-    _retired("anthropic", "claude-haiku-5-5", _ANTHROPIC_PAGE, "claude-3-5-haiku*"),
-    _retired("anthropic", "claude-sonnet-5-5", _ANTHROPIC_PAGE, "claude-1", "claude-1.*", "claude-v1*"),
-    _retired("anthropic", "claude-sonnet-5-5", _ANTHROPIC_PAGE, "claude-2", "claude-2.*", "claude-v2*"),
-    _retired("anthropic", "claude-sonnet-5-5", _ANTHROPIC_PAGE, "claude-3-sonnet*", "claude-3-5-sonnet*"),
-    _retired("anthropic", "claude-sonnet-5-5", _ANTHROPIC_PAGE, "claude-3-7-sonnet*"),
-    # The names of Claude 4 that pydantic-ai lists as retired too (DEPRECATED_ANTHROPIC_MODELS).
-    _retired("anthropic", "claude-sonnet-5-5", _ANTHROPIC_PAGE, "claude-sonnet-4-0", "claude-sonnet-4-20250514"),
-    _retired("anthropic", "claude-opus-5-5", _ANTHROPIC_PAGE, "claude-3-opus*"),
-    _retired("anthropic", "claude-opus-5-5", _ANTHROPIC_PAGE, "claude-opus-4-0", "claude-opus-4-20250514"),
-    _retired("google", "gemini-3.8-flash", _GOOGLE_PAGE, "gemini-pro", "gemini-pro-vision", "gemini-1.0*"),
-    _retired("google", "gemini-3.8-flash", _GOOGLE_PAGE, "gemini-1.5-pro*", "gemini-2.0-pro*"),
-    _retired("google", "gemini-3.5-flash-lite", _GOOGLE_PAGE, "gemini-1.5-flash*", "gemini-2.0-flash*"),
-    _retired("google", "gemini-3.1-pro-preview", _GOOGLE_PAGE, "gemini-3-pro-preview"),
-    _retired("google-cloud", "gemini-3.8-flash", _CLOUD_PAGE, "gemini-pro", "gemini-1.0*", "gemini-1.5-pro*"),
-    _retired("google-cloud", "gemini-3.5-flash-lite", _CLOUD_PAGE, "gemini-1.5-flash*"),
-    _retired("openai", "gpt-6-luna", _OPENAI_PAGE, "text-davinci-*", "text-curie-*", "text-babbage-*", "text-ada-*"),
-    _retired("openai", "gpt-6-luna", _OPENAI_PAGE, "code-davinci-*", "code-cushman-*", "codex-mini-latest"),
-    _retired("openai", "gpt-5.6-terra", _OPENAI_PAGE, "gpt-3.5-turbo", "gpt-3.5-turbo-0613", "gpt-3.5-turbo-16k*"),
-    _retired("openai", "gpt-5.6-sol", _OPENAI_PAGE, "gpt-4", "gpt-4-turbo", "gpt-4-turbo-preview"),
-    _retired("openai", "gpt-5.6-sol", _OPENAI_PAGE, "gpt-4-32k*", "gpt-4-vision-preview", "gpt-4.5-preview*"),
-    _retired("openai", "gpt-5.6-sol", _OPENAI_PAGE, "gpt-4-0125-preview", "gpt-4-1106-preview", "chatgpt-4o-latest"),
-    _retired("openai", "gpt-5.6-luna", _OPENAI_PAGE, "gpt-4.1-nano"),
-    _retired("openai", "gpt-5.6-sol", _OPENAI_PAGE, "o1", "o1-pro", "o1-preview*", "o1-mini*", "o3-mini"),
-    _retired("openai", "gpt-5.6-terra", _OPENAI_PAGE, "o4-mini"),
-    _retired("groq", "openai/gpt-oss-120b", _GROQ_PAGE, "llama-3.3-70b-versatile"),
-    _retired("deepseek", "deepseek-flash", _DEEPSEEK_PAGE, "deepseek-chat", "deepseek-reasoner"),
+RETIRED = tuple(
+    Retired(provider, source, f"{provider}:{instead}", tuple(names.split()))
+    for (provider, source), models in _RETIRED.items()
+    for instead, names in models.items()
 )
-"""Models that were shut down by November 2026. Models that still answer some requests, or redirect, are not listed."""
 
 
 def instead_of(provider: str, model: str) -> str | None:

@@ -7,18 +7,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
-from leadhand.domain.errors import ConfigurationError, Failure, FailureClass
-from leadhand.domain.limits import Usage
-from leadhand.ports import ModelError, Models
+from leadhand.domain.errors import ConfigurationError
+from leadhand.ports import Models
 
-from .base_url import is_loopback
-from .providers import ABSENT, ALIASES, OWN_PROTOCOLS, PROVIDERS, OwnProtocol, Provider, instead_of
+from .failures import UNSENT, failed
+from .providers import ALIASES, ANY_SERVER, AZURE, OWN_PROTOCOLS, PROVIDERS, OwnProtocol, Provider, instead_of
+from .server_settings import checked_base_url, checked_key, is_loopback
 
 OFFLINE = "offline"
-ANY_SERVER = "openai_compatible"
 WINDOW_VARIABLE = "LEADHAND_WINDOW"
 LEAST_WINDOW = 2_048
-_URL_VARIABLES = ("LEADHAND_BASE_URL", "OPENAI_BASE_URL")
 
 
 class ModelRouter:
@@ -48,15 +46,7 @@ class ModelRouter:
         try:
             adapter = self.adapter(request.model)
         except ConfigurationError as error:
-            failure = Failure.model_validate(
-                {
-                    "message": error.what,
-                    "type": "configuration",
-                    "class": FailureClass.UNAVAILABLE,
-                    "next_action": error.how,
-                }
-            )
-            raise ModelError(failure, Usage(requests=0, nanousd=0)) from None
+            raise failed("configuration", error.what, UNSENT, error.how) from None
         return await adapter.ask(request, on_text)
 
     def profile(self, model: str) -> ModelProfile:
@@ -72,7 +62,7 @@ class ModelRouter:
         """
         from .openai.adapter import OpenAICompatible
 
-        server = self.adapter(f"{ANY_SERVER}:any")
+        server = self.adapter(f"{ANY_SERVER.name}:any")
         return await server.models() if isinstance(server, OpenAICompatible) else []
 
     async def learn(self, model: str) -> None:
@@ -105,85 +95,65 @@ class ModelRouter:
         provider = ALIASES.get(written.strip().casefold(), written.strip().casefold())
         if provider == OFFLINE and not name:
             return self._make(OFFLINE, _offline)
-        if provider == ANY_SERVER:
-            _need_name(model, name, f"{ANY_SERVER}:llama3.1")
-            return self._make(ANY_SERVER, self._any_server)
-        self._refuse_retired(provider, name)
-        if provider in ABSENT:
-            absent = ABSENT[provider]
-            raise ConfigurationError(f"{absent.title} has no name of its own in this release", absent.instead)
-        if own := OWN_PROTOCOLS.get(provider):
-            _need_name(model, name, f"{provider}:{own.example}")
-            return self._make(provider, lambda: self._own_protocol(own))
-        known = PROVIDERS.get(provider)
+        if provider == "azure":
+            raise ConfigurationError("Azure OpenAI has no name of its own in this release", AZURE)
+        own = OWN_PROTOCOLS.get(provider)
+        known = ANY_SERVER if provider == ANY_SERVER.name else own or PROVIDERS.get(provider)
         if known is None:
-            names = ", ".join([OFFLINE, *(f"{p}:" for p in (*OWN_PROTOCOLS, *PROVIDERS)), f"{ANY_SERVER}:"])
+            names = ", ".join([OFFLINE, *(f"{p}:" for p in (*OWN_PROTOCOLS, *PROVIDERS, ANY_SERVER.name))])
             raise ConfigurationError(
                 f"unknown model {model!r}" if model.strip() else "the model name is empty",
                 f"use provider:model; the providers are {names}",
             )
-        _need_name(model, name, f"{provider}:{known.default_model or 'llama3.1'}")
-        return self._make(provider, lambda: self._provider(known))
+        instead = instead_of(provider, name)
+        if instead is not None and not known.url_variable(self._env):
+            raise ConfigurationError(f"{provider}:{name} has been shut down by its provider", f"use --model {instead}")
+        if not name.strip():
+            example = f"{provider}:{own.example if own else known.default_model or 'llama3.1'}"
+            raise ConfigurationError(
+                f"{model!r} names a provider but no model", f"add the model, for example {example}"
+            )
+        return self._make(provider, lambda: self._own_protocol(own) if own else self._server(known))
 
     def _make(self, name: str, build: Callable[[], Models]) -> Models:
         if name not in self._made:
             self._made[name] = build()
         return self._made[name]
 
-    def _any_server(self) -> Models:
-        url, variable = next(
-            ((self._env[variable], variable) for variable in _URL_VARIABLES if self._env.get(variable)), ("", "")
-        )
+    def _server(self, provider: Provider) -> Models:
+        url, key = self._url(provider), self._key(provider)
         if not url:
             raise ConfigurationError(
-                f"{ANY_SERVER}: has no address",
+                f"{provider.name}: has no address",
                 "set LEADHAND_BASE_URL, for example LEADHAND_BASE_URL=http://127.0.0.1:8000/v1",
             )
         from .openai.adapter import OpenAICompatible
-
-        return OpenAICompatible(
-            _named(url, variable),
-            self._key(("OPENAI_API_KEY",)),
-            key_setting="OPENAI_API_KEY",
-            ca_file=self._ca_file,
-            connections=self._connections,
-            first_byte_timeout_s=600.0 if is_loopback(url) else 60.0,
-        )
-
-    def _provider(self, provider: Provider) -> Models:
-        moved = self._env.get(provider.url_variable)
-        key = self._key(provider.key_variables)
-        if provider.key_needed and not key and not moved:
-            raise _no_key(provider)
-        from .openai.adapter import OpenAICompatible
         from .prices import known_cost, known_profile
 
-        priced = provider.key_needed
+        slow = provider is ANY_SERVER and is_loopback(url)
         return OpenAICompatible(
-            _named(moved, provider.url_variable) if moved else provider.base_url,
+            url,
             key,
             name=provider.name,
-            key_setting=provider.key_variable
-            or f"OPENAI_API_KEY, with {ANY_SERVER}:NAME and LEADHAND_BASE_URL instead of {provider.name}:",
+            key_setting=provider.key_variables[0]
+            if provider.key_variables
+            else f"OPENAI_API_KEY, with openai_compatible:NAME and LEADHAND_BASE_URL instead of {provider.name}:",
             ca_file=self._ca_file,
             connections=self._connections,
-            first_byte_timeout_s=provider.first_byte_timeout_s,
-            profiles=known_profile if priced else None,
-            costs=known_cost if priced else None,
+            first_byte_timeout_s=600.0 if slow else provider.first_byte_timeout_s,
+            profiles=known_profile if provider.key_needed else None,
+            costs=known_cost if provider.key_needed else None,
         )
 
     def _own_protocol(self, provider: OwnProtocol) -> Models:
-        from .pydantic_ai.extras import require
+        from .pydantic_ai.connection import require
 
         require(provider)
-        variable = next((name for name in provider.url_variables if self._env.get(name)), "")
-        key = self._key(provider.key_variables)
-        if provider.key_needed and not key and not variable:
-            raise _no_key(provider)
-        if not provider.key_needed and not key and not variable and not self._has_place(provider):
+        url, key = self._url(provider), self._key(provider)
+        moved = provider.url_variable(self._env)
+        if not provider.key_needed and not key and not moved and not self._has_place(provider):
             places = " or ".join(provider.place_variables[:2])
             raise ConfigurationError(f"{provider.title} is not set up: {places} is not set", f"set {places}")
-        from .prices import known_cost, known_profile
         from .pydantic_ai.client import PydanticAI
         from .pydantic_ai.connection import Connection
 
@@ -191,15 +161,13 @@ class ModelRouter:
             Connection(
                 provider=provider.name,
                 title=provider.title,
-                base_url=_named(self._env[variable], variable) if variable else provider.base_url,
-                key=key or "",
+                base_url=url,
+                key=key,
                 key_variables=provider.key_variables,
                 ca_file=self._ca_file,
                 connections=self._connections,
                 env=self._env,
-            ),
-            profiles=known_profile,
-            costs=known_cost,
+            )
         )
 
     @property
@@ -222,57 +190,26 @@ class ModelRouter:
             return True
         return provider.name == "bedrock" and (Path(self._env.get("HOME", "~")).expanduser() / ".aws/config").is_file()
 
-    def _key(self, variables: tuple[str, ...]) -> str | None:
-        """The key in the first of these variables that is set. Raises ConfigurationError for one no header carries."""
-        variable = next((name for name in variables if self._env.get(name)), None)
-        if variable is None:
-            return None
-        key = self._env[variable]
-        if not key.isascii() or not key.isprintable() or " " in key:
+    def _url(self, provider: Provider) -> str:
+        """The address of ``provider``, moved or its own. Raises :class:`ConfigurationError` for a malformed one."""
+        variable = provider.url_variable(self._env)
+        return checked_base_url(self._env[variable], setting=variable) if variable else provider.base_url
+
+    def _key(self, provider: Provider) -> str:
+        """The key of ``provider``, "" for none. Raises :class:`ConfigurationError` if it is unusable or missing."""
+        if variable := provider.key_variable(self._env):
+            return checked_key(self._env[variable], variable)
+        if provider.key_needed and not provider.url_variable(self._env):
+            variables = provider.key_variables
+            missing = f"{variables[0]} is not" if len(variables) == 1 else f"neither {' nor '.join(variables)} is"
             raise ConfigurationError(
-                f"{variable} contains a space, a line break or a character that keys do not have",
-                "copy the key again from the provider's page, and set it without quotes, spaces or line breaks",
+                f"the key for {provider.title} is missing: {missing} set",
+                f"set {variables[0]}, or choose another model (--model offline needs none)",
             )
-        return key
-
-    def _refuse_retired(self, provider: str, name: str) -> None:
-        """Refuse a model that its provider has shut down, unless another address is set."""
-        instead = instead_of(provider, name)
-        if instead is None or any(self._env.get(variable) for variable in _url_variables(provider)):
-            return
-        raise ConfigurationError(f"{provider}:{name} has been shut down by its provider", f"use --model {instead}")
-
-
-def _no_key(provider: Provider | OwnProtocol) -> ConfigurationError:
-    variables = provider.key_variables
-    missing = f"{variables[0]} is not set" if len(variables) == 1 else f"neither {' nor '.join(variables)} is set"
-    return ConfigurationError(
-        f"the key for {provider.title} is missing: {missing}",
-        f"set {variables[0]}, or choose another model (--model offline needs none)",
-    )
-
-
-def _url_variables(provider: str) -> tuple[str, ...]:
-    """The environment variables that move a provider elsewhere."""
-    if own := OWN_PROTOCOLS.get(provider):
-        return own.url_variables
-    known = PROVIDERS.get(provider)
-    return (known.url_variable,) if known is not None else ()
+        return ""
 
 
 def _offline() -> Models:
     from .offline import OfflineModels
 
     return OfflineModels()
-
-
-def _need_name(model: str, name: str, example: str) -> None:
-    if not name.strip():
-        raise ConfigurationError(f"{model!r} names a provider but no model", f"add the model, for example {example}")
-
-
-def _named(url: str, variable: str) -> str:
-    """``url``, checked under the name of the variable it came from."""
-    from .base_url import checked_base_url
-
-    return checked_base_url(url, setting=variable)

@@ -9,27 +9,25 @@ from __future__ import annotations
 import difflib
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
-from leadhand.domain.errors import Failure
 from leadhand.domain.limits import Usage
-from leadhand.models.base_url import checked_base_url, is_loopback
+from leadhand.models.failures import error_message
 from leadhand.models.json_values import text_of
+from leadhand.models.prices import profile_at, with_cost
+from leadhand.models.server_settings import checked_base_url, checked_ca_file, checked_key
 from leadhand.ports import ModelError
 
 from .answers import reply_of
 from .capabilities import Abilities, OutputMode, ignored, learn
-from .connections import checked_ca_file, checked_key
+from .connections import Patience, Server
 from .context_windows import window_of
-from .errors import error_message, failure_of, parameter_named, status_inside
-from .http import LARGEST_BODY, Answered, ChatServer
-from .timeouts import Patience, Times
+from .errors import parameter_named, status_inside
+from .http import Answered, ChatServer
 from .wire import chat_body, encode
-
-__all__ = ["LARGEST_BODY", "OpenAICompatible"]
 
 _MOST_FORMS = 8  # requests per call while learning what the server supports
 _LISTED_FOR_S = 60.0
@@ -44,8 +42,8 @@ class OpenAICompatible:
     The model is the part after the colon of ``ModelRequest.model``. Times are in seconds: ``connect_timeout_s`` for
     the connection; ``first_byte_timeout_s`` until the answer begins, which without streaming is when all of it is
     written; ``idle_timeout_s`` between two pieces. The request's own deadline covers everything. ``ca_file`` holds
-    certificates to trust besides the system's. At most ``connections`` are open at once; calls beyond them wait. By a
-    model's full name, ``profiles`` tells its window and prices, and ``costs`` what a usage cost in nano-dollars.
+    certificates to trust besides the system's. At most ``connections`` are open at once; calls beyond them wait.
+    By a model's full name, ``profiles`` returns its window and prices, and ``costs`` what a usage cost in nano-dollars.
     ``key_setting`` is where the key came from, for messages.
 
     The client remembers what a server refuses or ignores, by model.
@@ -70,34 +68,28 @@ class OpenAICompatible:
     ) -> None:
         self.name = name
         self.base_url = checked_base_url(base_url)
-        self._key = checked_key(api_key, key_setting)
-        self._times = Times(connect_s=connect_timeout_s, first_byte_s=first_byte_timeout_s, idle_s=idle_timeout_s)
-        self._server = ChatServer(
-            self.base_url,
-            self._key,
-            times=self._times,
+        self._at = Server(
+            base_url=self.base_url,
+            key=checked_key((api_key or "").strip(), key_setting),
+            key_setting=key_setting,
             ca_file=checked_ca_file(ca_file),
             connections=connections,
-            key_setting=key_setting,
+            connect_timeout_s=connect_timeout_s,
+            first_byte_timeout_s=first_byte_timeout_s,
+            idle_timeout_s=idle_timeout_s,
         )
-        self._key_setting = key_setting
+        self._server = ChatServer(self._at)
         self._profiles = profiles
         self._costs = costs
         self._abilities: dict[str, Abilities] = {}
         self._proven: set[tuple[str, OutputMode]] = set()
-        self._local = is_loopback(self.base_url)
         self._listed: tuple[float, list[str] | None] | None = None
         self._windows: dict[str, int | None] = {}
 
     def profile(self, model: str) -> ModelProfile:
         """The known profile of ``model``; a local server is free."""
         known = self._profiles(model) if self._profiles is not None else None
-        if known is not None:
-            return known
-        window = self._windows.get(model)
-        if self._local:
-            return ModelProfile(name=model, window=window, input_nanousd=0, output_nanousd=0, free=True)
-        return ModelProfile(name=model, window=window)
+        return known or profile_at(self.base_url, model, self._windows.get(model))
 
     async def models(self) -> list[str]:
         """The models that the server lists. Raises :class:`ModelError` if it lists none."""
@@ -110,12 +102,12 @@ class OpenAICompatible:
         """
         if model not in self._windows and self.profile(model).window is None:
             self._windows[model] = None  # concurrent callers do not query again
-            self._windows[model] = await window_of(self._server, model.partition(":")[2] or model, self.name)
+            self._windows[model] = await window_of(self._server, _short_name(model), self.name)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """One call; see :class:`~leadhand.ports.Models`. Plain text is streamed to ``on_text``: pieces that join to the
         reply's text, none of them after a failure. A call that fails in the middle has passed some on already."""
-        patience = Patience(self._times, request.deadline_s, self.name)
+        patience = Patience(self._at, request.deadline_s, self.name)
         try:
             async with patience.timer:
                 reply = await self._ask(request, on_text if request.output is None else None, patience)
@@ -126,10 +118,9 @@ class OpenAICompatible:
             raise patience.failure() from None
         except ModelError as error:
             if error.failure.type in _WRONG_ADDRESS:
-                raise await self._explained(error, _model_of(request)) from None
+                raise await self._explained(error, _short_name(request.model)) from None
             raise
-        usage = self._priced(request.model, reply.usage)
-        return reply if usage is reply.usage else reply.model_copy(update={"usage": usage})
+        return reply.model_copy(update={"usage": self._priced(request.model, reply.usage)})
 
     async def aclose(self) -> None:
         """Close the connections. The client can be used again and opens new ones."""
@@ -138,7 +129,7 @@ class OpenAICompatible:
     async def _ask(
         self, request: ModelRequest, on_text: Callable[[str], None] | None, patience: Patience
     ) -> ModelReply:
-        model = _model_of(request)
+        model = _short_name(request.model)
         attempt = 0
         while True:
             attempt += 1
@@ -148,43 +139,32 @@ class OpenAICompatible:
             body = chat_body(request, model, abilities, adapter=self.name, stream=streamed)
             answered = await self._server.post(encode(body), patience, on_text if streamed else None)
             if answered.document is not None:
-                reply = self._reply(answered.document, request, abilities, attempt, heard=answered.heard)
+                reply = self._reply(answered, answered.document, request, abilities, attempt)
                 if on_text is not None and not answered.heard and reply.message.text:
                     on_text(reply.message.text)  # the server does not stream
                 return reply
             learned = _learned(answered, abilities, request, streamed=streamed)
             if learned is None or attempt == _MOST_FORMS:
-                failure = failure_of(
-                    answered.status, answered.headers, answered.body, key=self._key, key_setting=self._key_setting
-                )
-                raise ModelError(failure, Usage(requests=attempt, nanousd=0))
+                usage = Usage(requests=attempt, nanousd=0)
+                raise self._server.refusal(answered.status, answered.headers, answered.body, usage)
             if self._abilities.get(model, Abilities()) == abilities:  # else another call has learned meanwhile
                 self._abilities[model] = learned
 
-    def _refused(self, status: int, headers: Mapping[str, str], body: str, *, inside: bool = False) -> Failure:
-        return failure_of(status, headers, body, key=self._key, key_setting=self._key_setting, inside=inside)
-
     def _reply(
-        self, document: dict[str, Any], request: ModelRequest, abilities: Abilities, requests: int, *, heard: bool
+        self, answered: Answered, document: dict[str, Any], request: ModelRequest, abilities: Abilities, requests: int
     ) -> ModelReply:
         if document.get("error") and not document.get("choices"):
             # OpenRouter and others answer 200 with an error and its status in the body.
-            failure = failure_of(
-                status_inside(document),
-                {},
-                json.dumps(document),
-                key=self._key,
-                inside=True,
-                key_setting=self._key_setting,
-            )
-            raise ModelError(failure, None if heard else Usage(requests=requests, nanousd=0))
+            usage = None if answered.heard else Usage(requests=requests, nanousd=0)
+            raise self._server.refusal(status_inside(document), {}, json.dumps(document), usage, inside=True)
         try:
             reply = reply_of(document, request, abilities, adapter=self.name, requests=requests)
         except ModelError as failure:
-            failure.usage = self._priced(request.model, failure.usage) if failure.usage is not None else None
+            if failure.usage is not None:
+                failure.usage = self._priced(request.model, failure.usage)
             raise
         if request.output is not None:
-            self._judge(_model_of(request), abilities, given=reply.value is not None)
+            self._judge(_short_name(request.model), abilities, given=reply.value is not None)
         return reply
 
     def _judge(self, model: str, abilities: Abilities, *, given: bool) -> None:
@@ -233,21 +213,17 @@ class OpenAICompatible:
             return None
 
     def _priced(self, model: str, usage: Usage) -> Usage:
-        """``usage`` with its cost, if known."""
-        if usage.nanousd is not None:
-            return usage
         cost = self._costs(model, usage) if self._costs is not None else None
-        if cost is None and (self._local if self._profiles is None else self.profile(model).free):
-            cost = 0
-        return usage if cost is None else usage.model_copy(update={"nanousd": cost})
+        return with_cost(usage, cost, free=self.profile(model).free)
 
 
 def _names(listed: list[dict[str, Any]]) -> list[str]:
     return [name for model in listed if (name := text_of(model.get("id")))]
 
 
-def _model_of(request: ModelRequest) -> str:
-    return request.model.partition(":")[2] or request.model
+def _short_name(model: str) -> str:
+    """The name that the server knows: without the provider."""
+    return model.partition(":")[2] or model
 
 
 def _learned(answered: Answered, abilities: Abilities, request: ModelRequest, *, streamed: bool) -> Abilities | None:

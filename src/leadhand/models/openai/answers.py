@@ -1,30 +1,22 @@
-"""Convert a chat-completions answer to our reply, tolerating deviations of servers: pure functions."""
+"""Convert a chat-completions answer to our reply, tolerating deviations of servers.
+
+Some models think aloud (``<think>…</think>``) before they answer; the thinking is left out.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from leadhand.domain.conversation import (
-    AssistantMessage,
-    ModelReply,
-    ModelRequest,
-    Opaque,
-    ToolCall,
-    ToolMessage,
-    input_bound,
-)
-from leadhand.domain.errors import FailureClass
+from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, Opaque, ToolCall, ToolMessage
 from leadhand.domain.limits import Usage
-from leadhand.models.json_values import decode_json, is_object, list_of, object_of, objects_of, text_of
-from leadhand.models.structured import decode_object
-from leadhand.ports import ModelError
+from leadhand.models.answers import assumed_usage, decode_object, read_arguments, structured_answer
+from leadhand.models.failures import error_message, failed, unfinished
+from leadhand.models.json_values import is_object, list_of, object_of, objects_of, text_of
 
-from .capabilities import Abilities, OutputMode
-from .errors import error_message, failed
-from .reasoning import answer_in
-from .wire import answer_function
+from .capabilities import Abilities
 
 _REASONING = ("reasoning_details", "reasoning_content", "reasoning")
 _CALL_FIELDS = frozenset({"id", "type", "function", "index"})
@@ -51,57 +43,35 @@ def reply_of(
     gave up, ``invalid`` for one that was cut off or withheld.
     """
     usage = usage_of(document, request, requests)
-    choice = _first_choice(document)
-    if choice is None:
+    choice = first_choice(document)
+    if not choice:
         said = "".join(f": {document[field]}"[:200] for field in ("detail", "message") if document.get(field))
-        raise failed(f"the model answered without any choice{said}", "empty_answer", FailureClass.TRANSIENT, usage)
+        raise failed("empty_answer", f"the model answered without any choice{said}", usage)
     wire = object_of(choice.get("message"))
     written = text_of(choice.get("finish_reason")).casefold()
     finish = _FINISHES.get(written, written)
     if finish == "error" or choice.get("error"):
         said = error_message(json.dumps({"error": choice.get("error") or "no reason was given"}))
-        raise failed(f"the server aborted its answer: {said}", "gave_up", FailureClass.TRANSIENT, usage)
+        raise failed("gave_up", f"the server aborted its answer: {said}", usage)
     text = answer_in(_text(wire.get("content")))
-    refusal = text_of(wire.get("refusal"))
-    if not text and refusal:
+    if not text and (refusal := text_of(wire.get("refusal"))):
         text, finish = refusal, "refusal"
     calls, extras = _calls(wire, request)
     value: dict[str, Any] | None = None
     if request.output is not None:
-        value, text, calls = _structured(request, abilities, text, calls)
+        value, text, calls = structured_answer(request.output, text, calls)
     elif not abilities.tools and request.tools and not calls:
         text, calls = _call_in_words(text, request)
-    if not calls and value is None:
-        # An incomplete answer must never pass for a complete one.
-        if finish == "length":
-            raise _cut(request, usage)
-        if finish == "content_filter":
-            raise failed(
-                "the provider's content filter withheld the answer, or the rest of it",
-                "content_filter",
-                FailureClass.INVALID,
-                usage,
-                next_action="rephrase the request, or use another model",
-            )
-    if not text and not calls:
-        raise failed("the model returned an empty answer", "empty_answer", FailureClass.TRANSIENT, usage)
-    message = AssistantMessage(text=text, tool_calls=calls, opaque=_opaque(wire, extras, adapter, request.model))
+    # An incomplete answer must never pass for a complete one.
+    incomplete = finish in ("length", "content_filter") and not calls and value is None
+    if incomplete or not (text or calls):
+        raise unfinished(finish, request, usage)
     return ModelReply(
-        message=message,
+        message=AssistantMessage(text=text, tool_calls=calls, opaque=_opaque(wire, extras, adapter, request.model)),
         value=value,
         usage=usage,
         finish_reason="tool_calls" if calls and finish == "stop" else finish,
         model=text_of(document.get("model")) or request.model,
-    )
-
-
-def _cut(request: ModelRequest, usage: Usage) -> ModelError:
-    return failed(
-        f"the answer did not fit into {request.max_tokens} tokens (reasoning counts)",
-        "cut_answer",
-        FailureClass.INVALID,
-        usage,
-        next_action="raise --max-output-tokens, ask for less at once, or use a model with less reasoning",
     )
 
 
@@ -118,8 +88,7 @@ def usage_of(document: Mapping[str, Any], request: ModelRequest, requests: int) 
         written = max(written or 0, total - sent)
     if sent is not None and written is not None:
         return Usage(requests=requests, input_tokens=sent, output_tokens=written)
-    bound = input_bound(request.messages, request.tools, request.output)
-    return Usage(requests=requests, input_tokens=bound, output_tokens=request.max_tokens)
+    return assumed_usage(request, requests)
 
 
 def usage_in(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,17 +96,16 @@ def usage_in(document: Mapping[str, Any]) -> dict[str, Any]:
     for found in (document.get("usage"), object_of(document.get("x_groq")).get("usage")):
         if is_object(found) and found:
             return found
-    choice = _first_choice(document)
-    return object_of(choice.get("usage")) if choice is not None else {}
+    return object_of(first_choice(document).get("usage"))
 
 
 def _count(value: object) -> int | None:
     return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0 else None
 
 
-def _first_choice(document: Mapping[str, Any]) -> dict[str, Any] | None:
-    choices = objects_of(document.get("choices"))
-    return choices[0] if choices else None
+def first_choice(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The first choice of an answer or of a chunk; {} if there is none."""
+    return object_of(next(iter(objects_of(document.get("choices"))), None))
 
 
 def _text(content: object) -> str:
@@ -161,54 +129,19 @@ def _calls(wire: Mapping[str, Any], request: ModelRequest) -> tuple[tuple[ToolCa
         return (), {}
     # Some servers count from 0 in every answer, but an id must be unique in the conversation.
     taken = {message.call_id for message in request.messages if isinstance(message, ToolMessage)}
-    made = len(taken)
     calls: dict[str, ToolCall] = {}
     extras: dict[str, Any] = {}
-    for number, entry in enumerate(entries, start=made):
+    for number, entry in enumerate(entries, start=len(taken)):
         function = object_of(entry.get("function")) or entry
         key = text_of(entry.get("id")) or f"call_{number}"
         while key in calls or key in taken:
             key = f"{key}_"
-        arguments, raw = _arguments(function.get("arguments"))
+        arguments, raw = read_arguments(function.get("arguments"))
         calls[key] = ToolCall(id=key, name=text_of(function.get("name")), arguments=arguments, raw=raw)
         extra = {field: value for field, value in entry.items() if field not in _CALL_FIELDS and entry is not function}
         if extra:
             extras[key] = extra
     return tuple(calls.values()), extras
-
-
-def _arguments(written: object) -> tuple[dict[str, Any] | None, str]:
-    """The arguments as an object and as text; None unless they are a JSON object."""
-    if is_object(written):
-        try:
-            return written, json.dumps(written, ensure_ascii=False, allow_nan=False)
-        except ValueError:  # NaN
-            return None, json.dumps(written, ensure_ascii=False)
-    if written is None or (isinstance(written, str) and not written.strip()):
-        return {}, ""
-    if not isinstance(written, str):
-        return None, json.dumps(written, ensure_ascii=False)
-    try:
-        decoded = decode_json(written, finite=True)
-        if isinstance(decoded, str):  # encoded twice
-            decoded = decode_json(decoded, finite=True)
-    except ValueError:
-        return None, written
-    return (decoded if is_object(decoded) else None), written
-
-
-def _structured(
-    request: ModelRequest, abilities: Abilities, text: str, calls: tuple[ToolCall, ...]
-) -> tuple[dict[str, Any] | None, str, tuple[ToolCall, ...]]:
-    """The structured answer, from the call that carries it or from the text; the answer as text; the other calls."""
-    assert request.output is not None, "called only for structured answers"
-    if abilities.output is OutputMode.FUNCTION:
-        name = answer_function(request.output)
-        answers = [call for call in calls if call.name == name]
-        if answers:
-            others = tuple(call for call in calls if call.name != name)
-            return answers[0].arguments, answers[0].raw, others
-    return decode_object(text), text, calls
 
 
 def _call_in_words(text: str, request: ModelRequest) -> tuple[str, tuple[ToolCall, ...]]:
@@ -217,7 +150,7 @@ def _call_in_words(text: str, request: ModelRequest) -> tuple[str, tuple[ToolCal
     if wanted is None or wanted.get("tool") not in {tool.name for tool in request.tools}:
         return text, ()
     made = sum(isinstance(message, ToolMessage) for message in request.messages)
-    arguments, raw = _arguments(wanted.get("arguments"))
+    arguments, raw = read_arguments(wanted.get("arguments"))
     return "", (ToolCall(id=f"call_{made}", name=wanted["tool"], arguments=arguments, raw=raw),)
 
 
@@ -227,3 +160,72 @@ def _opaque(wire: Mapping[str, Any], extras: dict[str, Any], adapter: str, model
     if extras:
         data["calls"] = extras
     return Opaque(adapter=adapter, model=model, data=data) if data else None
+
+
+_TAGS = ("think", "thinking", "thought", "reasoning")
+_OPEN = tuple(f"<{tag}>" for tag in _TAGS)
+# Some chat templates open the tag in the prompt, so that an answer begins inside it and only ever closes it.
+_ORPHAN = re.compile(r"(?:^|\n)</(?:think|thinking)>\s*(?=\n|$)")
+
+
+def answer_in(text: str) -> str:
+    """What of ``text`` is the answer: all of it, less the thinking it begins with. "" if the thinking never ends."""
+    heard = AnswerOnly()
+    answer = heard.take(text) + heard.close()
+    if answer and not heard.thought and (orphan := _ORPHAN.search(answer)):
+        return answer[orphan.end() :].lstrip()
+    return answer
+
+
+class AnswerOnly:
+    """The same for a text that comes in pieces: ``take`` gives what of each is answer, ``close`` what was held back.
+
+    Thinking that closes a tag it never opened is known only once it has been passed on: drafts show it, answers do not.
+    """
+
+    def __init__(self) -> None:
+        self.thought = False
+        self._held = ""
+        self._closing = ""
+        self._plain = False
+        self._skip_blanks = False
+
+    def take(self, piece: str) -> str:
+        if self._plain:
+            return piece
+        self._held += piece
+        if not self._closing and not self._begin():
+            return ""
+        if self._closing:
+            end = self._held.find(self._closing)
+            if end < 0:
+                self._held = self._held[-len(self._closing) :]
+                return ""
+            self._held = self._held[end + len(self._closing) :]
+            self._closing, self._skip_blanks = "", True
+        if self._skip_blanks:
+            self._held = self._held.lstrip()
+            if not self._held:
+                return ""
+        self._plain = True
+        answer, self._held = self._held, ""
+        return answer
+
+    def _begin(self) -> bool:
+        """Whether it is known how the text begins: with thinking or without."""
+        if self._skip_blanks:
+            return True
+        start = self._held.lstrip()
+        opened = next((tag for tag in _OPEN if start.startswith(tag)), "")
+        if opened:
+            self.thought = True
+            self._closing = f"</{opened[1:]}"
+            self._held = start.removeprefix(opened)
+            return True
+        return bool(start) and not any(tag.startswith(start) for tag in _OPEN)
+
+    def close(self) -> str:
+        """What of the text was held back and is answer after all."""
+        held = "" if self._closing or self._skip_blanks or self._plain else self._held
+        self._held = ""
+        return held

@@ -41,64 +41,22 @@ _REFUSALS = frozenset({400, 404, 405, 415, 422, 500, 501})
 """Statuses that may refuse a feature: 404 is OpenRouter's ("no endpoints found that support tool use"), 500 that of
 older llama.cpp servers."""
 
-_SCHEMA_WORDS = (
-    "response_format",
-    "response format",
-    "json_schema",
-    "json schema",
-    "structured output",
-    "json mode",
-    "grammar",
-    "guided",
-)
-_TOOL_CHOICE_WORDS = ("tool_choice", "tool choice")
+_SCHEMA = re.compile(r"(response|json)[ _](format|schema)|structured output|json mode|grammar|guided")
 # Phrases, not words: a complaint about one tool call of the history must not cost the model its tools.
-_TOOL_PHRASES = (
-    "support tool",
-    "supports tool",
-    "support function",
-    "supports function",
-    "tool calling",
-    "tool use",
-    "function calling",
-    "enable-auto-tool-choice",
-    "tools is not",
-    "tools are not",
-    "tools: extra",
-    "parameter: tools",
-    "parameters: tools",
-    "argument: tools",
-    "supplied: tools",
-    "field: tools",
-    "unknown field tools",
+_TOOLS = re.compile(
+    r"supports? (tool|function)|(tool|function) calling|tool use|enable-auto-tool-choice"
+    r"|tools (is|are) not|tools: extra|(parameters?|argument|supplied|field): tools|unknown field tools"
 )
-_SYSTEM_PHRASES = (
-    "system role",  # the chat templates of Gemma, in vLLM and llama.cpp
-    "role system",
-    "support system with",  # OpenAI's o1: "does not support 'system' with this model"
-    "system messages are not",
-    "developer instruction is not",
+_TOOL_CHOICE = re.compile(rf"tool[ _]choice|{_TOOLS.pattern}")
+_SYSTEM = re.compile(
+    r"system role|role system"  # the chat templates of Gemma, in vLLM and llama.cpp
+    r"|support system with"  # OpenAI's o1: "does not support 'system' with this model"
+    r"|system messages are not|developer instruction is not"
 )
-_UNSUPPORTED_WORDS = (
-    "support",
-    "unknown",
-    "unrecognized",
-    "unrecognised",
-    "unexpected",
-    "not allowed",
-    "not permitted",
-    "extra inputs",
-    "invalid",
-    "unavailable",
-    "not available",
-    "not enabled",
-    "requires",
-    "must be",
-    "cannot",
-    "can't",
-    "failed",
+_UNSUPPORTED = re.compile(
+    r"support|unknown|unrecogni[sz]ed|unexpected|not (allowed|permitted|available|enabled)|extra inputs|invalid"
+    r"|unavailable|requires|must be|cannot|failed"
 )
-
 
 _NEXT = {OutputMode.JSON_SCHEMA: OutputMode.FUNCTION, OutputMode.FUNCTION: OutputMode.PROMPT}
 
@@ -119,7 +77,7 @@ def learn(
         return None
     said = message.casefold().replace("`", "").replace("'", "").replace('"', "")
     # "max_completion_tokens is too large: this model's maximum context length is …" refuses a number, not a field.
-    if speaks_of_length(said) or not any(word in said for word in _UNSUPPORTED_WORDS):
+    if speaks_of_length(said) or not _UNSUPPORTED.search(said):
         return None
     if "max_completion_tokens" in said and abilities.token_limit == "max_tokens":
         return replace(abilities, token_limit="max_completion_tokens")
@@ -127,15 +85,12 @@ def learn(
         return replace(abilities, stream_usage=False)
     if streamed and abilities.stream and re.search(r"\bstream(ing)?\b", said):
         return replace(abilities, stream=False)
-    if abilities.system and any(phrase in said for phrase in _SYSTEM_PHRASES):
+    if abilities.system and _SYSTEM.search(said):
         return replace(abilities, system=False)
     if request.output is not None:
-        if abilities.output is OutputMode.JSON_SCHEMA and any(word in said for word in _SCHEMA_WORDS):
-            return replace(abilities, output=OutputMode.FUNCTION)
-        if abilities.output is OutputMode.FUNCTION and any(
-            word in said for word in (*_TOOL_CHOICE_WORDS, *_TOOL_PHRASES)
-        ):
-            return replace(abilities, output=OutputMode.PROMPT)
-    if request.tools and abilities.tools and any(phrase in said for phrase in _TOOL_PHRASES):
+        refused = {OutputMode.JSON_SCHEMA: _SCHEMA, OutputMode.FUNCTION: _TOOL_CHOICE}.get(abilities.output)
+        if refused is not None and refused.search(said):
+            return ignored(abilities)
+    if request.tools and abilities.tools and _TOOLS.search(said):
         return replace(abilities, tools=False)
     return None

@@ -1,88 +1,54 @@
-"""Open connections to a server, with its proxy and certificates, and classify connection errors."""
+"""Connect to a server: its address, proxy and certificates, the time limits of a call, and errors of the connection."""
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from leadhand.domain.errors import ConfigurationError, FailureClass
-from leadhand.domain.limits import Usage
-from leadhand.models.base_url import is_loopback
+from leadhand.domain.errors import FailureClass
+from leadhand.models.failures import UNBILLED, UNSENT, failed
+from leadhand.models.server_settings import is_loopback, trusted_certificates
 from leadhand.ports import ModelError
-
-from .errors import failed
 
 if TYPE_CHECKING:
     import aiohttp
 
-_UNBILLED = Usage(requests=1, nanousd=0)
 _CHECK_ADDRESS = "check the base URL and the network, and whether a proxy is needed (HTTPS_PROXY)"
 
 
-def checked_key(key: str | None, setting: str = "the API key") -> str:
-    """The key without blanks around it, "" for none. Raises ConfigurationError for one that no header can carry."""
-    key = (key or "").strip()
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise ConfigurationError(
-            f"{setting} contains line breaks, spaces or characters that keys do not have",
-            "copy it again from the provider's page, on one line",
+class Server(NamedTuple):
+    """Where a server is and how it is reached.
+
+    ``key`` is sent as a bearer token and redacted in everything that failures say; ``key_setting`` is where it is set,
+    for messages. The time limits are in seconds: for a connection, until an answer begins, between two pieces of it.
+    """
+
+    base_url: str
+    key: str
+    key_setting: str
+    ca_file: str | None
+    connections: int
+    connect_timeout_s: float
+    first_byte_timeout_s: float
+    idle_timeout_s: float
+
+    def open(self) -> aiohttp.ClientSession:
+        """A session with its own pool of connections. Raises :class:`ModelError` for a CA file without certificates."""
+        import aiohttp
+
+        headers = {"Content-Type": "application/json", "User-Agent": "leadhand"}
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        own = self.base_url.startswith("https:") and (self.ca_file is not None or os.environ.get("SSL_CERT_FILE"))
+        certificates = trusted_certificates(self.ca_file) if own else True
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self.connections, ssl=certificates),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self.connect_timeout_s),
+            headers=headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
         )
-    return key
-
-
-def checked_ca_file(path: str | None) -> str | None:
-    """The path of a file of certificates. Raises ConfigurationError if there is no such file."""
-    if path is not None and not Path(path).is_file():
-        raise ConfigurationError(f"the certificate file {path} does not exist", "correct the path to the CA file")
-    return path
-
-
-async def open_session(
-    *, key: str, connections: int, connect_s: float, url: str, ca_file: str | None
-) -> aiohttp.ClientSession:
-    """A session for ``url``, with its own pool of at most ``connections``. Times are left to the caller, but for the
-    one a connection may take. Raises :class:`ModelError` for a CA file that contains no certificates."""
-    import aiohttp
-
-    headers = {"Content-Type": "application/json", "User-Agent": "leadhand"}
-    if key:
-        headers["Authorization"] = f"Bearer {key}"
-    return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=connections, ssl=_certificates(url, ca_file)),
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect_s),
-        headers=headers,
-        cookie_jar=aiohttp.DummyCookieJar(),
-    )
-
-
-async def abandon(session: aiohttp.ClientSession) -> None:
-    """Closes a session of an event loop that is gone, as far as that goes."""
-    with contextlib.suppress(RuntimeError, ValueError):
-        await session.close()
-
-
-def _certificates(url: str, ca_file: str | None) -> Any:
-    """The system's certificates (``SSL_CERT_FILE`` moves them elsewhere), and those of the CA file beside them."""
-    if not url.startswith("https:") or (ca_file is None and not os.environ.get("SSL_CERT_FILE")):
-        return True
-    import ssl
-
-    context = ssl.create_default_context()
-    if ca_file is None:
-        return context
-    try:
-        context.load_verify_locations(ca_file)
-    except (ssl.SSLError, OSError) as error:
-        raise failed(
-            f"the CA file {ca_file} contains no certificates: {error}",
-            "certificate",
-            FailureClass.UNAVAILABLE,
-            _UNBILLED,
-            next_action="use a file of certificates in PEM format",
-        ) from None
-    return context
 
 
 def proxy_for(url: str) -> str | None:
@@ -106,88 +72,119 @@ def proxy_for(url: str) -> str | None:
         return None
     scheme = proxy.partition("://")[0].casefold() if "://" in proxy else ""
     if scheme not in ("", "http", "https"):
-        raise failed(
-            f"the environment sets a {scheme}:// proxy, which is not supported",
-            "proxy",
-            FailureClass.UNAVAILABLE,
-            _UNBILLED,
-            next_action=f"set {parts.scheme.upper()}_PROXY to an HTTP proxy, or name the server in NO_PROXY",
-        )
+        message = f"the environment sets a {scheme}:// proxy, which is not supported"
+        action = f"set {parts.scheme.upper()}_PROXY to an HTTP proxy, or name the server in NO_PROXY"
+        raise failed("proxy", message, UNBILLED, action)
     return proxy if scheme else f"http://{proxy}"
 
 
-def connection_failure(error: Exception, url: str, proxy: str | None, connect_s: float, *, begun: bool) -> ModelError:
-    """The failure that an exception of aiohttp stands for. ``begun`` says whether an answer had begun.
+class Patience:
+    """The time limits of one call: until the answer begins, between two pieces, and for the whole.
+
+    Used around the call: ``async with patience.timer: …``, which raises TimeoutError when one of them has passed; then
+    :meth:`failure` says which. Timers are expensive, so one serves them all. ``size`` is how many bytes have come.
+    """
+
+    def __init__(self, server: Server, deadline_s: float, name: str) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._server = server
+        self._deadline_s = deadline_s
+        self._name = name
+        self._deadline = self._loop.time() + deadline_s
+        self.size = 0
+        self._begun = False
+        self._fresh = True
+        # Moving a timer costs as much as making it: the common call, whose answer comes in one piece, moves none.
+        self.timer = asyncio.timeout_at(min(self._deadline, self._loop.time() + server.first_byte_timeout_s))
+
+    def sent(self) -> None:
+        """A request is sent: the answer has to begin within ``first_byte_timeout_s``."""
+        self.size, self._begun = 0, False
+        if not self._fresh:
+            self._until(self._server.first_byte_timeout_s)
+        self._fresh = False
+
+    def received(self, chunk: bytes) -> None:
+        """The headers or a piece came; the next has to follow within ``idle_timeout_s`` (give or take an eighth)."""
+        begins, self._begun = not self._begun, True
+        self.size += len(chunk)
+        idle_s = self._server.idle_timeout_s
+        # A stream has many pieces, and moving a timer for each would cost more than reading them.
+        if begins or (self.timer.when() or 0.0) < min(self._deadline, self._loop.time() + idle_s):
+            self._until(idle_s * 1.125)
+
+    def _until(self, seconds: float) -> None:
+        self.timer.reschedule(min(self._deadline, self._loop.time() + seconds))
+
+    def failure(self) -> ModelError:
+        """The failure for the limit that has passed. What the call cost is not known."""
+        whole = self._loop.time() >= self._deadline
+        action = "allow more time with --timeout, or ask for less at once" if whole else ""
+        match whole, self._begun:
+            case True, False:
+                said = f"gave no answer within {self._deadline_s:g} s: it had not begun to answer"
+            case True, True:
+                said = f"gave no whole answer within {self._deadline_s:g} s: {self.size} bytes had come"
+            case False, False:
+                said = f"did not begin to answer within {self._server.first_byte_timeout_s:g} s"
+            case _:
+                idle_s = self._server.idle_timeout_s
+                said = f"sent nothing for {idle_s:g} s in the middle of its answer, after {self.size} bytes"
+        return failed("timeout", f"{self._name} {said}", next_action=action)
+
+
+def connection_failure(error: Exception, server: Server, *, begun: bool) -> ModelError:
+    """The failure for an exception of aiohttp. ``begun`` says whether an answer had begun.
 
     A call that did not reach the server cost nothing; the cost of an interrupted call is unknown.
     """
     import aiohttp
 
+    url, usage, action = server.base_url, UNBILLED, ""
+    class_: FailureClass | None = None
     match error:
         case aiohttp.ClientConnectorCertificateError():
-            return _untrusted(error, url)
+            why = getattr(error.certificate_error, "verify_message", "") or error
+            type, message, action = "certificate", f"no trusted connection to {url}: {why}", _trust()
         case aiohttp.ClientSSLError():
-            return failed(
-                f"no TLS connection to {url}: {_reason(error)}",
-                "certificate",
-                FailureClass.UNAVAILABLE,
-                _UNBILLED,
-                next_action="see whether the base URL should begin with http:// instead of https://",
-            )
+            type, message = "certificate", f"no TLS connection to {url}: {_reason(error)}"
+            action = "see whether the base URL should begin with http:// instead of https://"
         case aiohttp.ClientProxyConnectionError():
-            return failed(
-                f"no connection to the proxy at {error.host}:{error.port}: {_reason(error)}",
-                "proxy",
-                FailureClass.TRANSIENT,
-                _UNBILLED,
-                next_action="correct HTTPS_PROXY or HTTP_PROXY, or name the server in NO_PROXY",
-            )
+            type, message = "proxy", f"no connection to the proxy at {error.host}:{error.port}: {_reason(error)}"
+            action = "correct HTTPS_PROXY or HTTP_PROXY, or name the server in NO_PROXY"
+            class_ = FailureClass.TRANSIENT
         case aiohttp.ClientHttpProxyError():
-            refused = error.status in (401, 403, 407)
-            return failed(
-                f"the proxy refused to connect to {url}: {error.status} {error.message}",
-                "proxy",
-                FailureClass.UNAVAILABLE if refused else FailureClass.TRANSIENT,
-                _UNBILLED,
-                next_action="correct the proxy in HTTPS_PROXY, with its user name and password, or use NO_PROXY",
-            )
+            type, message = "proxy", f"the proxy refused to connect to {url}: {error.status} {error.message}"
+            action = "correct the proxy in HTTPS_PROXY, with its user name and password, or use NO_PROXY"
+            class_ = None if error.status in (401, 403, 407) else FailureClass.TRANSIENT
         case aiohttp.ClientConnectorDNSError():
+            type, action = "connection", _CHECK_ADDRESS
             message = f"no connection to {url}: the name {error.host} is not known ({_reason(error)})"
-            return failed(message, "connection", FailureClass.TRANSIENT, _UNBILLED, next_action=_CHECK_ADDRESS)
         case aiohttp.ClientConnectorError():
+            type, message = "connection", f"no connection to {url}: {_reason(error)}"
             action = "start the server, or correct the base URL" if is_loopback(url) else _CHECK_ADDRESS
-            message = f"no connection to {url}: {_reason(error)}"
-            return failed(message, "connection", FailureClass.TRANSIENT, _UNBILLED, next_action=action)
         case aiohttp.ConnectionTimeoutError():
-            message = f"no connection to {url} within {connect_s:g} s"
-            return failed(message, "timeout", FailureClass.TRANSIENT, _UNBILLED, next_action=_CHECK_ADDRESS)
+            type, action = "timeout", _CHECK_ADDRESS
+            message = f"no connection to {url} within {server.connect_timeout_s:g} s"
         case aiohttp.InvalidURL() | UnicodeError():
-            return failed(
-                f"the host name in the base URL {url} is invalid",
-                "bad_url",
-                FailureClass.UNAVAILABLE,
-                Usage(requests=0, nanousd=0),
-                next_action="correct the base URL",
-            )
+            type, usage, action = "bad_url", UNSENT, "correct the base URL"
+            message = f"the host name in the base URL {url} is invalid"
         case aiohttp.ClientPayloadError():
-            return failed("the answer ended too early", "broken_off", FailureClass.TRANSIENT, None)
+            type, message, usage = "broken_off", "the answer ended too early", None
         case aiohttp.ClientConnectionError():
             what = "in the middle of its answer" if begun else "before it answered"
-            return failed(f"{url} closed the connection {what}", "connection", FailureClass.TRANSIENT, None)
+            type, message, usage = "connection", f"{url} closed the connection {what}", None
         case _:
-            return failed(f"the answer is not valid HTTP: {error}", "bad_body", FailureClass.TRANSIENT, None)
+            type, message, usage = "bad_body", f"the answer is not valid HTTP: {error}", None
+    return failed(type, message, usage, action, class_=class_, key=server.key)
 
 
-def _untrusted(error: Exception, url: str) -> ModelError:
+def _trust() -> str:
+    """What to do about a certificate that is not trusted."""
     named = os.environ.get("SSL_CERT_FILE", "")
     if named and not Path(named).is_file():
-        action = f"SSL_CERT_FILE names {named}, which does not exist: correct or unset it"
-    else:
-        action = "pass the company's certificates as the CA file (or in SSL_CERT_FILE), or correct the base URL"
-    why = getattr(getattr(error, "certificate_error", None), "verify_message", "") or error
-    return failed(
-        f"no trusted connection to {url}: {why}", "certificate", FailureClass.UNAVAILABLE, _UNBILLED, next_action=action
-    )
+        return f"SSL_CERT_FILE names {named}, which does not exist: correct or unset it"
+    return "set SSL_CERT_FILE to the company's CA file, or correct the base URL"
 
 
 def _reason(error: aiohttp.ClientConnectorError) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from leadhand.models.json_values import object_of, objects_of, text_of
@@ -38,20 +38,19 @@ async def window_of(server: ChatServer, model: str, provider: str) -> int | None
 
 
 async def _asked(server: ChatServer, model: str, provider: str) -> int | None:
-    entries = [each for each in await server.models(within_s=WITHIN_S) if each.get("id") == model]
-    listed = entries[0] if entries else object_of(None)
+    listed = object_of(next((each for each in await server.models() if each.get("id") == model), None))
     for field in _LISTED:
         if (window := _tokens(listed.get(field))) is not None:
             return window
-    root = server.base_url.removesuffix("/v1")
+    root = server.at.base_url.removesuffix("/v1")
     match _OWNERS.get(text_of(listed.get("owned_by")), provider):
         case "ollama":
             return await _ollama(server, root, model)
         case "llamacpp":
-            props = await _fetched(server, f"{root}/props")
+            props = await server.fetch_json(f"{root}/props")
             return _tokens(object_of(props.get("default_generation_settings")).get("n_ctx"))
         case "lmstudio":
-            loaded = await _fetched(server, f"{root}/api/v0/models/{quote(model, safe='/')}")
+            loaded = await server.fetch_json(f"{root}/api/v0/models/{quote(model, safe='/')}")
             return _tokens(loaded.get("loaded_context_length"))
         case _:
             return None
@@ -59,18 +58,14 @@ async def _asked(server: ChatServer, model: str, provider: str) -> int | None:
 
 async def _ollama(server: ChatServer, root: str, model: str) -> int | None:
     """What the model's own file sets, else what it was loaded with: its training length is not what is served."""
-    shown = await _fetched(server, f"{root}/api/show", {"model": model})
+    shown = await server.fetch_json(f"{root}/api/show", {"model": model})
     said = re.search(r"^\s*num_ctx\s+(\d+)", text_of(shown.get("parameters")), re.MULTILINE)
     if said is not None:
         return _tokens(int(said[1]))
-    running = objects_of((await _fetched(server, f"{root}/api/ps")).get("models"))
+    running = objects_of((await server.fetch_json(f"{root}/api/ps")).get("models"))
     names = {model, f"{model}:latest"}
     loaded = [each for each in running if each.get("name") in names or each.get("model") in names]
     return _tokens(loaded[0].get("context_length")) if loaded else None
-
-
-async def _fetched(server: ChatServer, url: str, body: object = None) -> dict[str, Any]:
-    return object_of(await server.fetch_json(url, body, within_s=WITHIN_S))
 
 
 def _tokens(value: object) -> int | None:

@@ -1,16 +1,80 @@
-"""Puts the pieces of a streamed chat completion together into the document a plain answer would have been."""
+"""Read a streamed chat completion: bytes to server-sent events, and events to the document of a plain answer.
+
+The format is that of https://html.spec.whatwg.org/multipage/server-sent-events.html, with one exception: an event at
+the end of the stream counts even without its blank line, because many servers end that way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
+from leadhand.models.failures import failed
 from leadhand.models.json_values import decode_json, is_object, list_of, object_of, objects_of, text_of
 
-from .answers import usage_in
-from .reasoning import AnswerOnly
+from .answers import AnswerOnly, first_choice, usage_in
 
-_TEXTS = ("reasoning_content", "reasoning")
+_TEXTS = ("reasoning_content", "reasoning", "refusal")
+_BOM = b"\xef\xbb\xbf"
+
+
+class ServerEvent(NamedTuple):
+    """One event: its ``data``, lines joined by newlines, and its name, "message" unless the server gave one."""
+
+    data: str
+    event: str = "message"
+
+
+class SseDecoder:
+    """Takes bytes as they come and gives whole events.
+
+    ``feed`` returns the events that the chunk completed, ``close`` what was left at the end. Lines end with LF, CR or
+    CRLF. A line may be spread over any number of chunks; its parts are joined once.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._data: list[str] = []
+        self._event = ""
+        self._started = False
+
+    def feed(self, chunk: bytes) -> list[ServerEvent]:
+        """The events completed by ``chunk``, in order."""
+        if not chunk:
+            return []
+        ended = b"\n" in chunk or b"\r" in chunk or bool(self._parts and self._parts[-1].endswith(b"\r"))
+        self._parts.append(chunk)
+        if not ended:
+            return []
+        lines = b"".join(self._parts).splitlines(keepends=True)
+        # A last line without an end waits for the rest of it; one that ends in CR for the LF that may follow.
+        self._parts = [] if lines[-1].endswith(b"\n") else [lines.pop()]
+        return self._events(lines)
+
+    def close(self) -> list[ServerEvent]:
+        """The event the stream ended in, if there is one."""
+        lines = b"".join(self._parts).splitlines()
+        self._parts = []
+        return self._events([*lines, b""])
+
+    def _events(self, lines: list[bytes]) -> list[ServerEvent]:
+        events: list[ServerEvent] = []
+        for line in lines:
+            written = line.rstrip(b"\r\n")
+            if not self._started:
+                self._started = True
+                written = written.removeprefix(_BOM)
+            if not written:
+                if self._data:
+                    events.append(ServerEvent("\n".join(self._data), self._event or "message"))
+                self._data, self._event = [], ""
+                continue
+            name, _, value = written.decode("utf-8", "replace").partition(":")
+            if name == "data":
+                self._data.append(value.removeprefix(" "))
+            elif name == "event":
+                self._event = value.removeprefix(" ")
+        return events  # without comments (":"), ids, and unknown fields
 
 
 class Assembly:
@@ -28,7 +92,6 @@ class Assembly:
         self._details: list[Any] = []
         self._calls: dict[int, dict[str, Any]] = {}
         self._arguments: dict[int, list[str]] = {}
-        self._refusal: list[str] = []
         self._finish = ""
         self._usage: object = None
         self._model: object = None
@@ -36,22 +99,16 @@ class Assembly:
 
     def take(self, chunk: Mapping[str, Any]) -> str:
         """Adds one chunk; the visible text in it."""
-        if chunk.get("error"):
-            self.error = object_of(chunk["error"]) or {"message": str(chunk["error"])}
+        choice = first_choice(chunk)
+        if error := chunk.get("error") or choice.get("error"):
+            self.error = object_of(error) or {"message": str(error)}
             return ""
         self._model = chunk.get("model") or self._model
         self._usage = usage_in(chunk) or self._usage
-        choices = objects_of(chunk.get("choices"))
-        if not choices:
-            return ""
-        if choices[0].get("error"):
-            self.error = object_of(choices[0]["error"]) or {"message": str(choices[0]["error"])}
-            return ""
-        reason = text_of(choices[0].get("finish_reason"))
-        if reason:
+        if reason := text_of(choice.get("finish_reason")):
             self._finish, self.ended = reason, True
         # A few servers put a whole message into their last chunk.
-        return self._add(object_of(choices[0].get("delta") or choices[0].get("message")))
+        return self._add(object_of(choice.get("delta") or choice.get("message")))
 
     def close(self) -> str:
         """What of the answer's text was held back, once nothing more comes."""
@@ -62,15 +119,12 @@ class Assembly:
             if piece := text_of(delta.get(field)):
                 self._fields.setdefault(field, []).append(piece)
         self._details.extend(list_of(delta.get("reasoning_details")))
-        self._refusal.append(text_of(delta.get("refusal")))
         for part in objects_of(delta.get("tool_calls")):
             self._add_call(part)
         if is_object(old := delta.get("function_call")):  # the protocol before there were tools
             self._add_call({"index": 0, "function": old})
         content = delta.get("content")
         text = text_of(content) or "".join(text_of(part.get("text")) for part in objects_of(content))
-        if not text:
-            return ""
         self._text.append(text)
         return self._visible.take(text)
 
@@ -117,18 +171,13 @@ class Assembly:
 
     def document(self) -> dict[str, Any]:
         """The chat completion, as if it had come in one piece."""
-        calls: list[dict[str, Any]] = []
-        for place in sorted(self._calls):
-            call = self._calls[place]
-            if place in self._arguments:
-                call["function"]["arguments"] = "".join(self._arguments[place])
-            calls.append(call)
+        for place, arguments in self._arguments.items():
+            self._calls[place]["function"]["arguments"] = "".join(arguments)
+        calls = [call for _, call in sorted(self._calls.items())]
         message: dict[str, Any] = {"content": "".join(self._text)}
         message.update({field: "".join(parts) for field, parts in self._fields.items()})
         if self._details:
             message["reasoning_details"] = self._details
-        if refusal := "".join(self._refusal):
-            message["refusal"] = refusal
         if calls:
             message["tool_calls"] = calls
         return {
@@ -136,3 +185,67 @@ class Assembly:
             "choices": [{"message": message, "finish_reason": self._finish}],
             "usage": self._usage,
         }
+
+
+class ChatStream:
+    """Takes the bytes of a streamed answer, gives its text to ``on_text``, and makes the document at the end.
+
+    ``done`` once the server said that this was all; ``heard`` once there was text. Raises :class:`ModelError` for a
+    stream that is cut or is not JSON, with ``key`` redacted.
+    """
+
+    def __init__(self, on_text: Callable[[str], None] | None, key: str) -> None:
+        self.done = False
+        self.heard = False
+        self._on_text = on_text
+        self._key = key
+        self._decoder = SseDecoder()
+        self._assembly = Assembly()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the server has said why it stopped: then all of the answer is there."""
+        return self._assembly.ended
+
+    def feed(self, chunk: bytes) -> None:
+        self._take(self._decoder.feed(chunk))
+
+    def document(self) -> dict[str, Any]:
+        """The chat completion, or the error that came instead."""
+        if not self.done:
+            self._take(self._decoder.close())
+        assembly = self._assembly
+        if assembly.error is not None:
+            return {"error": dict(assembly.error)}
+        if not (self.done or assembly.ended):
+            raise failed("cut_stream", "the stream ended before the answer was complete")
+        self._pass_on(assembly.close())
+        return assembly.document()
+
+    def _pass_on(self, text: str) -> None:
+        if text and self._on_text is not None:
+            self.heard = True
+            self._on_text(text)
+
+    def _take(self, events: list[ServerEvent]) -> None:
+        for event in events:
+            written = event.data.strip()
+            if written == "[DONE]":
+                self.done = True
+                return
+            if not written:
+                continue  # some servers send this to keep a connection alive
+            try:
+                chunk = decode_json(written)
+            except ValueError:
+                if event.event not in ("message", "error"):
+                    continue  # a custom heartbeat event
+                message = f"a chunk of the answer is not valid JSON: it starts with {written[:80]!r}"
+                raise failed("bad_body", message, key=self._key) from None
+            piece = object_of(chunk)
+            if event.event == "error":
+                piece = {"error": piece.get("error", chunk)}
+            self._pass_on(self._assembly.take(piece))
+            if self._assembly.error is not None:
+                self.done = True
+                return

@@ -14,15 +14,17 @@ from leadhand.domain.conversation import (
     AssistantMessage,
     Message,
     ModelRequest,
-    OutputSpec,
     SystemMessage,
     ToolMessage,
     UserMessage,
 )
 from leadhand.domain.tool import ToolSpec
+from leadhand.models.answers import answer_function, object_schema
 from leadhand.models.json_values import object_of
 
 from .capabilities import Abilities, OutputMode
+
+_JSON_ONLY = "Answer with one JSON object and nothing else: no prose, no code fence. It must fit this schema:"
 
 
 def chat_body(
@@ -50,7 +52,8 @@ def chat_body(
                 tools.append(_function(name, "Returns the answer.", request.output.schema_))
                 body["tool_choice"] = {"type": "function", "function": {"name": name}}
             case OutputMode.PROMPT:
-                messages = _asked_in_words(messages, request.output)
+                schema = json.dumps(request.output.schema_, ensure_ascii=False)
+                messages = _with_words(messages, f"{_JSON_ONLY}\n{schema}")
     if tools:
         body["tools"] = tools
     if not abilities.system:
@@ -72,15 +75,9 @@ def encode(body: dict[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def answer_function(output: OutputSpec) -> str:
-    """The name of the function that takes a structured answer where it must be a call."""
-    return f"give_{output.name}"
-
-
 def _function(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    nothing: dict[str, Any] = {"type": "object", "properties": {}}
-    schema = parameters if parameters.get("type") == "object" else {**nothing, **parameters}
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
+    function = {"name": name, "description": description, "parameters": object_schema(parameters)}
+    return {"type": "function", "function": function}
 
 
 def _message(message: Message, adapter: str, model: str) -> dict[str, Any]:
@@ -130,15 +127,6 @@ def _written(arguments: dict[str, Any]) -> str:
         return json.dumps(arguments, ensure_ascii=False)
 
 
-def _asked_in_words(messages: list[Message], output: OutputSpec) -> list[Message]:
-    """The messages with a request for JSON in the last user message, so that roles still alternate."""
-    schema = json.dumps(output.schema_, ensure_ascii=False)
-    return _with_words(
-        messages,
-        f"Answer with one JSON object and nothing else: no prose, no code fence. It must fit this schema:\n{schema}",
-    )
-
-
 def _without_system(messages: list[Message]) -> list[Message]:
     """The messages with the instructions at the beginning of the first user message."""
     instructions = "\n\n".join(message.text for message in messages if isinstance(message, SystemMessage))
@@ -151,6 +139,7 @@ def _without_system(messages: list[Message]) -> list[Message]:
 
 
 def _with_words(messages: list[Message], words: str) -> list[Message]:
+    """The messages with ``words`` at the end of the last user message, so that roles still alternate."""
     if messages and isinstance(messages[-1], UserMessage):
         return [*messages[:-1], UserMessage(text=f"{messages[-1].text}\n\n{words}")]
     return [*messages, UserMessage(text=words)]

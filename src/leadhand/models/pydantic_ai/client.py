@@ -8,14 +8,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
-from leadhand.domain.errors import ConfigurationError, Failure
-from leadhand.domain.limits import Usage
-from leadhand.models.base_url import is_loopback
-from leadhand.ports import ModelError
+from leadhand.models.failures import UNSENT, failed
+from leadhand.models.prices import known_cost, known_profile, profile_at, with_cost
+from leadhand.models.server_settings import checked_ca_file
 
 from .connection import Connection, Service
 
@@ -25,38 +23,19 @@ if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
 
 
-class Costs(Protocol):
-    """What a usage of a model costs in nano-dollars, given its full name; None if that is not known."""
-
-    def __call__(self, model: str, usage: Usage, *, cache_read: int, cache_written: int) -> int | None: ...
-
-
 class PydanticAI:
     """A provider's models. The model is the part after the colon of ``ModelRequest.model``.
 
-    The request's deadline covers everything, the import at the first one included. By a model's full name, ``profiles``
-    tells its window and prices, and ``costs`` what a usage cost. ``opening`` replaces how the provider is reached; it
-    runs on a thread.
+    The request's deadline covers everything, the import at the first one included. ``opening`` replaces how the
+    provider is reached; it runs on a thread.
 
     Raises :class:`~leadhand.domain.errors.ConfigurationError` for a missing ``ca_file``.
     """
 
-    def __init__(
-        self,
-        connection: Connection,
-        *,
-        profiles: Callable[[str], ModelProfile | None] | None = None,
-        costs: Costs | None = None,
-        opening: Callable[[Connection], Service] | None = None,
-    ) -> None:
-        if connection.ca_file is not None and not Path(connection.ca_file).is_file():
-            raise ConfigurationError(
-                f"the certificate file {connection.ca_file} does not exist", "correct the path to the CA file"
-            )
+    def __init__(self, connection: Connection, *, opening: Callable[[Connection], Service] | None = None) -> None:
+        checked_ca_file(connection.ca_file)
         self.name = connection.provider
         self.connection = connection
-        self._profiles = profiles
-        self._costs = costs
         self._opening = opening or _open
         self._service: Service | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -64,12 +43,7 @@ class PydanticAI:
 
     def profile(self, model: str) -> ModelProfile:
         """What is known of ``model``; an unknown one on this machine is free."""
-        known = self._profiles(model) if self._profiles is not None else None
-        if known is not None:
-            return known
-        if self.connection.base_url and is_loopback(self.connection.base_url):
-            return ModelProfile(name=model, input_nanousd=0, output_nanousd=0, free=True)
-        return ModelProfile(name=model)
+        return known_profile(model) or profile_at(self.connection.base_url, model)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """One call; see :class:`~leadhand.ports.Models`. Plain text is streamed to ``on_text``."""
@@ -81,8 +55,7 @@ class PydanticAI:
             if not deadline.expired():
                 raise
             message = f"no answer from {self.connection.title} within {request.deadline_s:g} s"
-            failure = Failure.model_validate({"message": message, "type": "timeout", "class": "transient"})
-            raise ModelError(failure) from None
+            raise failed("timeout", message) from None
 
     async def aclose(self) -> None:
         """Close the connections. The client can be used again and opens new ones."""
@@ -93,15 +66,15 @@ class PydanticAI:
     async def _ask(self, request: ModelRequest, on_text: Callable[[str], None] | None) -> ModelReply:
         try:
             service = await self._open()
+        except ImportError as error:  # not even the error classes can be imported
+            message = f"the packages of this model's provider cannot be imported: {error}"
+            raise failed("missing_extra", message, UNSENT) from error
         except Exception as error:
-            if isinstance(error, ImportError):
-                raise _unimportable(error) from error
             from .errors import classed
 
             raise classed(error, self.connection) from error
-        from .answers import parameters, reply_of, settings, usage_of
         from .errors import classed
-        from .messages import conversation, has_late_system_message
+        from .messages import conversation, has_late_system_message, parameters, reply_of, settings, usage_of
 
         try:
             model = service.model(request.model.partition(":")[2] or request.model)
@@ -116,20 +89,12 @@ class PydanticAI:
         # Classify every exception of the packages here, so that none escapes.
         except Exception as error:
             raise classed(error, self.connection) from error
-        usage = self._priced(request.model, usage_of(response, request), response)
+        counted, used = response.usage, usage_of(response, request)
+        cost = known_cost(
+            request.model, used, cache_read=counted.cache_read_tokens, cache_written=counted.cache_write_tokens
+        )
+        usage = with_cost(used, cost, free=self.profile(request.model).free)
         return reply_of(response, request, adapter=self.name, usage=usage)
-
-    def _priced(self, model: str, usage: Usage, response: ModelResponse) -> Usage:
-        """``usage`` with its cost, if known."""
-        cost = None
-        if self._costs is not None:
-            counted = response.usage
-            cost = self._costs(
-                model, usage, cache_read=counted.cache_read_tokens, cache_written=counted.cache_write_tokens
-            )
-        if cost is None and self.profile(model).free:
-            cost = 0
-        return usage if cost is None else usage.evolve(nanousd=cost)
 
     async def _open(self) -> Service:
         """The service of this event loop, opened at first use by one task for all."""
@@ -154,21 +119,6 @@ def _open(connection: Connection) -> Service:
     return open_service(connection)
 
 
-def _unimportable(error: ImportError) -> ModelError:
-    """The failure when not even the error classes can be imported."""
-    return ModelError(
-        Failure.model_validate(
-            {
-                "message": f"the packages of this model's provider cannot be imported: {error}",
-                "type": "missing_extra",
-                "class": "unavailable",
-                "next_action": "reinstall the provider's extra: its packages are incompatible",
-            }
-        ),
-        Usage(requests=0, nanousd=0),
-    )
-
-
 async def _streamed(
     model: Model,
     messages: list[ModelMessage],
@@ -179,8 +129,9 @@ async def _streamed(
     """The response to a streamed request, whose text goes to ``on_text`` as it comes."""
     from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 
-    from .errors import broken_off
-    from .messages import clean
+    from leadhand.models.answers import clean
+
+    from .messages import ENDED_EARLY
 
     async with model.request_stream(messages, settings, wanted) as stream:
         async for event in stream:
@@ -193,5 +144,5 @@ async def _streamed(
                     pass
         response = stream.get()
     if response.finish_reason is None:
-        raise broken_off()
+        raise failed("cut_stream", ENDED_EARLY)
     return response

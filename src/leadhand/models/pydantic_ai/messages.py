@@ -1,4 +1,4 @@
-"""Convert our messages to pydantic-ai's, with the data that must be sent back: pure functions.
+"""Convert requests to pydantic-ai's messages and settings, and its answers to our replies: pure functions.
 
 What a provider needs back from its own answer (thinking with its signatures, signatures of calls) is kept as our
 own JSON in :class:`~leadhand.domain.conversation.Opaque`, never as their types::
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import dropwhile
 from typing import Any
 
 from pydantic_ai.messages import (
@@ -28,51 +29,58 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.messages import ModelRequest as LibraryRequest
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.output import OutputObjectDefinition
+from pydantic_ai.profiles import ModelProfile
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
 
 from leadhand.domain.conversation import (
     AssistantMessage,
     Message,
+    ModelReply,
+    ModelRequest,
     Opaque,
+    OutputSpec,
     SystemMessage,
     ToolCall,
     ToolMessage,
     UserMessage,
 )
-from leadhand.models.json_values import decode_json, object_of, objects_of, text_of
+from leadhand.domain.limits import Usage
+from leadhand.models.answers import (
+    answer_function,
+    assumed_usage,
+    clean,
+    object_schema,
+    read_arguments,
+    structured_answer,
+)
+from leadhand.models.failures import failed, unfinished
+from leadhand.models.json_values import decode_json, is_object, object_of, objects_of, text_of
+
+ENDED_EARLY = "the answer ended too early"
 
 
 def conversation(messages: Iterable[Message], *, adapter: str, model: str) -> list[ModelMessage]:
     """Our messages as theirs. ``adapter`` and the full name of the ``model`` say whose opaque data goes along."""
     translated: list[ModelMessage] = []
-    waiting: list[ModelRequestPart] = []
+    parts: list[ModelRequestPart] = []
     for message in messages:
         if isinstance(message, AssistantMessage):
-            if waiting:
-                translated.append(LibraryRequest(parts=waiting))
-                waiting = []
             translated.append(_response(message, adapter, model))
-        else:
-            waiting.append(_request_part(message))
-    if waiting:
-        translated.append(LibraryRequest(parts=waiting))
+            parts = []
+            continue
+        if not parts:  # one request for all messages between two answers
+            translated.append(LibraryRequest(parts=parts))
+        parts.append(_request_part(message))
     return translated
-
-
-def clean(text: str) -> str:
-    """``text`` with a question mark for each lone surrogate, which no log can store."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def has_late_system_message(messages: Iterable[Message]) -> bool:
     """Whether a system message follows other messages: some providers do not support this."""
-    begun = False
-    for message in messages:
-        if isinstance(message, SystemMessage):
-            if begun:
-                return True
-        else:
-            begun = True
-    return False
+    others = dropwhile(lambda message: isinstance(message, SystemMessage), messages)
+    return any(isinstance(message, SystemMessage) for message in others)
 
 
 def _request_part(message: SystemMessage | UserMessage | ToolMessage) -> ModelRequestPart:
@@ -177,3 +185,114 @@ def _entry(part: TextPart | ThinkingPart | ToolCallPart) -> dict[str, Any]:
     if part.provider_details:
         entry["details"] = decode_json(json.dumps(part.provider_details, default=str))
     return entry
+
+
+def parameters(request: ModelRequest, profile: ModelProfile) -> ModelRequestParameters:
+    """Tools, and how the structured answer is asked for: by the best way that the model's ``profile`` knows."""
+    tools = [
+        ToolDefinition(
+            name=tool.name, description=tool.description, parameters_json_schema=object_schema(tool.parameters)
+        )
+        for tool in request.tools
+    ]
+    output = request.output
+    if output is None:
+        return ModelRequestParameters(function_tools=tools)
+    mode = _mode(output, profile)
+    if mode == "tool":
+        answer = ToolDefinition(
+            name=answer_function(output),
+            description="Returns the answer. Call it once, and write nothing else.",
+            parameters_json_schema=object_schema(output.schema_),
+            kind="output",
+        )
+        return ModelRequestParameters(
+            function_tools=tools, output_tools=[answer], output_mode="tool", allow_text_output=False
+        )
+    return ModelRequestParameters(
+        function_tools=tools,
+        output_object=OutputObjectDefinition(json_schema=output.schema_, name=output.name),
+        output_mode=mode,
+        allow_text_output=True,
+    )
+
+
+def _mode(output: OutputSpec, profile: ModelProfile) -> Any:
+    """``tool``, ``native`` (their JSON schema mode) or ``prompted``."""
+    preferred = profile.get("default_structured_output_mode", "tool")
+    tools = profile.get("supports_tools", True)
+    if tools and (preferred == "tool" or _is_open(output.schema_)):
+        # A native mode that is strict forbids what a schema does not name, and would empty the arguments of a plan.
+        return "tool"
+    if profile.get("supports_json_schema_output", False) and not _is_open(output.schema_):
+        return "native"
+    return "prompted"
+
+
+def _is_open(schema: dict[str, Any]) -> bool:
+    """Whether an object somewhere in ``schema`` may have properties that are not named there."""
+    wanted = schema.get("additionalProperties")
+    if wanted is True or is_object(wanted):
+        return True
+    if schema.get("type") == "object" and not schema.get("properties") and wanted is None:
+        return True
+    inner: list[Any] = []
+    for field in ("properties", "$defs", "definitions"):
+        inner.extend(object_of(schema.get(field)).values())
+    for field in ("anyOf", "oneOf", "allOf", "prefixItems"):
+        inner.extend(objects_of(schema.get(field)))
+    inner.append(schema.get("items"))
+    return any(_is_open(part) for part in inner if is_object(part))
+
+
+def settings(request: ModelRequest, model: Model) -> ModelSettings:
+    """Model settings: max_tokens, and the client's own retries disabled where supported."""
+    wanted = ModelSettings(max_tokens=request.max_tokens, timeout=request.deadline_s, max_retries=0)
+    for name in type(model).unsupported_settings & {"timeout", "max_retries"}:
+        wanted.pop(name)
+    return wanted
+
+
+def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, usage: Usage) -> ModelReply:
+    """The reply in ``response``.
+
+    Raises :class:`~leadhand.ports.ModelError`: ``transient`` for an answer with nothing in it or broken off,
+    ``invalid`` for one that was cut off by ``max_tokens`` or withheld by the provider's filter.
+    """
+    if response.state != "complete":
+        raise failed("cut_stream", ENDED_EARLY, usage)
+    finish = response.finish_reason or "stop"
+    text = clean("".join(part.content for part in response.parts if isinstance(part, TextPart)))
+    calls = tuple(_tool_call(part) for part in response.parts if isinstance(part, ToolCallPart))
+    value: dict[str, Any] | None = None
+    if request.output is not None:
+        value, text, calls = structured_answer(request.output, text, calls)
+    missing = request.output is not None and value is None
+    cut = finish == "length" and (missing or any(call.arguments is None for call in calls))
+    if cut or not (text or calls):
+        raise unfinished(finish, request, usage)
+    if finish in ("stop", "tool_call"):  # the call with the structured answer is not a tool call of the run
+        finish = "tool_calls" if calls else "stop"
+    return ModelReply(
+        message=AssistantMessage(
+            text=text, tool_calls=calls, opaque=opaque_of(response, adapter=adapter, model=request.model)
+        ),
+        value=value,
+        usage=usage,
+        finish_reason=finish,
+        model=response.model_name or request.model,
+    )
+
+
+def usage_of(response: ModelResponse, request: ModelRequest) -> Usage:
+    """What the provider counted, cached input included. One that does not count is taken at the upper bound, so that a
+    budget holds."""
+    counted = response.usage
+    if counted.input_tokens or counted.output_tokens:
+        return Usage(requests=1, input_tokens=counted.input_tokens, output_tokens=counted.output_tokens)
+    return assumed_usage(request)
+
+
+def _tool_call(part: ToolCallPart) -> ToolCall:
+    arguments, raw = read_arguments(part.args)
+    return ToolCall(id=part.tool_call_id, name=part.tool_name, arguments=arguments, raw=raw)

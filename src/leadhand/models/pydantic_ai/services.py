@@ -5,18 +5,20 @@ The packages' own retries are disabled, because the engine retries.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
 import pydantic_ai
-from pydantic_ai.models import Model
 
-from leadhand.models.base_url import is_loopback
+from leadhand.models.failures import LARGEST_BODY, UNBILLED, failed, too_long
+from leadhand.models.server_settings import is_loopback, trusted_certificates
 
 from .connection import Connection, Service
-from .http_clients import CONNECT_TIMEOUT_S, LONGEST_READ_S, http_client
 
+CONNECT_TIMEOUT_S = 10.0
+LONGEST_READ_S = 600.0
 NO_KEY = "none"
 """Sent to another address of a provider if no key is set, because their packages require a key."""
 
@@ -36,7 +38,7 @@ def _anthropic(connection: Connection) -> Service:
     provider = AnthropicProvider(
         api_key=connection.key or NO_KEY, base_url=connection.base_url.removesuffix("/v1"), http_client=client
     )
-    return _service(lambda name: AnthropicModel(name, provider=provider), client.aclose)
+    return Service(cache(partial(AnthropicModel, provider=provider)), client.aclose)
 
 
 def _google(connection: Connection) -> Service:
@@ -48,7 +50,7 @@ def _google(connection: Connection) -> Service:
     provider = GoogleProvider(
         api_key=connection.key or NO_KEY, base_url=connection.base_url.removesuffix("/v1beta"), http_client=client
     )
-    return _service(lambda name: GoogleModel(name, provider=provider), _closing_google(provider.client, client))
+    return Service(cache(partial(GoogleModel, provider=provider)), _closing_google(provider.client, client))
 
 
 def _google_cloud(connection: Connection) -> Service:
@@ -66,7 +68,7 @@ def _google_cloud(connection: Connection) -> Service:
         base_url=connection.base_url or None,
         http_client=client,
     )
-    return _service(lambda name: GoogleModel(name, provider=provider), _closing_google(provider.client, client))
+    return Service(cache(partial(GoogleModel, provider=provider)), _closing_google(provider.client, client))
 
 
 def _closing_google(google: Any, client: Any) -> Callable[[], Awaitable[None]]:
@@ -90,7 +92,7 @@ def _bedrock(connection: Connection) -> Service:
         "read_timeout": LONGEST_READ_S,  # its threads cannot be stopped: an end to what a deadline left behind
         "max_pool_connections": connection.connections,
     }
-    if connection.base_url and is_loopback(connection.base_url):
+    if is_loopback(connection.base_url):
         options["proxies"] = {}
     session: dict[str, Any] = {
         "region_name": env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION"),
@@ -114,7 +116,7 @@ def _bedrock(connection: Connection) -> Service:
     async def close() -> None:
         client.close()
 
-    return _service(lambda name: BedrockConverseModel(name, provider=provider), close)
+    return Service(cache(partial(BedrockConverseModel, provider=provider)), close)
 
 
 def _bearer_session(key: str) -> Any:
@@ -143,18 +145,65 @@ def _cohere(connection: Connection) -> Service:
             api_key=connection.key or NO_KEY, base_url=connection.base_url, httpx_client=client
         )
     )
-    return _service(lambda name: CohereModel(name, provider=provider), client.aclose)
+    return Service(cache(partial(CohereModel, provider=provider)), client.aclose)
 
 
-def _service(make: Callable[[str], Model], close: Callable[[], Awaitable[None]]) -> Service:
-    made: dict[str, Model] = {}
+def http_client(library: Any, connection: Connection) -> Any:
+    """An ``AsyncClient`` of httpx2 or httpx, with our timeouts, certificates, proxies and size limit.
 
-    def model(name: str) -> Model:
-        if name not in made:
-            made[name] = make(name)
-        return made[name]
+    How long a whole call may take is the caller's business: only the connection has a limit here. Raises
+    :class:`ModelError` for a CA file or proxy that cannot be used.
+    """
+    timeouts = {"connect": CONNECT_TIMEOUT_S, "read": None, "write": None, "pool": None}
 
-    return Service(model, close)
+    async def patient(request: Any) -> None:
+        # Their packages set their own timeout on each request, and would wait minutes for a connection.
+        request.extensions = {**request.extensions, "timeout": timeouts}
+        request.headers["User-Agent"] = "leadhand"  # instead of theirs, of which some send two
+
+    class Bounded(library.AsyncByteStream):
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for chunk in self._stream:
+                size += len(chunk)
+                if size > LARGEST_BODY:
+                    raise too_long()
+                yield chunk
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    async def checked(response: Any) -> None:
+        # Checked here, because their packages only report that they cannot read the answer.
+        status, said = response.status_code, ""
+        if 300 <= status < 400:  # another address must not receive the key
+            said = f"answered {status}, a redirect to another address"
+        elif status in (200, 400, 404, 405, 410) and "text/html" in response.headers.get("content-type", "").casefold():
+            said = f"answered {status} with a web page"
+        if said:
+            title = connection.title
+            raise failed("not_an_api", f"{title} {said}", UNBILLED, f"correct the base URL of {title}")
+        response.stream = Bounded(response.stream)
+
+    options = {
+        "verify": trusted_certificates(connection.ca_file),
+        # Loopback needs no proxy.
+        "trust_env": not is_loopback(connection.base_url),
+        "limits": library.Limits(
+            max_connections=connection.connections, max_keepalive_connections=connection.connections
+        ),
+        "timeout": library.Timeout(LONGEST_READ_S, connect=CONNECT_TIMEOUT_S),  # what their packages ask it for
+        "event_hooks": {"request": [patient], "response": [checked]},
+    }
+    try:
+        return library.AsyncClient(**options)
+    except (ImportError, ValueError) as error:  # a proxy of another kind needs a package of its own
+        what = f"the proxy that the environment names cannot be used: {str(error).partition(' Make sure')[0]}"
+        action = "set HTTPS_PROXY and ALL_PROXY to an http:// address, or to nothing"
+        raise failed("proxy", what, UNBILLED, action) from None
 
 
 _OPENERS: dict[str, Callable[[Connection], Service]] = {

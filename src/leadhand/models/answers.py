@@ -1,0 +1,94 @@
+"""Read what models write, for all adapters: structured answers, the arguments of calls, JSON however it is wrapped."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from leadhand.domain.conversation import ModelRequest, OutputSpec, ToolCall, input_bound
+from leadhand.domain.limits import Usage
+
+from .json_values import decode_json, is_object, list_of
+
+_MOST_STARTS = 20
+
+
+def clean(text: str) -> str:
+    """``text`` with a question mark for each lone surrogate, which no log can store."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def answer_function(output: OutputSpec) -> str:
+    """The name of the function that takes a structured answer where it must be a call."""
+    return f"give_{output.name}"
+
+
+def object_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a function's parameters, which must be an object's."""
+    nothing: dict[str, Any] = {"type": "object", "properties": {}}
+    return schema if schema.get("type") == "object" else {**nothing, **schema}
+
+
+def assumed_usage(request: ModelRequest, requests: int = 1) -> Usage:
+    """The upper bound of what a call used, for a server that does not count, so that the budget holds."""
+    bound = input_bound(request.messages, request.tools, request.output)
+    return Usage(requests=requests, input_tokens=bound, output_tokens=request.max_tokens)
+
+
+def read_arguments(written: object) -> tuple[dict[str, Any] | None, str]:
+    """The arguments of a call as an object and as text; None unless they are a JSON object."""
+    raw = clean(written if isinstance(written, str) else json.dumps(written, ensure_ascii=False))
+    if not raw.strip() or written is None:
+        return {}, ""
+    try:
+        decoded = decode_json(raw, finite=True)
+        if isinstance(decoded, str):  # encoded twice
+            decoded = decode_json(decoded, finite=True)
+    except ValueError:
+        return None, raw
+    return (decoded if is_object(decoded) else None), raw
+
+
+def structured_answer(
+    output: OutputSpec, text: str, calls: tuple[ToolCall, ...]
+) -> tuple[dict[str, Any] | None, str, tuple[ToolCall, ...]]:
+    """The structured answer, from the call that carries it or from the text; the answer as text; the other calls."""
+    name = answer_function(output)
+    answer = next((call for call in calls if call.name == name), None)
+    if answer is None:
+        return decode_object(text), text, calls
+    return answer.arguments, answer.raw, tuple(call for call in calls if call.name != name)
+
+
+def decode_object(text: str) -> dict[str, Any] | None:
+    """The JSON object that ``text`` is or contains: bare, in a code fence, or inside prose; else None.
+
+    A list of one object counts as that object: small models like to wrap.
+    """
+    text = text.strip()
+    if not text:
+        return None
+    try:
+        return _object(decode_json(text, finite=True))
+    except ValueError:
+        pass
+    decoder = json.JSONDecoder()
+    position = -1
+    # Each failed start costs a scan of the rest, so the number of tries is limited.
+    for _ in range(_MOST_STARTS):
+        position = text.find("{", position + 1)
+        if position < 0:
+            return None
+        try:
+            _, end = decoder.raw_decode(text, position)
+            return _object(decode_json(text[position:end], finite=True))
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def _object(found: object) -> dict[str, Any] | None:
+    wrapped = list_of(found)
+    if len(wrapped) == 1:
+        found = wrapped[0]
+    return found if is_object(found) else None

@@ -1,0 +1,130 @@
+"""Failures of model calls, for all adapters: the type decides the class and the usual advice."""
+
+from __future__ import annotations
+
+from leadhand.domain.conversation import ModelRequest
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.limits import Usage
+from leadhand.domain.retries import LONGEST_WAIT_S
+from leadhand.ports import ModelError
+
+from .json_values import decode_json, list_of, object_of
+
+LARGEST_BODY = 10_000_000
+"""An answer longer than this, in bytes, is not read to its end."""
+
+UNSENT = Usage(requests=0, nanousd=0)
+UNBILLED = Usage(requests=1, nanousd=0)
+
+_TYPES = {
+    FailureClass.TRANSIENT: (
+        *("bad_body", "bad_generation", "broken_off", "connection", "cut_stream", "empty_answer", "empty_body"),
+        *("gave_up", "overloaded", "timeout"),
+    ),
+    FailureClass.RATE_LIMITED: ("rate_limited",),
+    FailureClass.INVALID: ("content_filter", "cut_answer", "refused", "too_long_answer"),
+    FailureClass.UNAVAILABLE: (
+        *("bad_key", "bad_url", "certificate", "configuration", "forbidden", "missing_extra", "not_an_api", "proxy"),
+        *("quota", "unknown_model", "unsupported"),
+    ),
+    FailureClass.TOO_LARGE: ("context_length",),
+}
+_CLASSES = {type: class_ for class_, types in _TYPES.items() for type in types}
+_ACTIONS = {
+    "content_filter": "rephrase the request, or use another model",
+    "cut_answer": "raise --max-output-tokens, ask for less at once, or use a model with less reasoning",
+    "missing_extra": "reinstall the provider's extra: its packages are incompatible",
+    "not_an_api": "correct the base URL: it usually ends in /v1",
+    "quota": "add credit at the provider, or choose another model",
+    "too_long_answer": "check the base URL: no model writes answers this long",
+}
+
+
+def failed(
+    type: str,
+    message: str,
+    usage: Usage | None = None,
+    next_action: str = "",
+    *,
+    class_: FailureClass | None = None,
+    retry_after_s: float | None = None,
+    key: str = "",
+) -> ModelError:
+    """The error of a failed call. ``usage`` is what it cost, None if that is unknown.
+
+    The class follows from ``type`` unless given. ``retry_after_s`` counts only where a retry may help. The message is
+    put on one line, shortened, and ``key`` is redacted in it.
+    """
+    class_ = class_ or _class_of(type)
+    message = message.replace(key, "[key]") if len(key) >= 4 else message
+    if class_ not in (FailureClass.RATE_LIMITED, FailureClass.TRANSIENT):
+        retry_after_s = None
+    return ModelError(
+        Failure.model_validate(
+            {
+                "message": " ".join(message.encode("utf-8", "replace").decode().split())[:600],
+                "type": type,
+                "class": class_,
+                "next_action": next_action or _ACTIONS.get(type, ""),
+                "retry_after_s": None if retry_after_s is None else min(max(0.0, retry_after_s), LONGEST_WAIT_S),
+            }
+        ),
+        usage,
+    )
+
+
+def _class_of(type: str) -> FailureClass:
+    if type.startswith("http_"):
+        status = int(type.removeprefix("http_"))
+        return FailureClass.TRANSIENT if status in (408, 409, 425) or status >= 500 else FailureClass.INVALID
+    return _CLASSES[type]
+
+
+def unfinished(finish: str, request: ModelRequest, usage: Usage) -> ModelError:
+    """The error of an answer with nothing usable in it, by the model's reason to stop."""
+    match finish:
+        case "length":
+            message = f"the answer did not fit into {request.max_tokens} tokens (reasoning counts)"
+            return failed("cut_answer", message, usage)
+        case "content_filter":
+            message = "the provider's content filter withheld the answer, or the rest of it"
+            return failed("content_filter", message, usage)
+        case _:
+            return failed("empty_answer", "the model returned an empty answer", usage)
+
+
+def too_long() -> ModelError:
+    """The error of an answer that is longer than :data:`LARGEST_BODY`."""
+    message = f"the answer is longer than {LARGEST_BODY // 1_000_000} MB, and was not read to its end"
+    return failed("too_long_answer", message)
+
+
+def error_message(body: str) -> str:
+    """What an error body says, on one line: ``error.message`` and its many cousins, else the text itself.
+
+    The part of the request comes first if the body names it, as FastAPI does (``body.stream_options: …``).
+    """
+    try:
+        found = _message_in(decode_json(body)) or body[:2_000]
+    except ValueError:
+        found = body[:2_000]
+    return " ".join(found.split())[:500]
+
+
+def _message_in(document: object, depth: int = 0) -> str:
+    if isinstance(document, str):
+        return document
+    if depth == 4:
+        return ""
+    described = object_of(document)
+    inner = [described.get(field) for field in ("error", "message", "detail", "msg", "title")]
+    found = (_message_in(part, depth + 1) for part in [*list_of(document)[:1], *inner] if part)
+    message = next((message for message in found if message), "")
+    place = ".".join(str(part) for part in list_of(described.get("loc")))
+    return f"{place}: {message}" if message and place else message
+
+
+def looks_like_html(content_type: str, body: str) -> bool:
+    """Whether a body is a web page: what a wrong base URL and a proxy answer with."""
+    start = body[:200].lstrip().casefold()
+    return "text/html" in content_type.casefold() or start.startswith(("<!doctype", "<html"))
