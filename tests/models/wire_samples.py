@@ -7,7 +7,7 @@ from typing import Any
 from asking import GIVE_UP, WEATHER, asking, spec
 
 from leadhand.domain.conversation import ModelRequest
-from leadhand.models.openai.answers import reply_of
+from leadhand.models.openai.answers import reply_of, usage_of
 from leadhand.models.openai.capabilities import Abilities
 
 MODEL = "openai_compatible:m"
@@ -19,4 +19,5 @@ def answer(message: dict[str, Any], **choice: Any) -> dict[str, Any]:
 
 
 def read(document: dict[str, Any], request: ModelRequest = WORK, abilities: Abilities | None = None) -> Any:
-    return reply_of(document, request, abilities or Abilities(), adapter="openai_compatible")
+    usage = usage_of(document, request, 1)
+    return reply_of(document, request, abilities or Abilities(), adapter="openai_compatible", usage=usage)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from leadhand.domain.errors import ConfigurationError
@@ -56,59 +56,42 @@ async def detect_model(env: Mapping[str, str], probe: Probe | None = None) -> Ch
             unlisted = error
             passed_over.append(error.what)
     probe = probe or first_model
-    by_key = _by_key(env, passed_over)
-    if by_key is not None:
-        return by_key
-    url = ollama_url(env)
-    model = await probe(url)
-    if model is not None:
-        return Choice(f"ollama:{model}", _with(passed_over, f"Ollama runs at {url}, and this is its first model"))
-    if unlisted is not None:
+    choice = _by_key(env, passed_over)
+    if choice is None and (model := await probe(url := ollama_url(env))) is not None:
+        choice = Choice(f"ollama:{model}", f"Ollama runs at {url}, and this is its first model")
+    if choice is None and unlisted is not None:
         raise unlisted
-    nothing = "no other key is set" if passed_over else "no provider key is set"
-    return Choice("offline", _with(passed_over, f"{nothing} and no Ollama answers: the built-in rule-based model"))
+    if choice is None:
+        nothing = "no other key is set" if passed_over else "no provider key is set"
+        choice = Choice("offline", f"{nothing} and no Ollama answers: the built-in rule-based model")
+    return replace(choice, why="; ".join([*passed_over, choice.why]))
 
 
 async def _named_server(env: Mapping[str, str], variable: str, probe: Probe | None) -> str:
-    """The first model of the server at the address that the user set. Raises ConfigurationError if it lists none."""
-    if probe is not None:
-        listed = await probe(env[variable])
-        models = [listed] if listed is not None else []
-    else:
-        models = await _listed(env, variable)
-    if not models:
-        raise ConfigurationError(
-            f"{variable} is set, but the server lists no model", f"load a model there, {_instead(variable)}"
-        )
-    return models[0]
+    """The first model of the server at the address that the user set. Raises ConfigurationError if it lists none.
 
-
-def _instead(variable: str) -> str:
-    return f"name one with --model openai_compatible:NAME, or unset {variable}"
-
-
-async def _listed(env: Mapping[str, str], variable: str) -> list[str]:
-    """The models that the server lists, queried with the same key, proxies and certificates as a run uses."""
+    It is queried with the same key, proxies and certificates as in a run.
+    """
     from leadhand.ports import ModelError
 
     from .router import ModelRouter  # a run on a server needs the HTTP client anyway
 
+    instead = f"name one with --model openai_compatible:NAME, or unset {variable}"
     router = ModelRouter(env=env)
     try:
-        return await router.models()
+        models = await router.models() if probe is None else [await probe(env[variable])]
     except ModelError as error:
         failure = error.failure
         how = "correct the base URL" if failure.type == "unknown_model" else failure.next_action
         raise ConfigurationError(
             f"{variable} is set, but the server does not list its models: {failure.message}",
-            f"{how or 'check the server at this address'}; or {_instead(variable)}",
+            f"{how or 'check the server at this address'}; or {instead}",
         ) from None
     finally:
         await router.aclose()
-
-
-def _with(passed_over: list[str], why: str) -> str:
-    return "; ".join([*passed_over, why])
+    if not models or not models[0]:
+        raise ConfigurationError(f"{variable} is set, but the server lists no model", f"load a model there, {instead}")
+    return models[0]
 
 
 def _by_key(env: Mapping[str, str], passed_over: list[str]) -> Choice | None:
@@ -127,8 +110,7 @@ def _by_key(env: Mapping[str, str], passed_over: list[str]) -> Choice | None:
                 continue
         elif provider.url_variable(env) in ANY_SERVER.url_variables:
             continue  # the key belongs to the server that was just queried
-        why = f"{variable} is set; name another with --model"
-        return Choice(f"{name}:{provider.default_model}", _with(passed_over, why))
+        return Choice(f"{name}:{provider.default_model}", f"{variable} is set; name another with --model")
     return None
 
 

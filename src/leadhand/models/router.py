@@ -42,7 +42,7 @@ class ModelRouter:
         self._made: dict[str, Models] = {}
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        """Passes the request on. An unknown name raises :class:`ModelError` (``unavailable``)."""
+        """Pass the request on. An unknown name raises :class:`ModelError` (``unavailable``)."""
         try:
             adapter = self.adapter(request.model)
         except ConfigurationError as error:
@@ -66,8 +66,10 @@ class ModelRouter:
         return await server.models() if isinstance(server, OpenAICompatible) else []
 
     async def learn(self, model: str) -> None:
-        """Asks the server of ``model``, for at most a second, how large its window is, unless that is known: its
-        profile tells from then on. Never raises for what a server does; ConfigurationError as :meth:`adapter`."""
+        """Query the context window of ``model``, for at most a second, unless it is known; its profile then has it.
+
+        Raises ConfigurationError as :meth:`adapter`; a server that fails is ignored.
+        """
         if self._window is not None:
             return
         adapter = self.adapter(model)
@@ -77,17 +79,17 @@ class ModelRouter:
             await adapter.learn(model)
 
     async def aclose(self) -> None:
-        """Closes the adapters made here."""
+        """Close the adapters made here."""
         made, self._made = self._made, {}
         for adapter in made.values():
             await adapter.aclose()
 
     def check(self, model: str) -> None:
-        """Raises :class:`ConfigurationError` if ``model`` cannot be asked: unknown, shut down, no key, no address."""
+        """Raise :class:`ConfigurationError` if ``model`` cannot be used: unknown, shut down, no key, no address."""
         self.adapter(model)
 
     def adapter(self, model: str) -> Models:
-        """The adapter for ``model``, made if need be. Raises :class:`ConfigurationError` for one that leads nowhere."""
+        """The adapter for ``model``, created at first use. Raises :class:`ConfigurationError` as :meth:`check`."""
         written, _, name = model.partition(":")
         given = self._given.get(model) or self._given.get(written)
         if given is not None:

@@ -9,24 +9,24 @@ from __future__ import annotations
 import difflib
 import json
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.limits import Usage
-from leadhand.models.failures import error_message
-from leadhand.models.json_values import text_of
+from leadhand.models.failures import error_message, failed
 from leadhand.models.prices import profile_at, with_cost
 from leadhand.models.server_settings import checked_base_url, checked_ca_file, checked_key
 from leadhand.ports import ModelError
 
-from .answers import reply_of
+from .answers import reply_of, usage_of
 from .capabilities import Abilities, OutputMode, ignored, learn
 from .connections import Patience, Server
 from .context_windows import window_of
 from .errors import parameter_named, status_inside
-from .http import Answered, ChatServer
+from .http import ChatServer
 from .wire import chat_body, encode
 
 _MOST_FORMS = 8  # requests per call while learning what the server supports
@@ -68,7 +68,7 @@ class OpenAICompatible:
     ) -> None:
         self.name = name
         self.base_url = checked_base_url(base_url)
-        self._at = Server(
+        server = Server(
             base_url=self.base_url,
             key=checked_key((api_key or "").strip(), key_setting),
             key_setting=key_setting,
@@ -78,10 +78,10 @@ class OpenAICompatible:
             first_byte_timeout_s=first_byte_timeout_s,
             idle_timeout_s=idle_timeout_s,
         )
-        self._server = ChatServer(self._at)
+        self._server = ChatServer(server)
         self._profiles = profiles
         self._costs = costs
-        self._abilities: dict[str, Abilities] = {}
+        self._abilities: defaultdict[str, Abilities] = defaultdict(Abilities)
         self._proven: set[tuple[str, OutputMode]] = set()
         self._listed: tuple[float, list[str] | None] | None = None
         self._windows: dict[str, int | None] = {}
@@ -93,7 +93,7 @@ class OpenAICompatible:
 
     async def models(self) -> list[str]:
         """The models that the server lists. Raises :class:`ModelError` if it lists none."""
-        return _names(await self._server.models(within_s=LIST_WITHIN_S))
+        return await self._server.model_names(within_s=LIST_WITHIN_S)
 
     async def learn(self, model: str) -> None:
         """Query the context window of ``model`` once, for at most a second, unless it is known.
@@ -107,10 +107,10 @@ class OpenAICompatible:
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """One call; see :class:`~leadhand.ports.Models`. Plain text is streamed to ``on_text``: pieces that join to the
         reply's text, none of them after a failure. A call that fails in the middle has passed some on already."""
-        patience = Patience(self._at, request.deadline_s, self.name)
+        patience = Patience(self._server.at, request.deadline_s, self.name)
         try:
             async with patience.timer:
-                reply = await self._ask(request, on_text if request.output is None else None, patience)
+                return await self._ask(request, on_text if request.output is None else None, patience)
         except TimeoutError:
             # asyncio.timeout would also report a timeout from outside as ours, so it is distinguished here.
             if not patience.timer.expired():
@@ -120,7 +120,6 @@ class OpenAICompatible:
             if error.failure.type in _WRONG_ADDRESS:
                 raise await self._explained(error, _short_name(request.model)) from None
             raise
-        return reply.model_copy(update={"usage": self._priced(request.model, reply.usage)})
 
     async def aclose(self) -> None:
         """Close the connections. The client can be used again and opens new ones."""
@@ -133,36 +132,36 @@ class OpenAICompatible:
         attempt = 0
         while True:
             attempt += 1
-            abilities = self._abilities.get(model, Abilities())
+            abilities = self._abilities[model]
             # Calls requested in prose look like text until the text is complete.
             streamed = on_text is not None and abilities.stream and (abilities.tools or not request.tools)
             body = chat_body(request, model, abilities, adapter=self.name, stream=streamed)
             answered = await self._server.post(encode(body), patience, on_text if streamed else None)
             if answered.document is not None:
-                reply = self._reply(answered, answered.document, request, abilities, attempt)
+                reply = self._reply(answered.document, request, abilities, attempt, heard=answered.heard)
                 if on_text is not None and not answered.heard and reply.message.text:
                     on_text(reply.message.text)  # the server does not stream
                 return reply
-            learned = _learned(answered, abilities, request, streamed=streamed)
+            # A refusal may name the rejected field separately from its message.
+            said = f"{error_message(answered.body)} {parameter_named(answered.body)}"
+            learned = learn(abilities, request, answered.status, said, streamed=streamed)
             if learned is None or attempt == _MOST_FORMS:
                 usage = Usage(requests=attempt, nanousd=0)
                 raise self._server.refusal(answered.status, answered.headers, answered.body, usage)
-            if self._abilities.get(model, Abilities()) == abilities:  # else another call has learned meanwhile
+            if self._abilities[model] == abilities:  # else another call has learned meanwhile
                 self._abilities[model] = learned
 
     def _reply(
-        self, answered: Answered, document: dict[str, Any], request: ModelRequest, abilities: Abilities, requests: int
+        self, document: dict[str, Any], request: ModelRequest, abilities: Abilities, requests: int, *, heard: bool
     ) -> ModelReply:
         if document.get("error") and not document.get("choices"):
             # OpenRouter and others answer 200 with an error and its status in the body.
-            usage = None if answered.heard else Usage(requests=requests, nanousd=0)
+            usage = None if heard else Usage(requests=requests, nanousd=0)
             raise self._server.refusal(status_inside(document), {}, json.dumps(document), usage, inside=True)
-        try:
-            reply = reply_of(document, request, abilities, adapter=self.name, requests=requests)
-        except ModelError as failure:
-            if failure.usage is not None:
-                failure.usage = self._priced(request.model, failure.usage)
-            raise
+        usage = usage_of(document, request, requests)
+        cost = self._costs(request.model, usage) if self._costs is not None else None
+        usage = with_cost(usage, cost, free=self.profile(request.model).free)
+        reply = reply_of(document, request, abilities, adapter=self.name, usage=usage)
         if request.output is not None:
             self._judge(_short_name(request.model), abilities, given=reply.value is not None)
         return reply
@@ -175,7 +174,7 @@ class OpenAICompatible:
         """
         if given:
             self._proven.add((model, abilities.output))
-        elif (model, abilities.output) not in self._proven and self._abilities.get(model, Abilities()) == abilities:
+        elif (model, abilities.output) not in self._proven and self._abilities[model] == abilities:
             self._abilities[model] = ignored(abilities) or abilities
 
     async def _explained(self, error: ModelError, model: str) -> ModelError:
@@ -189,44 +188,24 @@ class OpenAICompatible:
             near = difflib.get_close_matches(model, names, n=3, cutoff=0.4)
             shown = [*near, *(name for name in names if name not in near)][:8]
             more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
-            message = f"{self.name} has no model {model!r}"
             action = f"use one that {self.base_url} has: {', '.join(shown)}{more}"
-            failure = error.failure.evolve(message=message, type="unknown_model", next_action=action)
-            return ModelError(failure, error.usage)
+            return failed("unknown_model", f"{self.name} has no model {model!r}", error.usage, action)
         if names is None and not urlsplit(self.base_url).path.strip("/"):
             there = f"{self.base_url}/v1"
             found = await self._names_at(there) is not None
-            message = f"there is no chat-completions API at {self.base_url}; " + (
-                f"there is one at {there}" if found else f"such URLs usually end in /v1 ({error.failure.message})"
-            )
-            failure = error.failure.evolve(
-                message=message, type="not_an_api", next_action=f"set the base URL to {there}"
-            )
-            return ModelError(failure, error.usage)
+            hint = f"there is one at {there}" if found else f"such URLs usually end in /v1 ({error.failure.message})"
+            message = f"there is no chat-completions API at {self.base_url}; {hint}"
+            return failed("not_an_api", message, error.usage, f"set the base URL to {there}")
         return error
 
     async def _names_at(self, base_url: str = "") -> list[str] | None:
         """The models listed there; None if the list is not available."""
         try:
-            return _names(await self._server.models(base_url)) or None
+            return await self._server.model_names(base_url) or None
         except ModelError:
             return None
-
-    def _priced(self, model: str, usage: Usage) -> Usage:
-        cost = self._costs(model, usage) if self._costs is not None else None
-        return with_cost(usage, cost, free=self.profile(model).free)
-
-
-def _names(listed: list[dict[str, Any]]) -> list[str]:
-    return [name for model in listed if (name := text_of(model.get("id")))]
 
 
 def _short_name(model: str) -> str:
     """The name that the server knows: without the provider."""
     return model.partition(":")[2] or model
-
-
-def _learned(answered: Answered, abilities: Abilities, request: ModelRequest, *, streamed: bool) -> Abilities | None:
-    """The abilities to use after a refusal; it may name the rejected field separately from its message."""
-    said = f"{error_message(answered.body)} {parameter_named(answered.body)}"
-    return learn(abilities, request, answered.status, said, streamed=streamed)

@@ -35,14 +35,13 @@ _FINISHES = {
 
 
 def reply_of(
-    document: Mapping[str, Any], request: ModelRequest, abilities: Abilities, *, adapter: str, requests: int = 1
+    document: Mapping[str, Any], request: ModelRequest, abilities: Abilities, *, adapter: str, usage: Usage
 ) -> ModelReply:
-    """The reply in ``document``, a decoded chat completion. ``requests`` is how many HTTP requests it took.
+    """The reply in ``document``, a decoded chat completion.
 
     Raises :class:`ModelError`: ``transient`` for an answer without a choice, without anything in it or that the server
     gave up, ``invalid`` for one that was cut off or withheld.
     """
-    usage = usage_of(document, request, requests)
     choice = first_choice(document)
     if not choice:
         said = "".join(f": {document[field]}"[:200] for field in ("detail", "message") if document.get(field))
@@ -76,7 +75,7 @@ def reply_of(
 
 
 def usage_of(document: Mapping[str, Any], request: ModelRequest, requests: int) -> Usage:
-    """The reported usage. Without a report it is the upper bound, so that the budget holds."""
+    """The reported usage, or the upper bound. ``requests`` is how many HTTP requests the answer took."""
     counted = usage_in(document)
     sent = _count(counted.get("prompt_tokens", counted.get("input_tokens")))
     written = _count(counted.get("completion_tokens", counted.get("output_tokens")))
@@ -186,46 +185,33 @@ class AnswerOnly:
     def __init__(self) -> None:
         self.thought = False
         self._held = ""
-        self._closing = ""
-        self._plain = False
-        self._skip_blanks = False
+        self._closing = ""  # the tag that ends the thinking
+        self._plain = False  # the answer has begun
 
     def take(self, piece: str) -> str:
         if self._plain:
             return piece
         self._held += piece
-        if not self._closing and not self._begin():
-            return ""
+        start = self._held.lstrip()
+        if not self.thought:
+            opened = next((tag for tag in _OPEN if start.startswith(tag)), "")
+            if not opened:
+                return "" if any(tag.startswith(start) for tag in _OPEN) else self._begin(self._held)
+            self.thought, self._closing, self._held = True, f"</{opened[1:]}", start.removeprefix(opened)
         if self._closing:
-            end = self._held.find(self._closing)
-            if end < 0:
+            _, closing, rest = self._held.partition(self._closing)
+            if not closing:
                 self._held = self._held[-len(self._closing) :]
                 return ""
-            self._held = self._held[end + len(self._closing) :]
-            self._closing, self._skip_blanks = "", True
-        if self._skip_blanks:
-            self._held = self._held.lstrip()
-            if not self._held:
-                return ""
-        self._plain = True
-        answer, self._held = self._held, ""
-        return answer
+            self._closing, start = "", rest.lstrip()
+        self._held = start
+        return self._begin(start) if start else ""
 
-    def _begin(self) -> bool:
-        """Whether it is known how the text begins: with thinking or without."""
-        if self._skip_blanks:
-            return True
-        start = self._held.lstrip()
-        opened = next((tag for tag in _OPEN if start.startswith(tag)), "")
-        if opened:
-            self.thought = True
-            self._closing = f"</{opened[1:]}"
-            self._held = start.removeprefix(opened)
-            return True
-        return bool(start) and not any(tag.startswith(start) for tag in _OPEN)
+    def _begin(self, answer: str) -> str:
+        self._plain, self._held = True, ""
+        return answer
 
     def close(self) -> str:
         """What of the text was held back and is answer after all."""
-        held = "" if self._closing or self._skip_blanks or self._plain else self._held
-        self._held = ""
-        return held
+        held, self._held = self._held, ""
+        return "" if self.thought or self._plain else held

@@ -25,8 +25,8 @@ class OutputMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abilities:
-    """``tools``: calls are part of the protocol; else they are asked for in words. ``token_limit`` is the field that
-    bounds an answer. ``stream``: answers can be streamed; ``stream_usage``: a stream tells what it used if asked.
+    """``tools``: calls are part of the protocol; else they are requested in words. ``token_limit`` is the field that
+    bounds an answer. ``stream``: answers can be streamed; ``stream_usage``: a stream reports its usage on request.
     ``system``: instructions have a role of their own; else they begin the first user message."""
 
     output: OutputMode = OutputMode.JSON_SCHEMA
@@ -41,7 +41,7 @@ _REFUSALS = frozenset({400, 404, 405, 415, 422, 500, 501})
 """Statuses that may refuse a feature: 404 is OpenRouter's ("no endpoints found that support tool use"), 500 that of
 older llama.cpp servers."""
 
-_SCHEMA = re.compile(r"(response|json)[ _](format|schema)|structured output|json mode|grammar|guided")
+_SCHEMA = re.compile(r"response[ _]format|json[ _]schema|structured output|json mode|grammar|guided")
 # Phrases, not words: a complaint about one tool call of the history must not cost the model its tools.
 _TOOLS = re.compile(
     r"supports? (tool|function)|(tool|function) calling|tool use|enable-auto-tool-choice"

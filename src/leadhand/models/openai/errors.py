@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leadhand.domain.errors import Failure
-from leadhand.domain.retries import LONGEST_WAIT_S
-from leadhand.models.failures import error_message, failed, looks_like_html
+from leadhand.models.failures import LONGEST_WAIT_S, error_message, failed, looks_like_html
 from leadhand.models.json_values import decode_json, object_of, text_of
 
 LARGER_WINDOW = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leadhand.domain.limits import Usage
 from leadhand.models.failures import LARGEST_BODY, UNBILLED, failed, looks_like_html, too_long
-from leadhand.models.json_values import decode_json, is_object, object_of, objects_of
+from leadhand.models.json_values import decode_json, is_object, objects_of, text_of
 from leadhand.ports import ModelError
 
 from .connections import Patience, Server, connection_failure, proxy_for
@@ -80,7 +80,12 @@ class ChatServer:
     async def models(self, base_url: str = "", *, within_s: float = LISTING_TIME_S) -> list[dict[str, Any]]:
         """What the server at ``base_url`` (its own if none is given) says of its models. Raises :class:`ModelError`."""
         listed = await self.fetch_json(f"{base_url or self.at.base_url}/models", within_s=within_s)
-        return objects_of(object_of(listed).get("data"))
+        return objects_of(listed.get("data"))
+
+    async def model_names(self, base_url: str = "", *, within_s: float = LISTING_TIME_S) -> list[str]:
+        """The names of :meth:`models`."""
+        listed = await self.models(base_url, within_s=within_s)
+        return [name for model in listed if (name := text_of(model.get("id")))]
 
     async def fetch_json(self, url: str, body: object = None, *, within_s: float = LISTING_TIME_S) -> dict[str, Any]:
         """Fetch a JSON object from ``url`` of this server: a GET, or a POST of ``body``. Raises :class:`ModelError`."""
@@ -91,11 +96,9 @@ class ChatServer:
         try:
             async with asyncio.timeout(within_s):
                 session = await self._open()
-                async with session.request(
-                    method, url, json=body, proxy=self._proxy, allow_redirects=False
-                ) as response:
-                    begun = True
-                    written = await response.content.read(_LARGEST_LIST)
+                request = session.request(method, url, json=body, proxy=self._proxy, allow_redirects=False)
+                async with request as response:
+                    begun, written = True, b""
                     while len(written) < _LARGEST_LIST and (more := await response.content.read(_LARGEST_LIST)):
                         written += more
         except (aiohttp.ClientError, UnicodeError) as error:  # aiohttp's TimeoutErrors are among them

@@ -80,8 +80,8 @@ class SseDecoder:
 class Assembly:
     """Takes the decoded ``data`` of each event and gives the text of the answer that it added.
 
-    ``ended`` once the server said why it stopped; a stream that ends before was cut. ``error`` is what it said instead
-    of an answer, or of the rest of one.
+    ``ended`` once the server has given its reason to stop; a stream that ends before was cut. ``error`` is the error
+    that it sent instead of an answer, or of the rest of one.
     """
 
     def __init__(self) -> None:
@@ -158,7 +158,7 @@ class Assembly:
         return place
 
     def _is_whole(self, place: int, function: Mapping[str, Any]) -> bool:
-        """Whether the call at ``place`` is complete and this piece names another; nothing else tells them apart."""
+        """Whether the call at ``place`` is complete and this piece names another; nothing else distinguishes them."""
         known, written = object_of(self._calls[place].get("function")), "".join(self._arguments.get(place, ()))
         if not function.get("name") or "name" not in known:
             return False
@@ -190,7 +190,7 @@ class Assembly:
 class ChatStream:
     """Takes the bytes of a streamed answer, gives its text to ``on_text``, and makes the document at the end.
 
-    ``done`` once the server said that this was all; ``heard`` once there was text. Raises :class:`ModelError` for a
+    ``done`` once the server has ended the stream; ``heard`` once there was text. Raises :class:`ModelError` for a
     stream that is cut or is not JSON, with ``key`` redacted.
     """
 

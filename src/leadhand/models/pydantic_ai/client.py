@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
+from leadhand.models.answers import clean
 from leadhand.models.failures import UNSENT, failed
 from leadhand.models.prices import known_cost, known_profile, profile_at, with_cost
 from leadhand.models.server_settings import checked_ca_file
@@ -36,7 +37,7 @@ class PydanticAI:
         checked_ca_file(connection.ca_file)
         self.name = connection.provider
         self.connection = connection
-        self._opening = opening or _open
+        self._opening = opening or _open_service
         self._service: Service | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = asyncio.Lock()
@@ -113,7 +114,7 @@ class PydanticAI:
             return self._service
 
 
-def _open(connection: Connection) -> Service:
+def _open_service(connection: Connection) -> Service:
     from .services import open_service
 
     return open_service(connection)
@@ -129,16 +130,15 @@ async def _streamed(
     """The response to a streamed request, whose text goes to ``on_text`` as it comes."""
     from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 
-    from leadhand.models.answers import clean
-
     from .messages import ENDED_EARLY
 
     async with model.request_stream(messages, settings, wanted) as stream:
         async for event in stream:
             match event:
-                case PartStartEvent(part=TextPart(content=text)) if text:
-                    on_text(clean(text))
-                case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
+                case (
+                    PartStartEvent(part=TextPart(content=text))
+                    | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
+                ) if text:
                     on_text(clean(text))
                 case _:
                     pass

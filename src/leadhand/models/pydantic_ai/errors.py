@@ -97,7 +97,6 @@ def _kind(error: Exception, chain: list[BaseException], connection: Connection) 
 
 
 def _of_api(error: exceptions.ModelAPIError, connection: Connection) -> _Kind:
-    """What the provider refused."""
     status = error.status_code if isinstance(error, exceptions.ModelHTTPError) else 0
     said = _said(error, connection.title, status)
     usage = UNBILLED if status and not error.in_stream else None
@@ -125,7 +124,6 @@ def _of_api(error: exceptions.ModelAPIError, connection: Connection) -> _Kind:
 
 
 def _said(error: exceptions.ModelAPIError, title: str, status: int) -> str:
-    """What the provider said."""
     if not isinstance(error, exceptions.ModelHTTPError):
         return f"{title}: {error.message}"
     # Of Bedrock's body, which holds the whole answer, only what it says.

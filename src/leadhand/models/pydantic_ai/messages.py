@@ -102,7 +102,7 @@ def _response(message: AssistantMessage, adapter: str, model: str) -> ModelRespo
     opaque = message.opaque
     if opaque is None or opaque.adapter != adapter or opaque.model != model:
         return ModelResponse(parts=_parts(message, []))
-    # Whose keys verify the signatures; only newer releases tell it apart from the provider.
+    # Whose keys verify the signatures; only newer releases distinguish it from the provider.
     system: dict[str, Any] = {"canonical_system": opaque.data["system"]} if text_of(opaque.data.get("system")) else {}
     return ModelResponse(
         parts=_parts(message, objects_of(opaque.data.get("parts"))),
@@ -188,7 +188,7 @@ def _entry(part: TextPart | ThinkingPart | ToolCallPart) -> dict[str, Any]:
 
 
 def parameters(request: ModelRequest, profile: ModelProfile) -> ModelRequestParameters:
-    """Tools, and how the structured answer is asked for: by the best way that the model's ``profile`` knows."""
+    """The tools, and the best way to request a structured answer that the model's ``profile`` supports."""
     tools = [
         ToolDefinition(
             name=tool.name, description=tool.description, parameters_json_schema=object_schema(tool.parameters)
@@ -199,21 +199,19 @@ def parameters(request: ModelRequest, profile: ModelProfile) -> ModelRequestPara
     if output is None:
         return ModelRequestParameters(function_tools=tools)
     mode = _mode(output, profile)
-    if mode == "tool":
-        answer = ToolDefinition(
-            name=answer_function(output),
-            description="Returns the answer. Call it once, and write nothing else.",
-            parameters_json_schema=object_schema(output.schema_),
-            kind="output",
-        )
+    if mode != "tool":
+        schema = OutputObjectDefinition(json_schema=output.schema_, name=output.name)
         return ModelRequestParameters(
-            function_tools=tools, output_tools=[answer], output_mode="tool", allow_text_output=False
+            function_tools=tools, output_object=schema, output_mode=mode, allow_text_output=True
         )
+    answer = ToolDefinition(
+        name=answer_function(output),
+        description="Returns the answer. Call it once, and write nothing else.",
+        parameters_json_schema=object_schema(output.schema_),
+        kind="output",
+    )
     return ModelRequestParameters(
-        function_tools=tools,
-        output_object=OutputObjectDefinition(json_schema=output.schema_, name=output.name),
-        output_mode=mode,
-        allow_text_output=True,
+        function_tools=tools, output_tools=[answer], output_mode="tool", allow_text_output=False
     )
 
 
@@ -231,10 +229,10 @@ def _mode(output: OutputSpec, profile: ModelProfile) -> Any:
 
 def _is_open(schema: dict[str, Any]) -> bool:
     """Whether an object somewhere in ``schema`` may have properties that are not named there."""
-    wanted = schema.get("additionalProperties")
-    if wanted is True or is_object(wanted):
+    others = schema.get("additionalProperties")
+    if others is True or is_object(others):
         return True
-    if schema.get("type") == "object" and not schema.get("properties") and wanted is None:
+    if schema.get("type") == "object" and not schema.get("properties") and others is None:
         return True
     inner: list[Any] = []
     for field in ("properties", "$defs", "definitions"):
@@ -247,10 +245,10 @@ def _is_open(schema: dict[str, Any]) -> bool:
 
 def settings(request: ModelRequest, model: Model) -> ModelSettings:
     """Model settings: max_tokens, and the client's own retries disabled where supported."""
-    wanted = ModelSettings(max_tokens=request.max_tokens, timeout=request.deadline_s, max_retries=0)
+    chosen = ModelSettings(max_tokens=request.max_tokens, timeout=request.deadline_s, max_retries=0)
     for name in type(model).unsupported_settings & {"timeout", "max_retries"}:
-        wanted.pop(name)
-    return wanted
+        chosen.pop(name)
+    return chosen
 
 
 def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, usage: Usage) -> ModelReply:

@@ -5,7 +5,7 @@ The packages' own retries are disabled, because the engine retries.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from functools import cache, partial
 from importlib import import_module
 from typing import Any
@@ -44,39 +44,32 @@ def _anthropic(connection: Connection) -> Service:
 def _google(connection: Connection) -> Service:
     import httpx2
     from pydantic_ai.models.google import GoogleModel
-    from pydantic_ai.providers.google import GoogleProvider
 
     client = http_client(httpx2, connection)
-    provider = GoogleProvider(
-        api_key=connection.key or NO_KEY, base_url=connection.base_url.removesuffix("/v1beta"), http_client=client
-    )
-    return Service(cache(partial(GoogleModel, provider=provider)), _closing_google(provider.client, client))
+    provider: Any
+    if connection.provider == "google":
+        from pydantic_ai.providers.google import GoogleProvider
 
+        url = connection.base_url.removesuffix("/v1beta")
+        provider = GoogleProvider(api_key=connection.key or NO_KEY, base_url=url, http_client=client)
+    else:
+        from pydantic_ai.providers.google_cloud import GoogleCloudProvider
 
-def _google_cloud(connection: Connection) -> Service:
-    import httpx2
-    from pydantic_ai.models.google import GoogleModel
-    from pydantic_ai.providers.google_cloud import GoogleCloudProvider
+        project = connection.env.get("GOOGLE_CLOUD_PROJECT")
+        by_key = connection.key and not project and not connection.env.get("GOOGLE_APPLICATION_CREDENTIALS")
+        provider = GoogleCloudProvider(
+            api_key=connection.key if by_key else None,
+            project=project,
+            location=None if by_key else connection.env.get("GOOGLE_CLOUD_LOCATION") or "global",
+            base_url=connection.base_url or None,
+            http_client=client,
+        )
 
-    client = http_client(httpx2, connection)
-    project = connection.env.get("GOOGLE_CLOUD_PROJECT")
-    by_key = connection.key and not project and not connection.env.get("GOOGLE_APPLICATION_CREDENTIALS")
-    provider = GoogleCloudProvider(
-        api_key=connection.key if by_key else None,
-        project=project,
-        location=None if by_key else connection.env.get("GOOGLE_CLOUD_LOCATION") or "global",
-        base_url=connection.base_url or None,
-        http_client=client,
-    )
-    return Service(cache(partial(GoogleModel, provider=provider)), _closing_google(provider.client, client))
-
-
-def _closing_google(google: Any, client: Any) -> Callable[[], Awaitable[None]]:
     async def close() -> None:
-        google.close()  # the blocking client that comes with it, unused
+        provider.client.close()  # the blocking client that comes with it, unused
         await client.aclose()
 
-    return close
+    return Service(cache(partial(GoogleModel, provider=provider)), close)
 
 
 def _bedrock(connection: Connection) -> Service:
@@ -211,5 +204,5 @@ _OPENERS: dict[str, Callable[[Connection], Service]] = {
     "bedrock": _bedrock,
     "cohere": _cohere,
     "google": _google,
-    "google-cloud": _google_cloud,
+    "google-cloud": _google,
 }
