@@ -149,7 +149,7 @@ async def first_model(base_url: str) -> str | None:
         url = checked_base_url(base_url)
         body = await asyncio.wait_for(_get(f"{url}/models"), PROBE_TIMEOUT_S)
         listed = objects_of(object_of(json.loads(body)).get("data"))
-    except (ConfigurationError, OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
+    except (ConfigurationError, OSError, ValueError, TimeoutError):
         return None
     return next((name for name in (text_of(model.get("id")) for model in listed) if name), None)
 
@@ -165,7 +165,7 @@ async def _get(url: str) -> bytes:
         request = f"GET {parts.path} HTTP/1.0\r\nHost: {parts.netloc}\r\nAccept: application/json\r\n\r\n"
         writer.write(request.encode())
         await writer.drain()
-        answer = await reader.read(_LARGEST_LIST)
+        answer = b""
         while len(answer) < _LARGEST_LIST and (more := await reader.read(_LARGEST_LIST)):
             answer += more
     finally:

@@ -14,6 +14,7 @@ LARGEST_BODY = 10_000_000
 
 LONGEST_WAIT_S = 24 * 3_600.0
 """The longest wait that a server may ask for, in seconds."""
+
 UNSENT = Usage(requests=0, nanousd=0)
 UNBILLED = Usage(requests=1, nanousd=0)
 

@@ -103,7 +103,7 @@ def _count(value: object) -> int | None:
 
 
 def first_choice(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The first choice of an answer or of a chunk; {} if there is none."""
+    """The first choice of an answer or of a chunk, {} if it has no choices."""
     return object_of(next(iter(objects_of(document.get("choices"))), None))
 
 
