@@ -10,7 +10,7 @@ import pytest
 from cli.terminals import ESCAPES, Terminal, rest_of
 
 from leadhand.app.approvals import OpenApproval
-from leadhand.cli.terminal.approval_card import asker, card
+from leadhand.cli.terminal.approval_card import card, requester
 from leadhand.domain.approval import Approval
 from leadhand.domain.assignment import Assignment
 from leadhand.domain.events import AssignmentIssued, Entry, RunStarted, WorkOrderIssued
@@ -194,9 +194,9 @@ def child(of: str, name: str) -> Assignment:
 
 async def test_a_worker_for_another_one_is_named_by_what_it_does_and_for_whom() -> None:
     asked = question(attempt="wo-001.0/t0/c0/t0/c0/a1", asked_for="wo-001.0/t0/c0/t0/c0")
-    by = await asker(cast("Any", World()), asked)
+    by = await requester(cast("Any", World()), asked)
 
     assert by == "book_tool (for research_tool (for find))"
     told = f"  by      {by} (wo-001.0/t0/c0/t0/c0), 0 s ago"
     assert told in card(asked, NOON, width=None, by=by)
-    assert await asker(cast("Any", World()), question(asked_for="find")) == ""
+    assert await requester(cast("Any", World()), question(asked_for="find")) == ""

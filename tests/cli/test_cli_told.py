@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from cli.terminals import ESCAPES, Terminal, rest_of
 
-from leadhand.cli.terminal.plain_view import PlainView
-from leadhand.cli.terminal.progress import Progress
+from leadhand.cli.terminal.progress import PlainView, Progress
 from leadhand.domain.assignment import Assignment
 from leadhand.domain.events import (
     AnyEvent,

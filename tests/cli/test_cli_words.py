@@ -110,6 +110,6 @@ def test_text_is_kept_from_steering_a_terminal() -> None:
 def test_a_line_to_paste_never_shows_a_password() -> None:
     store = StoreFlags(home="/tmp/a b", database="postgresql://me:secret@host/db")
 
-    line = store.command("runs", "resume", "run_1", tools=["t.py"])
+    line = store.resume_command("run_1", ["t.py"])
 
     assert line == ("leadhand runs resume run_1 --tools t.py --home '/tmp/a b' --database 'postgresql://me:…@host/db'")

@@ -17,7 +17,7 @@ from leadhand.domain.value import Json
 LONGEST_REQUEST = 100_000
 """The most characters in a request; longer material belongs in files that tools read."""
 
-_RANGES: dict[str, tuple[float, float]] = {
+RANGES: dict[str, tuple[float, float]] = {
     "max_steps": (1, 100),
     "max_workers": (1, 10_000),
     "batch_size": (1, 1_000_000),
@@ -48,7 +48,7 @@ def limits(**given: Any) -> Limits:
     for name, value in given.items():
         if value is None and name in _OPTIONAL:
             continue
-        least, most = _RANGES[name]
+        least, most = RANGES[name]
         whole = name not in _FRACTIONS
         if not _is_number(value, whole=whole):
             kind = "a whole number" if whole else "a number"

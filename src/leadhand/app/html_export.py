@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
-from urllib.parse import urlsplit
 
-from leadhand.app.formatting import clean, count, label, money, spent
+from leadhand.app.formatting import GLYPHS, clean, count, label, money, spent
 from leadhand.domain.document import event_line
 from leadhand.domain.events import Entry
 
@@ -38,7 +37,6 @@ td { overflow-wrap: anywhere; }
 .waiting, .paused, .partial, .running { color: var(--wait); }
 pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; max-height: 16rem; overflow-y: auto; }
 """
-_GLYPHS = {"completed": "✓", "failed": "✗", "dropped": "–", "running": "◐", "waiting": "‖", "pending": "·"}
 
 
 def page(document: dict[str, Any], entries: Iterable[Entry]) -> str:
@@ -50,6 +48,7 @@ def page(document: dict[str, Any], entries: Iterable[Entry]) -> str:
         *_gaps(document),
         *_orders(document),
         *_log(entries),
+        "</main>",
     ]
     return f"""<!doctype html>
 <html lang="en">
@@ -104,31 +103,33 @@ def _gaps(document: dict[str, Any]) -> Iterator[str]:
     failure = document.get("failure")
     if failure is not None:
         yield f'<h2>Why it failed</h2><p class="failed">{_text(failure["message"])} ({_text(failure["class"])})</p>'
-    if not document["gaps"]:
-        return
-    yield "<h2>Not answered</h2>" + _table_head("what", "class", "why", "what you can do")
-    for gap in document["gaps"]:
-        yield _row(_text(gap["name"]), _text(gap["class"]), _text(gap["reason"]), _text(gap["next_action"]))
-    yield "</tbody></table></div>"
+    if document["gaps"]:
+        yield "<h2>Not answered</h2>"
+        fields = ("name", "class", "reason", "next_action")
+        rows = ([_text(gap[field]) for field in fields] for gap in document["gaps"])
+        yield from _table(("what", "class", "why", "what you can do"), rows)
 
 
 def _orders(document: dict[str, Any]) -> Iterator[str]:
-    events_by_id = {event["event_id"]: event for event in document["context_store"]["events"]}
+    events = {event["event_id"]: event for event in document["context_store"]["events"]}
     for order, state in zip(document["work_orders"], document["work_states"], strict=True):
         repairs = f", repairs {_text(order['repairs'])}" if order.get("repairs") else ""
         yield f"<h2>{_text(order['work_order_id'])}{repairs}</h2>"
-        yield _table_head("key", "subtask", "status", "attempts", "result")
-        for index, subtask in enumerate(order["subtasks"]):
-            at = state["subtask_state"][str(index)]
-            events = [events_by_id[each] for each in at["event_ids"] if each in events_by_id]
-            yield _row(
-                f'<span class="id">{_text(order["work_order_id"])}.{index}</span>',
-                _text(label(subtask["name"], subtask["args"])),
-                f'<span class="{_text(at["status"])}">{_GLYPHS.get(at["status"], "")} {_text(at["status"])}</span>',
-                str(len(events)),
-                _text(_outcome(events[-1]["content"]) if events else ""),
-            )
-        yield "</tbody></table></div>"
+        yield from _table(("key", "subtask", "status", "attempts", "result"), _subtasks(order, state, events))
+
+
+def _subtasks(order: dict[str, Any], state: dict[str, Any], events: dict[str, Any]) -> Iterator[list[str]]:
+    for index, subtask in enumerate(order["subtasks"]):
+        at = state["subtask_state"][str(index)]
+        attempts = [events[event_id] for event_id in at["event_ids"] if event_id in events]
+        status = _text(at["status"])
+        yield [
+            f'<span class="id">{_text(order["work_order_id"])}.{index}</span>',
+            _text(label(subtask["name"], subtask["args"])),
+            f'<span class="{status}">{GLYPHS[at["status"]]} {status}</span>',
+            str(len(attempts)),
+            _text(_outcome(attempts[-1]["content"]) if attempts else ""),
+        ]
 
 
 def _outcome(content: dict[str, Any]) -> str:
@@ -142,33 +143,29 @@ def _outcome(content: dict[str, Any]) -> str:
 
 
 def _log(entries: Iterable[Entry]) -> Iterator[str]:
-    yield "<h2>Event log</h2>" + _table_head("seq", "at", "event", "what it says")
-    for entry in entries:
-        body = event_line(entry)
-        seq, at, type_ = (body.pop(name) for name in ("seq", "at", "type"))
-        body.pop("epoch")
-        said = json.dumps(body, ensure_ascii=False)
-        said = said if len(said) <= LONGEST_EVENT else f"{said[:LONGEST_EVENT]}…"
-        yield _row(str(seq), _text(at), f"<code>{_text(type_)}</code>", f"<pre>{_text(said)}</pre>")
-    yield "</tbody></table></div></main>"
+    yield "<h2>Event log</h2>"
+    yield from _table(("seq", "at", "event", "content"), map(_event, entries))
 
 
-def _table_head(*names: str) -> str:
-    cells = "".join(f'<th scope="col">{name}</th>' for name in names)
-    return f'<div class="scroll"><table><thead><tr>{cells}</tr></thead><tbody>'
+def _event(entry: Entry) -> list[str]:
+    body = event_line(entry)
+    seq, at, type_ = (body.pop(name) for name in ("seq", "at", "type"))
+    body.pop("epoch")
+    content = json.dumps(body, ensure_ascii=False)
+    content = content if len(content) <= LONGEST_EVENT else f"{content[:LONGEST_EVENT]}…"
+    return [str(seq), _text(at), f"<code>{_text(type_)}</code>", f"<pre>{_text(content)}</pre>"]
 
 
-def _row(*cells: str) -> str:
-    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    cells = "".join(f'<th scope="col">{name}</th>' for name in headings)
+    yield f'<div class="scroll"><table><thead><tr>{cells}</tr></thead><tbody>'
+    yield from (f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    yield "</tbody></table></div>"
 
 
 def _link(title: str, url: str) -> str:
     """A link, if it leads to the web; else its text."""
-    try:
-        safe = urlsplit(url).scheme in ("http", "https")
-    except ValueError:
-        safe = False
-    if not safe:
+    if not url.lower().startswith(("http://", "https://")):
         return f"{_text(title)} ({_text(url)})"
     return f'<a href="{_text(url)}" rel="noopener noreferrer nofollow">{_text(title)}</a>'
 

@@ -22,7 +22,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except OSError:  # neither stdout nor stderr can be written
         return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

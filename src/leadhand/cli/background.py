@@ -6,18 +6,19 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from leadhand.api import Leadhand
+from leadhand.app.settings import Settings
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import FlowFlags, Output, StoreFlags
-from leadhand.cli.terminal.messages import database_name, opening, say_table
+from leadhand.cli.options import Output, StoreFlags
+from leadhand.cli.terminal.messages import say_opening
 from leadhand.cli.terminal.streams import say, write_json, write_line
 from leadhand.cli.tool_files import is_file
 from leadhand.domain.errors import LeadhandError
 from leadhand.domain.state import RunState
+from leadhand.ports import ContextStore
 from leadhand.runs import Run
 
 START_TIMEOUT_S = 30.0
@@ -27,32 +28,17 @@ STARTED: list[subprocess.Popen[bytes]] = []
 
 
 async def run_in_background(
-    lead: Leadhand,
-    request: str,
-    *,
-    flow: FlowFlags,
-    options: dict[str, Any],
-    tools: Sequence[str],
-    output: Output,
-    store: StoreFlags,
+    lead: Leadhand, state: RunState, *, tools: Sequence[str], output: Output, store: StoreFlags
 ) -> int:
-    """Start a run in a new process and print its id. Raises LeadhandError if that process fails."""
+    """Hand a new run over to a new process and print its id. Raises LeadhandError if that process fails."""
     runtime = await lead.runtime()
-    state = await runtime.start(request, flow=flow.flow, options=options, detached=True)
-    log = runtime.settings.home / "runs" / state.run_id / "log.txt"
-    say_table(
-        opening(
-            state.run_id,
-            state.definition,
-            why=runtime.choice.why,
-            database=database_name(runtime),
-            unpriced=runtime.choice.unpriced,
-        )
-    )
+    say_opening(runtime, state.run_id, state.definition)
     await runtime.store.release(state.run_id, state.epoch)
-    settings = runtime.settings
-    process = _start(state, log, tools=tools, flows=store.flow_files, home=settings.home, database=settings.database)
-    await _wait_for_owner(lead, state.run_id, process, log)
+    log = runtime.settings.home / "runs" / state.run_id / "log.txt"
+    process = _start(
+        state.run_id, log, runtime.settings, [*_named("--tools", tools), *_named("--flows", store.flow_files)]
+    )
+    await _wait_for_owner(runtime.store, state.run_id, process, log)
     if output.json:
         write_json(await Run(runtime, await runtime.load(state.run_id), drive=False).document())
     else:
@@ -61,15 +47,16 @@ async def run_in_background(
     return Exit.ANSWERED
 
 
-def _start(
-    state: RunState, log: Path, *, tools: Sequence[str], flows: Sequence[str], home: Path, database: str
-) -> subprocess.Popen[bytes]:
+def _named(flag: str, files: Iterable[str]) -> Iterator[str]:
+    for name in files:
+        yield from (flag, os.path.abspath(name) if is_file(name) else name)
+
+
+def _start(run_id: str, log: Path, settings: Settings, flags: Iterable[str]) -> subprocess.Popen[bytes]:
     """Start ``leadhand runs resume`` in a session of its own, so that closing the terminal does not end it."""
-    files = [("--tools", path) for path in tools] + [("--flows", path) for path in flows]
-    named = [word for flag, path in files for word in (flag, os.path.abspath(path) if is_file(path) else path)]
-    command = [sys.executable, "-P", "-m", "leadhand", "runs", "resume", state.run_id, *named]
+    command = [sys.executable, "-P", "-m", "leadhand", "runs", "resume", run_id, *flags]
     # In the environment: a command line would show a password in the database URL to other users.
-    environment = {**os.environ, "LEADHAND_HOME": os.path.abspath(home), "LEADHAND_DATABASE_URL": database}
+    place = {"LEADHAND_HOME": os.path.abspath(settings.home), "LEADHAND_DATABASE_URL": settings.database}
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as writer:
         process = subprocess.Popen(
@@ -77,16 +64,15 @@ def _start(
             stdin=subprocess.DEVNULL,
             stdout=writer,
             stderr=writer,
-            env=environment,
+            env={**os.environ, **place},
             start_new_session=True,
         )
     STARTED.append(process)
     return process
 
 
-async def _wait_for_owner(lead: Leadhand, run_id: str, process: subprocess.Popen[bytes], log: Path) -> None:
+async def _wait_for_owner(runs: ContextStore, run_id: str, process: subprocess.Popen[bytes], log: Path) -> None:
     """Wait until the process has taken or finished the run. Raises LeadhandError if it does not."""
-    runs = (await lead.runtime()).store
     for _ in range(round(START_TIMEOUT_S / POLL_S)):
         listing = await runs.run(run_id)
         if listing.owner is not None or not listing.orphan:

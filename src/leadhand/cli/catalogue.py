@@ -40,7 +40,7 @@ GROUPS = {
 
 def _command(words: str, summary: str, details: str = "", *examples: str, module: str = "") -> Command:
     named = tuple(words.split())
-    return Command(words=named, module=module or "_".join(named), summary=summary, details=details, examples=examples)
+    return Command(words=named, module=module or named[0], summary=summary, details=details, examples=examples)
 
 
 COMMANDS = (
@@ -74,35 +74,37 @@ COMMANDS = (
         "runs resume",
         "Resume a run that was paused or whose process died.",
         "Finished subtasks are kept; only the rest runs.",
+        module="runs_control",
     ),
-    _command("runs pause", "Pause a run. Finished subtasks are kept.", module="runs_stop"),
-    _command("runs cancel", "Cancel a run for good.", module="runs_stop"),
+    _command("runs pause", "Pause a run. Finished subtasks are kept.", module="runs_control"),
+    _command("runs cancel", "Cancel a run for good.", module="runs_control"),
     _command(
         "runs retry",
         "Retry subtasks and everything that depends on them.",
         "Other finished subtasks are kept. A run that has ended is reopened and writes a new answer; earlier answers"
         " stay in its log. If another process is driving the run, that process does the work; otherwise this one does.",
-        module="runs_steer",
+        module="runs_control",
     ),
     _command(
         "runs skip",
         "Skip a subtask.",
         "Only a subtask that is not running can be skipped, such as one that is waiting for approval. The answer lists"
         " it as a gap.",
-        module="runs_steer",
+        module="runs_control",
     ),
     _command(
         "runs supply",
         "Enter the result of a subtask by hand.",
         "Only for a subtask that failed or has not started. The log records that you supplied the result, and subtasks"
         " that depend on it continue. A run that has ended is reopened and writes a new answer.",
-        module="runs_steer",
+        module="runs_control",
     ),
     _command(
         "runs fork",
         "Start a new run from an event of an earlier one.",
         "The earlier run does not change. If it made irreversible calls after that event, the fork may repeat them:"
         " they are listed, and you are asked to confirm.",
+        module="runs_control",
     ),
     _command(
         "runs export",
@@ -115,23 +117,20 @@ COMMANDS = (
         "approvals list",
         "List the pending approvals of all runs, newest first.",
         "Each shows the call, where its arguments come from, its effect and cost, who requests it, and its deadline.",
-        module="approvals",
     ),
     _command(
         "approvals approve",
         "Approve a call.",
         "An approval covers exactly one call with exactly the arguments shown. You can approve from any machine that"
-        " reaches the database: the process that is driving the run continues; if there is none, Leadhand prints the"
-        " command that resumes the run.",
-        module="approvals",
+        " reaches the database: the process that is driving the run continues. If no process is driving it, Leadhand"
+        " prints the command that resumes it.",
     ),
-    _command("approvals deny", "Deny a call. The lead sees your reason.", module="approvals"),
+    _command("approvals deny", "Deny a call. The lead sees your reason."),
     _command(
         "approvals settle",
         "Say whether an interrupted irreversible call went through.",
         "Leadhand never repeats such a call on its own. If it went through, it counts as made, with the result you"
         " enter; if it did not, it may be made again.",
-        module="approvals",
     ),
     _command("tools list", "List the tools a run can use."),
     _command("tools show", "Show one tool: description and arguments."),
@@ -153,10 +152,9 @@ COMMANDS = (
         " create another. The scopes run and approve include read; admin includes all.",
         'leadhand keys create "Ann\'s laptop"',
         "leadhand keys create dashboard --scope read",
-        module="keys",
     ),
-    _command("keys list", "List API keys, newest first, without the secrets.", module="keys"),
-    _command("keys revoke", "Revoke an API key.", "This cannot be undone. The key stays in the list.", module="keys"),
+    _command("keys list", "List API keys, newest first, without the secrets."),
+    _command("keys revoke", "Revoke an API key.", "This cannot be undone. The key stays in the list."),
     _command("doctor", "Check this installation and suggest fixes."),
 )
 BY_WORDS = {command.words: command for command in COMMANDS}

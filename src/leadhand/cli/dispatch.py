@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import traceback
-from collections.abc import Coroutine, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from leadhand.cli.errors import Exit
 from leadhand.cli.parser import parse
@@ -30,8 +29,8 @@ def dispatch(arguments: Sequence[str]) -> int:
         if isinstance(call, str):
             write(call)
             return Exit.ANSWERED
-        with reserve_stdout(), show_warnings(debug=debug):
-            return _run(call.start())
+        with reserve_stdout(), show_warnings(debug=debug), contextlib.closing(call.start()) as command:
+            return asyncio.run(command)
     except (OutputClosed, BrokenPipeError):
         abandon_stdout()
         return Exit.PIPE_CLOSED
@@ -58,9 +57,3 @@ def _check_encoding(arguments: Sequence[str]) -> None:
         except UnicodeEncodeError as error:
             shown = argument.encode(errors="backslashreplace").decode()
             raise UsageError(f"the argument '{shown}' is not valid UTF-8", "Encode it as UTF-8.") from error
-
-
-def _run(command: Coroutine[Any, Any, int]) -> int:
-    """Run a command in an event loop of its own."""
-    with contextlib.closing(command):
-        return asyncio.run(command)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.run import RunStatus
+
+if TYPE_CHECKING:
+    from leadhand.domain.state import RunState
 
 
 class Exit(IntEnum):
@@ -27,13 +30,10 @@ class Exit(IntEnum):
 OF_STATUS = {
     RunStatus.SUCCEEDED: Exit.ANSWERED,
     RunStatus.PARTIAL: Exit.PARTIAL,
-    RunStatus.FAILED: Exit.FAILED,
-    RunStatus.CANCELLED: Exit.FAILED,
     RunStatus.WAITING: Exit.WAITING,
     RunStatus.PAUSED: Exit.INTERRUPTED,
-    RunStatus.RUNNING: Exit.FAILED,  # the process running it died
-    RunStatus.QUEUED: Exit.FAILED,
 }
+"""Of every other status it is FAILED: a run that is still running here is one whose process died."""
 
 CREDENTIALS = frozenset({"bad_key", "unknown_model", "not_an_api", "quota", "configuration"})
 """Types of ``unavailable`` failures that are configuration errors when they end a whole run."""
@@ -54,4 +54,13 @@ def exit_code(status: RunStatus, failure: dict[str, Any] | None, gaps: list[dict
     classes = {gap["class"] for gap in gaps} | ({failure["class"]} if failure is not None else set[str]())
     if status in (RunStatus.PARTIAL, RunStatus.FAILED) and FailureClass.EXHAUSTED in classes:
         return Exit.EXHAUSTED
-    return OF_STATUS[status]
+    return OF_STATUS.get(status, Exit.FAILED)
+
+
+def code_of(state: RunState) -> Exit:
+    """Return the exit code of a run at rest."""
+    finished = state.finished
+    if finished is None:
+        return OF_STATUS.get(state.status, Exit.FAILED)
+    failure = finished.failure.model_dump(mode="json") if finished.failure is not None else None
+    return exit_code(state.status, failure, [gap.model_dump(mode="json") for gap in finished.gaps])

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
-from leadhand.app.arguments import USUAL_BUDGET, number
+from leadhand.app.arguments import RANGES, USUAL_BUDGET, number
 from leadhand.domain.errors import UsageError
 from leadhand.domain.tool import ApprovalPolicy
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
-    from leadhand.flows import Flow
+    from leadhand.app.runtime import Runtime
 
-YEAR_S = 366 * 24 * 3_600.0
-POLICIES = tuple(policy.value for policy in ApprovalPolicy)
+_E = TypeVar("_E", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,8 @@ class Flag:
     value: str = ""
 
 
-RunId = Annotated[str, Flag("The run's id, or the beginning of it.", "RUN")]
+RUN = Flag("The run's id, or the beginning of it.", "RUN")
+RunId = Annotated[str, RUN]
 Tools = Annotated[tuple[str, ...], Flag("Add the tools of this Python file or module. Repeatable.", "FILE")]
 SameTools = Annotated[
     tuple[str, ...],
@@ -54,20 +55,17 @@ class StoreFlags:
     ] = None
     debug: Annotated[bool, Flag("Show the traceback of an error, also of errors in tools.")] = False
 
-    def flags(self) -> list[str]:
-        """Return these flags as another command needs them to find the same runs, without a password."""
-        given = [("--home", self.home), ("--database", _without_password(self.database))]
-        return [word for flag, value in given if value is not None for word in (flag, value)]
+    def command(self, *words: str) -> str:
+        """Return a command line to paste, without a password: ``leadhand runs show ID --home …``."""
+        database = None if self.database is None else re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:…@", self.database)
+        given = [("--home", self.home), ("--database", database)]
+        flags = (word for flag, value in given if value is not None for word in (flag, value))
+        return shlex.join(["leadhand", *words, *flags])
 
-    def command(self, *words: str, tools: Sequence[str] | None = None) -> str:
-        """Return a command line to paste: ``leadhand runs resume ID --home …``.
-
-        ``tools`` are the tool files of a command that continues a run (None: another command); such a command gets the
-        flow files of this one, too.
-        """
-        named = [word for path in tools or () for word in ("--tools", path)]
-        named += [word for path in self.flow_files if tools is not None for word in ("--flows", path)]
-        return shlex.join(["leadhand", *words, *named, *self.flags()])
+    def resume_command(self, run_id: str, tools: Iterable[str]) -> str:
+        """Return the command line that resumes a run with these tool files and the flow files of this command."""
+        files = [("--tools", path) for path in tools] + [("--flows", path) for path in self.flow_files]
+        return self.command("runs", "resume", run_id, *(word for named in files for word in named))
 
     @property
     def flow_files(self) -> tuple[str, ...]:
@@ -91,7 +89,7 @@ class DriverFlags(StoreFlags):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What goes to stdout."""
+    """What goes to stdout. Raises UsageError if both flags are given."""
 
     TITLE: ClassVar[str] = "Output"
 
@@ -100,15 +98,14 @@ class Output:
         bool, Flag("Print every event as one line of JSON when it happens, then the run document.")
     ] = False
 
-    def check(self) -> None:
-        """Raise UsageError if both flags are given."""
+    def __post_init__(self) -> None:
         if self.json and self.stream_json:
             raise UsageError("--json and --stream-json exclude each other", "Give one of them.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFlags:
-    """The models of a run."""
+    """The models of a run. Raises UsageError if another model is named although --offline is given."""
 
     TITLE: ClassVar[str] = "Models"
 
@@ -123,8 +120,7 @@ class ModelFlags:
         bool, Flag("Use the built-in rule-based model and sample data: no key and no network needed.")
     ] = False
 
-    def check(self) -> None:
-        """Raise UsageError if another model is named although --offline is given."""
+    def __post_init__(self) -> None:
         named = next((name for name in (self.model, self.lead_model, self.worker_model, self.review_model) if name), "")
         if self.offline and named and named != "offline":
             raise UsageError(
@@ -147,7 +143,7 @@ class FlowFlags:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitFlags:
-    """The limits of a run."""
+    """The limits of a run. Raises UsageError for a limit out of range."""
 
     TITLE: ClassVar[str] = "Limits"
 
@@ -172,39 +168,18 @@ class LimitFlags:
         int, Flag("Maximum number of tokens of one model reply. Reasoning models need more.", "N")
     ] = 2_000
 
-    def check(self) -> None:
-        """Raise UsageError for a limit out of range."""
-        _between("--max-steps", self.max_steps, 1, 100)
-        _between("--max-workers", self.max_workers, 1, 10_000)
-        _between("--batch-size", self.batch_size, 1, 1_000_000)
-        _between("--budget", self.budget, 0, 1_000_000)
-        _between("--timeout", self.timeout, 0.001, YEAR_S)
-        _between("--max-requests", self.max_requests, 1, 1_000_000_000)
-        _between("--max-tokens", self.max_tokens, 1, 1_000_000_000_000)
-        _between("--approval-timeout", self.approval_timeout, 0.001, YEAR_S)
-        _between("--max-output-tokens", self.max_output_tokens, 16, 1_000_000)
+    def __post_init__(self) -> None:
+        for name, (least, most) in RANGES.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                flag = f"--{name.replace('_', '-')}"
+                raise UsageError(
+                    f"invalid value for {flag}: {number(value)}", f"Give a number from {least:g} to {most:,.0f}."
+                )
 
 
-DEFAULT_STORE = StoreFlags()
-DEFAULT_DRIVER = DriverFlags()
-DEFAULT_OUTPUT = Output()
-DEFAULT_MODELS = ModelFlags()
-DEFAULT_LIMITS = LimitFlags()
-DEFAULT_FLOW = FlowFlags()
-"""Each group when none of its flags is given."""
-
-
-def _between(flag: str, value: float | None, least: float, most: float) -> None:
-    if value is not None and not (math.isfinite(value) and least <= value <= most):
-        raise UsageError(f"invalid value for {flag}: {number(value)}", f"Give a number from {least:g} to {most:,.0f}.")
-
-
-def _without_password(url: str | None) -> str | None:
-    return None if url is None else re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:…@", url)
-
-
-def approval_policy(given: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return the policy and the rules, in their order, of the values of ``--approve``. Raises UsageError."""
+def approval_settings(given: Sequence[str]) -> dict[str, Any]:
+    """Return ``approve`` and ``approve_rules`` from the values of ``--approve``, in their order. Raises UsageError."""
     policies = [each for each in given if "=" not in each and ":" not in each]
     rules: dict[str, str] = {}
     for each in given:
@@ -221,53 +196,36 @@ def approval_policy(given: Sequence[str]) -> tuple[str, dict[str, str]]:
             f"--approve names {len(policies)} policies: {' and '.join(policies)}",
             "Give one policy; rules look like tool:send_*=auto.",
         )
-    if policies and policies[0] not in POLICIES:
-        raise UsageError(f"invalid value for --approve: {policies[0]!r}", f"Choose from: {', '.join(POLICIES)}.")
-    return (policies or ["ask"])[0], rules
+    return {"approve": one_of("--approve", ApprovalPolicy, (policies or ["ask"])[0]), "approve_rules": rules}
 
 
-def open_lead(store: StoreFlags, **settings: Any) -> Leadhand:
-    """Return a Leadhand on this store; ``settings`` are further arguments of it."""
+def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: Any) -> Leadhand:
+    """Return a Leadhand on this store, with these models and limits; ``settings`` are further arguments of it.
+
+    Raises UsageError for a file of ``--flows`` that cannot be loaded.
+    """
     from leadhand.api import Leadhand
-
-    return Leadhand(home=store.home, database=store.database, flows=_flows(store), **settings)
-
-
-def _flows(store: StoreFlags) -> list[Flow]:
-    """Import the flows of ``--flows``. Raises UsageError."""
-    if not store.flow_files:
-        return []
     from leadhand.app.flows import load_flows
 
-    return [flow for name in store.flow_files for flow in load_flows(name)]
+    for group in groups:
+        settings |= asdict(group)
+    flows = [flow for name in store.flow_files for flow in load_flows(name)]
+    return Leadhand(home=store.home, database=store.database, flows=flows, **settings)
 
 
-def open_configured(store: StoreFlags, models: ModelFlags, limits: LimitFlags, **settings: Any) -> Leadhand:
-    """Return a Leadhand with these models and limits; ``settings`` are further arguments of it."""
-    return open_lead(
-        store,
-        model=models.model,
-        lead_model=models.lead_model,
-        worker_model=models.worker_model,
-        review_model=models.review_model,
-        offline=models.offline,
-        max_steps=limits.max_steps,
-        max_workers=limits.max_workers,
-        batch_size=limits.batch_size,
-        budget=limits.budget,
-        timeout=limits.timeout,
-        max_requests=limits.max_requests,
-        max_tokens=limits.max_tokens,
-        max_output_tokens=limits.max_output_tokens,
-        allow_unknown_price=limits.allow_unknown_price,
-        approval_timeout=limits.approval_timeout,
-        **settings,
-    )
+@asynccontextmanager
+async def open_reader(store: StoreFlags) -> AsyncGenerator[Runtime]:
+    """Open the store for commands that drive no run: they look for no model."""
+    async with open_lead(store, model="offline") as lead:
+        yield await lead.runtime()
 
 
-def open_reader(store: StoreFlags, **settings: Any) -> Leadhand:
-    """Return a Leadhand for reading the store: it looks for no model."""
-    return open_lead(store, model="offline", **settings)
+def one_of(flag: str, kind: type[_E], given: str) -> _E:
+    """Return the value of a flag that has a choice of values. Raises UsageError."""
+    try:
+        return kind(given)
+    except ValueError as error:
+        raise UsageError(f"invalid value for {flag}: {given!r}", f"Choose from: {', '.join(kind)}.") from error
 
 
 def json_value(flag: str, given: str | None) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from leadhand.api import Leadhand
 from leadhand.app.listings import PAGE, all_runs
+from leadhand.app.runtime import Runtime
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.messages import tools_of
 from leadhand.cli.terminal.streams import say
@@ -25,14 +25,14 @@ async def find_run(store: ContextStore, given: str) -> RunListing:
 
     Raises NoSuchRun, and UsageError if there are several.
     """
-    wanted = given.strip().lower().removesuffix("…")
-    if not wanted.removeprefix("run_"):
+    prefix = given.strip().lower().removesuffix("…")
+    if not prefix.removeprefix("run_"):
         raise UsageError("the run's id is empty", "See: leadhand runs list")
     try:
-        return await store.run(wanted)
+        return await store.run(prefix)
     except NoSuchRun:
         pass
-    found = [listing async for listing in all_runs(store) if listing.run_id.startswith((wanted, f"run_{wanted}"))]
+    found = [listing async for listing in all_runs(store) if listing.run_id.startswith((prefix, f"run_{prefix}"))]
     if not found:
         raise NoSuchRun(f"no run matches {given!r}", "See: leadhand runs list")
     if len(found) > 1:
@@ -42,17 +42,16 @@ async def find_run(store: ContextStore, given: str) -> RunListing:
     return found[0]
 
 
-async def mention_orphans(lead: Leadhand, store: StoreFlags, *, again: bool = True) -> None:
+async def mention_orphans(runtime: Runtime, store: StoreFlags, *, again: bool = True) -> None:
     """Name the running runs whose process died, with the command that resumes each.
 
     ``again`` is false to mention each of them once only: the home directory remembers it.
     """
-    runtime = await lead.runtime()
     orphans = [each for each in await runtime.store.runs(status=RunStatus.RUNNING, limit=PAGE) if each.orphan]
     new = [each for each in orphans if _note(runtime.settings.home, each) or again]
     if not new:
         return
-    lines = [await _resume_line(runtime.store, each.run_id, store) for each in new[:SHOWN]]
+    lines = [await resume_line(runtime.store, each.run_id, store) for each in new[:SHOWN]]
     if len(new) == 1:
         say(f"The process of 1 run died. Resume it with: {lines[0]}")
         return
@@ -67,11 +66,12 @@ async def how_to_resume(log: ContextStore, orphans: list[RunListing], store: Sto
     """Return in a line how to resume runs whose process died."""
     if len(orphans) > 1:
         return f"List them with their resume commands: {store.command('runs', 'list', '--status', 'running')}"
-    return f"Resume with: {await _resume_line(log, orphans[0].run_id, store)}"
+    return f"Resume with: {await resume_line(log, orphans[0].run_id, store)}"
 
 
-async def _resume_line(log: ContextStore, run_id: str, store: StoreFlags) -> str:
-    return store.command("runs", "resume", run_id, tools=tools_of(await definition_of(log, run_id)))
+async def resume_line(log: ContextStore, run_id: str, store: StoreFlags) -> str:
+    """Return the command line that resumes a run. Raises NoSuchRun."""
+    return store.resume_command(run_id, tools_of(await definition_of(log, run_id)))
 
 
 def _note(home: Path, orphan: RunListing) -> bool:

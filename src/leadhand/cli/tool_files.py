@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,25 +27,17 @@ def all_tools(named: Iterable[str]) -> list[Tool[..., Any]]:
 
     tools = shipped_tools()
     for name in named:
-        tools += (tool for tool in tools_of(name) if tool not in tools)
+        found = _tools_in(_module_of_file(name) if is_file(name) else _module(name))
+        if not found:
+            raise UsageError(
+                f"{name} defines no tools", "Decorate a function in it with @tool (from leadhand import tool)."
+            )
+        tools += (tool for tool in dict.fromkeys(found) if tool not in tools)
     return tools
 
 
-def tools_of(name: str) -> list[Tool[..., Any]]:
-    """Return the tools of a file or module, in the order of definition. Raises as :func:`all_tools` does."""
-    module = _module_of_file(name) if is_file(name) else _module(name)
-    found = list(dict.fromkeys(_tools_in(module)))
-    if not found:
-        raise UsageError(
-            f"{name} defines no tools", "Decorate a function in it with @tool (from leadhand import tool)."
-        )
-    return found
-
-
-def _tools_in(module: ModuleType) -> Iterator[Tool[..., Any]]:
-    for value in vars(module).values():
-        if isinstance(value, Tool):
-            yield value
+def _tools_in(module: ModuleType) -> list[Tool[..., Any]]:
+    return [value for value in vars(module).values() if isinstance(value, Tool)]
 
 
 def is_file(name: str) -> bool:

@@ -12,10 +12,9 @@ from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import count
 from leadhand.app.runtime import Runtime
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import DEFAULT_STORE, Flag, Json, StoreFlags, json_value, open_reader
-from leadhand.cli.run_lookup import definition_of
-from leadhand.cli.terminal.approval_card import asker, card, question
-from leadhand.cli.terminal.messages import tools_of
+from leadhand.cli.options import Flag, Json, StoreFlags, json_value, open_reader
+from leadhand.cli.run_lookup import resume_line
+from leadhand.cli.terminal.approval_card import card, question, requester
 from leadhand.cli.terminal.streams import out_is_terminal, say, width, write_json, write_line
 from leadhand.domain.errors import UsageError
 from leadhand.domain.listing import RunListing
@@ -28,15 +27,14 @@ POLL_S = 0.05
 ApprovalId = Annotated[str, Flag("The id of the approval, or the beginning of it. RUN:CALL works, too.", "ID")]
 
 
-async def approvals_list(*, json: Json = False, store: StoreFlags = DEFAULT_STORE) -> int:
+async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> int:
     """List the pending approvals of all runs, newest first."""
-    async with open_reader(store) as lead:
-        runtime = await lead.runtime()
+    async with open_reader(store) as runtime:
         every = await approvals.open_approvals(runtime)
         pending = [each for each in every if not each.expired]
-        by = {} if json else {each.id: await asker(runtime, each) for each in pending}
+        by = {} if json else {each.id: await requester(runtime, each) for each in pending}
         expired = sorted({each.run_id for each in every if each.expired})
-        definitions = [(run_id, await definition_of(runtime.store, run_id)) for run_id in expired]
+        resumes = [await resume_line(runtime.store, run_id, store) for run_id in expired]
     if json:
         write_json([each.document() for each in pending])
         return Exit.ANSWERED
@@ -49,10 +47,10 @@ async def approvals_list(*, json: Json = False, store: StoreFlags = DEFAULT_STOR
         for line in card(each, now, width=room, by=by[each.id]):
             write_line(line)
     _say_how(pending, store)
-    if definitions:
+    if expired:
         say(f"{count(len(every) - len(pending), 'request')} expired without an answer and count as denied.")
-        for run_id, definition in definitions:
-            say(f"Resume the run with: {store.command('runs', 'resume', run_id, tools=tools_of(definition))}")
+        for line in resumes:
+            say(f"Resume the run with: {line}")
     return Exit.ANSWERED
 
 
@@ -76,17 +74,17 @@ async def approvals_approve(
     args: Annotated[str | None, Flag("Call it with these arguments instead, as one JSON object.", "JSON")] = None,
     always: Annotated[bool, Flag("Approve every call of this tool in this run.")] = False,
     reason: Annotated[str, Flag("Record a reason with the answer.", "TEXT")] = "",
-    store: StoreFlags = DEFAULT_STORE,
+    store: StoreFlags = StoreFlags(),
 ) -> int:
     """Approve a call."""
     changed = json_value("--args", args)
 
-    async def approve(runtime: Runtime, asked: OpenApproval) -> str:
-        await approvals.approve(runtime, asked, by=user(), args=changed, always=always, reason=reason)
-        what = f"every call of {asked.approval.tool} in this run" if always else asked.approval.tool
+    async def approve(runtime: Runtime, pending: OpenApproval) -> str:
+        await approvals.approve(runtime, pending, by=user(), args=changed, always=always, reason=reason)
+        what = f"every call of {pending.approval.tool} in this run" if always else pending.approval.tool
         return f"Approved {what}{' with your arguments' if changed else ''}."
 
-    return await _answer(approval, "call", approve, store)
+    return await _answer(approval, approve, store)
 
 
 async def approvals_deny(
@@ -94,15 +92,15 @@ async def approvals_deny(
     /,
     *,
     reason: Annotated[str, Flag("Tell the lead why.", "TEXT")] = "",
-    store: StoreFlags = DEFAULT_STORE,
+    store: StoreFlags = StoreFlags(),
 ) -> int:
     """Deny a call."""
 
-    async def deny(runtime: Runtime, asked: OpenApproval) -> str:
-        await approvals.deny(runtime, asked, by=user(), reason=reason)
-        return f"Denied {asked.approval.tool}."
+    async def deny(runtime: Runtime, pending: OpenApproval) -> str:
+        await approvals.deny(runtime, pending, by=user(), reason=reason)
+        return f"Denied {pending.approval.tool}."
 
-    return await _answer(approval, "call", deny, store)
+    return await _answer(approval, deny, store)
 
 
 async def approvals_settle(
@@ -113,46 +111,28 @@ async def approvals_settle(
     did_not: Annotated[bool, Flag("The call did not go through: it may be made again.")] = False,
     summary: Annotated[str, Flag("The result of the call, in words.", "TEXT")] = "",
     result: Annotated[str | None, Flag("The result of the call, as JSON.", "JSON")] = None,
-    store: StoreFlags = DEFAULT_STORE,
+    store: StoreFlags = StoreFlags(),
 ) -> int:
     """Say whether an interrupted irreversible call went through."""
     if happened is did_not:
         raise UsageError("did the call go through?", "Check the service, then give --happened or --did-not.")
     raw = json_value("--result", result)
 
-    async def settle(runtime: Runtime, asked: OpenApproval) -> str:
-        await approvals.settle_effect(runtime, asked, by=user(), happened=happened, summary=summary, raw=raw)
+    async def settle(runtime: Runtime, pending: OpenApproval) -> str:
+        await approvals.settle_effect(runtime, pending, by=user(), happened=happened, summary=summary, raw=raw)
         what = "went through and is not made again" if happened else "did not go through and may be made again"
-        return f"Recorded: {asked.approval.tool} {what}."
+        return f"Recorded: {pending.approval.tool} {what}."
 
-    return await _answer(approval, "effect", settle, store)
+    return await _answer(approval, settle, store)
 
 
-async def _answer(
-    given: str, kind: str, answer: Callable[[Runtime, OpenApproval], Awaitable[str]], store: StoreFlags
-) -> int:
-    """Find a pending approval, answer it, and say where its run continues. Raises UsageError for another kind."""
-    async with open_reader(store) as lead:
-        runtime = await lead.runtime()
-        asked = await approvals.find_approval(runtime, given)
-        if asked.approval.kind != kind:
-            raise _other_kind(asked, store)
-        say(await answer(runtime, asked))
-        await _say_where(runtime, asked.run_id, store)
+async def _answer(given: str, answer: Callable[[Runtime, OpenApproval], Awaitable[str]], store: StoreFlags) -> int:
+    """Find a pending approval, answer it, and say where its run continues."""
+    async with open_reader(store) as runtime:
+        pending = await approvals.find_approval(runtime, given)
+        say(await answer(runtime, pending))
+        await _say_where(runtime, pending.run_id, store)
     return Exit.ANSWERED
-
-
-def _other_kind(asked: OpenApproval, store: StoreFlags) -> UsageError:
-    tool = asked.approval.tool
-    if asked.approval.kind == "effect":
-        return UsageError(
-            f"{tool} has already started, so it can no longer be approved or denied",
-            f"Say whether it went through: {store.command('approvals', 'settle', asked.id)} --happened, or --did-not",
-        )
-    return UsageError(
-        f"{tool} has not been called yet",
-        f"Approve it with {store.command('approvals', 'approve', asked.id)}, or use deny instead of approve.",
-    )
 
 
 async def _say_where(runtime: Runtime, run_id: str, store: StoreFlags) -> None:
@@ -162,8 +142,7 @@ async def _say_where(runtime: Runtime, run_id: str, store: StoreFlags) -> None:
     elif listing.owner is not None:
         say(f"{run_id} continues in the process that drives it: {store.command('runs', 'watch', run_id)}")
     else:
-        tools = tools_of(await definition_of(runtime.store, run_id))
-        say(f"No process is driving {run_id}. Resume with: {store.command('runs', 'resume', run_id, tools=tools)}")
+        say(f"No process is driving {run_id}. Resume with: {await resume_line(runtime.store, run_id, store)}")
 
 
 async def _released(runtime: Runtime, run_id: str) -> RunListing:

@@ -8,11 +8,10 @@ from typing import Annotated
 from leadhand.app.formatting import age
 from leadhand.app.keys import USUAL_SCOPES, key_document, key_store, make_key, named_key
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import DEFAULT_STORE, Flag, Json, StoreFlags, open_reader
-from leadhand.cli.terminal.messages import table_lines
+from leadhand.cli.options import Flag, Json, StoreFlags, one_of, open_reader
+from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.streams import say, write_json, write_line
 from leadhand.domain.access import ApiKey, Scope
-from leadhand.domain.errors import UsageError
 
 HEADINGS = ("ID", "KEY", "SCOPES", "CREATED", "USED", "NAME")
 
@@ -26,12 +25,12 @@ async def keys_create(
         Flag("Grant this scope: read, run, approve or admin. Repeatable (default: read, run and approve).", "SCOPE"),
     ] = (),
     json: Annotated[bool, Flag("Print a JSON object, including the key.")] = False,
-    store: StoreFlags = DEFAULT_STORE,
+    store: StoreFlags = StoreFlags(),
 ) -> int:
     """Create an API key and show it once."""
-    scopes = [_scope(each) for each in scope] or USUAL_SCOPES
-    async with open_reader(store) as lead:
-        key, secret = await make_key(key_store((await lead.runtime()).store), name, scopes)
+    scopes = [one_of("--scope", Scope, each.strip().lower()) for each in scope] or USUAL_SCOPES
+    async with open_reader(store) as runtime:
+        key, secret = await make_key(key_store(runtime.store), name, scopes)
     if json:
         write_json({**key_document(key), "key": secret})
     else:
@@ -41,17 +40,10 @@ async def keys_create(
     return Exit.ANSWERED
 
 
-def _scope(given: str) -> Scope:
-    try:
-        return Scope(given.strip().lower())
-    except ValueError as error:
-        raise UsageError(f"invalid value for --scope: {given!r}", f"Choose from: {', '.join(Scope)}.") from error
-
-
-async def keys_list(*, json: Json = False, store: StoreFlags = DEFAULT_STORE) -> int:
+async def keys_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> int:
     """List API keys, newest first, without the secrets."""
-    async with open_reader(store) as lead:
-        keys = await key_store((await lead.runtime()).store).keys()
+    async with open_reader(store) as runtime:
+        keys = await key_store(runtime.store).keys()
     if json:
         write_json([key_document(key) for key in keys])
         return Exit.ANSWERED
@@ -59,8 +51,7 @@ async def keys_list(*, json: Json = False, store: StoreFlags = DEFAULT_STORE) ->
         say(f"No API keys yet. Create one: {store.command('keys', 'create', 'NAME')}")
         return Exit.ANSWERED
     now = datetime.now(UTC)
-    for line in table_lines(HEADINGS, [_row(key, now) for key in keys]):
-        write_line(line)
+    write_table(HEADINGS, [_row(key, now) for key in keys])
     return Exit.ANSWERED
 
 
@@ -75,11 +66,11 @@ async def keys_revoke(
     /,
     *,
     json: Annotated[bool, Flag("Print the stored key as a JSON object.")] = False,
-    store: StoreFlags = DEFAULT_STORE,
+    store: StoreFlags = StoreFlags(),
 ) -> int:
     """Revoke an API key."""
-    async with open_reader(store) as lead:
-        keys = key_store((await lead.runtime()).store)
+    async with open_reader(store) as runtime:
+        keys = key_store(runtime.store)
         before = await named_key(keys, key_id)
         key = await keys.revoke_key(before.key_id)
     if json:

@@ -7,11 +7,6 @@ from typing import Annotated
 
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
-    DEFAULT_DRIVER,
-    DEFAULT_FLOW,
-    DEFAULT_LIMITS,
-    DEFAULT_MODELS,
-    DEFAULT_OUTPUT,
     DriverFlags,
     Flag,
     FlowFlags,
@@ -19,11 +14,10 @@ from leadhand.cli.options import (
     ModelFlags,
     Output,
     Tools,
-    approval_policy,
+    approval_settings,
     flow_options,
-    open_configured,
+    open_lead,
 )
-from leadhand.cli.terminal.messages import database_name, opening, say_table
 from leadhand.cli.terminal.streams import err_is_terminal, say
 from leadhand.domain.errors import UsageError
 
@@ -48,62 +42,46 @@ async def run(
         ),
     ] = (),
     detach: Annotated[bool, Flag("Run in the background: print the run's id and return.")] = False,
-    flow: FlowFlags = DEFAULT_FLOW,
-    models: ModelFlags = DEFAULT_MODELS,
-    limits: LimitFlags = DEFAULT_LIMITS,
-    output: Output = DEFAULT_OUTPUT,
-    store: DriverFlags = DEFAULT_DRIVER,
+    flow: FlowFlags = FlowFlags(),
+    models: ModelFlags = ModelFlags(),
+    limits: LimitFlags = LimitFlags(),
+    output: Output = Output(),
+    store: DriverFlags = DriverFlags(),
 ) -> int:
     """Run a request and print the answer."""
-    output.check()
-    models.check()
-    limits.check()
-    policy, rules = approval_policy(approve)
+    approving = approval_settings(approve)
     options = flow_options(flow.option)
     if detach and output.stream_json:
         raise UsageError("--detach and --stream-json exclude each other", "Use leadhand runs watch --stream-json.")
     from leadhand.app.arguments import check_request
     from leadhand.cli.tool_files import all_tools
 
-    asked = check_request(_request(request), example=EXAMPLE)
+    text = check_request(_request(request), example=EXAMPLE)
     shown = new_view(output)
-    lead = open_configured(
+    lead = open_lead(
         store,
         models,
         limits,
         tools=all_tools(tools),
-        approve=policy,
-        approve_rules=rules,
         on_text=shown.write_draft,
+        **approving,
     )
     async with lead:
         if detach:
             from leadhand.cli.background import run_in_background
 
-            return await run_in_background(
-                lead, asked, flow=flow, options=options, tools=tools, output=output, store=store
-            )
+            detached = await (await lead.runtime()).start(text, flow=flow.flow, options=options, detached=True)
+            return await run_in_background(lead, detached, tools=tools, output=output, store=store)
         if err_is_terminal():
             from leadhand.cli.run_lookup import mention_orphans
 
-            await mention_orphans(lead, store, again=False)
-        runtime = await lead.runtime()
-        started = await lead.start(asked, flow=flow.flow, **options)
-        say_table(
-            opening(
-                started.run_id,
-                started.state.definition,
-                why=runtime.choice.why,
-                database=database_name(runtime),
-                unpriced=runtime.choice.unpriced,
-            )
-        )
-        resume = store.command("runs", "resume", started.run_id, tools=tools)
-        return await run_in_foreground(lead, started, shown, output=output, store=store, resume=resume)
+            await mention_orphans(await lead.runtime(), store, again=False)
+        started = await lead.start(text, flow=flow.flow, **options)
+        return await run_in_foreground(lead, started, shown, tools=tools, output=output, store=store)
 
 
 def _request(given: str | None) -> str:
-    """Return the request from the command line or from stdin. Raises UsageError if there is none that can be read."""
+    """Return the request from the command line or from stdin. Raises UsageError if it cannot be read."""
     if given is not None and given != "-":
         return given
     if sys.stdin is None or (given is None and sys.stdin.isatty()):

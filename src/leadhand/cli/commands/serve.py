@@ -8,18 +8,7 @@ from typing import Annotated
 
 from leadhand import __version__
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import (
-    DEFAULT_DRIVER,
-    DEFAULT_LIMITS,
-    DEFAULT_MODELS,
-    DriverFlags,
-    Flag,
-    LimitFlags,
-    ModelFlags,
-    Tools,
-    approval_policy,
-    open_configured,
-)
+from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, Tools, approval_settings, open_lead
 from leadhand.cli.terminal.messages import database_name, say_table
 from leadhand.cli.terminal.streams import say, write_line
 from leadhand.domain.errors import ConfigurationError, UsageError
@@ -48,20 +37,18 @@ async def serve(
         tuple[str, ...],
         Flag("How to handle calls that need approval: ask (default), auto or never; or rules, as for run.", "POLICY"),
     ] = (),
-    models: ModelFlags = DEFAULT_MODELS,
-    limits: LimitFlags = DEFAULT_LIMITS,
-    store: DriverFlags = DEFAULT_DRIVER,
+    models: ModelFlags = ModelFlags(),
+    limits: LimitFlags = LimitFlags(),
+    store: DriverFlags = DriverFlags(),
 ) -> int:
     """Serve the HTTP API and the console until Ctrl-C.
 
     Models, limits and approvals are the defaults of the runs started here. The URL goes to stdout, the log to stderr.
     """
-    models.check()
-    limits.check()
     if not 0 <= port <= 65_535:
         raise UsageError(f"invalid value for --port: {port}", "Give a number from 0 to 65535.")
     origins = tuple(_origin(each) for each in cors)
-    policy, rules = approval_policy(approve)
+    approving = approval_settings(approve)
     from leadhand.app.keys import key_store
     from leadhand.cli.tool_files import all_tools
     from leadhand.server.app import Doors, create_app
@@ -72,45 +59,31 @@ async def serve(
     from leadhand.server.wiring import Live
 
     live = Live()
-    lead = open_configured(
-        store, models, limits, tools=all_tools(tools), approve=policy, approve_rules=rules, on_text=live.write
-    )
+    lead = open_lead(store, models, limits, tools=all_tools(tools), on_text=live.write, **approving)
     async with lead:
         runtime = await lead.runtime()
         local = host in LOCAL
-        if not local or require_key:
-            usable = [key for key in await key_store(runtime.store).keys() if key.revoked_at is None]
-            if not usable:
-                raise ConfigurationError(
-                    f"--host {host} is reachable from other machines and needs an API key"
-                    if not local
-                    else "--require-key needs an API key",
-                    f"Create one first: {store.command('keys', 'create', 'NAME')}",
-                )
+        key_needed = require_key or not local
+        if key_needed and all(key.revoked_at is not None for key in await key_store(runtime.store).keys()):
+            why = f"--host {host} is reachable from other machines and" if not local else "--require-key"
+            raise ConfigurationError(
+                f"{why} needs an API key", f"Create one first: {store.command('keys', 'create', 'NAME')}"
+            )
         service = live.service(runtime)
-        doors = Doors(
-            key_needed=not local or require_key,
-            hosts=LOOPBACK | {each.lower() for each in allow_host} if local or allow_host else None,
-            origins=origins,
-        )
+        hosts = LOOPBACK | {each.lower() for each in allow_host} if local or allow_host else None
         console = built_console()
-        app = create_app(service, doors=doors, console=console)
+        app = create_app(service, doors=Doors(key_needed=key_needed, hosts=hosts, origins=origins), console=console)
         with contextlib.closing(bind(host, port)) as listening:
-            url = _url(host, listening.getsockname()[1])
+            url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
             say(f"Leadhand {__version__}")
             say_table(
-                iter(
-                    [
-                        ("model", f"{runtime.choice.models.default} ({runtime.choice.why})"),
-                        ("database", database_name(runtime)),
-                        ("console", url if console is not None else "not built: uv sync --reinstall-package leadhand"),
-                        ("api", f"{url}/docs"),
-                        (
-                            "access",
-                            "with an API key: leadhand keys list" if doors.key_needed else "this machine only, no key",
-                        ),
-                    ]
-                )
+                [
+                    ("model", f"{runtime.choice.models.default} ({runtime.choice.why})"),
+                    ("database", database_name(runtime)),
+                    ("console", url if console is not None else "not built: uv sync --reinstall-package leadhand"),
+                    ("api", f"{url}/docs"),
+                    ("access", "with an API key: leadhand keys list" if key_needed else "this machine only, no key"),
+                ]
             )
             say("Press Ctrl-C to stop. Runs in progress resume when you start it again.")
             write_line(url)
@@ -132,10 +105,6 @@ def _origin(given: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.path or parts.query or parts.username:
         raise UsageError(f"invalid value for --cors: {given!r}", "Give the origin of a site: https://app.example.org")
     return f"{parts.scheme}://{parts.netloc.lower()}"
-
-
-def _url(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _open(url: str) -> None:

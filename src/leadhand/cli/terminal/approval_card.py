@@ -37,13 +37,13 @@ def question(approval: Approval) -> str:
     return f"Allow {approval.tool}?"
 
 
-async def asker(runtime: Runtime, asked: OpenApproval) -> str:
+async def requester(runtime: Runtime, pending: OpenApproval) -> str:
     """Return who requests the approval if that is a worker started by another worker, else ""."""
-    approval = asked.approval
+    approval = pending.approval
     key = assignment_of(approval.attempt)
     if is_subtask(key) or approval.asked_for not in ("", key):
         return ""
-    return _named(await runtime.load(asked.run_id), key)
+    return _named(await runtime.load(pending.run_id), key)
 
 
 def _named(state: RunState, key: str) -> str:
@@ -56,18 +56,18 @@ def _named(state: RunState, key: str) -> str:
 
 
 def card(
-    asked: OpenApproval, now: datetime, *, width: int | None, args: dict[str, Any] | None = None, by: str = ""
+    pending: OpenApproval, now: datetime, *, width: int | None, args: dict[str, Any] | None = None, by: str = ""
 ) -> list[str]:
     """Return the lines below the question: arguments, effect, cost, requester, run and deadline.
 
     ``width`` is the number of columns, None for no limit. ``args`` replace the arguments of the call; ``by`` is the
-    requester if the question does not name it (see :func:`asker`).
+    requester if the question does not name it (see :func:`requester`).
     """
-    return [line for fact in _facts(asked, now, args, by) for line in _wrapped(fact, width)]
+    return [line for fact in _facts(pending, now, args, by) for line in _wrapped(fact, width)]
 
 
-def _facts(asked: OpenApproval, now: datetime, args: dict[str, Any] | None, by: str) -> Iterator[str]:
-    approval = asked.approval
+def _facts(pending: OpenApproval, now: datetime, args: dict[str, Any] | None, by: str) -> Iterator[str]:
+    approval = pending.approval
     given = approval.args if args is None else args
     for name, value in given.items():
         origin = approval.origins.get(name, "") if value == approval.args.get(name) else "you"
@@ -79,9 +79,9 @@ def _facts(asked: OpenApproval, now: datetime, args: dict[str, Any] | None, by: 
     key = assignment_of(approval.attempt)
     name = by or approval.asked_for
     who = key if name in ("", key) else f"{name} ({key})"
-    yield _fact("by", f"{who}, {age(asked.asked_at, now)} ago")
-    yield _fact("run", asked.run_id)
-    yield _fact("for", shortened(asked.request, MAX_REQUEST))
+    yield _fact("by", f"{who}, {age(pending.asked_at, now)} ago")
+    yield _fact("run", pending.run_id)
+    yield _fact("for", shortened(pending.request, MAX_REQUEST))
     if approval.expires_at is not None:
         left = (approval.expires_at - now).total_seconds()
         yield _fact("expires", f"in {duration(left)}, then denied" if left > 0 else "now: denied")

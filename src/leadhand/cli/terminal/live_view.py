@@ -17,8 +17,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from leadhand.app.formatting import clean, count, duration, money, one_line
-from leadhand.cli.terminal.progress import Line, Progress, attempt_words, took
+from leadhand.app.formatting import GLYPHS, clean, count, duration, money, one_line
+from leadhand.cli.terminal.progress import Line, Progress, View, attempt_words, took
 from leadhand.cli.terminal.streams import stderr_through, terminal
 from leadhand.domain.events import AttemptScheduled, Entry
 from leadhand.domain.limits import usd
@@ -33,7 +33,7 @@ DRAFT_LINES = 4
 DRAFT_LENGTH = 4_000
 """Maximum pieces of a draft that are kept; only its last lines are shown."""
 
-GLYPHS = {"running": "◐", "retrying": "↻", "waiting": "‖", "completed": "✓", "failed": "✗", "dropped": "–"}
+RETRYING = "↻"
 STYLES = {
     "running": "cyan",
     "retrying": "yellow",
@@ -45,7 +45,7 @@ STYLES = {
 TONES = {
     Tone.INFO: ("◐", "cyan"),
     Tone.GOOD: ("✓", "green"),
-    Tone.ATTENTION: ("↻", "yellow"),
+    Tone.ATTENTION: (RETRYING, "yellow"),
     Tone.PROBLEM: ("✗", "red"),
 }
 
@@ -57,7 +57,7 @@ class _Terminal(Console):
         return False
 
 
-class LiveView:
+class LiveView(View):
     """Draws a run in progress. The drawing disappears when the run rests; lines it wrote stay."""
 
     def __init__(self, console: Console | None = None) -> None:
@@ -188,7 +188,9 @@ class LiveView:
 
 def _row(part: AssignmentPart, now: datetime) -> tuple[Text, Text, str, Text]:
     status = part["status"]
-    name = Text(f"  {GLYPHS[status]} ", style=STYLES[status]).append(clean(part["label"]), style="default")
+    name = Text(f"  {GLYPHS.get(status, RETRYING)} ", style=STYLES[status]).append(
+        clean(part["label"]), style="default"
+    )
     note = part["note"] if status == "waiting" else attempt_words(part) if status in ("running", "retrying") else ""
     return name, Text(status, style=STYLES[status]), duration(took(part, now)), Text(clean(note), style="dim")
 

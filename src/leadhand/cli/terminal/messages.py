@@ -11,7 +11,7 @@ from leadhand.app.formatting import clean, count, duration, label, money, one_li
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import tilde
 from leadhand.cli.options import StoreFlags
-from leadhand.cli.terminal.streams import out_is_terminal, say, width
+from leadhand.cli.terminal.streams import out_is_terminal, say, width, write_line
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.errors import Failure
 from leadhand.domain.limits import usd
@@ -26,18 +26,28 @@ MAX_ANSWER = 50_000
 """Maximum characters of an answer on a terminal; a pipe gets all of it."""
 
 
-def opening(
-    run_id: str, definition: RunDefinition, *, why: str, database: str, unpriced: tuple[str, ...] = ()
-) -> Iterator[tuple[str, str]]:
-    """The first lines: the run, its models and why these, its limits, and its database."""
-    yield "run", run_id
+def say_opening(runtime: Runtime, run_id: str, definition: RunDefinition, *, why: str | None = None) -> None:
+    """Write the first lines: the run, its models and why these, its limits, and its database.
+
+    ``why`` explains the models of a run that exists already; a new run has those that the runtime has chosen.
+    """
+    choice = runtime.choice
+    reason = choice.why if why is None else why
+    rows = [
+        ("run", run_id),
+        ("model", models_line(definition) + (f" ({reason})" if reason else "")),
+        ("limits", limits_line(definition)),
+        ("database", database_name(runtime)),
+    ]
+    if why is None and choice.unpriced and definition.limits.budget_nanousd is not None:
+        rows.insert(3, ("", f"the price of {', '.join(choice.unpriced)} is not known: the budget cannot limit it"))
+    say_table(rows)
+
+
+def models_line(definition: RunDefinition) -> str:
+    """Return the models of a run in one line."""
     models = definition.models
-    roles = [f"{role}: {name}" for role, name in models.roles.items()]
-    yield "model", ", ".join([models.default, *roles]) + (f" ({why})" if why else "")
-    yield "limits", limits_line(definition)
-    if unpriced and definition.limits.budget_nanousd is not None:
-        yield "", f"the price of {', '.join(unpriced)} is not known: the budget cannot limit it"
-    yield "database", database
+    return ", ".join([models.default, *(f"{role}: {name}" for role, name in models.roles.items())])
 
 
 def limits_line(definition: RunDefinition) -> str:
@@ -77,13 +87,9 @@ def answer_text(answer: str, sources: tuple[CitedSource, ...], *, run_id: str) -
         rest = f"… ({len(lines[0]):,} characters in all: leadhand runs show {run_id} --json)"
         lines = [lines[0][:MAX_ANSWER].rstrip() + rest]
     if sources:
-        lines += ["", "Sources:", *(source_line(number, source) for number, source in enumerate(sources, start=1))]
+        lines += ["", "Sources:"]
+        lines += [one_line(f"[{number}] {each.title}  {each.url}") for number, each in enumerate(sources, start=1)]
     return "\n".join(lines) + "\n"
-
-
-def source_line(number: int, source: CitedSource) -> str:
-    """Return one numbered source."""
-    return one_line(f"[{number}] {source.title}  {source.url}")
 
 
 def gap_lines(gaps: Iterable[Gap], *, answer: str = "") -> Iterator[str]:
@@ -159,13 +165,7 @@ def active_s(state: RunState) -> float:
     return max(0.0, (end - state.created_at - state.rested).total_seconds())
 
 
-def say_lines(lines: Iterator[str]) -> None:
-    """Write lines to stderr."""
-    for line in lines:
-        say(line)
-
-
-def say_table(rows: Iterator[tuple[str, str]]) -> None:
+def say_table(rows: Iterable[tuple[str, str]]) -> None:
     """Write words and their values to stderr, aligned."""
     for word, text in rows:
         say(_entry(word, text))
@@ -176,12 +176,11 @@ def status_words(listing: RunListing) -> str:
     return f"{listing.status.value}, orphaned" if listing.orphan else listing.status.value
 
 
-def table_lines(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return aligned columns; the last one is cut at the edge of a terminal, and whole in a pipe."""
+def write_table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """Write aligned columns to stdout; the last one is cut at the edge of a terminal, and whole in a pipe."""
     every = [headings, *rows]
     widths = [max(len(row[column]) for row in every) for column in range(len(headings) - 1)]
     room = max(20, width() - sum(widths) - 2 * len(widths)) if out_is_terminal() else 1_000
-    return [
-        "  ".join([*(f"{cell:<{wide}}" for cell, wide in zip(row, widths, strict=False)), shortened(row[-1], room)])
-        for row in every
-    ]
+    for *cells, last in every:
+        aligned = [f"{cell:<{wide}}" for cell, wide in zip(cells, widths, strict=True)]
+        write_line("  ".join([*aligned, shortened(last, room)]))

@@ -1,13 +1,17 @@
-"""The progress of a run: its view, what is active in it, and a line for each event that is worth one."""
+"""The progress of a run: its view, what is active in it, and a line for each event that matters to people."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from leadhand.app.formatting import count, duration
-from leadhand.domain.events import Entry
+from leadhand.app.formatting import count, cut, duration
+from leadhand.cli.terminal.streams import say
+from leadhand.domain.events import AttemptStarted, Entry
+from leadhand.domain.ids import assignment_of
 from leadhand.domain.view import Change, Level, Projection, Tone, ViewDocument
 from leadhand.domain.view.shapes import AssignmentPart, AttemptPart
 
@@ -16,7 +20,7 @@ RECENT = 12
 ACTIVE = frozenset({"running", "retrying", "waiting"})
 FINISHED = frozenset({"completed", "failed", "dropped"})
 SILENT = frozenset({"run_started", "run_finished"})
-"""Events that the first and last lines of the command already tell."""
+"""Events that the first and last lines of the command already report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class Progress:
         return state.definition.limits.max_workers if state is not None else None
 
     def take(self, entry: Entry) -> Line | None:
-        """Take an entry; return its line, or None if it is not worth one."""
+        """Take an entry; return its line, or None if people need none."""
         was_driven = self.view["run"]["status"] == "running" and self.view["counts"]["attempts_running"] > 0
         change = self._projection.take(entry)
         if change is None:
@@ -71,10 +75,10 @@ class Progress:
         if not part["counts"]:
             return
         status = part["status"]
-        if status not in ACTIVE:
-            self.active.pop(key, None)
-        elif key not in self.active:
+        if status in ACTIVE:
             self.active[key] = None
+        else:
+            self.active.pop(key, None)
         if status in FINISHED and key not in self.recent:
             self.recent.append(key)
 
@@ -101,18 +105,14 @@ class Progress:
 
 def _details(kind: str, text: str, part: AssignmentPart, at: datetime) -> str:
     """What the line of an assignment says after its name."""
-    match kind:
-        case "attempt_started":
-            return ""
-        case "attempt_settled" if not text:
-            return f"  {duration(took(part, at))}"
-        case "attempt_scheduled":
-            return attempt_words(part)
-        case _:
-            return text
+    if kind == "attempt_started":
+        return ""
+    if kind == "attempt_settled" and not text:
+        return f"  {duration(took(part, at))}"
+    return attempt_words(part) if kind == "attempt_scheduled" else text
 
 
-def last_attempt(part: AssignmentPart) -> tuple[int, AttemptPart] | None:
+def _last_attempt(part: AssignmentPart) -> tuple[int, AttemptPart] | None:
     """Return the number of an assignment's last attempt, and the attempt."""
     if not part["attempts"]:
         return None
@@ -122,7 +122,7 @@ def last_attempt(part: AssignmentPart) -> tuple[int, AttemptPart] | None:
 
 def took(part: AssignmentPart, now: datetime) -> float:
     """Return the seconds since the last attempt started, or that it took."""
-    last = last_attempt(part)
+    last = _last_attempt(part)
     if last is None:
         return 0.0
     attempt = last[1]
@@ -133,7 +133,7 @@ def took(part: AssignmentPart, now: datetime) -> float:
 
 def attempt_words(part: AssignmentPart) -> str:
     """Return ``attempt 2 of 3 in 1.5 s (timeout)`` for an assignment that is tried again, else ""."""
-    last = last_attempt(part)
+    last = _last_attempt(part)
     if last is None or last[0] == 1:
         return ""
     number, attempt = last
@@ -145,3 +145,57 @@ def attempt_words(part: AssignmentPart) -> str:
         wait = datetime.fromisoformat(attempt["not_before"]) - datetime.fromisoformat(attempt["scheduled_at"])
         words += f" in {duration(wait.total_seconds())}" if wait.total_seconds() >= 0.05 else ""
     return f"{words} ({failure['type']})" if failure is not None else words
+
+
+class View:
+    """Shows a run in progress."""
+
+    @contextmanager
+    def shown(self) -> Generator[None]:
+        """Show the run inside the block."""
+        yield
+
+    def take(self, entry: Entry, *, new: bool) -> None:
+        """Show an entry; ``new`` is false for entries from before this process followed the run."""
+        raise NotImplementedError
+
+    def write_draft(self, run_id: str, attempt: str, piece: str) -> None:
+        """Show a piece of the answer that is being written."""
+
+    def say(self, line: str) -> None:
+        """Write a line that stays."""
+        say(line)
+
+    def hide(self) -> None:
+        """Restore the terminal at once: the process is about to exit."""
+
+
+class PlainView(View):
+    """Writes one plain line per change to stderr, for pipes and terminals that cannot be redrawn."""
+
+    def __init__(self) -> None:
+        self._progress = Progress()
+        self._held: dict[str, Line] = {}
+
+    def take(self, entry: Entry, *, new: bool) -> None:
+        line = self._progress.take(entry)
+        if new:
+            for each in self._in_order(entry, line):
+                say(cut(str(each)))
+
+    def _in_order(self, entry: Entry, line: Line | None) -> Iterator[Line]:
+        """Show a start after the end that freed its slot: the log may settle that end only later."""
+        attempt = getattr(entry.event, "attempt", "")
+        key = assignment_of(attempt) if attempt else ""
+        workers = self._progress.max_workers
+        crowded = workers is not None and self._progress.view["counts"]["running"] > workers
+        if crowded and line is not None and isinstance(entry.event, AttemptStarted):
+            self._held[key] = line
+            return
+        if line is not None and key in self._held:
+            yield self._held.pop(key)
+        if line is not None:
+            yield line
+        if not crowded:
+            yield from self._held.values()
+            self._held.clear()

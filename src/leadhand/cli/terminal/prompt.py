@@ -12,7 +12,7 @@ from leadhand.app import approvals
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import clean
 from leadhand.app.runtime import Runtime
-from leadhand.cli.terminal.approval_card import asker, card, question
+from leadhand.cli.terminal.approval_card import card, question, requester
 from leadhand.cli.terminal.streams import print_error, say, width
 from leadhand.domain.errors import UsageError
 from leadhand.domain.value import Json
@@ -49,70 +49,74 @@ async def prompt_for_approvals(runtime: Runtime, run_id: str) -> bool:
         answered = True
 
 
-async def _prompt(runtime: Runtime, asked: OpenApproval) -> None:
+async def _prompt(runtime: Runtime, pending: OpenApproval) -> None:
     """Prompt for one approval and store the answer. Raises UsageError if it is no longer pending."""
-    by = await asker(runtime, asked)
-    _show(asked, by=by)
-    if asked.approval.kind == "effect":
-        await _effect(runtime, asked)
+    by = await requester(runtime, pending)
+    _show(pending, by=by)
+    if pending.approval.kind == "effect":
+        await _effect(runtime, pending)
     else:
-        await _call(runtime, asked, by)
+        await _call(runtime, pending, by)
 
 
-def _show(asked: OpenApproval, args: dict[str, Any] | None = None, *, by: str) -> None:
+def _show(pending: OpenApproval, args: dict[str, Any] | None = None, *, by: str) -> None:
     say()
-    say(question(asked.approval))
-    for line in card(asked, datetime.now(UTC), width=width(), args=args, by=by):
+    say(question(pending.approval))
+    for line in card(pending, datetime.now(UTC), width=width(), args=args, by=by):
         say(line)
 
 
-async def _call(runtime: Runtime, asked: OpenApproval, by: str) -> None:
+async def _call(runtime: Runtime, pending: OpenApproval, by: str) -> None:
     args: dict[str, Any] | None = None
     while True:
         word = _read(ALLOW_CALL).lower()
         if word in ("y", "yes", "a", "always"):
             always = word in ("a", "always")
-            return await approvals.approve(runtime, asked, by=user(), args=args, always=always)
+            return await approvals.approve(runtime, pending, by=user(), args=args, always=always)
         if word in ("n", "no"):
-            return await approvals.deny(runtime, asked, by=user(), reason=_read("reason (optional):"))
+            return await approvals.deny(runtime, pending, by=user(), reason=_read("reason (optional):"))
         if word in ("e", "edit"):
-            args = await _edited(runtime, asked, args, by)
+            args = await _edited(runtime, pending, args, by)
 
 
-async def _edited(runtime: Runtime, asked: OpenApproval, args: dict[str, Any] | None, by: str) -> dict[str, Any] | None:
+async def _edited(
+    runtime: Runtime, pending: OpenApproval, args: dict[str, Any] | None, by: str
+) -> dict[str, Any] | None:
     """Return the arguments as the person edited them, after showing the card with them again."""
-    say(f"  {json.dumps(asked.approval.args if args is None else args, ensure_ascii=False)}")
+    say(f"  {json.dumps(pending.approval.args if args is None else args, ensure_ascii=False)}")
     text = _read("new arguments, as one line of JSON (empty: keep these):")
     if not text:
         return args
     try:
-        wanted: Any = json.loads(text)
-        faults = approvals.changed_faults(await runtime.load(asked.run_id), asked.approval, wanted)
+        edited: Any = json.loads(text)
+        faults = approvals.changed_faults(await runtime.load(pending.run_id), pending.approval, edited)
     except UsageError as error:
         faults = [error.what, error.how]
     except ValueError as error:
         faults = [f"invalid JSON: {error}"]
     else:
         if not faults:
-            _show(asked, wanted, by=by)
-            return wanted
+            _show(pending, edited, by=by)
+            return edited
     for fault in faults:
         say(f"  {fault}")
     return args
 
 
-async def _effect(runtime: Runtime, asked: OpenApproval) -> None:
+async def _effect(runtime: Runtime, pending: OpenApproval) -> None:
     while True:
         word = _read(WENT_THROUGH).lower()
         if word in ("y", "yes", "h", "happened", "it happened", "it went through"):
-            return await approvals.settle_effect(runtime, asked, by=user(), happened=True)
+            return await approvals.settle_effect(runtime, pending, by=user(), happened=True)
         if word in ("n", "no", "it did not", "did not"):
-            return await approvals.settle_effect(runtime, asked, by=user(), happened=False)
+            return await approvals.settle_effect(runtime, pending, by=user(), happened=False)
         if word in ("r", "result"):
             text = _read("its result, as text or JSON (empty: back):")
             if text:
                 summary, raw = _result(text)
-                return await approvals.settle_effect(runtime, asked, by=user(), happened=True, summary=summary, raw=raw)
+                return await approvals.settle_effect(
+                    runtime, pending, by=user(), happened=True, summary=summary, raw=raw
+                )
 
 
 def _result(text: str) -> tuple[str, Json]:

@@ -7,6 +7,7 @@ import io
 import json
 import logging
 import os
+import shutil
 import sys
 import threading
 import traceback
@@ -106,7 +107,10 @@ def _own_descriptor(out: TextIO | None) -> Generator[TextIO | None]:
         yield out
         return
     try:
-        _redirect(1, to=2)
+        try:
+            os.dup2(2, 1)
+        except OSError:  # stderr is closed
+            _to_nowhere(1)
         yield own
     finally:
         with contextlib.suppress(OSError):
@@ -126,13 +130,9 @@ def _duplicate(out: TextIO | None) -> TextIO | None:
         return None
 
 
-def _redirect(descriptor: int, *, to: int) -> None:
-    try:
-        os.dup2(to, descriptor)
-    except OSError:  # stderr is closed
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, descriptor)
-        os.close(nowhere)
+def _to_nowhere(descriptor: int) -> None:
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), descriptor)
 
 
 def _out() -> TextIO | None:
@@ -251,8 +251,6 @@ def animated() -> bool:
 
 def width() -> int:
     """Columns of the terminal."""
-    import shutil
-
     return shutil.get_terminal_size().columns
 
 
@@ -261,7 +259,7 @@ def abandon_stdout() -> None:
     out = _out()
     if out is not None:
         with contextlib.suppress(OSError, ValueError):  # a stream without a descriptor has nothing to flush
-            os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+            _to_nowhere(out.fileno())
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

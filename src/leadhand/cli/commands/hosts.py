@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import DEFAULT_STORE, Flag, StoreFlags, open_reader
-from leadhand.cli.terminal.messages import status_words, table_lines
-from leadhand.cli.terminal.streams import say, write_json, write_line
+from leadhand.cli.options import Flag, StoreFlags, open_reader
+from leadhand.cli.terminal.messages import status_words, write_table
+from leadhand.cli.terminal.streams import say, write_json
 
 HEADINGS = ("HOST", "RUN", "STATUS", "REQUEST")
 
@@ -15,11 +15,11 @@ HEADINGS = ("HOST", "RUN", "STATUS", "REQUEST")
 async def hosts_list(
     *,
     json: Annotated[bool, Flag("Print a JSON array. It includes the listing process itself.")] = False,
-    store: StoreFlags = DEFAULT_STORE,
+    store: StoreFlags = StoreFlags(),
 ) -> int:
     """List the processes that are driving runs."""
-    async with open_reader(store) as lead:
-        runs = (await lead.runtime()).store
+    async with open_reader(store) as runtime:
+        runs = runtime.store
         hosts = await runs.hosts()
         if json:
             write_json([line.model_dump(mode="json") for line in hosts])
@@ -29,6 +29,5 @@ async def hosts_list(
         say("No active runs.")
         return Exit.ANSWERED
     rows = [(host, run.run_id, status_words(run), run.request) for host, run in driven]
-    for line in table_lines(HEADINGS, rows):
-        write_line(line)
+    write_table(HEADINGS, rows)
     return Exit.ANSWERED
