@@ -19,7 +19,6 @@ from typing import Any
 from world import ScriptedLead, piece
 
 from leadhand import Leadhand, ToolReturn, tool
-from leadhand.domain.assignment import Assignment
 from leadhand.domain.events import (
     AnyEvent,
     AssignmentIssued,
@@ -34,7 +33,7 @@ from leadhand.domain.events import (
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.domain.tool import Source
-from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.engine import snapshots
 from leadhand.flows.work_order.roles import RoleName

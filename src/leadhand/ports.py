@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
-from leadhand.domain.access import ApiKey
-from leadhand.domain.agents import AgentSettings
-from leadhand.domain.assignment import Assignment
+from leadhand.domain.access import AgentSettings, ApiKey
+from leadhand.domain.commands import ProposedCall
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import AllowanceRefused as AllowanceRefused
 from leadhand.domain.errors import Failure
@@ -21,12 +20,11 @@ from leadhand.domain.errors import StaleAttempt as StaleAttempt
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
 from leadhand.domain.limits import Allowance, Usage
 from leadhand.domain.listing import HostLine, RunListing, StoreInfo
-from leadhand.domain.policy import ProposedCall
-from leadhand.domain.role import Role
-from leadhand.domain.run import RunDefinition, RunStatus
+from leadhand.domain.run import Role, RunDefinition, RunStatus
 from leadhand.domain.state import AttemptState, ModelTurn
 from leadhand.domain.tool import ToolResult, ToolSpec
 from leadhand.domain.value import Json
+from leadhand.domain.work_order import Assignment
 from leadhand.domain.work_result import ResultData
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from leadhand.domain.assignment import Assignment
 from leadhand.domain.conversation import AssistantMessage, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import (
@@ -26,7 +25,7 @@ from leadhand.domain.events import (
 from leadhand.domain.limits import Limits, Usage
 from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.domain.tool import Source
-from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.stores.opening import open_store

@@ -14,9 +14,8 @@ from cli.power import Planned, Power, failed_in_part, newest
 from leadhand.cli.terminal.progress import Progress
 from leadhand.domain import events as ev
 from leadhand.domain.approval import Approval, args_hash
-from leadhand.domain.assignment import Assignment, OpenCall
 from leadhand.domain.run import ModelChoice, RunDefinition
-from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.domain.work_order import Assignment, OpenCall, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.testing.model_server import ScriptedServer, served_by
 

@@ -13,7 +13,6 @@ from cli.terminals import ESCAPES, Terminal, rest_of
 from rich.console import Console
 
 from leadhand.cli.terminal.live_view import MAX_LANES, LiveView
-from leadhand.domain.assignment import Assignment
 from leadhand.domain.events import (
     AnyEvent,
     AssignmentIssued,
@@ -28,7 +27,7 @@ from leadhand.domain.events import (
 )
 from leadhand.domain.limits import Usage
 from leadhand.domain.run import ModelChoice, RunDefinition
-from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -12,7 +12,6 @@ import pytest
 from cli.terminals import ESCAPES, Terminal, rest_of
 
 from leadhand.cli.terminal.progress import PlainView, Progress
-from leadhand.domain.assignment import Assignment
 from leadhand.domain.events import (
     AnyEvent,
     AssignmentIssued,
@@ -27,7 +26,7 @@ from leadhand.domain.events import (
 )
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import ModelChoice, RunDefinition
-from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

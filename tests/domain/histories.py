@@ -14,7 +14,6 @@ from domain.invariants import check_budget, check_state, check_step, total
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.approval import Approval, args_hash
-from leadhand.domain.assignment import OpenCall
 from leadhand.domain.conversation import AssistantMessage
 from leadhand.domain.decide import decide, due, when_idle
 from leadhand.domain.errors import Failure, FailureClass
@@ -25,6 +24,7 @@ from leadhand.domain.limits import Amount, Limits, Usage
 from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import AttemptState, ModelTurn, RunState
 from leadhand.domain.tool import Effect, Source, ToolSpec
+from leadhand.domain.work_order import OpenCall
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.flows.flow import Flow, FlowPolicy
 from leadhand.flows.work_order.flow import WorkOrderFlow

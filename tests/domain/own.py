@@ -9,12 +9,12 @@ from domain.histories import TOOLS, History, definition
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.asks import Ask
-from leadhand.domain.assignment import OpenCall
 from leadhand.domain.ids import tool_call_id
 from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.role import Role
+from leadhand.domain.run import Role
 from leadhand.domain.state import AttemptState
 from leadhand.domain.tool import Source, ToolSpec
+from leadhand.domain.work_order import OpenCall
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.flows.flow import Flow
 from leadhand.flows.run_view import RunView

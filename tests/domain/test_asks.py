@@ -12,8 +12,7 @@ from leadhand.domain.asks import Ask, DefineWorker, Delegate, SetTodos, Todo, Wr
 from leadhand.domain.decide import due
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.role import ALL_TOOLS, Role
-from leadhand.domain.run import RunStatus
+from leadhand.domain.run import ALL_TOOLS, Role, RunStatus
 from leadhand.domain.tool import ToolResult
 from leadhand.domain.work_result import ResultData, WorkResult
 

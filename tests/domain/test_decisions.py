@@ -15,16 +15,15 @@ from domain.moves import histories
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.approval import Approval, args_hash
+from leadhand.domain.commands import Outcome
 from leadhand.domain.decide import decide, due
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.lifecycle import ASSIGNMENT, ATTEMPT, RUN, AttemptStatus
 from leadhand.domain.limits import Amount, Usage
-from leadhand.domain.policy import Outcome
-from leadhand.domain.review import Review
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.tool import Effect
 from leadhand.domain.work_order import Subtask, WorkOrder
-from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.domain.work_result import ResultData, Review, WorkResult
 from leadhand.flows.flow import FlowPolicy
 from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.flows.work_order.roles import RoleName

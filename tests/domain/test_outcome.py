@@ -10,15 +10,14 @@ from domain.histories import History, definition
 from domain.moves import histories
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
-from leadhand.domain.citations import cited
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.lifecycle import AssignmentStatus
-from leadhand.domain.outcome import concluded
+from leadhand.domain.outcome import cited, concluded
 from leadhand.domain.outcome import plain_summary as plain_summary_of
-from leadhand.domain.review import Review
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.work_order import Subtask, Unsupported, WorkOrder
+from leadhand.domain.work_result import Review
 from leadhand.flows.work_order.results import all_gaps as gaps
 from leadhand.flows.work_order.results import answer_sources, answerable_results, subtasks, unverified
 

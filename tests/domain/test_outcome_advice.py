@@ -12,8 +12,7 @@ from leadhand.domain import events as ev
 from leadhand.domain.approval import Approval, ApprovalStatus
 from leadhand.domain.errors import Failure, FailureClass, usual_action
 from leadhand.domain.ids import assignment_of
-from leadhand.domain.outcome import all_gaps, plain_summary
-from leadhand.domain.remedies import next_action
+from leadhand.domain.outcome import all_gaps, next_action, plain_summary
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ApprovalPolicy, Effect
 from leadhand.domain.work_order import Subtask, WorkOrder

@@ -10,9 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.histories import NOON, failure
+from leadhand.domain.decide.attempts import (
+    FIRST_DELAY_S,
+    LONGEST_DELAY_S,
+    MAX_LOSSES,
+    REPAIRABLE,
+    Retry,
+    backoff_s,
+    retry,
+)
 from leadhand.domain.errors import NEXT_ACTION, Failure, FailureClass
 from leadhand.domain.limits import Limits
-from leadhand.domain.retries import FIRST_DELAY_S, LONGEST_DELAY_S, MAX_LOSSES, REPAIRABLE, Retry, backoff_s, retry
 from leadhand.domain.tool import Effect, ToolSpec
 
 LOOK = ToolSpec(name="look", description="Look.", parameters={"type": "object"}, retries=2)

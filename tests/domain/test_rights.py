@@ -12,11 +12,11 @@ from domain.own import DELEGATES, assigned, decided, history_of
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.asks import DefineWorker, Delegate
-from leadhand.domain.assignment import OpenCall
 from leadhand.domain.limits import Allowance, Ceiling, nanousd
 from leadhand.domain.rights import MAX_DEPTH, depth_of, scopes_of, tools_of, tools_of_role
-from leadhand.domain.role import ALL_TOOLS, Role
+from leadhand.domain.run import ALL_TOOLS, Role
 from leadhand.domain.state import RunState
+from leadhand.domain.work_order import OpenCall
 
 ANY = Role(name="any", tools=(ALL_TOOLS,))
 LOOKER = Role(name="looker", tools=("look",))

@@ -14,9 +14,9 @@ from domain import moves
 from domain.histories import History, Pick, definition, failure
 from domain.moves import MOVES, walk
 from leadhand.domain import commands as do
-from leadhand.domain.review import Review
 from leadhand.domain.run import RunStatus
 from leadhand.domain.work_order import ProposedSubtask, issue
+from leadhand.domain.work_result import Review
 from leadhand.flows.work_order.roles import RoleName
 
 

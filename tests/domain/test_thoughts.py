@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from domain.histories import History
 from domain.moves import histories
 from leadhand.domain import commands as do
-from leadhand.domain.assignment import Assignment
 from leadhand.domain.evidence import unsupported_claim
 from leadhand.domain.tool import Source
-from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.flows.work_order.answer_checks import output_problems
 from leadhand.flows.work_order.roles import RoleName

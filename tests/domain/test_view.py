@@ -14,12 +14,11 @@ from domain.invariants import differences
 from domain.moves import histories, walk
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
-from leadhand.domain.assignment import Assignment
 from leadhand.domain.evolve import evolve, fold, replay, start
 from leadhand.domain.limits import Amount, Usage
 from leadhand.domain.run import ENDED
 from leadhand.domain.view import Change, Projection, View, changes, empty, merge
-from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
 from leadhand.domain.work_result import ResultData, WorkResult
 
 _SETTINGS = settings(max_examples=60, deadline=None)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from leadhand.domain.asks import Todo
-from leadhand.domain.assignment import Assignment
 from leadhand.domain.errors import Failure
 from leadhand.domain.events import (
     EVENT_TYPES,
@@ -32,10 +31,9 @@ from leadhand.domain.events import (
     WorkOrderIssued,
     upcast,
 )
-from leadhand.domain.role import Role
-from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.domain.run import ModelChoice, Role, RunDefinition, RunStatus
 from leadhand.domain.view import WORDS, Level, Projection, Tone, words
-from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
 from leadhand.domain.work_result import WorkResult
 
 HERE = Path(__file__).parent

@@ -13,8 +13,8 @@ from flows.scripts import Script, accept, look
 from engine.fakes import FakeModels, judged
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.domain.assignment import Assignment
-from leadhand.domain.role import Role
+from leadhand.domain.run import Role
+from leadhand.domain.work_order import Assignment
 from leadhand.flows.work_order import briefs
 from leadhand.flows.work_order.results import answer_sources
 from leadhand.flows.work_order.roles import RoleName, instructions, roles

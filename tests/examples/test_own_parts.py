@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from leadhand.app.toolsets import toolbox
-from leadhand.domain.role import Role
-from leadhand.domain.run import RunStatus
+from leadhand.domain.run import Role, RunStatus
 from leadhand.flows import AssignmentView
 from leadhand.testing.flow_contract import FlowContract
 

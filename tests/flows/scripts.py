@@ -7,10 +7,10 @@ from typing import Any
 from domain.histories import History, definition
 
 from leadhand.domain import events as ev
-from leadhand.domain.assignment import Assignment
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.state import AssignmentState, AttemptState
+from leadhand.domain.work_order import Assignment
 from leadhand.flows.work_order.roles import RoleName
 
 

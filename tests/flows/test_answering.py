@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from flows.scripts import Script, accept, drop, look, replan, retry
-from leadhand.domain.assignment import Assignment
-from leadhand.domain.citations import cited
 from leadhand.domain.errors import FailureClass
+from leadhand.domain.outcome import cited
 from leadhand.domain.run import RunStatus
+from leadhand.domain.work_order import Assignment
 from leadhand.flows.work_order.answer_checks import output_problems
 from leadhand.flows.work_order.roles import RoleName
 

@@ -11,10 +11,9 @@ from domain.histories import History, definition
 from flows.scripts import Script
 from leadhand.domain import events as ev
 from leadhand.domain.errors import FailureClass, UsageError
-from leadhand.domain.review import VerdictKind
 from leadhand.domain.run import RunDefinition, RunStatus
 from leadhand.domain.tool import Source
-from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.domain.work_result import ResultData, VerdictKind, WorkResult
 from leadhand.flows import Assign, AssignmentView, Finish, Flow, Judge, Outcome, Result, Review, Role, RunView, Verdict
 
 

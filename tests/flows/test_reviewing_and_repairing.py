@@ -13,9 +13,9 @@ from flows.scripts import Script, accept, drop, look, replan, retry
 from leadhand.domain import commands as do
 from leadhand.domain.decide import decide
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.review import Review
 from leadhand.domain.run import RunStatus
 from leadhand.domain.work_order import Subtask
+from leadhand.domain.work_result import Review
 from leadhand.flows.work_order.answer_checks import output_problems
 from leadhand.flows.work_order.repair import repair_order
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from leadhand.domain.conversation import Message, ModelRequest, OutputSpec, SystemMessage, UserMessage
-from leadhand.domain.review import Review
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.work_order import Plan
+from leadhand.domain.work_result import Review
 from leadhand.flows.offline.rule import OfflineRequest
 from leadhand.flows.work_order import offline
 

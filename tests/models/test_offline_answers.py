@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from leadhand.domain.conversation import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.limits import Usage
-from leadhand.domain.review import Review, VerdictKind
+from leadhand.domain.work_result import Review, VerdictKind
 from leadhand.flows.offline.rendering import render
 from leadhand.models.offline import OfflineModels
 from leadhand.ports import ModelError

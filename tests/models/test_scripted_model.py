@@ -10,8 +10,8 @@ from asking import WEATHER, asking, planning, spec
 from leadhand.domain.conversation import ModelRequest
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.limits import Usage
-from leadhand.domain.review import Review
 from leadhand.domain.work_order import Plan
+from leadhand.domain.work_result import Review
 from leadhand.ports import ModelError
 from leadhand.testing.scripted_model import (
     ScriptedModel,

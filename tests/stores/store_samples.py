@@ -13,16 +13,13 @@ from datetime import UTC, datetime, timedelta
 from leadhand.domain import events
 from leadhand.domain.approval import Approval
 from leadhand.domain.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.domain.assignment import Assignment, OpenCall
 from leadhand.domain.conversation import AssistantMessage, Opaque, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Allowance, Amount, Ceiling, Limits, Usage
-from leadhand.domain.review import Review, Verdict, VerdictKind
-from leadhand.domain.role import Role
-from leadhand.domain.run import CitedSource, ForkPoint, Gap, ModelChoice, RunDefinition, RunStatus
+from leadhand.domain.run import CitedSource, ForkPoint, Gap, ModelChoice, Role, RunDefinition, RunStatus
 from leadhand.domain.tool import ApprovalPolicy, Effect, Source, ToolSpec
-from leadhand.domain.work_order import Check, ProposedSubtask, Subtask, Unsupported, WorkOrder
-from leadhand.domain.work_result import ResultData, WorkResult
+from leadhand.domain.work_order import Assignment, Check, OpenCall, ProposedSubtask, Subtask, Unsupported, WorkOrder
+from leadhand.domain.work_result import ResultData, Review, Verdict, VerdictKind, WorkResult
 
 AT = datetime(2026, 11, 21, 10, 0, 0, 123_456, tzinfo=UTC)
 FAILURE = Failure.model_validate(

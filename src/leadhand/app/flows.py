@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from leadhand.domain.errors import ConfigurationError, UsageError
-from leadhand.domain.role import Role
+from leadhand.domain.run import Role
 from leadhand.flows.flow import Flow
 from leadhand.flows.offline.rule import Rules
 from leadhand.flows.work_order.flow import WorkOrderFlow

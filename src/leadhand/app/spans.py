@@ -36,8 +36,7 @@ from opentelemetry.util.types import AttributeValue
 
 from leadhand.domain import events as ev
 from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.evolve.attempts import INTERRUPTED
-from leadhand.domain.evolve.needs import descendants
+from leadhand.domain.evolve.attempts import INTERRUPTED, descendants
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.limits import usd
 from leadhand.domain.run import RunStatus

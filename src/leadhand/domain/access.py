@@ -1,10 +1,12 @@
-"""Who may do what over HTTP: API keys as they are kept, and what their scopes allow. The keys themselves never are."""
+"""What a service keeps beside runs: API keys (never the keys themselves) and settings of roles."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
+
+from pydantic import Field
 
 from .errors import UsageError
 from .value import Value
@@ -58,3 +60,17 @@ def no_such_key(key_id: str) -> UsageError:
 def key_exists(key_id: str) -> UsageError:
     """Return the error of adding a key twice."""
     return UsageError(f"a key with the id {key_id}, or the same key, already exists", "create another key")
+
+
+LONGEST_INSTRUCTIONS = 8_000
+"""Characters: instructions have to leave room for the work, in every call and on small windows too."""
+
+
+class AgentSettings(Value):
+    """The settings of one role. ``model`` and ``instructions`` None: as it ships. ``by`` says who set them."""
+
+    name: str
+    model: str | None = None
+    instructions: str | None = Field(default=None, max_length=LONGEST_INSTRUCTIONS)
+    by: str
+    at: datetime

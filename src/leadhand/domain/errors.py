@@ -80,7 +80,7 @@ NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.EXHAUSTED, "no_progress"): "ask again, or more precisely",
 }
 """The same where our own code knows the cause. What depends on a run's limits is in
-:mod:`~leadhand.domain.remedies`.
+:mod:`~leadhand.domain.outcome`.
 """
 
 

@@ -1,21 +1,23 @@
 """The outcome of a run: the results that its answer rests on, their sources, the gaps, and the status that follows.
 
 A flow states an outcome; here it meets the evidence. A result counts only if it is completed and no review rejected it,
-sources are those of such results, and a failed assignment that counts is a gap.
+sources are those of such results, and a failed assignment that counts is a gap, with what a person can do about it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
-from .citations import as_data
-from .errors import Failure, FailureClass
+from .approval import ApprovalStatus
+from .commands import Outcome
+from .errors import Failure, FailureClass, usual_action
 from .events import RunFinished
-from .policy import Outcome
-from .remedies import ASK_AGAIN, more_steps, next_action
-from .review import VerdictKind
+from .limits import usd
 from .run import CitedSource, Gap, RunStatus
 from .state import AssignmentState, RunState
+from .tool import ApprovalPolicy
+from .work_result import VerdictKind
 
 SAMPLE = "Sample data was used."
 SUMMARY_LIMIT = 2_000
@@ -197,3 +199,88 @@ def _shortened(text: str, where: str = "") -> str:
         return text
     rest = f", see {where}" if where else ""
     return f"{text[:SUMMARY_LIMIT].rstrip()}… ({len(text):,} characters in all{rest})"
+
+
+ASK_AGAIN = "ask again"
+
+
+def next_action(state: RunState, failure: Failure) -> str:
+    """What a person can do about ``failure``: its own advice, or else advice from the run's limits and policy."""
+    if failure.next_action != usual_action(failure.class_, failure.type):
+        return failure.next_action
+    match failure.class_, failure.type:
+        case FailureClass.EXHAUSTED, "time":
+            return _longer(state)
+        case FailureClass.EXHAUSTED, "allowance":
+            return _more_allowance(state)
+        case FailureClass.REJECTED, "denied":
+            return _allowed(state)
+        case FailureClass.INSUFFICIENT, _:
+            return more_steps(state)
+        case _:
+            return failure.next_action
+
+
+def more_steps(state: RunState) -> str:
+    """What helps where the review wanted more: further orders, if none was left, else a better request."""
+    most = state.definition.limits.max_steps
+    if state.steps >= most:
+        return f"allow more work orders with --max-steps (it was {most}), and ask again"
+    return "ask more precisely"
+
+
+def _longer(state: RunState) -> str:
+    seconds = state.definition.limits.timeout_s
+    return (
+        "raise --timeout, and ask again" if seconds is None else f"raise --timeout (it was {seconds:g}), and ask again"
+    )
+
+
+def _more_allowance(state: RunState) -> str:
+    """Names the limits that a model call may have met, and no others."""
+    limits, held_back = state.definition.limits, state.definition.held_back
+    if limits.max_requests is not None and state.spent.requests >= limits.max_requests - held_back.requests:
+        return f"raise --max-requests (it was {limits.max_requests:,}), and ask again"
+    named = [
+        *([] if limits.budget_nanousd is None else [f"--budget (it was {_dollars(limits.budget_nanousd)})"]),
+        *([] if limits.max_tokens is None else [f"--max-tokens (it was {limits.max_tokens:,})"]),
+    ]
+    if len(named) > 1 and state.spent.requests and not state.spent.nanousd:
+        named = named[1:]  # what costs nothing does not meet the budget
+    return f"raise {' or '.join(named) or '--budget'}, and ask again"
+
+
+def _dollars(nano: int) -> str:
+    """An amount without an exponent, however small."""
+    return f"{usd(nano):.9f}".rstrip("0").rstrip(".") or "0"
+
+
+def _allowed(state: RunState) -> str:
+    """A call was denied: by a person, who was asked, or by a policy, which was set beforehand."""
+    statuses = {approval.status for approval in state.approvals.values() if approval.kind == "call"}
+    if ApprovalStatus.DENIED in statuses:
+        return "ask for something else, since a person denied the call"
+    if ApprovalStatus.EXPIRED in statuses:
+        return "ask again and answer in time, or allow more of it with --approval-timeout"
+    if state.definition.approve is ApprovalPolicy.NEVER:
+        return "nobody was asked: run it with --approve ask or auto"
+    if state.definition.approve_rules:
+        return "change the rule that denies it (--approve), or ask for something else"
+    return "the tool itself allows no calls (approval): change that, or ask for something else"
+
+
+CITATION = re.compile(r"\[(\d{1,4})\]")
+_WORD_JOINER = "\u2060"
+
+
+def cited(text: str) -> set[int]:
+    """The numbers of the sources that a text cites."""
+    return {int(number) for number in CITATION.findall(text)}
+
+
+def as_data(text: str) -> str:
+    """A text in which nothing is a citation: a bracketed number of a tool's (``argv[1]``) must not become one.
+
+    It looks the same to people: an invisible word joiner (U+2060) follows the bracket.
+    """
+    return CITATION.sub(rf"[{_WORD_JOINER}\1]", text)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .assignment import Assignment
-from .evolve.needs import ancestors, parent_of
+from .evolve.attempts import ancestors, parent_of
 from .limits import Allowance, Ceiling
-from .role import ALL_TOOLS, Role
+from .run import ALL_TOOLS, Role
 from .state import RunState
+from .work_order import Assignment
 
 MAX_DEPTH = 4
 """How deep assignments may ask for other assignments."""

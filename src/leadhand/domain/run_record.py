@@ -12,8 +12,7 @@ from datetime import datetime
 from .allowance import METERED, Budget
 from .errors import Fenced, RunOwned, StaleAttempt, UsageError
 from .events import AnyEvent, AttemptLost, AttemptSettled, Entry, RunClaimed, RunStarted
-from .listing import RunListing, listing_change
-from .open_approvals import OpenApproval, open_approvals_after
+from .listing import OpenApproval, RunListing, listing_change, open_approvals_after
 from .run import ENDED, RunStatus
 
 REQUEST_SHOWN = 200

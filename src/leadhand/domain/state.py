@@ -13,19 +13,16 @@ from typing import Any, NamedTuple
 
 from .approval import Approval
 from .asks import Todo
-from .assignment import Assignment, OpenCall
 from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
 from .events import ResultSupplied, RetryRequested, RunFinished, SkipRequested
 from .lifecycle import SETTLED, AssignmentStatus, AttemptStatus
 from .limits import NOTHING, Amount
-from .review import Review, Verdict
-from .role import Role
-from .run import RunDefinition, RunStatus
+from .run import Role, RunDefinition, RunStatus
 from .tool import Effect, ToolResult, ToolSpec
 from .value import Json
-from .work_order import Subtask, Unsupported, WorkOrder
-from .work_result import ResultData, WorkResult
+from .work_order import Assignment, OpenCall, Subtask, Unsupported, WorkOrder
+from .work_result import ResultData, Review, Verdict, WorkResult
 
 INDETERMINATE = "indeterminate"
 """The type of the failure of a ``once`` call whose end was not seen."""

@@ -1,14 +1,16 @@
-"""What an attempt returned: the seed's two shapes, and the evidence that belongs to them."""
+"""What an attempt returned, and the review: a verdict on each result, and what the request still lacks."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from .errors import Failure
 from .tool import Source
 from .value import Json, Value
+from .work_order import ProposedSubtask, Unsupported
 
 
 class ResultData(Value):
@@ -58,3 +60,36 @@ def blob_reference(value: object) -> str | None:
             return digest
         case _:
             return None
+
+
+class VerdictKind(StrEnum):
+    """What a review decides about a result."""
+
+    ACCEPT = "accept"
+    RETRY = "retry"
+    REPLAN = "replan"
+    DROP = "drop"
+
+
+class Verdict(Value):
+    """The judgement of one subtask. ``replacement`` belongs to ``replan``: what to do instead."""
+
+    subtask: str = Field(description="its key, e.g. wo-001.0")
+    verdict: VerdictKind
+    reason: str = Field(default="", max_length=1_000)
+    replacement: ProposedSubtask | None = None
+
+
+class Review(Value):
+    """What a lead answers when it is asked to review.
+
+    ``missing`` are parts of the request that no subtask covers yet and a tool could; ``cannot`` those no tool can.
+    ``answer`` is the composed answer, asked for only where review and composition are one call; it is released only if
+    every subtask is accepted and nothing is missing.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    complete: bool
+    missing: tuple[ProposedSubtask, ...] = ()
+    cannot: tuple[Unsupported, ...] = ()
+    answer: str | None = None

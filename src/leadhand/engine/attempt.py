@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from leadhand.domain.commands import FlowError
 from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass
 from leadhand.domain.ids import tool_call_id
-from leadhand.domain.policy import FlowError
 from leadhand.domain.tool import Source, ToolResult
 from leadhand.domain.value import Json
 from leadhand.domain.work_order import Subtask

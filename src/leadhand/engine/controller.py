@@ -15,15 +15,14 @@ from functools import partial
 
 from leadhand.domain import commands as do
 from leadhand.domain.approval import ApprovalStatus
+from leadhand.domain.commands import FlowError, Policy
 from leadhand.domain.decide import decide, due, when_idle
 from leadhand.domain.errors import Failure, FailureClass, Fenced
 from leadhand.domain.events import AnyEvent, AssignmentIssued, AttemptScheduled, Entry, RunResumed, SubtaskResolved
 from leadhand.domain.evolve import fold
-from leadhand.domain.evolve.attempts import INTERRUPTED
-from leadhand.domain.evolve.needs import descendants
+from leadhand.domain.evolve.attempts import INTERRUPTED, descendants
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.policy import FlowError, Policy
 from leadhand.domain.rights import scopes_of, tools_of
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState

@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 
 from leadhand.domain import commands as do
 from leadhand.domain.approval import Approval, ApprovalStatus
-from leadhand.domain.assignment import OpenCall
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
-from leadhand.domain.work_order import result_reference
+from leadhand.domain.work_order import OpenCall, result_reference
 
 
 def due_questions(state: RunState, now: datetime) -> Iterator[do.Command]:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Literal
 
 from leadhand.domain.approval import policy_of
-from leadhand.domain.assignment import OpenCall
 from leadhand.domain.conversation import Message, ModelReply, ModelRequest, OutputSpec, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import ConversationCompacted
@@ -15,6 +14,7 @@ from leadhand.domain.evolve.calls import EXPIRED
 from leadhand.domain.ids import model_call_id, tool_call_id
 from leadhand.domain.state import CallAnswer
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolResult, ToolSpec
+from leadhand.domain.work_order import OpenCall
 from leadhand.engine.conversation import Conversation, Turn
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCall, ModelCalls

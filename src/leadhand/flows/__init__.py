@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from leadhand.domain.commands import Assign, Finish, Judge
-from leadhand.domain.policy import Outcome
-from leadhand.domain.review import Review, Verdict
-from leadhand.domain.role import Role
-from leadhand.domain.run import Gap
+from leadhand.domain.commands import Assign, Finish, Judge, Outcome
+from leadhand.domain.run import Gap, Role
+from leadhand.domain.work_result import Review, Verdict
 
 from .flow import Flow, Result
 from .offline.rule import Call, OfflineRequest

@@ -9,12 +9,10 @@ from typing import Any, ClassVar, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from leadhand.domain.commands import Command, Finish
+from leadhand.domain.commands import Command, Finish, FlowError, Outcome, ProposedCall
 from leadhand.domain.errors import Failure, FailureClass, UsageError
 from leadhand.domain.outcome import may_be_used
-from leadhand.domain.policy import FlowError, Outcome, ProposedCall
-from leadhand.domain.role import Role
-from leadhand.domain.run import Gap, RunDefinition
+from leadhand.domain.run import Gap, Role, RunDefinition
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.value import Json
 

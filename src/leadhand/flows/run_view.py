@@ -7,10 +7,10 @@ from typing import Any, Generic, TypeVar
 
 from leadhand.domain.errors import Failure
 from leadhand.domain.lifecycle import AssignmentStatus
-from leadhand.domain.review import Verdict
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.tool import Source
 from leadhand.domain.value import Json
+from leadhand.domain.work_result import Verdict
 
 OptionsT = TypeVar("OptionsT")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from leadhand.domain.json_values import is_list, is_object, list_of, object_of, objects_of, text_of, texts_of
+from leadhand.domain.value import is_list, is_object, list_of, object_of, objects_of, text_of, texts_of
 
 __all__ = ["decode_json", "is_list", "is_object", "list_of", "object_of", "objects_of", "text_of", "texts_of"]
 

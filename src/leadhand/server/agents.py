@@ -8,7 +8,7 @@ from typing import NamedTuple
 from leadhand.app.arguments import name as checked_name
 from leadhand.app.arguments import text
 from leadhand.app.runtime import Runtime
-from leadhand.domain.agents import AgentSettings
+from leadhand.domain.access import AgentSettings
 from leadhand.domain.errors import ConfigurationError
 from leadhand.flows.work_order.roles import instructions as shipped
 from leadhand.ports import AgentStore

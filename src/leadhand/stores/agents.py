@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
-from leadhand.domain.agents import AgentSettings
+from leadhand.domain.access import AgentSettings
 from leadhand.domain.errors import StoreError
 
 from .connection import Connection

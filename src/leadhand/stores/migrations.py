@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from leadhand.domain.errors import StoreError
-from leadhand.domain.open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
+from leadhand.domain.listing import APPROVAL_EVENTS, OpenApproval, open_approvals_after
 
 from .codec import entries_of_types, microseconds
 from .connection import Connection, insert
@@ -125,7 +125,7 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
         "CREATE INDEX cache_expiry ON cache (expires_at)",
     ),
     (  # 2: open approvals, API keys, and settings of roles
-        # The part of an approval that decides whether an event answers it; see domain/open_approvals.py.
+        # The part of an approval that decides whether an event answers it; see domain/listing.py.
         """
         CREATE TABLE asking (
             run_id TEXT NOT NULL,

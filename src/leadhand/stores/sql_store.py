@@ -7,8 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from datetime import UTC, datetime
 from typing import Any
 
-from leadhand.domain.access import ApiKey
-from leadhand.domain.agents import AgentSettings
+from leadhand.domain.access import AgentSettings, ApiKey
 from leadhand.domain.allowance import METERED
 from leadhand.domain.errors import StoreError
 from leadhand.domain.events import AnyEvent, Entry, RunStarted

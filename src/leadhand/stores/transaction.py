@@ -18,8 +18,7 @@ from itertools import chain
 from leadhand.domain.allowance import Account, Budget, Reservation, ceilings, counted
 from leadhand.domain.errors import Fenced, RunOwned, StaleAttempt, UsageError
 from leadhand.domain.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
-from leadhand.domain.listing import listing_change
-from leadhand.domain.open_approvals import APPROVAL_EVENTS, OpenApproval, open_approvals_after
+from leadhand.domain.listing import APPROVAL_EVENTS, OpenApproval, listing_change, open_approvals_after
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.run_record import REQUEST_SHOWN
 

@@ -22,8 +22,7 @@ from leadhand.domain.decide import decide, due, when_idle
 from leadhand.domain.errors import Failure, FailureClass, UsageError
 from leadhand.domain.evolve import evolve, replay
 from leadhand.domain.ids import assignment_of, model_call_id
-from leadhand.domain.role import Role
-from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.domain.run import ModelChoice, Role, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
 from leadhand.domain.work_result import ResultData, WorkResult

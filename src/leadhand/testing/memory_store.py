@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from leadhand.domain.access import ApiKey, key_exists, no_such_key
-from leadhand.domain.agents import AgentSettings
+from leadhand.domain.access import AgentSettings, ApiKey, key_exists, no_such_key
 from leadhand.domain.errors import NoSuchRun, UsageError
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
 from leadhand.domain.listing import HostLine, RunListing, StoreInfo, matching

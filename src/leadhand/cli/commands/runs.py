@@ -34,9 +34,9 @@ from leadhand.domain.document import event_line, run_line, work_order, work_stat
 from leadhand.domain.errors import UsageError
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.listing import RunListing
-from leadhand.domain.review import VerdictKind
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.work_result import VerdictKind
 from leadhand.ports import ContextStore
 from leadhand.runs import Run
 

@@ -16,7 +16,7 @@ from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.errors import Failure
 from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
-from leadhand.domain.remedies import next_action
+from leadhand.domain.outcome import next_action
 from leadhand.domain.run import CitedSource, Gap, RunDefinition
 from leadhand.domain.state import RunState
 

@@ -8,13 +8,13 @@ from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.artifact import confined
 from leadhand.domain.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
-from leadhand.domain.assignment import Assignment, OpenCall
 from leadhand.domain.errors import UsageError
-from leadhand.domain.evolve.needs import child_id, children_of
+from leadhand.domain.evolve.attempts import child_id, children_of
 from leadhand.domain.limits import Ceiling, nanousd
 from leadhand.domain.rights import MAX_DEPTH, depth_of, tools_of, tools_of_role
-from leadhand.domain.role import Role
+from leadhand.domain.run import Role
 from leadhand.domain.state import AssignmentState, AttemptState, RunState
+from leadhand.domain.work_order import Assignment, OpenCall
 
 
 def due_asks(state: RunState) -> Iterator[do.Command]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
-from leadhand.domain.evolve.needs import blocked_by, descendants
+from leadhand.domain.evolve.attempts import blocked_by, descendants
 from leadhand.domain.ids import split_key
 from leadhand.domain.lifecycle import AssignmentStatus, AttemptStatus
 from leadhand.domain.state import AssignmentState, RunState

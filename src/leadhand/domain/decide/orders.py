@@ -6,9 +6,9 @@ from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.ids import order_id
 from leadhand.domain.lifecycle import AssignmentStatus
-from leadhand.domain.review import Review, Verdict, VerdictKind
 from leadhand.domain.state import RunState
 from leadhand.domain.work_order import WorkOrder, order_problems
+from leadhand.domain.work_result import Review, Verdict, VerdictKind
 
 
 def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]:

@@ -7,65 +7,241 @@ Three kinds share one sequence per run. *Decisions* come from the run's owner al
 
 from __future__ import annotations
 
+import operator
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
-from leadhand.domain.value import Value
+from leadhand.domain.asks import Ask
+from leadhand.domain.conversation import AssistantMessage
+from leadhand.domain.errors import Failure
+from leadhand.domain.limits import NOTHING, Allowance, Amount, Usage
+from leadhand.domain.tool import Effect, Source
+from leadhand.domain.value import Json, Value
+from leadhand.domain.work_order import OpenCall
+from leadhand.domain.work_result import WorkResult
 
-from .base import EventBase, Kind
-from .decisions import (
-    ApprovalExpired,
-    ApprovalRequested,
-    ArtifactWritten,
-    AssignmentIssued,
-    AttemptLost,
-    AttemptScheduled,
-    AttemptSettled,
-    CallAnswered,
-    EffectQuestioned,
-    GapsNoted,
-    RequestDeclined,
-    ResultsJudged,
-    RetryGranted,
-    RunClaimed,
-    RunFinished,
-    RunPaused,
-    RunReopened,
-    RunResumed,
-    RunStarted,
-    RunWaiting,
-    SubtaskBlocked,
-    SubtaskResolved,
-    TodosSet,
-    WorkerDefined,
-    WorkOrderIssued,
-)
-from .observations import (
-    AttemptParked,
-    AttemptReturned,
-    AttemptStarted,
-    ConversationCompacted,
-    ModelCallBegan,
-    ModelCallReturned,
-    NoteEmitted,
-    Observation,
-    ToolCallBegan,
-    ToolCallReturned,
-)
-from .requests import (
-    ApprovalAnswered,
-    CancelRequested,
-    EffectAnswered,
-    PauseRequested,
-    Request,
-    ResultSupplied,
-    ResumeRequested,
-    RetryRequested,
-    SkipRequested,
-)
-from .upcasters import RENAMED, UPCASTERS, upcast
+from .decisions import ApprovalExpired as ApprovalExpired
+from .decisions import ApprovalRequested as ApprovalRequested
+from .decisions import ArtifactWritten as ArtifactWritten
+from .decisions import AssignmentIssued as AssignmentIssued
+from .decisions import AttemptLost as AttemptLost
+from .decisions import AttemptScheduled as AttemptScheduled
+from .decisions import AttemptSettled as AttemptSettled
+from .decisions import CallAnswered as CallAnswered
+from .decisions import EffectQuestioned as EffectQuestioned
+from .decisions import EventBase as EventBase
+from .decisions import GapsNoted as GapsNoted
+from .decisions import Kind as Kind
+from .decisions import RequestDeclined as RequestDeclined
+from .decisions import ResultsJudged as ResultsJudged
+from .decisions import RetryGranted as RetryGranted
+from .decisions import RunClaimed as RunClaimed
+from .decisions import RunFinished as RunFinished
+from .decisions import RunPaused as RunPaused
+from .decisions import RunReopened as RunReopened
+from .decisions import RunResumed as RunResumed
+from .decisions import RunStarted as RunStarted
+from .decisions import RunWaiting as RunWaiting
+from .decisions import SubtaskBlocked as SubtaskBlocked
+from .decisions import SubtaskResolved as SubtaskResolved
+from .decisions import TodosSet as TodosSet
+from .decisions import WorkerDefined as WorkerDefined
+from .decisions import WorkOrderIssued as WorkOrderIssued
+from .upcasters import RENAMED
+from .upcasters import UPCASTERS as UPCASTERS
+from .upcasters import upcast as upcast
+
+
+class Observation(EventBase):
+    """Something a host saw on behalf of an attempt."""
+
+    kind: ClassVar[Kind] = Kind.OBSERVATION
+    about: ClassVar[str] = "attempt"
+    attempt: str
+
+
+class AttemptStarted(Observation):
+    """A host began to carry an attempt out."""
+
+    type: Literal["attempt_started"] = "attempt_started"
+    host: str
+
+
+class ModelCallBegan(Observation):
+    """A model is about to be called. ``reserved`` is the upper bound taken from the run's allowance by this entry.
+
+    ``final`` calls (composing the answer) may use what was held back. ``within`` are the allowances of the call's
+    assignment and of its ancestors: ``reserved`` is taken from each of them as well.
+    """
+
+    type: Literal["model_call_began"] = "model_call_began"
+    call_id: str
+    model: str
+    reserved: Amount = NOTHING
+    final: bool = False
+    within: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
+
+
+class ModelCallReturned(Observation):
+    """A model answered or failed. ``usage`` settles the reservation; None (unknown) settles it in full."""
+
+    type: Literal["model_call_returned"] = "model_call_returned"
+    call_id: str
+    model: str
+    message: AssistantMessage | None = None
+    value: Json = None
+    failure: Failure | None = None
+    usage: Usage | None = None
+    finish_reason: str = ""
+    duration_ms: int = 0
+
+
+class ConversationCompacted(Observation):
+    """The conversation outgrew the model's window: from here on it holds only ``keep`` characters of
+    each tool answer in turns up to ``through``. The log keeps the full answers."""
+
+    type: Literal["conversation_compacted"] = "conversation_compacted"
+    through: int
+    keep: int
+
+
+class ToolCallBegan(Observation):
+    """A tool is about to be called; for effect ``once`` this entry is committed first, and fenced on the attempt."""
+
+    type: Literal["tool_call_began"] = "tool_call_began"
+    call_id: str
+    tool: str
+    args: dict[str, Any]
+    effect: Effect = Effect.PURE
+
+
+class ToolCallReturned(Observation):
+    """A tool answered or failed: the evidence that it was called. ``raw`` above 4 kB is a blob reference.
+
+    ``asks`` is what the tool asks of the controller.
+    """
+
+    type: Literal["tool_call_returned"] = "tool_call_returned"
+    call_id: str
+    tool: str
+    ok: bool
+    summary: str | None = None
+    raw: Json = None
+    sources: tuple[Source, ...] = ()
+    sample: bool = False
+    asks: tuple[Ask, ...] = ()
+    failure: Failure | None = None
+    duration_ms: int = 0
+
+
+class AttemptReturned(Observation):
+    """An attempt is over: its result, before anybody judged it.
+
+    It holds no copies: the data of the calls it rests on is in their events, a structured answer in its last reply.
+    """
+
+    type: Literal["attempt_returned"] = "attempt_returned"
+    result: WorkResult
+
+
+class AttemptParked(Observation):
+    """An attempt waits for others: its conversation is in the log, it holds no slot and no reservation."""
+
+    type: Literal["attempt_parked"] = "attempt_parked"
+    open_calls: tuple[OpenCall, ...]
+
+
+class NoteEmitted(Observation):
+    """A tool or a stage tells people what it is doing; nothing is decided by it."""
+
+    type: Literal["note_emitted"] = "note_emitted"
+    message: str
+
+
+class Request(EventBase):
+    """Something a person wants of a run; ``by`` says who."""
+
+    kind: ClassVar[Kind] = Kind.REQUEST
+    by: str = ""
+
+
+class CancelRequested(Request):
+    """Somebody wants the run ended."""
+
+    type: Literal["cancel_requested"] = "cancel_requested"
+
+
+class PauseRequested(Request):
+    """A person asks to pause the run."""
+
+    type: Literal["pause_requested"] = "pause_requested"
+    reason: str = ""
+
+
+class ResumeRequested(Request):
+    """A person asks to resume a paused run."""
+
+    type: Literal["resume_requested"] = "resume_requested"
+
+
+class ApprovalAnswered(Request):
+    """A person's answer about a call. ``args_hash`` must be that of the arguments shown; ``args`` replaces them.
+
+    ``always`` approves every call of this tool in this run.
+    """
+
+    type: Literal["approval_answered"] = "approval_answered"
+    approval_id: str
+    approve: bool
+    args_hash: str
+    args: dict[str, Any] | None = None
+    reason: str = ""
+    always: bool = False
+
+
+class EffectAnswered(Request):
+    """A person's answer about a call whose end was not recorded.
+
+    ``happened``: it counts as made, with ``summary`` and ``raw`` as its result. Otherwise it may be made again.
+    """
+
+    type: Literal["effect_answered"] = "effect_answered"
+    approval_id: str
+    happened: bool
+    summary: str = ""
+    raw: Json = None
+
+
+class RetryRequested(Request):
+    """Somebody wants subtasks done again (none named: every one that failed), one of them perhaps with other ``args``.
+
+    After the end, too: the run reopens. ``confirmed``: also what did, or may have done, what cannot be taken back.
+    """
+
+    type: Literal["retry_requested"] = "retry_requested"
+    subtasks: tuple[str, ...] = ()
+    confirmed: bool = False
+    args: dict[str, Any] | None = None
+
+
+class SkipRequested(Request):
+    """Somebody wants a subtask left undone."""
+
+    type: Literal["skip_requested"] = "skip_requested"
+    subtask: str
+    reason: str = ""
+
+
+class ResultSupplied(Request):
+    """Somebody gives the result of a subtask: evidence of a person, not of a call."""
+
+    type: Literal["result_supplied"] = "result_supplied"
+    subtask: str
+    summary: str
+    raw: Json = None
+
 
 AnyEvent = (
     RunStarted
@@ -130,60 +306,3 @@ class Entry(Value):
     at: datetime
     epoch: int
     event: Event
-
-
-__all__ = [
-    "EVENT",
-    "EVENT_TYPES",
-    "UPCASTERS",
-    "AnyEvent",
-    "ApprovalAnswered",
-    "ApprovalExpired",
-    "ApprovalRequested",
-    "ArtifactWritten",
-    "AssignmentIssued",
-    "AttemptLost",
-    "AttemptParked",
-    "AttemptReturned",
-    "AttemptScheduled",
-    "AttemptSettled",
-    "AttemptStarted",
-    "CallAnswered",
-    "CancelRequested",
-    "ConversationCompacted",
-    "EffectAnswered",
-    "EffectQuestioned",
-    "Entry",
-    "Event",
-    "EventBase",
-    "GapsNoted",
-    "Kind",
-    "ModelCallBegan",
-    "ModelCallReturned",
-    "NoteEmitted",
-    "Observation",
-    "PauseRequested",
-    "Request",
-    "RequestDeclined",
-    "ResultSupplied",
-    "ResultsJudged",
-    "ResumeRequested",
-    "RetryGranted",
-    "RetryRequested",
-    "RunClaimed",
-    "RunFinished",
-    "RunPaused",
-    "RunReopened",
-    "RunResumed",
-    "RunStarted",
-    "RunWaiting",
-    "SkipRequested",
-    "SubtaskBlocked",
-    "SubtaskResolved",
-    "TodosSet",
-    "ToolCallBegan",
-    "ToolCallReturned",
-    "WorkOrderIssued",
-    "WorkerDefined",
-    "upcast",
-]

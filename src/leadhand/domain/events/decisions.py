@@ -1,21 +1,43 @@
-"""Decisions: from the run's owner alone, fenced by its epoch."""
+"""What every event has, and the decisions: events of the run's owner alone, fenced by its epoch."""
 
 from __future__ import annotations
 
+import operator
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, ClassVar, Literal
 
 from leadhand.domain.approval import Approval
 from leadhand.domain.asks import Todo
-from leadhand.domain.assignment import Assignment, OpenCall
 from leadhand.domain.errors import Failure
-from leadhand.domain.review import Review
-from leadhand.domain.role import Role
-from leadhand.domain.run import CitedSource, Gap, RunDefinition, RunStatus
-from leadhand.domain.work_order import Unsupported, WorkOrder
-from leadhand.domain.work_result import ResultData
+from leadhand.domain.run import CitedSource, Gap, Role, RunDefinition, RunStatus
+from leadhand.domain.value import Value
+from leadhand.domain.work_order import Assignment, OpenCall, Unsupported, WorkOrder
+from leadhand.domain.work_result import ResultData, Review
 
-from .base import EventBase
+
+class Kind(StrEnum):
+    DECISION = "decision"
+    OBSERVATION = "observation"
+    REQUEST = "request"
+
+
+class EventBase(Value):
+    """What every event has: its ``kind``, the ``version`` of its stored shape, and what it is about.
+
+    Each adds a ``type`` of its own, a literal: the discriminator of the union.
+    """
+
+    kind: ClassVar[Kind] = Kind.DECISION
+    version: ClassVar[int] = 1
+
+    about: ClassVar[str] = ""
+    """The field that holds the id of what the event is about, as a path; empty for the run as a whole."""
+
+    @property
+    def subject(self) -> str:
+        """The id this event is about: an attempt, an assignment, an order, or nothing (the run)."""
+        return operator.attrgetter(self.about)(self) if self.about else ""
 
 
 class RunStarted(EventBase):
@@ -37,13 +59,10 @@ class WorkOrderIssued(EventBase):
     """An order was accepted as a plan and is immutable from here on. ``by`` names the person who asked for it, if one
     did: such an order is not among those that ``max_steps`` counts."""
 
+    about: ClassVar[str] = "order.work_order_id"
     type: Literal["work_order_issued"] = "work_order_issued"
     order: WorkOrder
     by: str = ""
-
-    @property
-    def subject(self) -> str:
-        return self.order.work_order_id
 
 
 class GapsNoted(EventBase):
@@ -57,12 +76,9 @@ class AssignmentIssued(EventBase):
     """Work was handed out. Its first attempt (``…/a1``) may start, unless it needs something that is not completed."""
 
     version: ClassVar[int] = 2
+    about: ClassVar[str] = "assignment.assignment_id"
     type: Literal["assignment_issued"] = "assignment_issued"
     assignment: Assignment
-
-    @property
-    def subject(self) -> str:
-        return self.assignment.assignment_id
 
 
 class AttemptScheduled(EventBase):
@@ -71,15 +87,12 @@ class AttemptScheduled(EventBase):
     ``continues`` names the attempt whose conversation it continues (None: a new one), ``feedback`` what was wrong.
     """
 
+    about: ClassVar[str] = "attempt"
     type: Literal["attempt_scheduled"] = "attempt_scheduled"
     attempt: str
     continues: str | None = None
     not_before: datetime | None = None
     feedback: str = ""
-
-    @property
-    def subject(self) -> str:
-        return self.attempt
 
 
 class AttemptSettled(EventBase):
@@ -89,6 +102,7 @@ class AttemptSettled(EventBase):
     """
 
     version: ClassVar[int] = 2
+    about: ClassVar[str] = "attempt"
     type: Literal["attempt_settled"] = "attempt_settled"
     attempt: str
     ok: bool
@@ -96,33 +110,23 @@ class AttemptSettled(EventBase):
     counts: bool = False
     failure: Failure | None = None
 
-    @property
-    def subject(self) -> str:
-        return self.attempt
-
 
 class AttemptLost(EventBase):
     """The process that ran an attempt died, or its deadline passed; whatever it still returns is late."""
 
+    about: ClassVar[str] = "attempt"
     type: Literal["attempt_lost"] = "attempt_lost"
     attempt: str
     failure: Failure
-
-    @property
-    def subject(self) -> str:
-        return self.attempt
 
 
 class SubtaskBlocked(EventBase):
     """A subtask will not start, since what it needs has failed."""
 
+    about: ClassVar[str] = "subtask"
     type: Literal["subtask_blocked"] = "subtask_blocked"
     subtask: str
     cause: str
-
-    @property
-    def subject(self) -> str:
-        return self.subtask
 
 
 class ResultsJudged(EventBase):
@@ -131,24 +135,18 @@ class ResultsJudged(EventBase):
     ``work_order_id`` names the order that the review is of, if it is of one. A result may be judged again.
     """
 
+    about: ClassVar[str] = "work_order_id"
     type: Literal["results_judged"] = "results_judged"
     work_order_id: str = ""
     review: Review
-
-    @property
-    def subject(self) -> str:
-        return self.work_order_id
 
 
 class ApprovalRequested(EventBase):
     """A person is asked about one call."""
 
+    about: ClassVar[str] = "approval.attempt"
     type: Literal["approval_requested"] = "approval_requested"
     approval: Approval
-
-    @property
-    def subject(self) -> str:
-        return self.approval.attempt
 
 
 class ApprovalExpired(EventBase):
@@ -162,13 +160,10 @@ class EffectQuestioned(EventBase):
     """A returned attempt is parked: a call of it with effect ``once`` had begun, and a person has to say whether it
     happened before the assignment continues."""
 
+    about: ClassVar[str] = "attempt"
     type: Literal["effect_questioned"] = "effect_questioned"
     attempt: str
     open_calls: tuple[OpenCall, ...]
-
-    @property
-    def subject(self) -> str:
-        return self.attempt
 
 
 class RunPaused(EventBase):
@@ -215,16 +210,13 @@ class SubtaskResolved(EventBase):
     counted as until then, so that counters need no memory of their own: as done (whatever the review made of it), as
     failed, or not at all."""
 
+    about: ClassVar[str] = "subtask"
     type: Literal["subtask_resolved"] = "subtask_resolved"
     subtask: str
     data: ResultData | None = None
     by: str
     reason: str = ""
     counted: Literal["open", "completed", "failed"] = "open"
-
-    @property
-    def subject(self) -> str:
-        return self.subtask
 
 
 class RequestDeclined(EventBase):
@@ -249,19 +241,17 @@ class CallAnswered(EventBase):
 class WorkerDefined(EventBase):
     """A worker was defined for the rest of this run, at the request of ``attempt``."""
 
+    about: ClassVar[str] = "attempt"
     type: Literal["worker_defined"] = "worker_defined"
     attempt: str
     role: Role
     description: str = ""
 
-    @property
-    def subject(self) -> str:
-        return self.attempt
-
 
 class ArtifactWritten(EventBase):
     """A file of the run has a new version: ``digest`` (``sha256:…``) of its content, ``size`` in bytes."""
 
+    about: ClassVar[str] = "attempt"
     type: Literal["artifact_written"] = "artifact_written"
     attempt: str
     path: str
@@ -269,21 +259,14 @@ class ArtifactWritten(EventBase):
     size: int
     media_type: str
 
-    @property
-    def subject(self) -> str:
-        return self.attempt
-
 
 class TodosSet(EventBase):
     """The list of todos was replaced."""
 
+    about: ClassVar[str] = "attempt"
     type: Literal["todos_set"] = "todos_set"
     attempt: str
     todos: tuple[Todo, ...]
-
-    @property
-    def subject(self) -> str:
-        return self.attempt
 
 
 class RunFinished(EventBase):

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from leadhand.domain import events as ev
 from leadhand.domain.approval import EFFECT, Approval, ApprovalStatus, args_hash
 from leadhand.domain.errors import Failure
+from leadhand.domain.evolve.attempts import children_of
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.state import ArtifactVersion, AssignmentState, BegunCall, CallAnswer, ModelTurn, RunState
 from leadhand.domain.tool import ToolResult
 
 from .attempts import current
-from .needs import children_of
 
 
 def model_began(state: RunState, _entry: ev.Entry, event: ev.ModelCallBegan) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
-from leadhand.domain.assignment import Assignment
 from leadhand.domain.errors import Failure
 from leadhand.domain.evidence import needs_failed, skipped
+from leadhand.domain.evolve.attempts import await_again, await_needs, blocked_by, descendants, needs_settled
 from leadhand.domain.ids import assignment_of, event_id
 from leadhand.domain.lifecycle import SETTLED, AssignmentStatus
-from leadhand.domain.review import Verdict, VerdictKind
 from leadhand.domain.state import OrderState, RetryWanted, RunState
+from leadhand.domain.work_order import Assignment
+from leadhand.domain.work_result import Verdict, VerdictKind
 
 from .attempts import planned
-from .needs import await_again, await_needs, blocked_by, descendants, needs_settled
 
 WORKER = "work"
 """The role that carries out the subtasks of a work order."""

@@ -7,16 +7,15 @@ from typing import Any, NamedTuple
 
 from leadhand.domain.approval import Approval
 from leadhand.domain.asks import Todo
-from leadhand.domain.assignment import Assignment
 from leadhand.domain.errors import Failure
 from leadhand.domain.events import Entry
 from leadhand.domain.evolve import apply_entry, start
-from leadhand.domain.evolve.attempts import INTERRUPTED
-from leadhand.domain.evolve.needs import descendants, parent_of
+from leadhand.domain.evolve.attempts import INTERRUPTED, descendants, parent_of
 from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.review import Verdict
 from leadhand.domain.run import ENDED
 from leadhand.domain.state import ArtifactVersion, RunState
+from leadhand.domain.work_order import Assignment
+from leadhand.domain.work_result import Verdict
 
 from .texts import label
 

@@ -8,7 +8,7 @@ from typing import Any
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.ids import assignment_of
-from leadhand.domain.review import VerdictKind
+from leadhand.domain.work_result import VerdictKind
 
 from . import reading
 from .attempts import add_lane

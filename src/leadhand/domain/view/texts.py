@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from leadhand.domain.assignment import OpenCall
 from leadhand.domain.errors import Failure
+from leadhand.domain.work_order import OpenCall
 
 from .shapes import FailurePart, OpenCallPart
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from leadhand.domain.assignment import OpenCall
 from leadhand.domain.errors import Failure
+from leadhand.domain.work_order import OpenCall
 
 from .texts import label, line
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from leadhand.domain import events as ev
 from leadhand.domain.ids import assignment_of
-from leadhand.domain.review import VerdictKind
 from leadhand.domain.run import RunStatus
+from leadhand.domain.work_result import VerdictKind
 
 from .reading import INTERRUPTED
 from .texts import label, line, waits_for

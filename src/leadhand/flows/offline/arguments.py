@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from leadhand.domain.json_values import list_of, object_of, objects_of, text_of, texts_of
+from leadhand.domain.value import list_of, object_of, objects_of, text_of, texts_of
 
 from . import words
 from .clauses import Clause

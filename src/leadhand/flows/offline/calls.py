@@ -8,7 +8,7 @@ import unicodedata
 from typing import Any, NamedTuple
 
 from leadhand.domain.days import When
-from leadhand.domain.json_values import object_of, texts_of
+from leadhand.domain.value import object_of, texts_of
 
 from . import words
 from .arguments import Facts, Offer, Offers, fill, role_of, stem_of, takes

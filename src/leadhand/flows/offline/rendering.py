@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from leadhand.domain.conversation import ToolMessage
-from leadhand.domain.json_values import is_list, is_object, object_of, text_of
+from leadhand.domain.value import is_list, is_object, object_of, text_of
 
 _MOST_FIELDS, _MOST_ENTRIES, _DEEPEST, _LONGEST = 8, 3, 2, 600
 

@@ -8,15 +8,14 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from leadhand.domain.assignment import Assignment
-from leadhand.domain.citations import cited
+from leadhand.domain.commands import ProposedCall
 from leadhand.domain.ids import order_id, page_id
 from leadhand.domain.lifecycle import AssignmentStatus
-from leadhand.domain.policy import ProposedCall
-from leadhand.domain.review import Review, VerdictKind
+from leadhand.domain.outcome import cited
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json, Value
-from leadhand.domain.work_order import Plan, ProposedSubtask, issue, order_problems
+from leadhand.domain.work_order import Assignment, Plan, ProposedSubtask, issue, order_problems
+from leadhand.domain.work_result import Review, VerdictKind
 
 from .results import answer_sources, section_numbers
 from .roles import RoleName

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from leadhand.domain.assignment import Assignment
-from leadhand.domain.citations import as_data
-from leadhand.domain.outcome import source_numbers
-from leadhand.domain.remedies import next_action
+from leadhand.domain.outcome import as_data, next_action, source_numbers
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.work_order import Subtask
+from leadhand.domain.work_order import Assignment, Subtask
 from leadhand.flows.flow import result_facts
 
 from .answer_checks import planned

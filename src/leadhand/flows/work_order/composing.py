@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leadhand.domain import commands as do
-from leadhand.domain.citations import as_data
 from leadhand.domain.errors import Failure
-from leadhand.domain.outcome import source_numbers
+from leadhand.domain.outcome import as_data, source_numbers
 from leadhand.domain.state import AssignmentState, RunState
 
 from . import briefs

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from leadhand.domain import commands as do
-from leadhand.domain.policy import Outcome, ProposedCall
-from leadhand.domain.review import Review
-from leadhand.domain.role import Role
+from leadhand.domain.commands import Outcome, ProposedCall
+from leadhand.domain.run import Role
 from leadhand.domain.state import AssignmentState, OrderState, RunState
 from leadhand.domain.value import Json
+from leadhand.domain.work_result import Review
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.run_view import AssignmentView, RunView
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from leadhand.domain.days import read_date
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.json_values import object_of, objects_of, text_of
+from leadhand.domain.value import object_of, objects_of, text_of
 from leadhand.domain.work_order import result_reference
 from leadhand.flows.offline.arguments import Offers
 from leadhand.flows.offline.asks import DIRECTIONS_TOOL, WEATHER_TOOL

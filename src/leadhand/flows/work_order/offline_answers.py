@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.json_values import list_of, object_of, objects_of, text_of
+from leadhand.domain.value import list_of, object_of, objects_of, text_of
 from leadhand.flows.offline.rendering import render
 from leadhand.flows.offline.rule import OfflineRequest
 

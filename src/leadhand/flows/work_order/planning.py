@@ -5,7 +5,7 @@ from __future__ import annotations
 from leadhand.domain import commands as do
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.ids import order_id, page_id
-from leadhand.domain.remedies import next_action
+from leadhand.domain.outcome import next_action
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.work_order import Plan, ProposedSubtask, Unsupported, issue
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.evolve.needs import blocked_by
+from leadhand.domain.evolve.attempts import blocked_by
 from leadhand.domain.ids import order_id, split_key, subtask_key
 from leadhand.domain.lifecycle import AssignmentStatus
-from leadhand.domain.review import VerdictKind
 from leadhand.domain.state import AssignmentState, OrderState, RetryWanted, RunState
 from leadhand.domain.work_order import Subtask, WorkOrder, circle, issue, result_reference
+from leadhand.domain.work_result import VerdictKind
 
 from .results import subtasks
 

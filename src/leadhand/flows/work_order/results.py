@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from leadhand.domain.assignment import Assignment
 from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.outcome import gap, gap_of, sources_of, used_up
-from leadhand.domain.remedies import ASK_AGAIN, more_steps, next_action
+from leadhand.domain.outcome import ASK_AGAIN, gap, gap_of, more_steps, next_action, sources_of, used_up
 from leadhand.domain.run import CitedSource, Gap
 from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.work_order import Assignment
 
 from .roles import RoleName
 

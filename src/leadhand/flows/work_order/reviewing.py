@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leadhand.domain import commands as do
-from leadhand.domain.review import Review
 from leadhand.domain.state import AssignmentState, OrderState, RunState
+from leadhand.domain.work_result import Review
 
 from . import briefs
 from .context_budget import context_budget, grouped, is_too_large, tokens

@@ -6,9 +6,9 @@ from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 
-from leadhand.domain.review import Review
-from leadhand.domain.role import ALL_TOOLS, Role
+from leadhand.domain.run import ALL_TOOLS, Role
 from leadhand.domain.work_order import Plan
+from leadhand.domain.work_result import Review
 
 
 class RoleName(StrEnum):

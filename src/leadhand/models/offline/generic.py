@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leadhand.domain.days import read_date
-from leadhand.domain.json_values import object_of, text_of, texts_of
+from leadhand.domain.value import object_of, text_of, texts_of
 from leadhand.flows.offline.arguments import Offers
 from leadhand.flows.offline.asks import DIRECTIONS_TOOL, WEATHER_TOOL
 from leadhand.flows.offline.calls import Calls

@@ -19,8 +19,8 @@ from leadhand.domain.conversation import (
     UserMessage,
 )
 from leadhand.domain.errors import Failure
-from leadhand.domain.json_values import object_of
 from leadhand.domain.limits import Usage
+from leadhand.domain.value import object_of
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.work_order.offline import RULES
 from leadhand.ports import ModelError

@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
-from leadhand.domain.agents import LONGEST_INSTRUCTIONS
+from leadhand.domain.access import LONGEST_INSTRUCTIONS
 from leadhand.server.agents import NAMES
 from leadhand.server.problems import Problem, no_such, responses
 from leadhand.server.routes.dependencies import Admin, Reader, TheService

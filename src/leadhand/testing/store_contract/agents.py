@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from leadhand.domain.agents import AgentSettings
+from leadhand.domain.access import AgentSettings
 from leadhand.ports import AgentStore
 
 NOON = datetime(2026, 11, 21, 12, 0, 0, 123_456, tzinfo=UTC)
