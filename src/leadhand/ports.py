@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Unpack, runtime_checkable
 
 from leadhand.domain.access import AgentSettings, ApiKey
 from leadhand.domain.commands import ProposedCall
@@ -19,8 +19,8 @@ from leadhand.domain.errors import Failure
 from leadhand.domain.errors import StaleAttempt as StaleAttempt
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
 from leadhand.domain.limits import Allowance, Usage
-from leadhand.domain.listing import HostLine, RunListing, StoreInfo
-from leadhand.domain.run import Role, RunDefinition, RunStatus
+from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo
+from leadhand.domain.run import Role, RunDefinition
 from leadhand.domain.state import AttemptState, ModelTurn
 from leadhand.domain.tool import ToolResult, ToolSpec
 from leadhand.domain.value import Json
@@ -257,22 +257,9 @@ class ContextStore(Protocol):
     async def run(self, run_id: str) -> RunListing: ...
 
     async def runs(
-        self,
-        *,
-        status: RunStatus | None = None,
-        text: str = "",
-        since: datetime | None = None,
-        until: datetime | None = None,
-        asking: bool = False,
-        detached: bool | None = None,
-        limit: int = 50,
-        before: str | None = None,
+        self, *, limit: int = 50, before: str | None = None, **filters: Unpack[RunFilter]
     ) -> list[RunListing]:
-        """Return runs, newest first; ``before`` is the last run id of the previous page.
-
-        A run must meet every filter: its ``status``, ``text`` in its request, created at ``since`` or later and before
-        ``until`` (times with a zone), ``asking`` (it has an open approval), ``detached`` or not.
-        """
+        """Return the runs that meet every filter, newest first; ``before`` is the last run id of the previous page."""
         ...
 
     async def hosts(self) -> list[HostLine]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 from .approval import Approval, ApprovalStatus, args_hash
 from .events import (
@@ -87,7 +87,7 @@ class StoreInfo(Value):
     runs: dict[RunStatus, int] = {}
 
 
-class ListingChange(Value):
+class ListingChange(NamedTuple):
     """The effect of an append on the line: a new status (None: unchanged) and what to add to the counts."""
 
     status: RunStatus | None = None
@@ -134,22 +134,30 @@ def is_subtask(assignment: str) -> bool:
     return assignment.startswith("wo-") and "/" not in assignment
 
 
-def matching(
-    runs: Iterable[RunListing],
-    *,
-    status: RunStatus | None = None,
-    text: str = "",
-    since: datetime | None = None,
-    until: datetime | None = None,
-    asking: bool = False,
-    detached: bool | None = None,
-) -> list[RunListing]:
-    """Return the runs that meet every filter of :meth:`leadhand.ports.ContextStore.runs`."""
+class RunFilter(TypedDict, total=False):
+    """The filters of a list of runs; a run must meet each that is given and not None.
+
+    Its ``status``, ``text`` in its request (ignoring case), created at ``since`` or later and before ``until`` (times
+    with a zone), ``asking`` (it has an open approval), ``detached`` or not.
+    """
+
+    status: RunStatus | None
+    text: str
+    since: datetime | None
+    until: datetime | None
+    asking: bool
+    detached: bool | None
+
+
+def matching(runs: Iterable[RunListing], **filters: Unpack[RunFilter]) -> list[RunListing]:
+    """Return the runs that meet every filter."""
+    status, since, until = filters.get("status"), filters.get("since"), filters.get("until")
+    text, asking, detached = filters.get("text", "").lower(), filters.get("asking"), filters.get("detached")
     return [
         run
         for run in runs
         if status in (None, run.status)
-        and text.lower() in run.request.lower()
+        and text in run.request.lower()
         and (since is None or run.created_at >= since)
         and (until is None or run.created_at < until)
         and (run.asking or not asking)

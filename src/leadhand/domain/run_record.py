@@ -12,7 +12,7 @@ from datetime import datetime
 from .allowance import METERED, Budget
 from .errors import Fenced, RunOwned, StaleAttempt, UsageError
 from .events import AnyEvent, AttemptLost, AttemptSettled, Entry, RunClaimed, RunStarted
-from .listing import OpenApproval, RunListing, listing_change, open_approvals_after
+from .listing import APPROVAL_EVENTS, OpenApproval, RunListing, listing_change, open_approvals_after
 from .run import ENDED, RunStatus
 
 REQUEST_SHOWN = 200
@@ -48,8 +48,7 @@ class RunRecord:
         assert isinstance(started, RunStarted)
         record = cls(run_id, started, entries[0].at, None)
         for entry in entries:
-            record._budget.apply([entry.event])
-            record._follow([entry])
+            record._apply([entry])
         return record
 
     @property
@@ -63,6 +62,7 @@ class RunRecord:
         listing = self._listing
         requests, tokens, nanousd = self._budget.run.spent
         return listing.evolve(
+            head_seq=len(self.entries),
             orphan=listing.owner is None and listing.status in (RunStatus.RUNNING, RunStatus.QUEUED),
             asking=0 if listing.status in ENDED else len(self._approvals),
             requests=requests,
@@ -82,13 +82,12 @@ class RunRecord:
             raise Fenced(f"run {listing.run_id} has another owner", "follow the run, or wait until that process ends")
         if current is not None and current in self._over:
             raise StaleAttempt(f"attempt {current} of run {listing.run_id} is over; its call must not begin")
-        self._budget.apply(event for event in events if isinstance(event, METERED))
         entries = [
-            Entry(seq=listing.head_seq + place, at=at, epoch=listing.epoch, event=event)
-            for place, event in enumerate(events, start=1)
+            Entry(seq=seq, at=at, epoch=listing.epoch, event=event)
+            for seq, event in enumerate(events, start=len(self.entries) + 1)
         ]
         if entries:
-            self._follow(entries)
+            self._apply(entries)
         return entries
 
     def claim(self, host: str, at: datetime, *, ended: bool = False) -> Entry:
@@ -113,22 +112,27 @@ class RunRecord:
         if epoch in (None, self._listing.epoch):
             self._listing = self._listing.evolve(owner=None)
 
-    def _follow(self, entries: Sequence[Entry]) -> None:
-        """Fold entries of one moment that are in the log."""
+    def _apply(self, entries: Sequence[Entry]) -> None:
+        """Fold entries of one moment. Raises AllowanceRefused; then nothing has changed."""
         events = [entry.event for entry in entries]
+        metered = [event for event in events if isinstance(event, METERED)]
+        if metered:
+            self._budget.apply(metered)
         last = entries[-1]
         self.entries += entries
         self._over |= {event.attempt for event in events if isinstance(event, AttemptSettled | AttemptLost)}
-        self._approvals = open_approvals_after(self._approvals, events, last.at)
+        if any(isinstance(event, APPROVAL_EVENTS) for event in events):
+            self._approvals = open_approvals_after(self._approvals, events, last.at)
         listing = self._listing
         change = listing_change(events)
+        if last.epoch == listing.epoch and not any(change):
+            return
         finished_at = listing.finished_at
         if change.status is not None:
             finished_at = last.at if change.status in ENDED else None
         self._listing = listing.evolve(
             status=change.status or listing.status,
             finished_at=finished_at,
-            head_seq=last.seq,
             epoch=last.epoch,
             subtasks=listing.subtasks + change.subtasks,
             completed=listing.completed + change.completed,

@@ -143,8 +143,7 @@ class Controller:
                 continue
             made += events
             entries = [
-                Entry.model_construct(seq=seq + n, at=now, epoch=state.epoch, event=event)
-                for n, event in enumerate(events, start=1)
+                Entry(seq=seq + n, at=now, epoch=state.epoch, event=event) for n, event in enumerate(events, start=1)
             ]
             state = fold(state, entries)
             commands = []

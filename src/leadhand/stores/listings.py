@@ -5,10 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from leadhand.domain.errors import StoreError
-from leadhand.domain.listing import HostLine, RunListing, StoreInfo
+from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo
 from leadhand.domain.run import ENDED, RunStatus
 
 from .codec import microseconds, moment, no_such_run
@@ -38,40 +37,27 @@ def run_listing(connection: Connection, hold: Hold, run_id: str) -> RunListing:
 
 
 def run_listings(
-    connection: Connection,
-    hold: Hold,
-    *,
-    status: RunStatus | None,
-    text: str,
-    since: datetime | None,
-    until: datetime | None,
-    asking: bool,
-    detached: bool | None,
-    limit: int,
-    before: str | None,
+    connection: Connection, hold: Hold, limit: int, before: str | None, filters: RunFilter
 ) -> list[RunListing]:
-    """Return the runs that meet every filter, newest first: see :meth:`leadhand.ports.ContextStore.runs`.
-
-    Raises NoSuchRun if ``before`` is unknown.
-    """
+    """Return the runs that meet every filter, newest first. Raises NoSuchRun if ``before`` is unknown."""
     conditions: list[str] = []
     parameters: list[object] = []
-    if status is not None:
+    if (status := filters.get("status")) is not None:
         conditions.append("status = ?")
         parameters.append(status.value)
-    if text:
+    if text := filters.get("text"):
         conditions.append("searched LIKE ? ESCAPE '!'")
         literally = text.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_")
         parameters.append(f"%{literally}%")
-    if since is not None:
+    if (since := filters.get("since")) is not None:
         conditions.append("created_at >= ?")
         parameters.append(microseconds(since))
-    if until is not None:
+    if (until := filters.get("until")) is not None:
         conditions.append("created_at < ?")
         parameters.append(microseconds(until))
-    if asking:
+    if filters.get("asking"):
         conditions.append(ASKING)
-    if detached is not None:
+    if (detached := filters.get("detached")) is not None:
         conditions.append("detached = ?")
         parameters.append(int(detached))
     if before is not None:

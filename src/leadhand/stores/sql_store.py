@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Unpack
 
 from leadhand.domain.access import AgentSettings, ApiKey
 from leadhand.domain.allowance import METERED
 from leadhand.domain.errors import StoreError
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
-from leadhand.domain.listing import HostLine, RunListing, StoreInfo
-from leadhand.domain.run import RunStatus
+from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo
 from leadhand.domain.value import Json
 from leadhand.ports import ArtifactStore
 
@@ -139,34 +138,14 @@ class SqlContextStore:
         return await self._query(run_listing, self._hold, run_id)
 
     async def runs(
-        self,
-        *,
-        status: RunStatus | None = None,
-        text: str = "",
-        since: datetime | None = None,
-        until: datetime | None = None,
-        asking: bool = False,
-        detached: bool | None = None,
-        limit: int = 50,
-        before: str | None = None,
+        self, *, limit: int = 50, before: str | None = None, **filters: Unpack[RunFilter]
     ) -> list[RunListing]:
         """Return the runs that meet every filter, newest first: see :meth:`leadhand.ports.ContextStore.runs`.
 
         ``text`` is searched in the part of the request that lists show, ignoring case. Raises NoSuchRun if ``before``,
         the last run id of the previous page, is unknown.
         """
-        return await self._query(
-            run_listings,
-            self._hold,
-            status=status,
-            text=text,
-            since=since,
-            until=until,
-            asking=asking,
-            detached=detached,
-            limit=limit,
-            before=before,
-        )
+        return await self._query(run_listings, self._hold, limit, before, filters)
 
     async def hosts(self) -> list[HostLine]:
         """Return the living processes: this one first, then those that drive runs."""

@@ -7,12 +7,12 @@ import json
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Unpack
 
 from leadhand.domain.access import AgentSettings, ApiKey, key_exists, no_such_key
 from leadhand.domain.errors import NoSuchRun, UsageError
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
-from leadhand.domain.listing import HostLine, RunListing, StoreInfo, matching
-from leadhand.domain.run import RunStatus
+from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo, matching
 from leadhand.domain.run_record import RunRecord
 from leadhand.domain.value import Json
 from leadhand.ports import Clock
@@ -101,31 +101,13 @@ class MemoryStore:
         return self._record(run_id).listing
 
     async def runs(
-        self,
-        *,
-        status: RunStatus | None = None,
-        text: str = "",
-        since: datetime | None = None,
-        until: datetime | None = None,
-        asking: bool = False,
-        detached: bool | None = None,
-        limit: int = 50,
-        before: str | None = None,
+        self, *, limit: int = 50, before: str | None = None, **filters: Unpack[RunFilter]
     ) -> list[RunListing]:
         newest_first = list(reversed(self._records))  # a dictionary keeps the order of insertion
         if before is not None:
             self._record(before)
             newest_first = newest_first[newest_first.index(before) + 1 :]
-        found = matching(
-            (self._records[run_id].listing for run_id in newest_first),
-            status=status,
-            text=text,
-            since=since,
-            until=until,
-            asking=asking,
-            detached=detached,
-        )
-        return found[:limit]
+        return matching((self._records[run_id].listing for run_id in newest_first), **filters)[:limit]
 
     async def hosts(self) -> list[HostLine]:
         driven = tuple(run_id for run_id, record in self._records.items() if record.owner == self._host)

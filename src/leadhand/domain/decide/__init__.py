@@ -150,8 +150,7 @@ def finish(state: RunState, command: do.Finish, now: datetime, policy: Policy) -
     """End a run. Its flow states the outcome; status, sources and gaps follow from the evidence."""
     ended = _end_attempts(state, command.failure, policy)
     entries = [
-        ev.Entry.model_construct(seq=state.seq + n, at=now, epoch=state.epoch, event=event)
-        for n, event in enumerate(ended, start=1)
+        ev.Entry(seq=state.seq + n, at=now, epoch=state.epoch, event=event) for n, event in enumerate(ended, start=1)
     ]
     after = fold(state, entries) if entries else state
     finished = concluded(after, policy.outcome(after), command.failure, cancelled=command.cancelled)

@@ -26,7 +26,7 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.WorkOrderIssued) ->
     if event.by:
         state.retries_wanted = {}
     for position, (key, subtask) in enumerate(zip(keys, order.subtasks, strict=True)):
-        assignment = Assignment.model_construct(
+        assignment = Assignment(
             assignment_id=key, role=WORKER, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True
         )
         planned(state, assignment, order.work_order_id, position)
