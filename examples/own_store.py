@@ -23,8 +23,7 @@ from typing import Any
 
 from leadhand import Leadhand, NoSuchRun, StoreError, UsageError
 from leadhand.domain.events import AnyEvent, Entry, RunStarted, upcast
-from leadhand.domain.listing import HostLine, RunListing, StoreInfo, matching
-from leadhand.domain.run_record import RunRecord
+from leadhand.domain.listing import HostLine, RunListing, RunRecord, StoreInfo, matching
 
 
 class JsonLinesStore:

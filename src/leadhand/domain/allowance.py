@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from .errors import NEXT_ACTION, AllowanceRefused, FailureClass
 from .events import AnyEvent, AttemptLost, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned
-from .limits import NANO, Amount, Ceiling, Usage
+from .limits import NANO, Amount, Ceiling, Usage, smaller
 from .run import RunDefinition
 
 Sum = tuple[int, int, int]
@@ -217,9 +217,7 @@ def _minus(one: Sum, other: Sum) -> Sum:
 
 
 def _smaller(one: Ceilings, other: Ceilings) -> Ceilings:
-    requests, tokens, nanousd = (
-        b if a is None else a if b is None else min(a, b) for a, b in zip(one, other, strict=True)
-    )
+    requests, tokens, nanousd = map(smaller, one, other)
     return requests, tokens, nanousd
 
 

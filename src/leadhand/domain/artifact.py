@@ -7,7 +7,6 @@ import re
 import unicodedata
 
 from .errors import UsageError
-from .value import Value
 
 ALGORITHM = "sha256:"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -18,20 +17,6 @@ LONGEST_NAME = 200
 """The longest name of a file or folder, in bytes of UTF-8."""
 MAX_DEPTH = 16
 """The most names in one path."""
-
-
-class Artifact(Value):
-    """One version of a file: its ``path`` in the run's folder, its content by ``digest``, its size in ``bytes``.
-
-    ``version`` counts from 1 for each path; ``by`` is the attempt that wrote it.
-    """
-
-    path: str
-    version: int
-    digest: str
-    bytes: int
-    media_type: str
-    by: str
 
 
 def digest_of(content: bytes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .errors import Failure
+from .errors import Failure, FailureClass
 from .state import INDETERMINATE, AssignmentState, RunState
 from .tool import ToolResult
 from .work_result import ResultData, WorkResult
@@ -51,21 +51,14 @@ def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[To
 
 def indeterminate(tool: str) -> Failure:
     """The failure of a ``once`` call that began and whose end was not seen: repeat it only if a person says so."""
-    return Failure.model_validate(
-        {
-            "message": f"{tool} had begun and its end was not seen: it may have happened, so it was not called again",
-            "type": INDETERMINATE,
-            "class": "unavailable",
-            "next_action": "find out whether it happened before you ask for it again",
-        }
-    )
+    message = f"{tool} had begun and its end was not seen: it may have happened, so it was not called again"
+    action = "find out whether it happened before you ask for it again"
+    return Failure.of(message, INDETERMINATE, FailureClass.UNAVAILABLE, action)
 
 
 def needs_failed(cause: str) -> Failure:
     """Return the failure of an assignment that is not started, since ``cause``, which it needs, did not succeed."""
-    return Failure.model_validate(
-        {"message": f"it needs {cause}, which did not succeed", "type": "needs_failed", "class": "blocked"}
-    )
+    return Failure.of(f"it needs {cause}, which did not succeed", "needs_failed", FailureClass.BLOCKED)
 
 
 def skipped(by: str, reason: str, doubted: str = "") -> Failure:
@@ -73,8 +66,8 @@ def skipped(by: str, reason: str, doubted: str = "") -> Failure:
     said = f"{by} skipped it" + (f": {reason}" if reason else "")
     if doubted:
         said += f"; {doubted} had begun and its end was not seen: it may have happened"
-    return Failure.model_validate({"message": said, "type": "skipped", "class": "rejected"})
+    return Failure.of(said, "skipped", FailureClass.REJECTED)
 
 
 def _invalid(message: str) -> Failure:
-    return Failure.model_validate({"message": message, "type": "unproven", "class": "invalid"})
+    return Failure.of(message, "unproven", FailureClass.INVALID)

@@ -64,6 +64,19 @@ class Ceiling(Value):
     tokens: int | None = None
     nanousd: int | None = None
 
+    def within(self, other: Ceiling) -> Ceiling:
+        """Return the ceiling that is within both."""
+        return Ceiling(
+            requests=smaller(self.requests, other.requests),
+            tokens=smaller(self.tokens, other.tokens),
+            nanousd=smaller(self.nanousd, other.nanousd),
+        )
+
+
+def smaller(one: int | None, other: int | None) -> int | None:
+    """The smaller of two limits; None means unlimited."""
+    return other if one is None else one if other is None else min(one, other)
+
 
 class Allowance(Value):
     """The ceiling of one scope: all calls that name ``scope`` (an assignment's id) together stay below it."""

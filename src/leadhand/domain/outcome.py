@@ -45,8 +45,7 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
     else:
         status = RunStatus.PARTIAL if gaps else RunStatus.SUCCEEDED
     if status is RunStatus.FAILED and failure is None and not gaps:
-        why = {"message": "the answer rests on no result", "type": "no_evidence", "class": FailureClass.INSUFFICIENT}
-        failure = Failure.model_validate(why)
+        failure = Failure.of("the answer rests on no result", "no_evidence", FailureClass.INSUFFICIENT)
     return RunFinished(
         status=status,
         number=len(state.answers) + 1,
@@ -210,7 +209,9 @@ def next_action(state: RunState, failure: Failure) -> str:
         return failure.next_action
     match failure.class_, failure.type:
         case FailureClass.EXHAUSTED, "time":
-            return _longer(state)
+            seconds = state.definition.limits.timeout_s
+            was = "" if seconds is None else f" (it was {seconds:g})"
+            return f"raise --timeout{was}, and ask again"
         case FailureClass.EXHAUSTED, "allowance":
             return _more_allowance(state)
         case FailureClass.REJECTED, "denied":
@@ -229,15 +230,8 @@ def more_steps(state: RunState) -> str:
     return "ask more precisely"
 
 
-def _longer(state: RunState) -> str:
-    seconds = state.definition.limits.timeout_s
-    return (
-        "raise --timeout, and ask again" if seconds is None else f"raise --timeout (it was {seconds:g}), and ask again"
-    )
-
-
 def _more_allowance(state: RunState) -> str:
-    """Names the limits that a model call may have met, and no others."""
+    """Name only the limits that a model call may have met."""
     limits, held_back = state.definition.limits, state.definition.held_back
     if limits.max_requests is not None and state.spent.requests >= limits.max_requests - held_back.requests:
         return f"raise --max-requests (it was {limits.max_requests:,}), and ask again"

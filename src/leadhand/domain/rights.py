@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from .evolve.attempts import ancestors, parent_of
-from .limits import Allowance, Ceiling
+from .limits import Allowance
 from .run import ALL_TOOLS, Role
 from .state import RunState
 from .work_order import Assignment
@@ -33,22 +31,13 @@ def tools_of(state: RunState, assignment: Assignment) -> frozenset[str]:
         allowed &= frozenset(assignment.tools)
     parent = parent_of(assignment)
     if parent is not None:
-        allowed &= tools_of(state, state.assignments[parent].assignment)
-        allowed -= {_asked_by(state, assignment)}
+        above = state.assignments[parent]
+        allowed &= tools_of(state, above.assignment)
+        call_id = call_of(assignment.assignment_id)
+        call = above.returned(call_id) or above.open_call(call_id)
+        if call is not None:
+            allowed -= {call.tool}
     return allowed
-
-
-def _asked_by(state: RunState, assignment: Assignment) -> str:
-    """The tool whose call asked for a child assignment; "" when it is no longer known."""
-    parent = parent_of(assignment)
-    above = state.assignments[parent] if parent is not None else None
-    if above is None:
-        return ""
-    call_id = call_of(assignment.assignment_id)
-    asked = next((call.tool for call in above.evidence if call.call_id == call_id), "")
-    if asked or above.attempt is None:
-        return asked
-    return next((call.tool for call in above.attempt.open_calls if call.call_id == call_id), "")
 
 
 def call_of(assignment_id: str) -> str:
@@ -67,21 +56,8 @@ def scopes_of(state: RunState, assignment: Assignment) -> tuple[Allowance, ...]:
     found: list[Allowance] = []
     for each in (assignment, *(above.assignment for above in ancestors(state, assignment))):
         role = state.role(each.role)
-        ceilings = [ceiling for ceiling in (each.ceiling, role.ceiling if role is not None else None) if ceiling]
-        if ceilings:
-            found.append(Allowance(scope=each.assignment_id, ceiling=smallest(ceilings)))
+        of_role = role.ceiling if role is not None else None
+        ceiling = each.ceiling.within(of_role) if each.ceiling and of_role else each.ceiling or of_role
+        if ceiling:
+            found.append(Allowance(scope=each.assignment_id, ceiling=ceiling))
     return tuple(found)
-
-
-def smallest(ceilings: Sequence[Ceiling]) -> Ceiling:
-    """The ceiling that is within all of these."""
-
-    def least(limits: Sequence[int | None]) -> int | None:
-        known = [limit for limit in limits if limit is not None]
-        return min(known) if known else None
-
-    return Ceiling(
-        requests=least([each.requests for each in ceilings]),
-        tokens=least([each.tokens for each in ceilings]),
-        nanousd=least([each.nanousd for each in ceilings]),
-    )

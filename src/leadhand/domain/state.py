@@ -167,6 +167,15 @@ class AssignmentState(NamedTuple):
         """The finished tool calls of the lineage."""
         return [call for call in self.calls if isinstance(call, ToolResult)]
 
+    def returned(self, call_id: str) -> ToolResult | None:
+        """The finished tool call of this id."""
+        return next((call for call in self.evidence if call.call_id == call_id), None)
+
+    def open_call(self, call_id: str) -> OpenCall | None:
+        """The call of this id on which the current attempt waits."""
+        calls = self.attempt.open_calls if self.attempt is not None else ()
+        return next((call for call in calls if call.call_id == call_id), None)
+
     @property
     def has_acted(self) -> bool:
         """Whether a call with effect ``once`` was made, or may have been."""

@@ -18,9 +18,8 @@ from itertools import chain
 from leadhand.domain.allowance import Account, Budget, Reservation, ceilings, counted
 from leadhand.domain.errors import Fenced, RunOwned, StaleAttempt, UsageError
 from leadhand.domain.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
-from leadhand.domain.listing import APPROVAL_EVENTS, OpenApproval, listing_change, open_approvals_after
+from leadhand.domain.listing import APPROVAL_EVENTS, REQUEST_SHOWN, OpenApproval, listing_change, open_approvals_after
 from leadhand.domain.run import ENDED, RunStatus
-from leadhand.domain.run_record import REQUEST_SHOWN
 
 from .codec import Encoded, encode, microseconds, moment, no_such_run
 from .connection import Connection, Dialect, Hold, Row, among, at_once, insert

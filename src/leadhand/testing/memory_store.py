@@ -12,8 +12,7 @@ from typing import Unpack
 from leadhand.domain.access import AgentSettings, ApiKey, key_exists, no_such_key
 from leadhand.domain.errors import NoSuchRun, UsageError
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
-from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo, matching
-from leadhand.domain.run_record import RunRecord
+from leadhand.domain.listing import HostLine, RunFilter, RunListing, RunRecord, StoreInfo, matching
 from leadhand.domain.value import Json
 from leadhand.ports import Clock
 

@@ -14,7 +14,7 @@ from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.commands import Policy
-from leadhand.domain.errors import Failure
+from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.evolve import fold
 from leadhand.domain.lifecycle import RUN
 from leadhand.domain.outcome import concluded
@@ -94,8 +94,8 @@ def due(state: RunState) -> list[do.Command]:
     if state.finished is not None:
         return requested
     if state.cancel_by is not None:
-        why = {"message": f"cancelled by {state.cancel_by}", "type": "cancelled", "class": "rejected"}
-        return [*requested, do.Finish(failure=Failure.model_validate(why), cancelled=True)]
+        cancelled = Failure.of(f"cancelled by {state.cancel_by}", "cancelled", FailureClass.REJECTED)
+        return [*requested, do.Finish(failure=cancelled, cancelled=True)]
     wanted: list[do.Command] = [*requested]
     wanted += [do.Settle(assignment=key) for key in state.unsettled]
     wanted += [do.TryAgain(assignment=key) for key in state.retrying]
@@ -137,8 +137,7 @@ def when_idle(state: RunState, refused: str = "") -> list[do.Command]:
     message = "nothing is left to do, and nothing was decided"
     if refused:
         message = f"the flow {state.definition.flow} wants what is not allowed: {refused}"
-    failure = Failure.model_validate({"message": message, "type": "no_progress", "class": "exhausted"})
-    return [do.Finish(failure=failure)]
+    return [do.Finish(failure=Failure.of(message, "no_progress", FailureClass.EXHAUSTED))]
 
 
 def may_become(state: RunState, status: RunStatus) -> bool:
@@ -161,28 +160,16 @@ def finish(state: RunState, command: do.Finish, now: datetime, policy: Policy) -
 
 def _end_attempts(state: RunState, failure: Failure | None, policy: Policy) -> list[ev.AnyEvent]:
     """End what is still under way or waits when its run ends; what has returned is judged, and not retried."""
-    cause = failure or Failure.model_validate(
-        {"message": "the run ended before it did", "type": "run_ended", "class": "rejected"}
-    )
+    cause = failure or Failure.of("the run ended before it did", "run_ended", FailureClass.REJECTED)
     ended: list[ev.AnyEvent] = []
     for key in state.unsettled:
-        assignment = state.assignments[key]
-        if assignment.attempt is not None and assignment.attempt.result is not None:
-            found = failure_of(state, assignment, assignment.attempt.result, policy)
-            ended.append(
-                ev.AttemptSettled(
-                    attempt=assignment.attempt.attempt,
-                    ok=found is None,
-                    final=True,
-                    counts=assignment.counts,
-                    failure=found,
-                )
-            )
+        assignment, attempt = state.assignments[key], under_way(state, key)
+        if attempt.result is not None:
+            ended.append(attempts.settled(assignment, attempt, failure_of(state, assignment, attempt.result, policy)))
     for key in (*state.live, *state.parked, *state.retrying):
-        assignment = state.assignments[key]
-        attempt = under_way(state, key).attempt
+        assignment, attempt = state.assignments[key], under_way(state, key)
         why = unseen_effect(assignment) or cause
         if key in state.live:
-            ended.append(ev.AttemptLost(attempt=attempt, failure=why))
-        ended.append(ev.AttemptSettled(attempt=attempt, ok=False, final=True, counts=assignment.counts, failure=why))
+            ended.append(ev.AttemptLost(attempt=attempt.attempt, failure=why))
+        ended.append(attempts.settled(assignment, attempt, why))
     return ended

@@ -38,13 +38,13 @@ def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
     """
     assignment = state.assignments.get(key)
     attempt = assignment.attempt if assignment is not None else None
-    call = next((each for each in attempt.open_calls if each.call_id == call_id), None) if attempt is not None else None
+    call = assignment.open_call(call_id) if assignment is not None else None
     if (
         assignment is None
         or attempt is None
         or call is None
-        or children_of(state, call_id)
         or call_id in attempt.answers
+        or children_of(state, call_id)
     ):
         raise do.Refused(f"{call_id} is not open")
     wanted = _asks_of(assignment, call)
@@ -83,7 +83,8 @@ def _asks_of(assignment: AssignmentState, call: OpenCall) -> Sequence[Ask]:
     """What a call asks for: what its tool returned, or, of a delegating tool, another worker for its arguments."""
     if call.kind == "child":
         return (Delegate(title=call.tool, input=call.args),)
-    return next((each.asks for each in assignment.evidence if each.call_id == call.call_id), ())
+    returned = assignment.returned(call.call_id)
+    return returned.asks if returned is not None else ()
 
 
 def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: Sequence[Ask]) -> str:

@@ -84,14 +84,21 @@ def settle(state: RunState, key: str, now: datetime, policy: Policy) -> list[ev.
         )
         return [ev.EffectQuestioned(attempt=attempt.attempt, open_calls=questions)]
     failure = failure_of(state, assignment, attempt.result, policy)
-    settled = ev.AttemptSettled(attempt=attempt.attempt, ok=failure is None, final=True, counts=assignment.counts)
     if failure is None:
-        return [settled]
+        return [settled(assignment, attempt, None)]
     final = state.cancel_by is not None or _retry(state, assignment, attempt, failure, now) is None
     if final and state.cancel_by is None:
         later = _retry(state, assignment, attempt, failure, now, in_time=False)
         failure = failure if later is None else _too_late(state, failure)
-    return [settled.model_copy(update={"final": final, "failure": failure})]
+    return [settled(assignment, attempt, failure, final=final)]
+
+
+def settled(
+    assignment: AssignmentState, attempt: AttemptState, failure: Failure | None, *, final: bool = True
+) -> ev.AttemptSettled:
+    return ev.AttemptSettled(
+        attempt=attempt.attempt, ok=failure is None, final=final, counts=assignment.counts, failure=failure
+    )
 
 
 def try_again(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
@@ -140,10 +147,10 @@ def _retry(
 
 
 def _too_late(state: RunState, failure: Failure) -> Failure:
-    """It would be retried, but the run's time is up before that."""
+    """Return the failure of an attempt whose retry would begin after the run's deadline."""
     seconds = state.definition.limits.timeout_s
     message = f"{failure.message}; the run's time ({seconds:g} s) is up before it may be tried again"
-    return Failure.model_validate({"message": message, "type": "time", "class": FailureClass.EXHAUSTED})
+    return Failure.of(message, "time", FailureClass.EXHAUSTED)
 
 
 def failure_of(state: RunState, assignment: AssignmentState, result: WorkResult, policy: Policy) -> Failure | None:

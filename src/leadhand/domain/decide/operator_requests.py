@@ -118,7 +118,7 @@ ACTED = "did, or may have done, something irreversible: confirm that it is to be
 
 
 def _under_way(state: RunState, key: str) -> bool:
-    """Whether a worker is at it now, or at something that it has another worker do."""
+    """Whether an attempt at an assignment, or at one of its descendants, is running."""
     for name in (key, *descendants(state, key)):
         assignment = state.assignments.get(name)
         attempt = assignment.attempt if assignment is not None else None
@@ -153,7 +153,7 @@ def _unknown(state: RunState, key: str) -> str:
 
 
 def _blocked(subtask: AssignmentState) -> bool:
-    """Given up for another's failure: it goes again with that one."""
+    """Whether it was given up because of another's failure: a retry of that one includes it."""
     return subtask.failure is not None and subtask.failure.type == "needs_failed"
 
 

@@ -161,14 +161,14 @@ class NoteEmitted(Observation):
 
 
 class Request(EventBase):
-    """Something a person wants of a run; ``by`` says who."""
+    """A request of a person about a run; ``by`` names the person."""
 
     kind: ClassVar[Kind] = Kind.REQUEST
     by: str = ""
 
 
 class CancelRequested(Request):
-    """Somebody wants the run ended."""
+    """A person asks to cancel the run."""
 
     type: Literal["cancel_requested"] = "cancel_requested"
 
@@ -215,9 +215,9 @@ class EffectAnswered(Request):
 
 
 class RetryRequested(Request):
-    """Somebody wants subtasks done again (none named: every one that failed), one of them perhaps with other ``args``.
+    """A person asks to repeat subtasks (none named: every failed subtask); ``args`` replaces the arguments of one.
 
-    After the end, too: the run reopens. ``confirmed``: also what did, or may have done, what cannot be taken back.
+    A finished run reopens. ``confirmed`` includes subtasks that did, or may have done, something irreversible.
     """
 
     type: Literal["retry_requested"] = "retry_requested"
@@ -227,7 +227,7 @@ class RetryRequested(Request):
 
 
 class SkipRequested(Request):
-    """Somebody wants a subtask left undone."""
+    """A person asks to skip a subtask."""
 
     type: Literal["skip_requested"] = "skip_requested"
     subtask: str
@@ -235,7 +235,7 @@ class SkipRequested(Request):
 
 
 class ResultSupplied(Request):
-    """Somebody gives the result of a subtask: evidence of a person, not of a call."""
+    """A person supplies the result of a subtask: evidence of a person, not of a call."""
 
     type: Literal["result_supplied"] = "result_supplied"
     subtask: str

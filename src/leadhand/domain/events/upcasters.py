@@ -40,7 +40,7 @@ def _run_started_1(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _assignment_issued_1(body: dict[str, Any]) -> dict[str, Any]:
-    """What an assignment was about stood in ``covers`` and ``options``."""
+    """Move the contents of ``covers`` and ``options`` to ``title``, ``input`` and ``answers``."""
     old = dict(body["assignment"])
     options = dict(old.pop("options", {}))
     covers = old.pop("covers", ())

@@ -34,7 +34,7 @@ def planned(state: RunState, assignment: Assignment, order: str = "", position: 
     key = assignment.assignment_id
     state.assignments[key] = AssignmentState(assignment=assignment, order=order, position=position)
     if not order:  # an order's own assignments may need each other: see orders.order_issued
-        await_needs(state, key, assignment.needs)
+        await_needs(state, key)
 
 
 def _schedule(state: RunState, key: str, attempt: AttemptState) -> None:
@@ -199,24 +199,6 @@ def _park(state: RunState, assignment: AssignmentState, attempt: AttemptState) -
 FAILED = (AssignmentStatus.FAILED, AssignmentStatus.DROPPED)
 
 
-def await_needs(state: RunState, key: str, needs: tuple[str, ...]) -> None:
-    """Note what a new assignment waits for; without anything to wait for it may start."""
-    awaited = 0
-    for needed in needs:
-        match state.assignments[needed].status:
-            case AssignmentStatus.COMPLETED:
-                pass
-            case AssignmentStatus.FAILED | AssignmentStatus.DROPPED:
-                state.blocked[key] = needed
-            case _:
-                awaited += 1
-                state.dependents[needed] = (*state.dependents.get(needed, ()), key)
-    if awaited:
-        state.awaited[key] = awaited
-    elif key not in state.blocked:
-        state.ready[key] = None
-
-
 def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
     """Count a settled assignment off its order, and free or block those that need it."""
     assignment = state.assignments[key]
@@ -237,8 +219,11 @@ def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
                 state.ready[dependent] = None
 
 
-def await_again(state: RunState, key: str) -> None:
-    """Find out what an assignment waits for that is no longer blocked."""
+def await_needs(state: RunState, key: str) -> None:
+    """Find out what an assignment waits for, which is new or no longer blocked; without needs to wait for it is ready.
+
+    One that needs something that failed is blocked by that, whatever else it needs.
+    """
     needs = state.assignments[key].assignment.needs
     statuses = {needed: state.assignments[needed].status for needed in needs}
     lost = next((needed for needed, status in statuses.items() if status in FAILED), None)

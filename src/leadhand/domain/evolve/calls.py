@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from leadhand.domain import events as ev
 from leadhand.domain.approval import EFFECT, Approval, ApprovalStatus, args_hash
-from leadhand.domain.errors import Failure
+from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.evolve.attempts import children_of
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.state import ArtifactVersion, AssignmentState, BegunCall, CallAnswer, ModelTurn, RunState
@@ -151,15 +151,14 @@ def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> 
     """The call that asked something of the controller has its answer: evidence like that of any other call."""
     key = event.call_id.rpartition("/t")[0]
     assignment = state.assignments.get(key)
-    attempt = assignment.attempt if assignment is not None else None
-    call = next((c for c in attempt.open_calls if c.call_id == event.call_id), None) if attempt is not None else None
+    call = assignment.open_call(event.call_id) if assignment is not None else None
     if assignment is not None and call is not None and call.kind in ("child", "asks") and key in state.parked:
-        returned = next((each for each in assignment.evidence if each.call_id == event.call_id), None)
+        returned = assignment.returned(event.call_id)
         kept = tuple(each for each in assignment.calls if each is not returned)
         evidence = returned or ToolResult(call_id=call.call_id, tool=call.tool, args=call.args)
         if not event.ok:
-            why = {"message": event.content, "type": "child_failed", "class": "invalid"}
-            evidence = evidence._replace(failure=Failure.model_validate(why))
+            failure = Failure.of(event.content, "child_failed", FailureClass.INVALID)
+            evidence = evidence._replace(failure=failure)
         else:
             evidence = _with_results(state, evidence, children_of(state, event.call_id))
         state.assignments[key] = assignment._replace(calls=(*kept, evidence))

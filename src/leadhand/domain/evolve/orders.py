@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
-from leadhand.domain.errors import Failure
+from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.evidence import needs_failed, skipped
-from leadhand.domain.evolve.attempts import await_again, await_needs, blocked_by, descendants, needs_settled
+from leadhand.domain.evolve.attempts import await_needs, blocked_by, descendants, needs_settled
 from leadhand.domain.ids import assignment_of, event_id
 from leadhand.domain.lifecycle import SETTLED, AssignmentStatus
 from leadhand.domain.state import OrderState, RetryWanted, RunState
@@ -33,8 +33,8 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.WorkOrderIssued) ->
         if subtask.repairs_subtask is not None:
             repaired = state.assignments[subtask.repairs_subtask]
             state.assignments[repaired.key] = repaired._replace(superseded_by=key)
-    for key, subtask in zip(keys, order.subtasks, strict=True):
-        await_needs(state, key, subtask.needs)
+    for key in keys:
+        await_needs(state, key)
 
 
 def blocked(state: RunState, entry: ev.Entry, event: ev.SubtaskBlocked) -> None:
@@ -75,7 +75,7 @@ def retry_granted(state: RunState, entry: ev.Entry, event: ev.RetryGranted) -> N
             by="",
         )
     for key in (*reopened, *(key for key, cause in list(state.blocked.items()) if cause in reopened)):
-        await_again(state, key)
+        await_needs(state, key)
 
 
 def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> None:
@@ -108,7 +108,7 @@ def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> Non
         needs_settled(state, key, ok=event.data is not None)
     elif event.data is not None:
         for dependent in [dependent for dependent, cause in state.blocked.items() if cause == key]:
-            await_again(state, dependent)
+            await_needs(state, dependent)
         for dependent in blocked_by(state, {key}):
             if state.assignments[dependent].order:
                 state.retries_wanted[dependent] = RetryWanted(by=event.by)
@@ -116,7 +116,7 @@ def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> Non
                 state.assignments[dependent] = state.assignments[dependent]._replace(
                     status=AssignmentStatus.PENDING, failure=None
                 )
-                await_again(state, dependent)
+                await_needs(state, dependent)
 
 
 def _close(state: RunState, name: str, event: ev.SubtaskResolved) -> None:
@@ -157,5 +157,5 @@ def judged(state: RunState, _entry: ev.Entry, event: ev.ResultsJudged) -> None:
                 status = AssignmentStatus.FAILED
         if status is not assignment.status and failure is None:
             reason = verdict.reason or "the review rejected the result"
-            failure = Failure.model_validate({"message": reason, "type": "found_wanting", "class": "insufficient"})
+            failure = Failure.of(reason, "found_wanting", FailureClass.INSUFFICIENT)
         state.assignments[verdict.subtask] = assignment._replace(status=status, failure=failure, verdict=verdict)
