@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import inspect
 import os
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from leadhand import Leadhand
 from leadhand.domain.errors import StoreError
 from leadhand.domain.events import RunFinished
 from leadhand.domain.limits import Limits, Usage
@@ -129,7 +127,6 @@ async def test_a_second_store_on_the_file_is_refused(tmp_path: Path) -> None:
             JsonLinesStore(tmp_path / "runs.jsonl")
 
 
-@pytest.mark.skipif("store" not in inspect.signature(Leadhand.__init__).parameters, reason="needs Leadhand(store=)")
 def test_the_example_runs_as_a_program(tmp_path: Path) -> None:
     """own_store.py answers a request with its store."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("LEADHAND_")}

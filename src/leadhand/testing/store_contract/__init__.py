@@ -23,92 +23,41 @@ Needs pytest and pytest-asyncio. For whole assertions in reports, call
 
 from __future__ import annotations
 
-from .agents import AgentStoreContract
-from .allowance import AllowanceContract, ScopedAllowanceContract, SharedAllowanceContract
-from .appending import AppendingContract, SharedAppendingContract
-from .artifacts import ArtifactStoreContract
-from .asking import AskingContract, SharedAskingContract, asks, says
-from .fences import FencesContract, SharedFencesContract
-from .following import FollowingContract, SharedFollowingContract
-from .hosting import HostingContract, SharedHostingContract
+from .allowance import AllowanceContract, SharedAllowanceContract
+from .asking import AskingContract, SharedAskingContract
+from .asking import asks as asks
+from .asking import says as says
+from .keeping import AgentStoreContract as AgentStoreContract
+from .keeping import ArtifactStoreContract as ArtifactStoreContract
 from .keeping import KeepingContract, SharedKeepingContract
-from .keys import KeyStoreContract, SharedKeyStoreContract, api_key
-from .listing import ListingContract
-from .owning import OwningContract, SharedOwningContract
-from .samples import (
-    ATTEMPT,
-    PATIENCE_S,
-    UNLIMITED,
-    began,
-    collected,
-    fits,
-    lost,
-    next_of,
-    pauses,
-    reasons,
-    returned,
-    started,
-    tokens,
-    tokens_at_most,
-    tokens_left,
-)
-
-__all__ = [
-    "ATTEMPT",
-    "PATIENCE_S",
-    "UNLIMITED",
-    "AgentStoreContract",
-    "ArtifactStoreContract",
-    "ContextStoreContract",
-    "KeyStoreContract",
-    "OneStoreContract",
-    "SharedKeyStoreContract",
-    "SharedStoreContract",
-    "api_key",
-    "asks",
-    "began",
-    "collected",
-    "fits",
-    "lost",
-    "next_of",
-    "pauses",
-    "reasons",
-    "returned",
-    "says",
-    "started",
-    "tokens",
-    "tokens_at_most",
-    "tokens_left",
-]
+from .keeping import KeyStoreContract as KeyStoreContract
+from .keeping import SharedKeyStoreContract as SharedKeyStoreContract
+from .keeping import api_key as api_key
+from .log import LogContract, SharedLogContract
+from .runs import RunsContract, SharedRunsContract
+from .samples import UNLIMITED as UNLIMITED
+from .samples import began as began
+from .samples import collected as collected
+from .samples import lost as lost
+from .samples import next_of as next_of
+from .samples import pauses as pauses
+from .samples import reasons as reasons
+from .samples import returned as returned
+from .samples import started as started
+from .samples import tokens as tokens
+from .samples import tokens_at_most as tokens_at_most
+from .samples import tokens_left as tokens_left
 
 
-class OneStoreContract(
-    AppendingContract,
-    FencesContract,
-    AllowanceContract,
-    ScopedAllowanceContract,
-    FollowingContract,
-    OwningContract,
-    ListingContract,
-    AskingContract,
-    HostingContract,
-    KeepingContract,
-):
-    """The contract of a store for one process. Override ``store``."""
+class OneStoreContract(LogContract, AllowanceContract, RunsContract, AskingContract, KeepingContract):
+    """The contract of a store for one process. Provide ``store``, on an empty database."""
 
 
 class SharedStoreContract(
-    SharedAppendingContract,
-    SharedFencesContract,
-    SharedAllowanceContract,
-    SharedFollowingContract,
-    SharedOwningContract,
-    SharedAskingContract,
-    SharedHostingContract,
-    SharedKeepingContract,
+    SharedLogContract, SharedAllowanceContract, SharedRunsContract, SharedAskingContract, SharedKeepingContract
 ):
-    """What several processes on one database may rely on. Override ``store`` and ``second_store``."""
+    """What several processes on one database may rely on. Provide ``store`` and ``second_store``."""
 
 
 class ContextStoreContract(OneStoreContract, SharedStoreContract):
-    """The whole contract. Override ``store`` and ``second_store``."""
+    """The whole contract. Provide ``store`` and ``second_store``."""

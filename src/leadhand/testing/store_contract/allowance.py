@@ -11,12 +11,23 @@ from leadhand.domain.limits import Amount, Ceiling, Limits, Usage
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.ports import AllowanceRefused, ContextStore
 
-from .fixtures import OneStore, TwoStores
-from .samples import ATTEMPT, UNLIMITED, began, fits, lost, returned, started, tokens, tokens_at_most, tokens_left
+from .samples import (
+    ATTEMPT,
+    UNLIMITED,
+    Contract,
+    began,
+    fits,
+    lost,
+    returned,
+    started,
+    tokens,
+    tokens_at_most,
+    tokens_left,
+)
 
 
-class AllowanceContract(OneStore):
-    """A run spends what it is allowed, and no more."""
+class AllowanceContract(Contract):
+    """A call fits the ceilings of its run and of each scope that it names, and no run spends more than it may."""
 
     @pytest.mark.parametrize("kind", ["requests", "tokens", "nanousd"])
     async def test_a_reservation_that_does_not_fit_is_refused(self, store: ContextStore, kind: str) -> None:
@@ -94,10 +105,6 @@ class AllowanceContract(OneStore):
         await store.append("run-1", [returned("c1", Usage(input_tokens=90))])
         assert await tokens_left(store, "run-1") == 10
 
-
-class ScopedAllowanceContract(OneStore):
-    """A call stays below the ceiling of each scope that it names, besides that of its run."""
-
     async def test_a_reservation_must_fit_every_scope(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
         inner = {"wo-001.0": tokens_at_most(80), "wo-001.0/sub/1": tokens_at_most(30)}
@@ -169,7 +176,7 @@ class ScopedAllowanceContract(OneStore):
         assert await tokens_left(store, "run-2", within={"a": tokens_at_most(100)}) == 100
 
 
-class SharedAllowanceContract(TwoStores):
+class SharedAllowanceContract(Contract):
     """A run has one allowance, whichever process spends it."""
 
     async def test_all_processes_together_stay_below_the_ceiling_of_a_scope(

@@ -24,8 +24,7 @@ from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import Effect
 from leadhand.ports import ContextStore
 
-from .fixtures import OneStore, TwoStores
-from .samples import pauses, started
+from .samples import Contract, pauses, started
 
 ARGS = {"to": "Bob", "amount": 30}
 
@@ -45,7 +44,7 @@ def says(call: str, *, yes: bool = True, shown: dict[str, Any] = ARGS, always: b
 FIRST, SECOND, THIRD = "wo-001.0/t0/c0", "wo-001.1/t0/c0", "wo-001.1/t2/c0/t0/c1"
 
 
-class AskingContract(OneStore):
+class AskingContract(Contract):
     """A run's line counts its open approvals, and lists can be filtered by them."""
 
     async def test_a_question_is_counted_until_it_is_answered(self, store: ContextStore) -> None:
@@ -147,7 +146,7 @@ class AskingContract(OneStore):
         assert [(run.run_id, run.asking) for run in await store.runs(asking=True)] == [("run-2", 1)]
 
 
-class SharedAskingContract(TwoStores):
+class SharedAskingContract(Contract):
     """A process sees and answers the approvals that another requested."""
 
     async def test_a_question_is_seen_and_answered_by_another_process(

@@ -1,19 +1,25 @@
-"""What is stored beside the log: payloads, snapshots, gates and cached answers."""
+"""What is kept beside the log: payloads, snapshots, gates, cached answers, keys, settings of roles and artifacts."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from leadhand.ports import ContextStore
+from leadhand.domain.access import AgentSettings, ApiKey, Scope
+from leadhand.domain.errors import UsageError
+from leadhand.ports import AgentStore, ArtifactStore, ContextStore, KeyStore
 
-from .fixtures import OneStore, TwoStores
-from .samples import pauses, started
+from .samples import Contract, pauses, started
+
+NOON = datetime(2026, 11, 21, 12, 0, 0, 123_456, tzinfo=UTC)
 
 
-class KeepingContract(OneStore):
+class KeepingContract(Contract):
     """Blobs stay; the rest may expire."""
 
     async def test_a_blob_is_kept_with_the_events_that_refer_to_it(self, store: ContextStore) -> None:
@@ -70,7 +76,7 @@ class KeepingContract(OneStore):
         assert await store.cached("for ever") is True
 
 
-class SharedKeepingContract(TwoStores):
+class SharedKeepingContract(Contract):
     """What one process stores, every process reads."""
 
     async def test_what_one_process_keeps_all_have(self, store: ContextStore, second_store: ContextStore) -> None:
@@ -94,3 +100,144 @@ class SharedKeepingContract(TwoStores):
         for place, wait in enumerate(sorted(waits)):
             assert place * 5.0 - taken - 0.01 <= wait <= place * 5.0 + 0.01
         assert await store.pass_gate("another", 5.0) == 0.0
+
+
+def api_key(key_id: str = "0a1b2c3d", **more: Any) -> ApiKey:
+    """A stored key."""
+    return ApiKey.model_validate(
+        {
+            "key_id": key_id,
+            "name": "Ann's laptop; DROP TABLE 'keys' %s ?",
+            "prefix": "lh_1a2b3c",
+            "digest": f"digest of {key_id}",
+            "scopes": (Scope.READ, Scope.APPROVE),
+            "created_at": NOON,
+            **more,
+        }
+    )
+
+
+class KeyStoreContract(Contract):
+    """The contract of a :class:`~leadhand.ports.KeyStore`. Provide ``store``, on an empty database."""
+
+    async def test_a_key_is_kept_as_it_was_given_and_found_by_its_digest(self, store: KeyStore) -> None:
+        assert isinstance(store, KeyStore)
+        assert await store.keys() == []
+        used = api_key("1", last_used_at=NOON, revoked_at=NOON, scopes=tuple(Scope))
+        await store.add_key(api_key())
+        await store.add_key(used)
+        assert await store.key_of("digest of 0a1b2c3d") == api_key()
+        assert await store.key_of("digest of 1") == used, "revoked ones too"
+        assert await store.key_of("digest of") is None
+        assert await store.key_of("") is None
+
+    async def test_keys_are_listed_newest_first(self, store: KeyStore) -> None:
+        for key_id, minutes in (("c", 1), ("a", 2), ("d", 0), ("b", 1)):
+            await store.add_key(api_key(key_id, created_at=NOON + timedelta(minutes=minutes)))
+        assert [key.key_id for key in await store.keys()] == ["a", "b", "c", "d"]
+
+    @pytest.mark.parametrize("same", [{"key_id": "0a1b2c3d"}, {"digest": "digest of 0a1b2c3d"}], ids=["id", "digest"])
+    async def test_a_key_is_added_once(self, store: KeyStore, same: dict[str, str]) -> None:
+        await store.add_key(api_key())
+        with pytest.raises(UsageError, match="already exists"):
+            await store.add_key(api_key(**{"key_id": "other", "digest": "another", **same}, name="Bob"))
+        assert await store.keys() == [api_key()]
+
+    async def test_a_key_that_is_revoked_stays_so(self, store: KeyStore) -> None:
+        await store.add_key(api_key())
+        await store.add_key(api_key("other"))
+        before = datetime.now(UTC)
+        revoked = await store.revoke_key("0a1b2c3d")
+        assert revoked.revoked_at is not None
+        assert before <= revoked.revoked_at <= datetime.now(UTC)
+        assert revoked == api_key(revoked_at=revoked.revoked_at)
+        assert await store.revoke_key("0a1b2c3d") == revoked
+        assert await store.key_of("digest of 0a1b2c3d") == revoked
+        assert await store.key_of("digest of other") == api_key("other")
+
+    async def test_revoking_a_key_that_is_not_there_is_an_error_of_usage(self, store: KeyStore) -> None:
+        with pytest.raises(UsageError, match="there is no key nowhere") as error:
+            await store.revoke_key("nowhere")
+        assert "leadhand keys list" in error.value.how
+
+    async def test_the_last_use_of_a_key_is_the_latest(self, store: KeyStore) -> None:
+        await store.add_key(api_key())
+        later = NOON + timedelta(seconds=1)
+        for at, last in ((NOON, NOON), (later, later), (NOON, later)):
+            await store.used_key("0a1b2c3d", at)
+            assert await store.keys() == [api_key(last_used_at=last)]
+        await store.used_key("nowhere", later)
+        assert await store.keys() == [api_key(last_used_at=later)]
+
+
+class SharedKeyStoreContract(KeyStoreContract):
+    """The contract for several processes on one database. Provide ``store`` and ``second_store``."""
+
+    async def test_a_key_that_one_process_revokes_opens_nothing_in_another(
+        self, store: KeyStore, second_store: KeyStore
+    ) -> None:
+        await store.add_key(api_key())
+        assert await second_store.key_of("digest of 0a1b2c3d") == api_key()
+        revoked = await second_store.revoke_key("0a1b2c3d")
+        assert await store.key_of("digest of 0a1b2c3d") == revoked
+
+
+def agent(name: str, **more: Any) -> AgentSettings:
+    """Settings of a role."""
+    return AgentSettings.model_validate({"name": name, "by": "Ann's laptop", "at": NOON, **more})
+
+
+class AgentStoreContract(Contract):
+    """The contract of an :class:`~leadhand.ports.AgentStore`. Provide ``store``, on an empty database."""
+
+    async def test_settings_of_roles_are_kept_as_they_were_given(self, store: AgentStore) -> None:
+        assert isinstance(store, AgentStore)
+        assert await store.agents() == []
+        worker = agent("worker", model="openai:x", instructions="Say „%s“; DROP TABLE 'agents' ?\n" * 20)
+        lead = agent("lead")
+        await store.set_agent(worker)
+        await store.set_agent(lead)
+        assert await store.agents() == [lead, worker], "by name"
+
+    async def test_the_latest_settings_of_a_role_are_the_ones_that_count(self, store: AgentStore) -> None:
+        await store.set_agent(agent("lead", model="a"))
+        await store.set_agent(agent("lead", instructions="b"))
+        assert await store.agents() == [agent("lead", instructions="b")]
+
+    async def test_settings_can_be_deleted_twice(self, store: AgentStore) -> None:
+        await store.set_agent(agent("lead", model="a"))
+        await store.set_agent(agent("worker", model="a"))
+        for _ in range(2):
+            await store.unset_agent("lead")
+        assert await store.agents() == [agent("worker", model="a")]
+
+
+class ArtifactStoreContract(Contract):
+    """The contract of an :class:`~leadhand.ports.ArtifactStore`. Provide ``artifacts``, which is empty."""
+
+    @pytest.mark.parametrize("content", [b"", b"a", bytes(range(256)) * 4_000], ids=["empty", "short", "binary"])
+    async def test_content_comes_back_by_its_digest(self, artifacts: ArtifactStore, content: bytes) -> None:
+        digest = await artifacts.put(content)
+        assert digest == f"sha256:{hashlib.sha256(content).hexdigest()}"
+        assert await artifacts.get(digest) == content
+        assert await artifacts.has(digest)
+
+    async def test_equal_content_is_kept_once_and_stays(self, artifacts: ArtifactStore) -> None:
+        digests = await asyncio.gather(*(artifacts.put(b"the same") for _ in range(20)))
+        assert len(set(digests)) == 1
+        assert await artifacts.get(digests[0]) == b"the same"
+
+    async def test_different_contents_do_not_disturb_each_other(self, artifacts: ArtifactStore) -> None:
+        contents = [f"{number}".encode() for number in range(50)]
+        digests = await asyncio.gather(*map(artifacts.put, contents))
+        assert await asyncio.gather(*map(artifacts.get, digests)) == contents
+
+    @pytest.mark.parametrize(
+        "digest",
+        ["", "sha256:", "sha256:" + "0" * 64, "sha256:" + "A" * 64, "sha256:../../etc/passwd", "md5:00", "\0", "../x"],
+    )
+    async def test_an_unknown_digest_is_a_key_error(self, artifacts: ArtifactStore, digest: str) -> None:
+        await artifacts.put(b"another")
+        assert not await artifacts.has(digest)
+        with pytest.raises(KeyError):
+            await artifacts.get(digest)

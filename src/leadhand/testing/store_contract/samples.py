@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from collections.abc import AsyncGenerator, Mapping
+
+import pytest
 
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import (
@@ -28,6 +29,12 @@ ATTEMPT = "wo-001.0/a1"
 UNLIMITED = Limits(budget_nanousd=None)
 Within = Mapping[str, Ceiling]
 """Ceilings by scope."""
+
+
+class Contract:
+    """Tests to inherit. They take their stores from fixtures of the class that inherits them."""
+
+    pytestmark = pytest.mark.asyncio
 
 
 def started(
@@ -114,7 +121,7 @@ async def tokens_left(store: ContextStore, run_id: str, *, final: bool = False, 
     return fitting
 
 
-async def collected(following: AsyncIterator[list[Entry]], until: int) -> list[Entry]:
+async def collected(following: AsyncGenerator[list[Entry]], until: int) -> list[Entry]:
     """Return what a follower receives up to the sequence ``until``."""
     entries: list[Entry] = []
     async with asyncio.timeout(PATIENCE_S):
@@ -122,16 +129,11 @@ async def collected(following: AsyncIterator[list[Entry]], until: int) -> list[E
             entries += news
             if entries[-1].seq >= until:
                 break
-    await closed(following)
+    await following.aclose()
     return entries
 
 
-async def closed(following: Any) -> None:
-    """Stop following."""
-    await following.aclose()
-
-
-async def next_of(following: AsyncIterator[list[Entry]]) -> list[Entry]:
+async def next_of(following: AsyncGenerator[list[Entry]]) -> list[Entry]:
     """Return what a follower receives next."""
     async with asyncio.timeout(PATIENCE_S):
         return await anext(following)

@@ -1,0 +1,262 @@
+"""Runs: which process drives each of them, their lines in lists, and what a store reports to operators."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from leadhand.domain.errors import RunOwned, UsageError
+from leadhand.domain.events import (
+    AttemptSettled,
+    RunClaimed,
+    RunFinished,
+    RunPaused,
+    RunReopened,
+    RunResumed,
+    SubtaskBlocked,
+    WorkOrderIssued,
+)
+from leadhand.domain.limits import Usage
+from leadhand.domain.listing import HostLine
+from leadhand.domain.run import RunStatus
+from leadhand.domain.work_order import Subtask, WorkOrder
+from leadhand.ports import ContextStore
+
+from .samples import Contract, began, pauses, returned, started, tokens
+
+
+class RunsContract(Contract):
+    """A run is claimed, driven and released, and has a line in lists that follows its log."""
+
+    async def test_a_run_that_is_driven_cannot_be_claimed_again(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        with pytest.raises(RunOwned, match=store.host):
+            await store.claim("run-1")  # not even by its owner: one controller is enough
+        assert len(await store.read("run-1")) == 1
+
+    async def test_a_claim_is_written_down_under_the_new_epoch(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        await store.release("run-1", 1)
+        assert (await store.run("run-1")).owner is None
+        assert (await store.run("run-1")).epoch == 1
+        assert await store.claim("run-1") == 2
+        entry = (await store.read("run-1"))[-1]
+        assert (entry.seq, entry.epoch, entry.event) == (2, 2, RunClaimed(owner=store.host))
+        listing = await store.run("run-1")
+        assert (listing.owner, listing.epoch, listing.head_seq) == (store.host, 2, 2)
+
+    async def test_a_release_under_an_old_epoch_does_nothing(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        await store.release("run-1", 1)
+        assert await store.claim("run-1") == 2
+        await store.release("run-1", 1)
+        assert (await store.run("run-1")).owner == store.host
+
+    async def test_a_finished_run_cannot_be_claimed(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        await store.append("run-1", [RunFinished(status=RunStatus.PARTIAL, answer="so far")], epoch=1)
+        await store.release("run-1", 1)
+        with pytest.raises(UsageError, match="run-1 is finished"):
+            await store.claim("run-1")
+
+    async def test_a_finished_run_can_be_claimed_in_order_to_reopen_it(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        await store.append("run-1", [RunFinished(status=RunStatus.PARTIAL, answer="so far")], epoch=1)
+        await store.release("run-1", 1)
+        assert await store.claim("run-1", ended=True) == 2
+        await store.append("run-1", [RunReopened(by="me")], epoch=2)
+        listing = await store.run("run-1")
+        assert (listing.status, listing.finished_at, listing.owner) == (RunStatus.RUNNING, None, store.host)
+
+    async def test_a_listing_follows_its_run(self, store: ContextStore) -> None:
+        await store.create("run-1", started("x" * 300, detached=True))
+        order = WorkOrder(work_order_id="wo-001", goal="g", subtasks=tuple(Subtask(name=f"s{n}") for n in range(3)))
+        await store.append("run-1", [WorkOrderIssued(order=order)])
+        await store.append(
+            "run-1",
+            [
+                AttemptSettled(attempt="plan/a1", ok=True, final=True),  # a thought of the lead, not a subtask
+                AttemptSettled(attempt="wo-001.0/a1", ok=False, final=False, counts=True),
+                AttemptSettled(attempt="wo-001.0/a2", ok=True, final=True, counts=True),
+                AttemptSettled(attempt="wo-001.1/a1", ok=False, final=True, counts=True),
+                SubtaskBlocked(subtask="wo-001.2", cause="wo-001.1"),
+                RunPaused(),
+            ],
+        )
+        listing = await store.run("run-1")
+        assert (listing.flow, listing.model, listing.request) == ("work-order", "offline", "x" * 200)
+        assert (listing.subtasks, listing.completed, listing.failed) == (3, 1, 2)
+        assert (listing.status, listing.head_seq, listing.detached) == (RunStatus.PAUSED, 8, True)
+        assert listing.finished_at is None
+        await store.append("run-1", [RunResumed()])
+        assert (await store.run("run-1")).status is RunStatus.RUNNING
+        (entry,) = await store.append("run-1", [RunFinished(status=RunStatus.FAILED, answer="")])
+        listing = await store.run("run-1")
+        assert (listing.status, listing.finished_at) == (RunStatus.FAILED, entry.at)
+        assert listing.created_at == (await store.read("run-1"))[0].at
+        assert await store.runs() == [listing]
+
+    async def test_runs_come_newest_first_in_pages(self, store: ContextStore) -> None:
+        for number in (3, 1, 2, 5, 4):
+            await store.create(f"run-{number}", started())
+        names = ["run-4", "run-5", "run-2", "run-1", "run-3"]
+        assert [run.run_id for run in await store.runs()] == names
+        assert [run.run_id for run in await store.runs(limit=2)] == names[:2]
+        assert [run.run_id for run in await store.runs(limit=2, before="run-5")] == names[2:4]
+        assert await store.runs(before="run-3") == []
+
+    async def test_runs_can_be_looked_for(self, store: ContextStore) -> None:
+        await store.create("run-1", started("Weather in Paris"))
+        await store.create("run-2", started("100% of the weather_in Oslo"))
+        await store.create("run-3", started("HÔTELS"))
+        await store.append("run-3", pauses("a"))
+
+        async def found(**query: Any) -> list[str]:
+            return [run.run_id for run in await store.runs(**query)]
+
+        assert await found(status=RunStatus.PAUSED) == ["run-3"]
+        assert await found(status=RunStatus.RUNNING) == ["run-2", "run-1"]
+        assert await found(text="WEATHER") == ["run-2", "run-1"]
+        assert await found(text="hôtel") == ["run-3"]
+        assert await found(text="0%") == ["run-2"]
+        assert await found(text="1%O") == []
+        assert await found(text="r_i") == ["run-2"]
+        assert await found(text="'; DROP TABLE runs") == []
+        assert await found(text="weather", status=RunStatus.RUNNING, before="run-2") == ["run-1"]
+
+    async def test_runs_can_be_looked_for_by_when_they_were_made(self, store: ContextStore) -> None:
+        for number in range(4):
+            await store.create(f"run-{number}", started())
+        every = await store.runs()
+        made = every[1].created_at
+        since, until = await store.runs(since=made), await store.runs(until=made)
+        assert since == [run for run in every if run.created_at >= made]
+        assert until == [run for run in every if run.created_at < made]
+        assert every[1] in since, "since is a moment within"
+        assert every[1] not in until, "until is the first moment without"
+        assert await store.runs(since=made, until=made) == []
+        assert await store.runs(since=every[-1].created_at, limit=2, before="run-2") == every[2:4]
+
+    async def test_runs_can_be_looked_for_by_whether_they_are_detached(self, store: ContextStore) -> None:
+        await store.create("run-1", started("a"))
+        await store.create("run-2", started("b", detached=True))
+        assert [run.run_id for run in await store.runs(detached=True)] == ["run-2"]
+        assert [run.run_id for run in await store.runs(detached=False)] == ["run-1"]
+        assert [run.run_id for run in await store.runs(detached=None)] == ["run-2", "run-1"]
+        assert await store.runs(detached=True, text="a") == []
+
+    async def test_a_listing_says_what_was_spent_and_not_what_is_reserved(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        await store.append("run-1", [began("a", tokens(500)), began("b", tokens(900))])
+        listing = await store.run("run-1")
+        assert (listing.requests, listing.tokens, listing.nanousd) == (0, 0, 0)
+        await store.append("run-1", [returned("a", Usage(input_tokens=40, output_tokens=2, nanousd=7))])
+        (listing,) = await store.runs()
+        assert (listing.requests, listing.tokens, listing.nanousd) == (1, 42, 7)
+
+    async def test_a_run_that_nobody_drives_is_an_orphan_while_it_should_be_driven(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        assert not (await store.run("run-1")).orphan
+        await store.release("run-1", 1)
+        assert (await store.run("run-1")).orphan
+        await store.append("run-1", [RunPaused()])
+        assert not (await store.run("run-1")).orphan
+
+    async def test_this_process_is_a_host_whether_it_drives_a_run_or_not(self, store: ContextStore) -> None:
+        assert await store.hosts() == [HostLine(host=store.host, here=True)]
+        await store.create("run-1", started())
+        await store.create("run-2", started())
+        assert await store.hosts() == [HostLine(host=store.host, here=True, runs=("run-1", "run-2"))]
+        await store.release("run-1", 1)
+        assert await store.hosts() == [HostLine(host=store.host, here=True, runs=("run-2",))]
+
+    async def test_runs_are_counted_by_status(self, store: ContextStore) -> None:
+        assert (await store.about()).runs == {}
+        for number in range(4):
+            await store.create(f"run-{number}", started())
+        await store.append("run-0", pauses("a"))
+        await store.append("run-1", [RunFinished(status=RunStatus.SUCCEEDED, answer="a")])
+        about = await store.about()
+        assert about.runs == {RunStatus.PAUSED: 1, RunStatus.SUCCEEDED: 1, RunStatus.RUNNING: 2}
+        assert about.kind
+        assert about.name
+        assert about.bytes is None or about.bytes > 0
+
+
+class SharedRunsContract(Contract):
+    """Of all processes, one drives a run at a time, and each sees the others that are alive."""
+
+    async def test_a_run_whose_owner_lives_cannot_be_claimed(
+        self, store: ContextStore, second_store: ContextStore
+    ) -> None:
+        await store.create("run-1", started())
+        with pytest.raises(RunOwned, match=store.host):
+            await second_store.claim("run-1")
+        with pytest.raises(RunOwned, match=store.host):
+            await store.claim("run-1")  # not even by itself: one controller is enough
+        assert len(await store.read("run-1")) == 1
+        assert (await second_store.run("run-1")).owner == store.host
+
+    async def test_a_run_passes_to_the_process_that_claims_it(
+        self, store: ContextStore, second_store: ContextStore
+    ) -> None:
+        await store.create("run-1", started())
+        await store.release("run-1", 1)
+        assert (await store.run("run-1")).owner is None
+        assert (await store.run("run-1")).epoch == 1
+        assert await second_store.claim("run-1") == 2
+        entry = (await store.read("run-1"))[-1]
+        assert (entry.seq, entry.epoch, entry.event) == (2, 2, RunClaimed(owner=second_store.host))
+        listing = await store.run("run-1")
+        assert (listing.owner, listing.epoch, listing.head_seq) == (second_store.host, 2, 2)
+
+    async def test_of_two_who_claim_at_once_one_succeeds(self, store: ContextStore, second_store: ContextStore) -> None:
+        await store.create("run-1", started())
+        await store.release("run-1", 1)
+        outcomes = await asyncio.gather(store.claim("run-1"), second_store.claim("run-1"), return_exceptions=True)
+        assert sorted(map(str, map(type, outcomes))) == sorted(map(str, [int, RunOwned]))
+
+    async def test_releasing_a_run_of_another_does_nothing(
+        self, store: ContextStore, second_store: ContextStore
+    ) -> None:
+        await store.create("run-1", started())
+        await second_store.release("run-1", 1)
+        assert (await store.run("run-1")).owner == store.host
+        await store.release("run-1", 1)
+        await second_store.claim("run-1")
+        await store.release("run-1", 1)
+        await second_store.release("run-1", 1)
+        assert (await store.run("run-1")).owner == second_store.host
+
+    async def test_closing_commits_pending_writes_and_releases_every_run(
+        self, store: ContextStore, second_store: ContextStore
+    ) -> None:
+        await store.create("run-1", started())
+        await store.create("run-2", started())
+        call = store.append("run-1", pauses("last words"))
+        await store.aclose()
+        await store.aclose()
+        (entry,) = await call
+        assert (await second_store.read("run-1"))[-1] == entry
+        for run_id in ("run-1", "run-2"):
+            assert (await second_store.run(run_id)).owner is None
+            assert await second_store.claim(run_id) == 2
+
+    async def test_a_host_that_drives_runs_is_seen_until_it_is_gone(
+        self, store: ContextStore, second_store: ContextStore
+    ) -> None:
+        assert await store.hosts() == [HostLine(host=store.host, here=True)]
+        await store.create("run-1", started())
+        await second_store.create("run-2", started())
+        assert await store.hosts() == [
+            HostLine(host=store.host, here=True, runs=("run-1",)),
+            HostLine(host=second_store.host, here=False, runs=("run-2",)),
+        ]
+        assert [(line.host, line.here) for line in await second_store.hosts()] == [
+            (second_store.host, True),
+            (store.host, False),
+        ]
+        await second_store.aclose()
+        assert await store.hosts() == [HostLine(host=store.host, here=True, runs=("run-1",))]
