@@ -7,6 +7,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Literal
 
+from pydantic import Field
+
 from leadhand.domain.approval import Approval
 from leadhand.domain.asks import Todo
 from leadhand.domain.errors import Failure
@@ -202,7 +204,7 @@ class RetryGranted(EventBase):
     args: dict[str, Any] | None = None
     data: ResultData | None = None
     by: str
-    reopened: int = 0
+    reopened: int = Field(default=0, ge=0)
 
 
 class SubtaskResolved(EventBase):
