@@ -14,7 +14,7 @@ from leadhand.models.offline import OfflineModels
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 from leadhand.testing.faults import FAULTS, fault
-from leadhand.testing.model_server import ScriptedServer, Way, hang, rate_limited, served_by, served_fault, status
+from leadhand.testing.model_server import ScriptedServer, Way, rate_limited, served_by, served_fault, status
 from leadhand.testing.scripted_model import ScriptError
 from leadhand.testing.steps import fails, says
 
@@ -129,7 +129,7 @@ class TestInjection:
 
 
 async def test_it_counts_who_waits_and_who_goes_away() -> None:
-    async with ScriptedServer(lambda _: hang()) as server:
+    async with ScriptedServer(lambda _: served_fault("hang")) as server:
         waiting = [asyncio.create_task(post(server)) for _ in range(3)]
         await server.arrived(3)
         assert (server.in_flight, server.most_at_once, server.abandoned) == (3, 3, 0)
@@ -150,6 +150,6 @@ async def test_waiting_for_a_request_that_never_comes_ends() -> None:
 def test_every_fault_has_a_name_and_a_shape() -> None:
     assert len({known.name for known in FAULTS}) == len(FAULTS)
     assert fault("hang").slow
-    assert [served_fault(known).way for known in FAULTS if known.name == "hang"] == [Way.HANG]
+    assert [known.serve().way for known in FAULTS if known.name == "hang"] == [Way.HANG]
     with pytest.raises(KeyError):
         served_fault("nobody's")

@@ -19,17 +19,11 @@ from leadhand.ports import ModelError
 from leadhand.testing.model_server import (
     ScriptedServer,
     Served,
-    bad_arguments,
     broken_off,
     drip,
-    empty,
-    hang,
-    huge,
-    no_choices,
-    out_of_quota,
     rate_limited,
+    served_fault,
     status,
-    truncated,
     web_page,
 )
 from leadhand.testing.steps import calls_all, gives, says
@@ -54,7 +48,10 @@ class TestAnswers:
         assert [tool["function"]["name"] for tool in server.bodies[0]["tools"]] == ["weather_tool", "give_up"]
 
     async def test_arguments_that_are_no_json_are_kept_as_they_were_written(self) -> None:
-        async with ScriptedServer([bad_arguments("weather_tool")]) as server, client(server) as models:
+        async with (
+            ScriptedServer([calls_all(("weather_tool", '{"location": "Par'))]) as server,
+            client(server) as models,
+        ):
             call = (await models.ask(WORK)).message.tool_calls[0]
         assert (call.arguments, call.raw) == (None, '{"location": "Par')
 
@@ -80,12 +77,12 @@ class TestFaults:
     @pytest.mark.parametrize(
         ("served", "class_", "type_"),
         [
-            (truncated(), "transient", "bad_body"),
+            (served_fault("truncated"), "transient", "bad_body"),
             (broken_off(), "transient", "broken_off"),
-            (empty(), "transient", "empty_answer"),
-            (no_choices(), "transient", "empty_answer"),
+            (served_fault("empty_answer"), "transient", "empty_answer"),
+            (served_fault("no_choices"), "transient", "empty_answer"),
             (rate_limited(1.5), "rate_limited", "rate_limited"),
-            (out_of_quota(), "unavailable", "quota"),
+            (served_fault("out_of_quota"), "unavailable", "quota"),
             (status(401, f"bad key {KEY}"), "unavailable", "bad_key"),
             (status(404, "no such model"), "unavailable", "unknown_model"),
             (status(400, "m", kind="context_length_exceeded"), "too_large", "context_length"),
@@ -95,7 +92,7 @@ class TestFaults:
             (web_page(), "unavailable", "not_an_api"),
             (web_page(404), "unavailable", "not_an_api"),
             (web_page(502), "transient", "http_502"),
-            (huge(), "invalid", "too_long_answer"),
+            (served_fault("huge"), "invalid", "too_long_answer"),
         ],
     )
     async def test_each_fault_is_one_classed_failure(self, served: Any, class_: str, type_: str) -> None:
@@ -110,7 +107,7 @@ class TestFaults:
         assert (await failure_of(rate_limited(1.5))).retry_after_s == 1.5
 
     async def test_a_server_that_hangs_is_given_up_before_the_deadline(self) -> None:
-        failure = await failure_of(hang(), first_byte_timeout_s=0.05)
+        failure = await failure_of(served_fault("hang"), first_byte_timeout_s=0.05)
         assert (failure.class_, failure.type) == ("transient", "timeout")
 
     async def test_the_deadline_covers_the_whole_call(self) -> None:
@@ -127,14 +124,14 @@ class TestFaults:
         assert caught.value.usage == Usage(requests=1, nanousd=0)
 
     async def test_what_was_refused_cost_nothing_and_what_broke_off_is_unknown(self) -> None:
-        async with ScriptedServer([status(500), truncated()]) as server, client(server) as models:
+        async with ScriptedServer([status(500), served_fault("truncated")]) as server, client(server) as models:
             for usage in (Usage(requests=1, nanousd=0), None):
                 with pytest.raises(ModelError) as caught:
                     await models.ask(TALK)
                 assert caught.value.usage == usage
 
     async def test_cancelling_closes_the_request(self) -> None:
-        async with ScriptedServer([hang(), says("next")]) as server, client(server) as models:
+        async with ScriptedServer([served_fault("hang"), says("next")]) as server, client(server) as models:
             task = asyncio.create_task(models.ask(TALK))
             while not server.requests:  # noqa: ASYNC110 - the server says nothing else
                 await asyncio.sleep(0.005)
@@ -145,7 +142,7 @@ class TestFaults:
         assert server.abandoned == 1
 
     async def test_a_time_out_from_outside_is_not_taken_for_ones_own(self) -> None:
-        async with ScriptedServer([hang()]) as server, client(server) as models:
+        async with ScriptedServer([served_fault("hang")]) as server, client(server) as models:
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.05):
                     await models.ask(TALK)

@@ -17,7 +17,7 @@ from leadhand.domain.errors import ConfigurationError, Failure
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.models.openai.connections import proxy_for
 from leadhand.ports import ModelError
-from leadhand.testing.model_server import ScriptedServer, hang_up
+from leadhand.testing.model_server import ScriptedServer, served_fault
 from leadhand.testing.steps import says
 
 TALK = asking({"task": "compose"}, model="openai_compatible:scripted")
@@ -53,7 +53,7 @@ async def test_a_name_that_cannot_be_one_is_no_crash(host: str) -> None:
 
 
 async def test_a_connection_that_is_closed_without_an_answer_may_have_cost_something() -> None:
-    async with ScriptedServer([hang_up()]) as server:
+    async with ScriptedServer([served_fault("hang_up")]) as server:
         models = OpenAICompatible(server.base_url)
         with pytest.raises(ModelError, match="closed the connection before it answered") as caught:
             await models.ask(TALK)

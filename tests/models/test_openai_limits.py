@@ -13,7 +13,7 @@ from leadhand.domain.errors import Failure
 from leadhand.models.failures import LARGEST_BODY
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
-from leadhand.testing.model_server import ScriptedServer, drip, endless, hang, hang_body, refuses
+from leadhand.testing.model_server import ScriptedServer, drip, hang_body, refuses, served_fault
 from leadhand.testing.steps import gives, says
 
 TALK = asking({"task": "compose"}, model="openai_compatible:m")
@@ -31,8 +31,8 @@ async def failure_of(served: Any, *, streamed: bool = False, deadline_s: float =
 @pytest.mark.parametrize(
     ("served", "streamed", "options", "said"),
     [
-        (hang(), False, {"first_byte_timeout_s": 0.1}, "did not begin to answer within 0.1 s"),
-        (hang(), True, {"first_byte_timeout_s": 0.1}, "did not begin to answer within 0.1 s"),
+        (served_fault("hang"), False, {"first_byte_timeout_s": 0.1}, "did not begin to answer within 0.1 s"),
+        (served_fault("hang"), True, {"first_byte_timeout_s": 0.1}, "did not begin to answer within 0.1 s"),
         (
             hang_body(),
             False,
@@ -45,7 +45,7 @@ async def failure_of(served: Any, *, streamed: bool = False, deadline_s: float =
             {"idle_timeout_s": 0.1},
             "sent nothing for 0.1 s in the middle of its answer",
         ),
-        (hang(), False, {"deadline_s": 0.1}, "gave no answer within 0.1 s: it had not begun to answer"),
+        (served_fault("hang"), False, {"deadline_s": 0.1}, "gave no answer within 0.1 s: it had not begun to answer"),
         (drip("x" * 9_000, 0.02), False, {"deadline_s": 0.2}, "gave no whole answer within 0.2 s: "),
     ],
 )
@@ -86,7 +86,7 @@ async def test_a_connection_that_never_comes_about_is_given_up() -> None:
 async def test_an_answer_without_end_is_left_and_fills_no_memory(streamed: bool) -> None:
     tracemalloc.start()
     try:
-        failure = await failure_of(endless(), streamed=streamed)
+        failure = await failure_of(served_fault("endless"), streamed=streamed)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -14,75 +14,27 @@ from typing import TYPE_CHECKING, Any, Self
 from leadhand.models.json_values import list_of, object_of, objects_of, text_of
 
 from .faults import Fault
-from .faults_served import served_fault
+from .faults import served_fault as served_fault
 from .scripted_model import ScriptError
-from .served import (
-    Served,
-    Serving,
-    Servings,
-    Way,
-    bad_arguments,
-    broken_off,
-    completion,
-    cut_short,
-    cut_stream,
-    drip,
-    empty,
-    empty_body,
-    endless,
-    hang,
-    hang_body,
-    hang_up,
-    huge,
-    no_choices,
-    out_of_quota,
-    rate_limited,
-    refusal,
-    refuses,
-    request_of,
-    served_by,
-    status,
-    stream_error,
-    too_long,
-    truncated,
-    web_page,
-)
+from .served import Served as Served
+from .served import Serving, Servings, completion, refusal, request_of
+from .served import Way as Way
+from .served import broken_off as broken_off
+from .served import cut_stream as cut_stream
+from .served import drip as drip
+from .served import hang_body as hang_body
+from .served import rate_limited as rate_limited
+from .served import refuses as refuses
+from .served import served_by as served_by
+from .served import status as status
+from .served import stream_error as stream_error
+from .served import web_page as web_page
 from .steps import Step, role_of, step_of
 
 if TYPE_CHECKING:
     import ssl
 
     from aiohttp import web
-
-__all__ = [
-    "ScriptedServer",
-    "Seen",
-    "Served",
-    "Way",
-    "bad_arguments",
-    "broken_off",
-    "cut_short",
-    "cut_stream",
-    "drip",
-    "empty",
-    "empty_body",
-    "endless",
-    "hang",
-    "hang_body",
-    "hang_up",
-    "huge",
-    "no_choices",
-    "out_of_quota",
-    "rate_limited",
-    "refuses",
-    "served_by",
-    "served_fault",
-    "status",
-    "stream_error",
-    "too_long",
-    "truncated",
-    "web_page",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +149,7 @@ class ScriptedServer:
         ``nth`` is met and then every ``every``-th, ``times`` in all. A request that meets a fault takes nothing from
         the script: what asks again gets the answer. A fault that never met its requests fails :meth:`assert_done`.
         """
-        served = fault if isinstance(fault, Served) else served_fault(fault)
+        served = fault if isinstance(fault, Served) else served_fault(str(fault))
         self._injected.append(_Injected(served, nth, every, times, needle, role))
         return self
 

@@ -13,38 +13,18 @@ from typing import Any, Self
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.models.json_values import object_of, objects_of, text_of
 
-from .steps import (
-    Answer,
-    Scripted,
-    Step,
-    brief_of,
-    calls,
-    calls_all,
-    fails,
-    gives,
-    plans,
-    reviews,
-    role_of,
-    says,
-    step_of,
-    subtask,
-)
-
-__all__ = [
-    "ScriptError",
-    "ScriptedModel",
-    "Step",
-    "brief_of",
-    "calls",
-    "calls_all",
-    "fails",
-    "gives",
-    "plans",
-    "reviews",
-    "role_of",
-    "says",
-    "subtask",
-]
+from .steps import Answer, Scripted, step_of
+from .steps import Step as Step
+from .steps import brief_of as brief_of
+from .steps import calls as calls
+from .steps import calls_all as calls_all
+from .steps import fails as fails
+from .steps import gives as gives
+from .steps import plans as plans
+from .steps import reviews as reviews
+from .steps import role_of as role_of
+from .steps import says as says
+from .steps import subtask as subtask
 
 Predicate = Callable[[ModelRequest], bool]
 Script = Iterable[Scripted] | Step | Callable[[ModelRequest], Answer | Awaitable[Answer]]

@@ -23,9 +23,10 @@ from leadhand.domain.conversation import (
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.tool import ToolSpec
 from leadhand.models.json_values import object_of, objects_of, text_of
+from leadhand.models.structured import decode_object
 from leadhand.ports import ModelError, Models
 
-from .steps import Answer, Step, says
+from .steps import Answer, Step, says, step_of
 
 
 class Way(StrEnum):
@@ -92,12 +93,7 @@ def rate_limited(retry_after_s: float | None = None, *, as_date: bool = False) -
     return status(429, "Rate limit reached", kind="rate_limit_exceeded", headers=headers)
 
 
-def out_of_quota() -> Served:
-    """429 for a quota that is used up: waiting does not help."""
-    return status(429, "You exceeded your current quota, please check your plan", kind="insufficient_quota")
-
-
-_TOO_LONG = {
+TOO_LONG = {
     "openai": {
         "message": "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 "
         "tokens.",
@@ -133,11 +129,6 @@ _TOO_LONG = {
 }
 
 
-def too_long(words: str = "openai") -> Served:
-    """400: the request is longer than the window, in the words of openai, vllm, llama.cpp, ollama or openrouter."""
-    return Served(status=400, body=json.dumps({"error": _TOO_LONG[words]}))
-
-
 def refuses(feature: str) -> Served:
     """400: the server does not know ``feature`` (``response_format``, ``tools``, ``stream_options``, …)."""
     return status(
@@ -145,14 +136,9 @@ def refuses(feature: str) -> Served:
     )
 
 
-def truncated(answer: Answer = "an answer that is cut") -> Served:
-    """A complete HTTP answer whose JSON ends in the middle."""
-    return Served(body=json.dumps(completion(_step(answer), {}))[:-40])
-
-
 def broken_off(answer: Answer = "an answer that breaks off") -> Served:
     """Half an HTTP answer, then the connection is closed."""
-    return Served(step=_step(answer), way=Way.BREAK_OFF)
+    return Served(step=step_of(answer), way=Way.BREAK_OFF)
 
 
 def cut_stream(text: str = "an answer that is cut in the middle") -> Served:
@@ -162,22 +148,12 @@ def cut_stream(text: str = "an answer that is cut in the middle") -> Served:
 
 def drip(answer: Answer = "slowly", pause_s: float = 0.01) -> Served:
     """A proper answer, a few bytes at a time."""
-    return Served(step=_step(answer), way=Way.DRIP, pause_s=pause_s)
-
-
-def hang() -> Served:
-    """No answer at all."""
-    return Served(way=Way.HANG)
+    return Served(step=step_of(answer), way=Way.DRIP, pause_s=pause_s)
 
 
 def hang_body(answer: Answer = "half an answer") -> Served:
     """The headers of an answer, half of it if it is a stream, and nothing more."""
-    return Served(step=_step(answer), way=Way.HANG_BODY)
-
-
-def hang_up() -> Served:
-    """The connection is closed without an answer."""
-    return Served(way=Way.HANG_UP)
+    return Served(step=step_of(answer), way=Way.HANG_BODY)
 
 
 def stream_error(
@@ -185,55 +161,12 @@ def stream_error(
 ) -> Served:
     """A stream that ends in an error; without a stream, a 200 that holds the error."""
     error = json.dumps({"error": {"message": message, "code": code}})
-    return Served(step=_step(answer), body=error, way=Way.STREAM_ERROR)
-
-
-def endless() -> Served:
-    """An answer that never ends, as fast as it is read."""
-    return Served(step=says("x"), way=Way.ENDLESS)
-
-
-def empty_body() -> Served:
-    """200 and nothing else."""
-    return Served()
-
-
-def cut_short(text: str = "half an answer that its") -> Served:
-    """An answer that stopped at the limit of its tokens."""
-    return Served(step=replace(says(text), finish_reason="length"))
-
-
-def empty() -> Served:
-    """An answer with nothing in it."""
-    return Served(
-        body=json.dumps({"choices": [{"message": {"role": "assistant", "content": ""}, "finish_reason": "stop"}]})
-    )
-
-
-def no_choices() -> Served:
-    """An answer without any choice."""
-    return Served(body='{"id": "x", "object": "chat.completion", "choices": []}')
-
-
-def bad_arguments(tool: str, written: str = '{"location": "Par') -> Step:
-    """A tool call whose arguments are not JSON."""
-    return Step(calls=((tool, written),))
+    return Served(step=step_of(answer), body=error, way=Way.STREAM_ERROR)
 
 
 def web_page(code: int = 200) -> Served:
     """A web page: the wrong address, or a proxy."""
     return Served(status=code, body="<!DOCTYPE html><html><body>Welcome</body></html>", content_type="text/html")
-
-
-def huge(size: int = 10_500_000) -> Served:
-    """An answer of ``size`` characters."""
-    return Served(step=says("x" * size))
-
-
-def _step(answer: Answer) -> Step:
-    from .steps import step_of
-
-    return step_of(answer)
 
 
 def completion(step: Step, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -353,9 +286,5 @@ def _calls(wire: dict[str, Any], names: dict[str, str]) -> list[ToolCall]:
         function = object_of(call.get("function"))
         key, name, raw = text_of(call.get("id")), text_of(function.get("name")), text_of(function.get("arguments"))
         names[key] = name
-        try:
-            arguments = object_of(json.loads(raw or "{}"))
-        except ValueError:
-            arguments = None
-        calls.append(ToolCall(id=key, name=name, arguments=arguments, raw=raw))
+        calls.append(ToolCall(id=key, name=name, arguments=decode_object(raw or "{}"), raw=raw))
     return calls
