@@ -44,7 +44,7 @@ def transact(connection: Connection, *operations: Operation) -> list[object]:
     outcomes: list[object] = []
     for operation in operations:
         try:
-            outcomes.append(transaction.carry_out(operation))
+            outcomes.append(transaction.apply(operation))
         except LeadhandError as refusal:
             outcomes.append(refusal)
     transaction.write()

@@ -15,7 +15,7 @@ from leadhand.domain.errors import StoreError
 from leadhand.domain.listing import APPROVAL_EVENTS, OpenApproval, open_approvals_after
 
 from .codec import entries_of_types, microseconds
-from .connection import Connection, insert
+from .connection import Connection, Table
 
 
 def _fill_asking(connection: Connection) -> None:
@@ -33,7 +33,7 @@ def _fill_asking(connection: Connection) -> None:
             (run_id, name, *approval[:4], None if approval.expires_at is None else microseconds(approval.expires_at))
             for name, approval in approvals.items()
         ]
-        insert(connection, "asking (run_id, approval_id, kind, tool, attempt, args_hash, expires_at)", 7, rows)
+        Table("asking", "run_id, approval_id, kind, tool, attempt, args_hash, expires_at").insert(connection, rows)
 
 
 Part = str | Callable[[Connection], None]

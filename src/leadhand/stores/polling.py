@@ -101,13 +101,8 @@ class Poller:
         with self._condition:
             watched = dict(self._seen)
         heads: dict[str, int] = {}
-        for values, parameters in among([(run_id,) for run_id in watched]):
-            heads.update(
-                (run_id, head)
-                for run_id, head in connection.execute(
-                    f"SELECT run_id, head_seq FROM runs WHERE run_id IN ({values})", parameters
-                )
-            )
+        for condition, parameters in among("run_id", [(run_id,) for run_id in watched]):
+            heads.update(connection.execute(f"SELECT run_id, head_seq FROM runs WHERE {condition}", parameters))
         wakeups = Wakeups()
         for run_id, seen in watched.items():
             head = heads.get(run_id)

@@ -5,8 +5,6 @@ operation is then judged in memory; a refused operation leaves no trace and does
 written with a handful of statements, however many operations there are.
 """
 
-# ruff: noqa: S608 - SQL is built from constants only; data are parameters
-
 from __future__ import annotations
 
 import json
@@ -22,7 +20,7 @@ from leadhand.domain.listing import APPROVAL_EVENTS, REQUEST_SHOWN, OpenApproval
 from leadhand.domain.run import ENDED, RunStatus
 
 from .codec import Encoded, encode, microseconds, moment, no_such_run
-from .connection import Connection, Dialect, Hold, Row, among, at_once, insert
+from .connection import Connection, Dialect, Hold, Row, Table
 
 ENDING = frozenset({"attempt_settled", "attempt_lost"})
 """The types of events that end an attempt."""
@@ -80,29 +78,32 @@ class Release:
 
 Operation = Create | Append | Claim | Release
 
-RUN_COLUMNS = (
+RUNS = Table(
+    "runs",
     "run_id, flow, request, searched, model, created_at, detached,"
     " ceiling_requests, ceiling_tokens, ceiling_nanousd,"
     " held_back_requests, held_back_tokens, held_back_nanousd,"
     " status, finished_at, head_seq, epoch, owner, subtasks, completed, failed,"
-    " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd"
+    " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
 )
-EVENT_COLUMNS = "run_id, seq, at, epoch, kind, type, version, subject, body"
-RESERVATION_COLUMNS = "run_id, attempt, call_id, requests, tokens, nanousd, scopes"
-ALLOWANCE_COLUMNS = (
+EVENTS = Table("events", "run_id, seq, at, epoch, kind, type, version, subject, body")
+SUBJECTS = Table("events", "run_id, subject")
+RESERVATIONS = Table("reservations", "run_id, attempt, call_id, requests, tokens, nanousd, scopes")
+ALLOWANCES = Table(
+    "allowances",
     "run_id, scope, ceiling_requests, ceiling_tokens, ceiling_nanousd,"
-    " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd"
+    " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
 )
-APPROVAL_COLUMNS = "run_id, approval_id, kind, tool, attempt, args_hash, expires_at"
-CHANGING = RUN_COLUMNS.split(", ")[13:]
+APPROVALS = Table("open_approvals", "run_id, approval_id, kind, tool, attempt, args_hash, expires_at")
+BLOBS = Table("blobs", "digest, body")
 
 
 def _on_conflict(key: str, changing: Sequence[str]) -> str:
     return f" ON CONFLICT ({key}) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in changing)}"
 
 
-CHANGE_RUN = _on_conflict("run_id", CHANGING)
-CHANGE_ALLOWANCE = _on_conflict("run_id, scope", ALLOWANCE_COLUMNS.split(", ")[2:])
+CHANGE_RUN = _on_conflict("run_id", RUNS.columns.split(", ")[13:])
+CHANGE_ALLOWANCE = _on_conflict("run_id, scope", ALLOWANCES.columns.split(", ")[2:])
 
 
 class RunRow:
@@ -154,7 +155,7 @@ class RunRow:
             self.finished_at = at if change.status in ENDED else None
 
     def values(self) -> Row:
-        """Return the row in the order of :data:`RUN_COLUMNS`."""
+        """Return the row in the order of :data:`RUNS`."""
         return (
             *self.fixed, self.status, self.finished_at, self.head_seq, self.epoch, self.owner, self.subtasks,
             self.completed, self.failed, *self.budget.run.spent, *self.budget.run.reserved,
@@ -180,17 +181,9 @@ class LogTransaction:
         self._over: set[tuple[str, str]] = set()
         self._events: list[Row] = []
         self._blobs: dict[str, bytes] = {}
-        self._load_rows(sorted({operation.run_id for operation in operations}), dialect)
-        appends = [operation for operation in operations if isinstance(operation, Append)]
-        scopes = self._load_reservations(
-            [(append.run_id, each) for append in appends for each in append.attempts], dialect
-        )
-        scopes |= {(append.run_id, scope) for append in appends for scope in append.scopes}
-        self._load_allowances(sorted(scopes), dialect)
-        self._load_approvals(sorted({append.run_id for append in appends if append.changes_approvals}), dialect)
-        self._load_over([(append.run_id, append.current) for append in appends if append.current is not None])
+        self._load(operations, dialect)
 
-    def carry_out(self, operation: Operation) -> object:
+    def apply(self, operation: Operation) -> object:
         """Judge one operation and return its result.
 
         Raises NoSuchRun, UsageError, Fenced, StaleAttempt, AllowanceRefused or RunOwned; then it has no effect.
@@ -220,25 +213,15 @@ class LogTransaction:
             before, after = row.loaded_approvals, row.approvals
             answered += [(run_id, name) for name, approval in before.items() if after.get(name) != approval]
             requested += [_approval(run_id, *each) for each in after.items() if before.get(each[0]) != each[1]]
-        insert(self._connection, f"events ({EVENT_COLUMNS})", 9, self._events)
-        runs = [row.values() for row in self._changed.values()]
-        insert(self._connection, f"runs ({RUN_COLUMNS})", 27, runs, CHANGE_RUN)
-        for values, parameters in among(settled):
-            these = (
-                f"WITH settled (run_id, attempt, call_id) AS ({values}) SELECT run_id, attempt, call_id FROM settled"
-            )
-            self._connection.execute(
-                f"DELETE FROM reservations WHERE (run_id, attempt, call_id) IN ({these})", parameters
-            )
-        insert(self._connection, f"reservations ({RESERVATION_COLUMNS})", 7, reserved)
-        insert(self._connection, f"allowances ({ALLOWANCE_COLUMNS})", 11, allowances, CHANGE_ALLOWANCE)
-        for values, parameters in among(answered):
-            these = f"WITH answered (run_id, approval_id) AS ({values}) SELECT run_id, approval_id FROM answered"
-            self._connection.execute(f"DELETE FROM open_approvals WHERE (run_id, approval_id) IN ({these})", parameters)
-        insert(self._connection, f"open_approvals ({APPROVAL_COLUMNS})", 7, requested)
+        EVENTS.insert(self._connection, self._events)
+        RUNS.insert(self._connection, [row.values() for row in self._changed.values()], CHANGE_RUN)
+        RESERVATIONS.delete(self._connection, "run_id, attempt, call_id", settled)
+        RESERVATIONS.insert(self._connection, reserved)
+        ALLOWANCES.insert(self._connection, allowances, CHANGE_ALLOWANCE)
+        APPROVALS.delete(self._connection, "run_id, approval_id", answered)
+        APPROVALS.insert(self._connection, requested)
         # In one order everywhere, so that two transactions that write the same blobs never deadlock.
-        blobs = sorted(self._blobs.items())
-        insert(self._connection, "blobs (digest, body)", 2, blobs, " ON CONFLICT (digest) DO NOTHING")
+        BLOBS.insert(self._connection, sorted(self._blobs.items()), " ON CONFLICT (digest) DO NOTHING")
 
     def _append(self, append: Append) -> list[Entry]:
         row = self._row(append.run_id)
@@ -313,56 +296,37 @@ class LogTransaction:
             raise no_such_run(run_id)
         return row
 
-    def _load_rows(self, run_ids: list[str], dialect: Dialect) -> None:
-        for values, parameters in among([(run_id,) for run_id in run_ids]):
-            these = f"FROM runs WHERE run_id IN ({values}) ORDER BY run_id{dialect.for_update}"
-            for row in at_once(self._connection, dialect, RUN_COLUMNS, these, parameters):
-                self._rows[row[0]] = RunRow(tuple(row))
+    def _load(self, operations: Sequence[Operation], dialect: Dialect) -> None:
+        """Load the rows of runs, and the parts of their budgets, approvals and ended attempts that matter."""
+        connection, rows = self._connection, self._rows
+        run_ids = sorted({(operation.run_id,) for operation in operations})
+        for row in RUNS.find(connection, dialect, "run_id", run_ids, f" ORDER BY run_id{dialect.for_update}"):
+            rows[row[0]] = RunRow(tuple(row))
+        appends = [each for each in operations if isinstance(each, Append) and each.run_id in rows]
 
-    def _load_reservations(self, attempts: list[Row], dialect: Dialect) -> set[tuple[str, str]]:
-        """Load the open reservations of attempts; return the run and scope of each that took from a scope."""
-        scopes: set[tuple[str, str]] = set()
-        for values, parameters in among(attempts):
-            touched = f"WITH touched (run_id, attempt) AS ({values}) SELECT run_id, attempt FROM touched"
-            those = f"FROM reservations WHERE (run_id, attempt) IN ({touched})"
-            for row in at_once(self._connection, dialect, RESERVATION_COLUMNS, those, parameters):
-                run_id, attempt, call_id, requests, tokens, nanousd, taken_from = row
-                names: tuple[str, ...] = tuple(json.loads(taken_from)) if taken_from else ()
-                scopes.update((run_id, scope) for scope in names)
-                if run_id in self._rows:
-                    reservation = Reservation((requests, tokens, nanousd), names)
-                    self._rows[run_id].budget.load(attempt, call_id, reservation)
-        return scopes
+        scopes = {(append.run_id, scope) for append in appends for scope in append.scopes}
+        attempts = [(append.run_id, attempt) for append in appends for attempt in append.attempts]
+        for run_id, attempt, call_id, *amount, taken_from in RESERVATIONS.find(
+            connection, dialect, "run_id, attempt", attempts
+        ):
+            names: tuple[str, ...] = tuple(json.loads(taken_from)) if taken_from else ()
+            scopes.update((run_id, scope) for scope in names)
+            rows[run_id].budget.load(attempt, call_id, Reservation((amount[0], amount[1], amount[2]), names))
+        for run_id, scope, *amounts in ALLOWANCES.find(connection, dialect, "run_id, scope", sorted(scopes)):
+            ceiling, spent, reserved = (tuple(amounts[start : start + 3]) for start in (0, 3, 6))
+            rows[run_id].budget.load_scope(scope, Account(ceiling, spent, reserved))
 
-    def _load_allowances(self, scopes: list[tuple[str, str]], dialect: Dialect) -> None:
-        for values, parameters in among(scopes):
-            touched = f"WITH touched (run_id, scope) AS ({values}) SELECT run_id, scope FROM touched"
-            those = f"FROM allowances WHERE (run_id, scope) IN ({touched})"
-            for row in at_once(self._connection, dialect, ALLOWANCE_COLUMNS, those, parameters):
-                run_id, scope, *amounts = row
-                ceiling, spent, reserved = (tuple(amounts[start : start + 3]) for start in (0, 3, 6))
-                if run_id in self._rows:
-                    self._rows[run_id].budget.load_scope(scope, Account(ceiling, spent, reserved))
+        asked = sorted({(append.run_id,) for append in appends if append.changes_approvals})
+        for run_id, name, *fields, expires_at in APPROVALS.find(connection, dialect, "run_id", asked):
+            kind, tool, attempt, args_hash = fields
+            expiry = None if expires_at is None else moment(expires_at)
+            approval = OpenApproval(kind, tool, attempt, args_hash, expiry)
+            rows[run_id].loaded_approvals[name] = rows[run_id].approvals[name] = approval
 
-    def _load_approvals(self, run_ids: list[str], dialect: Dialect) -> None:
-        for values, parameters in among([(run_id,) for run_id in run_ids]):
-            those = f"FROM open_approvals WHERE run_id IN ({values})"
-            for row in at_once(self._connection, dialect, APPROVAL_COLUMNS, those, parameters):
-                run_id, name, kind, tool, attempt, args_hash, expires_at = row
-                expiry = None if expires_at is None else moment(expires_at)
-                approval = OpenApproval(kind, tool, attempt, args_hash, expiry)
-                if run_id in self._rows:
-                    self._rows[run_id].loaded_approvals[name] = self._rows[run_id].approvals[name] = approval
-
-    def _load_over(self, attempts: list[Row]) -> None:
-        for values, parameters in among(attempts):
-            fenced = f"WITH fenced (run_id, attempt) AS ({values}) SELECT run_id, attempt FROM fenced"
-            over = self._connection.execute(
-                f"SELECT run_id, subject FROM events WHERE (run_id, subject) IN ({fenced})"
-                " AND type IN ('attempt_settled', 'attempt_lost')",  # exactly the condition of the index
-                parameters,
-            )
-            self._over.update((run_id, attempt) for run_id, attempt in over)
+        fenced = [(append.run_id, append.current) for append in appends if append.current is not None]
+        ended = " AND type IN ('attempt_settled', 'attempt_lost')"  # exactly the condition of the index
+        over = SUBJECTS.find(connection, dialect, "run_id, subject", fenced, ended)
+        self._over.update((run_id, attempt) for run_id, attempt in over)
 
 
 def _approval(run_id: str, name: str, approval: OpenApproval) -> Row:

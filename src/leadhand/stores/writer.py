@@ -215,7 +215,7 @@ class Writer:
                 if isinstance(write, SideWrite):
                     side_writes.append((write.key, place, write))
                 else:
-                    outcomes[place] = _outcome(log.carry_out, write)
+                    outcomes[place] = _outcome(log.apply, write)
             log.write()
             for _, place, side_write in sorted(side_writes, key=itemgetter(0, 1)):
                 outcomes[place] = _outcome(side_write.write, connection)
