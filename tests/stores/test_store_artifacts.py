@@ -17,8 +17,7 @@ from leadhand.domain.errors import StoreError
 from leadhand.ports import ArtifactStore, HasArtifacts
 from leadhand.stores.artifacts import FileArtifacts, artifacts_of
 from leadhand.stores.opening import open_store
-from leadhand.testing.memory_artifacts import MemoryArtifacts
-from leadhand.testing.memory_store import MemoryStore
+from leadhand.testing.memory_store import MemoryArtifacts, MemoryStore
 from leadhand.testing.store_contract import ArtifactStoreContract
 
 

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from leadhand.domain.errors import ConfigurationError, StoreError
-from leadhand.stores import file_systems, migrations, opening, schema
-from leadhand.stores.file_systems import network_file_system
-from leadhand.stores.opening import database_at, open_store
+from leadhand.stores import migrations, opening, schema
+from leadhand.stores.opening import database_at, network_file_system, open_store
 from leadhand.stores.sqlite import explained
 from leadhand.testing.store_contract import started
 
@@ -305,7 +304,7 @@ async def test_sqlite_on_a_network_file_system_is_refused_unless_one_insists(
 ) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(f"server:/export {tmp_path} nfs rw 0 0\n")
-    monkeypatch.setattr(opening, "network_file_system", lambda path: file_systems.network_file_system(path, mounts))
+    monkeypatch.setattr(opening, "network_file_system", lambda path: network_file_system(path, mounts))
     path = tmp_path / "leadhand.db"
     assert "network file system (nfs)" in await refused(str(path), "LEADHAND_ALLOW_NETWORK_FILE_SYSTEM=1")
     assert not path.exists()

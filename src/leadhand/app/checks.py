@@ -20,8 +20,7 @@ from leadhand.domain.errors import LeadhandError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
 from leadhand.ports import ContextStore
-from leadhand.stores.file_systems import network_file_system
-from leadhand.stores.opening import open_store
+from leadhand.stores.opening import network_file_system, open_store
 
 LEAST_FREE_BYTES = 500_000_000
 ANSWER_WITHIN_S = 2.0

@@ -65,6 +65,16 @@ def moment(microseconds: int) -> datetime:
     return EPOCH + timedelta(microseconds=microseconds)
 
 
+def stored(at: datetime | None) -> int | None:
+    """Return a moment as the store keeps it, NULL for None."""
+    return None if at is None else microseconds(at)
+
+
+def read_moment(kept: int | None) -> datetime | None:
+    """Return a stored moment, in UTC, None for NULL."""
+    return None if kept is None else moment(kept)
+
+
 def read_entries(
     connection: Connection, dialect: Dialect, run_id: str, after: int = 0, limit: int | None = None
 ) -> list[Entry]:

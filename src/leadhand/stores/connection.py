@@ -9,11 +9,13 @@ they differ, a :class:`Dialect` has the words of each.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
+from weakref import WeakSet
 
 from leadhand.domain.errors import StoreError
 
@@ -127,6 +129,30 @@ class Database(Protocol):
     def hold(self) -> Hold:
         """Return a new hold, not yet taken."""
         ...
+
+
+class Inherited(Protocol):
+    """An object that a fork copies by accident. Its method runs in the child only, before any other code."""
+
+    def after_fork_in_child(self) -> None: ...
+
+
+_inherited: WeakSet[Inherited] = WeakSet()
+
+
+def close_in_forked_child(thing: Inherited) -> None:
+    """Call ``thing.after_fork_in_child()`` in every process that is forked while the object exists."""
+    _inherited.add(thing)
+
+
+def _close_all() -> None:
+    for thing in list(_inherited):
+        thing.after_fork_in_child()
+    _inherited.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_all)
 
 
 LARGEST_STATEMENT = 1_024

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from leadhand.domain.errors import StoreError
 from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo
 from leadhand.domain.run import ENDED, RunStatus
 
-from .codec import microseconds, moment, no_such_run
+from .codec import moment, no_such_run, read_moment, stored
 from .connection import Connection, Database, Hold, Row
 
 DRIVEN = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
@@ -21,6 +22,11 @@ SELECT = (
     " subtasks, completed, failed, spent_requests, spent_tokens, spent_nanousd,"
     " (SELECT count(*) FROM open_approvals WHERE open_approvals.run_id = runs.run_id) FROM runs"
 )
+FIELDS = (
+    "run_id", "flow", "request", "status", "model", "created_at", "finished_at", "head_seq", "epoch", "owner",
+    "detached", "subtasks", "completed", "failed", "requests", "tokens", "nanousd", "asking",
+)  # fmt: skip
+"""The fields of a listing, in the order of the columns that are selected."""
 # A finished run keeps its open approvals, in case it is reopened, but nobody can answer them until then.
 ASKING = (
     f"status NOT IN ({', '.join(sorted(repr(status.value) for status in ENDED))})"
@@ -37,78 +43,51 @@ def run_listing(connection: Connection, hold: Hold, run_id: str) -> RunListing:
 
 
 def run_listings(
-    connection: Connection, hold: Hold, limit: int, before: str | None, filters: RunFilter
+    connection: Connection, hold: Hold, filters: RunFilter, limit: int, before: str | None
 ) -> list[RunListing]:
-    """Return the runs that meet every filter, newest first. Raises NoSuchRun if ``before`` is unknown."""
-    conditions: list[str] = []
-    parameters: list[object] = []
-    if (status := filters.get("status")) is not None:
-        conditions.append("status = ?")
-        parameters.append(status.value)
-    if text := filters.get("text"):
-        conditions.append("searched LIKE ? ESCAPE '!'")
-        literally = text.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_")
-        parameters.append(f"%{literally}%")
-    if (since := filters.get("since")) is not None:
-        conditions.append("created_at >= ?")
-        parameters.append(microseconds(since))
-    if (until := filters.get("until")) is not None:
-        conditions.append("created_at < ?")
-        parameters.append(microseconds(until))
-    if filters.get("asking"):
-        conditions.append(ASKING)
-    if (detached := filters.get("detached")) is not None:
-        conditions.append("detached = ?")
-        parameters.append(int(detached))
-    if before is not None:
-        if not connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (before,)):
-            raise no_such_run(before)
-        conditions.append("(created_at, run_id) < (SELECT created_at, run_id FROM runs WHERE run_id = ?)")
-        parameters.append(before)
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    rows = connection.execute(f"{SELECT}{where} ORDER BY created_at DESC, run_id DESC LIMIT ?", [*parameters, limit])
+    """Return the runs that meet every filter, newest first: see :meth:`leadhand.ports.ContextStore.runs`.
+
+    Raises NoSuchRun if ``before`` is unknown.
+    """
+    if before is not None and not connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (before,)):
+        raise no_such_run(before)
+    status, text, detached = filters.get("status"), filters.get("text"), filters.get("detached")
+    literally = text.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_") if text else ""
+    conditions = {
+        "status = ?": None if status is None else status.value,
+        "searched LIKE ? ESCAPE '!'": f"%{literally}%" if text else None,
+        "created_at >= ?": stored(filters.get("since")),
+        "created_at < ?": stored(filters.get("until")),
+        "detached = ?": None if detached is None else int(detached),
+        "(created_at, run_id) < (SELECT created_at, run_id FROM runs WHERE run_id = ?)": before,
+    }
+    given = {condition: value for condition, value in conditions.items() if value is not None}
+    where = " AND ".join([*given, *([ASKING] if filters.get("asking") else []), "TRUE"])
+    rows = connection.execute(
+        f"{SELECT} WHERE {where} ORDER BY created_at DESC, run_id DESC LIMIT ?", [*given.values(), limit]
+    )
     return _lines(rows, connection, hold)
 
 
 def _lines(rows: Sequence[Row], connection: Connection, hold: Hold) -> list[RunListing]:
     owners = {row[9] for row in rows if row[9] is not None}
     living = hold.living(owners, connection) if owners else set[str]()
-    return [_readable(row, living) for row in rows]
+    return [_line(row, living) for row in rows]
 
 
-def _readable(row: Row, living: set[str]) -> RunListing:
+def _line(row: Row, living: set[str]) -> RunListing:
+    fields: dict[str, Any] = dict(zip(FIELDS, row, strict=True))
     try:
-        return _line(row, living)
+        status = RunStatus(fields["status"])
+        owner = fields["owner"] if fields["owner"] in living else None  # a dead owner does not drive the run
+        fields |= {"status": status, "owner": owner, "orphan": owner is None and status in DRIVEN}
+        fields |= {"created_at": moment(fields["created_at"]), "finished_at": read_moment(fields["finished_at"])}
+        fields |= {"detached": bool(fields["detached"]), "asking": 0 if status in ENDED else fields["asking"]}
+        return RunListing(**fields)
     except (ValueError, ArithmeticError, TypeError) as error:
         raise StoreError(
             f"the line of run {row[0]} in the table runs is damaged", "restore the database from a backup"
         ) from error
-
-
-def _line(row: Row, living: set[str]) -> RunListing:
-    owner = row[9] if row[9] in living else None  # a dead owner does not drive the run
-    status = RunStatus(row[3])
-    return RunListing(
-        run_id=row[0],
-        flow=row[1],
-        request=row[2],
-        status=status,
-        model=row[4],
-        created_at=moment(row[5]),
-        finished_at=None if row[6] is None else moment(row[6]),
-        head_seq=row[7],
-        epoch=row[8],
-        owner=owner,
-        orphan=owner is None and status in DRIVEN,
-        detached=bool(row[10]),
-        subtasks=row[11],
-        completed=row[12],
-        failed=row[13],
-        requests=row[14],
-        tokens=row[15],
-        nanousd=row[16],
-        asking=0 if status in ENDED else row[17],
-    )
 
 
 def host_lines(connection: Connection, hold: Hold) -> list[HostLine]:

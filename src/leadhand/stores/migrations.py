@@ -14,7 +14,7 @@ from operator import itemgetter
 from leadhand.domain.errors import StoreError
 from leadhand.domain.listing import APPROVAL_EVENTS, OpenApproval, open_approvals_after
 
-from .codec import entries_of_types, microseconds
+from .codec import entries_of_types, stored
 from .connection import Connection, Table
 
 
@@ -29,10 +29,7 @@ def _fill_asking(connection: Connection) -> None:
                 approvals = open_approvals_after(approvals, [entry.event], entry.at)
         except StoreError:
             continue  # a run whose log is damaged cannot be resumed or answered; it must not keep others from it
-        rows = [
-            (run_id, name, *approval[:4], None if approval.expires_at is None else microseconds(approval.expires_at))
-            for name, approval in approvals.items()
-        ]
+        rows = [(run_id, name, *approval[:4], stored(approval.expires_at)) for name, approval in approvals.items()]
         Table("asking", "run_id, approval_id, kind, tool, attempt, args_hash, expires_at").insert(connection, rows)
 
 

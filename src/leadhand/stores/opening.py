@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -10,11 +11,20 @@ from pathlib import Path
 from leadhand.domain.errors import ConfigurationError, StoreError
 
 from .connection import Database
-from .file_systems import network_file_system
 from .sql_store import SqlContextStore, utc_now
 
 ALLOW_NETWORK = "LEADHAND_ALLOW_NETWORK_FILE_SYSTEM"
 """Set to ``1`` in the environment, this opens SQLite even where locks may not work, at your own risk."""
+
+MOUNTS = Path("/proc/mounts")
+
+NETWORKED = frozenset(
+    {"nfs", "nfs3", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncpfs", "9p", "afs", "ceph", "lustre", "gpfs"}
+    | {"beegfs", "ocfs2", "gfs2", "glusterfs", "orangefs", "pvfs2", "davfs", "fuse.sshfs", "fuse.ceph"}
+    | {"fuse.ceph-fuse", "fuse.glusterfs", "fuse.davfs", "fuse.davfs2", "fuse.s3fs", "fuse.gcsfuse", "fuse.goofys"}
+    | {"fuse.rclone", "fuse.juicefs", "fuse.smbnetfs", "fuse.nfs"}
+)
+"""Types of mounts, as Linux names them."""
 
 
 async def open_store(url: str, *, now: Callable[[], datetime] = utc_now) -> SqlContextStore:
@@ -76,3 +86,26 @@ def _postgres(url: str) -> Database:
             'run: pip install "leadhand[postgres]"',
         ) from error
     return PostgresDatabase(url)
+
+
+def network_file_system(path: Path | str, mounts: Path = MOUNTS) -> str | None:
+    """Return the type of the network file system that ``path`` is on, such as ``nfs4``; None for a local disk.
+
+    The path need not exist. Returns None on systems without a list of mounts (macOS).
+    """
+    try:
+        lines = mounts.read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return None
+    place = Path(path).expanduser().resolve()
+    deepest, type_ = -1, ""
+    for line in lines:
+        fields = line.split(" ")
+        if len(fields) < 3:
+            continue
+        point = fields[1]
+        if "\\" in point:  # spaces and the like are written as three octal digits
+            point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), point)
+        if place.is_relative_to(point) and len(point) >= deepest:  # a later mount hides an earlier one
+            deepest, type_ = len(point), fields[2]
+    return type_ if type_ in NETWORKED else None

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from leadhand.domain.errors import StoreError
 
-from .connection import Connection
-from .forking import close_in_forked_child
+from .connection import Connection, close_in_forked_child
 
 
 def new_host() -> str:

@@ -14,8 +14,7 @@ from psycopg.types.numeric import Int8Dumper
 
 from leadhand.domain.errors import StoreError
 
-from .connection import Dialect, Row, TryAgain, Unstorable
-from .forking import close_in_forked_child
+from .connection import Dialect, Row, TryAgain, Unstorable, close_in_forked_child
 from .ownership import AdvisoryLockHold
 
 MIGRATING = 0x6C6561646861  # any number will do, as long as every release takes the same

@@ -15,17 +15,13 @@ from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo
 from leadhand.domain.value import Json
 from leadhand.ports import ArtifactStore
 
-from . import agents, api_keys, caches
+from . import side_tables
 from .artifacts import DatabaseArtifacts, FileArtifacts
 from .codec import encode, read_entries
-from .connection import Connection, Database
-from .followers import Followers
-from .forking import close_in_forked_child
-from .gates import hold_gate, pass_gate
+from .connection import Database, close_in_forked_child
+from .followers import Followers, Poller
 from .listings import host_lines, run_listing, run_listings, store_info
-from .polling import Poller
-from .readers import Readers
-from .threads import closed_error, failed
+from .threads import Readers, closed_error, failed
 from .transaction import Append, Claim, Create, Release
 from .writer import SideWrite, Writer
 
@@ -36,8 +32,9 @@ def utc_now() -> datetime:
 
 
 class SqlContextStore:
-    """A :class:`~leadhand.ports.ContextStore` in a database. :func:`~leadhand.stores.opening.open_store` opens one.
+    """A :class:`~leadhand.ports.ContextStore` in a database, and the keys and settings beside it.
 
+    The ports document its methods; :func:`~leadhand.stores.opening.open_store` opens one.
     One thread writes, up to two read, and one looks for what other processes commit while somebody follows a run.
     ``now`` is the clock that dates entries. An instance belongs to one process; in a forked child it refuses every call
     and holds no locks.
@@ -51,7 +48,7 @@ class SqlContextStore:
         self._poller = Poller(database, lambda run_id, wakeups: self._followers.poke(run_id, wakeups))
         self._followers = Followers(self.read, self._poller)
         self._writer = Writer(database, self._hold, now, self._followers.publish)
-        self._keeper = caches.Keeper(database.dialect)
+        self._keeper = side_tables.Keeper(database.dialect)
 
     @property
     def host(self) -> str:
@@ -145,42 +142,37 @@ class SqlContextStore:
         ``text`` is searched in the part of the request that lists show, ignoring case. Raises NoSuchRun if ``before``,
         the last run id of the previous page, is unknown.
         """
-        return await self._query(run_listings, self._hold, limit, before, filters)
+        return await self._query(run_listings, self._hold, filters, limit, before)
 
     async def hosts(self) -> list[HostLine]:
-        """Return the living processes: this one first, then those that drive runs."""
         return await self._query(host_lines, self._hold)
 
     async def about(self) -> StoreInfo:
-        """Return the kind, name, schema and size of the database, and its number of runs by status."""
         return await self._query(store_info, self._database)
 
     async def blob(self, digest: str) -> bytes:
         """Return the bytes of a payload. Raises KeyError for an unknown digest."""
-        return await self._query(_blob, digest)
+        return await self._query(side_tables.blob, digest)
 
     async def _keep_blob(self, digest: str, body: bytes) -> None:
-        await self._write_beside(f"6 {digest}", _keep_blob, digest, body)
+        await self._write_beside(f"6 {digest}", side_tables.keep_blob, digest, body)
 
     async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
         """Store the latest folded state of a run. Raises NoSuchRun."""
-        await self._write_beside(f"1 {run_id}", caches.save_snapshot, run_id, seq, schema, body)
+        await self._write_beside(f"1 {run_id}", side_tables.save_snapshot, run_id, seq, schema, body)
 
     async def snapshot(self, run_id: str, schema: str) -> tuple[int, bytes] | None:
-        """Return the sequence and body of the latest snapshot, if it has this schema. Raises NoSuchRun."""
-        return await self._query(caches.snapshot, run_id, schema)
+        return await self._query(side_tables.snapshot, run_id, schema)
 
     async def pass_gate(self, name: str, interval_s: float) -> float:
-        """Reserve the next free moment of a gate shared by every process; return the seconds until then."""
-        return await self._write_beside(f"2 {name}", pass_gate, self._database.dialect, name, interval_s)
+        return await self._write_beside(f"2 {name}", side_tables.pass_gate, self._database.dialect, name, interval_s)
 
     async def hold_gate(self, name: str, seconds: float) -> None:
-        """Keep a gate closed for every process for at least ``seconds`` from now; holds do not add up."""
-        await self._write_beside(f"2 {name}", hold_gate, self._database.dialect, name, seconds)
+        await self._write_beside(f"2 {name}", side_tables.hold_gate, self._database.dialect, name, seconds)
 
     async def cached(self, key: str) -> Json | None:
         """Return a cached answer that has not expired."""
-        return await self._query(caches.cached, self._database.dialect, key)
+        return await self._query(side_tables.cached, self._database.dialect, key)
 
     async def cache(self, key: str, value: Json, ttl_s: float) -> None:
         """Cache an answer for ``ttl_s`` seconds. Raises TypeError for a value that JSON cannot express."""
@@ -188,39 +180,33 @@ class SqlContextStore:
 
     async def add_key(self, key: ApiKey) -> None:
         """Store an API key. Raises UsageError if its id or digest is in use."""
-        await self._write_beside(f"4 {key.key_id}", api_keys.add_key, key)
+        await self._write_beside(f"4 {key.key_id}", side_tables.add_key, key)
 
     async def keys(self) -> list[ApiKey]:
-        """Return every API key, newest first, including revoked keys."""
-        return await self._query(api_keys.keys)
+        return await self._query(side_tables.keys)
 
     async def key_of(self, digest: str) -> ApiKey | None:
-        """Return the API key of this digest, revoked or not."""
-        return await self._query(api_keys.key_of, digest)
+        return await self._query(side_tables.key_of, digest)
 
     async def revoke_key(self, key_id: str) -> ApiKey:
         """Revoke an API key; a revoked key stays as it is. Raises UsageError for an unknown id."""
-        return await self._write_beside(f"4 {key_id}", api_keys.revoke_key, key_id, self._now())
+        return await self._write_beside(f"4 {key_id}", side_tables.revoke_key, key_id, self._now())
 
     async def used_key(self, key_id: str, at: datetime) -> None:
-        """Record that an API key was used at ``at``, unless a later use is recorded."""
-        await self._write_beside(f"4 {key_id}", api_keys.used_key, key_id, at)
+        await self._write_beside(f"4 {key_id}", side_tables.used_key, key_id, at)
 
     async def agents(self) -> list[AgentSettings]:
-        """Return the settings of all roles, by name."""
-        return await self._query(agents.agents)
+        return await self._query(side_tables.agents)
 
     async def set_agent(self, agent: AgentSettings) -> None:
-        """Store the settings of a role, replacing earlier settings."""
-        await self._write_beside(f"5 {agent.name}", agents.set_agent, agent)
+        await self._write_beside(f"5 {agent.name}", side_tables.set_agent, agent)
 
     async def unset_agent(self, name: str) -> None:
-        """Delete the settings of a role; does nothing if the role has none."""
-        await self._write_beside(f"5 {name}", agents.unset_agent, name)
+        await self._write_beside(f"5 {name}", side_tables.unset_agent, name)
 
     async def check_writable(self) -> None:
         """Commit a write that changes nothing. Raises StoreError if the database cannot be written."""
-        await self._write_beside("0", caches.write_nothing)
+        await self._write_beside("0", side_tables.write_nothing)
 
     async def aclose(self) -> None:
         """Commit pending writes and release every run; a second call does nothing."""
@@ -244,14 +230,3 @@ class SqlContextStore:
 
     async def _write_beside(self, key: str, write: Callable[..., Any], *arguments: Any) -> Any:
         return await self._writer.submit(SideWrite(key=key, write=lambda connection: write(connection, *arguments)))
-
-
-def _keep_blob(connection: Connection, digest: str, body: bytes) -> None:
-    connection.execute("INSERT INTO blobs (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING", (digest, body))
-
-
-def _blob(connection: Connection, digest: str) -> bytes:
-    rows = connection.execute("SELECT body FROM blobs WHERE digest = ?", (digest,))
-    if not rows:
-        raise KeyError(digest)
-    return bytes(rows[0][0])

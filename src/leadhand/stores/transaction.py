@@ -19,7 +19,7 @@ from leadhand.domain.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, 
 from leadhand.domain.listing import APPROVAL_EVENTS, REQUEST_SHOWN, OpenApproval, listing_change, open_approvals_after
 from leadhand.domain.run import ENDED, RunStatus
 
-from .codec import Encoded, encode, microseconds, moment, no_such_run
+from .codec import Encoded, encode, microseconds, moment, no_such_run, read_moment, stored
 from .connection import Connection, Dialect, Hold, Row, Table
 
 ENDING = frozenset({"attempt_settled", "attempt_lost"})
@@ -319,8 +319,7 @@ class LogTransaction:
         asked = sorted({(append.run_id,) for append in appends if append.changes_approvals})
         for run_id, name, *fields, expires_at in APPROVALS.find(connection, dialect, "run_id", asked):
             kind, tool, attempt, args_hash = fields
-            expiry = None if expires_at is None else moment(expires_at)
-            approval = OpenApproval(kind, tool, attempt, args_hash, expiry)
+            approval = OpenApproval(kind, tool, attempt, args_hash, read_moment(expires_at))
             rows[run_id].loaded_approvals[name] = rows[run_id].approvals[name] = approval
 
         fenced = [(append.run_id, append.current) for append in appends if append.current is not None]
@@ -331,8 +330,7 @@ class LogTransaction:
 
 def _approval(run_id: str, name: str, approval: OpenApproval) -> Row:
     """An open approval in the order of :data:`APPROVAL_COLUMNS`."""
-    expiry = None if approval.expires_at is None else microseconds(approval.expires_at)
-    return (run_id, name, approval.kind, approval.tool, approval.attempt, approval.args_hash, expiry)
+    return (run_id, name, *approval[:4], stored(approval.expires_at))
 
 
 def _reservation(run_id: str, attempt: str, call_id: str, reservation: Reservation) -> Row:

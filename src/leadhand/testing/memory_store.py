@@ -10,13 +10,30 @@ from datetime import datetime, timedelta
 from typing import Unpack
 
 from leadhand.domain.access import AgentSettings, ApiKey, key_exists, no_such_key
+from leadhand.domain.artifact import digest_of
 from leadhand.domain.errors import NoSuchRun, UsageError
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
 from leadhand.domain.listing import HostLine, RunFilter, RunListing, RunRecord, StoreInfo, matching
 from leadhand.domain.value import Json
 from leadhand.ports import Clock
 
-from .memory_artifacts import MemoryArtifacts
+
+class MemoryArtifacts:
+    """An :class:`~leadhand.ports.ArtifactStore` in a dictionary."""
+
+    def __init__(self) -> None:
+        self._contents: dict[str, bytes] = {}
+
+    async def put(self, content: bytes) -> str:
+        digest = digest_of(content)
+        self._contents[digest] = bytes(content)
+        return digest
+
+    async def get(self, digest: str) -> bytes:
+        return self._contents[digest]
+
+    async def has(self, digest: str) -> bool:
+        return digest in self._contents
 
 
 class MemoryStore:
