@@ -13,10 +13,13 @@ import stat
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from leadhand.domain.artifact import ALGORITHM, digest_of, is_digest
 from leadhand.domain.errors import StoreError
 from leadhand.ports import ArtifactStore, ContextStore, HasArtifacts
+
+Answer = TypeVar("Answer")
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # A named pipe must not block the reader, so it is opened without waiting and then refused.
@@ -41,18 +44,19 @@ class FileArtifacts:
 
     async def get(self, digest: str) -> bytes:
         """Return content. Raises KeyError for an unknown digest, StoreError for a file that is damaged."""
-        content = await asyncio.to_thread(self._get, digest)
+        content = await asyncio.to_thread(self._in_file, digest, _read)
         if content is None:
             raise KeyError(digest)
         if digest_of(content) != digest:
             raise StoreError(
-                f"the artifact {digest} in {self._folder} is damaged", "restore the folder from a backup; runs go on"
+                f"the artifact {digest} in {self._folder} is damaged",
+                "restore the folder from a backup; runs continue without it",
             )
         return content
 
     async def has(self, digest: str) -> bool:
         """Whether content of this digest is kept, undamaged or not."""
-        return await asyncio.to_thread(self._has, digest)
+        return await asyncio.to_thread(self._in_file, digest, _is_file) or False
 
     def _put(self, content: bytes) -> str:
         digest = digest_of(content)
@@ -63,34 +67,26 @@ class FileArtifacts:
                 with suppress(FileExistsError):
                     os.mkdir(shard, 0o700, dir_fd=folder)
                 with _opened(shard, folder) as descriptor:
-                    # A damaged file is replaced: who puts content can rely on getting it.
+                    # A damaged file is replaced, so that content that was put can be read.
                     if _read(name, descriptor) != content:
                         _write(name, content, descriptor)
                     os.fsync(descriptor)  # of a file that another process has just renamed, too
                 os.fsync(folder)
         return digest
 
-    def _get(self, digest: str) -> bytes | None:
+    def _in_file(self, digest: str, read: Callable[[str, int], Answer]) -> Answer | None:
+        """Return what ``read`` returns for a digest's file, given its name and its folder; None if there is no file."""
         if not is_digest(digest):
             return None
         shard, name = _place(digest)
-        with self._explained("read"):
-            try:
-                with _opened(self._folder) as folder, _opened(shard, folder) as descriptor:
-                    return _read(name, descriptor)
-            except FileNotFoundError:
-                return None
-
-    def _has(self, digest: str) -> bool:
-        if not is_digest(digest):
-            return False
-        shard, name = _place(digest)
-        with self._explained("read"):
-            try:
-                with _opened(self._folder) as folder, _opened(shard, folder) as descriptor:
-                    return stat.S_ISREG(os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode)
-            except FileNotFoundError:
-                return False
+        with (
+            self._explained("read"),
+            suppress(FileNotFoundError),
+            _opened(self._folder) as folder,
+            _opened(shard, folder) as descriptor,
+        ):
+            return read(name, descriptor)
+        return None
 
     @contextmanager
     def _explained(self, what: str) -> Generator[None]:
@@ -99,7 +95,7 @@ class FileArtifacts:
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
                 raise StoreError(
-                    f"cannot {what} artifacts in {self._folder}: it or a part of it is a link or no folder",
+                    f"cannot {what} artifacts in {self._folder}: it or a part of it is a link, or not a folder",
                     "move the folder to its place, and remove what is there instead",
                 ) from error
             raise StoreError(
@@ -140,14 +136,14 @@ class DatabaseArtifacts:
 
 
 def _place(digest: str) -> tuple[str, str]:
-    """The folder and the name of a digest's file."""
+    """Return the folder and the name of a digest's file."""
     digits = digest.removeprefix(ALGORITHM)
     return digits[:2], digits[2:]
 
 
 @contextmanager
 def _opened(folder: Path | str, within: int | None = None) -> Generator[int]:
-    """A descriptor of a folder that is no link."""
+    """Open a folder, but not through a symbolic link, and return its descriptor."""
     descriptor = os.open(folder, _FOLDER, dir_fd=within)
     try:
         yield descriptor
@@ -156,7 +152,7 @@ def _opened(folder: Path | str, within: int | None = None) -> Generator[int]:
 
 
 def _read(name: str, folder: int) -> bytes | None:
-    """The content of a regular file; None if there is no such file. Raises OSError for a link or a device."""
+    """Return the content of a regular file, None if there is no such file. Raises OSError for a link or a device."""
     try:
         descriptor = os.open(name, _READ, dir_fd=folder)
     except FileNotFoundError:
@@ -165,6 +161,10 @@ def _read(name: str, folder: int) -> bytes | None:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.ELOOP, "not a regular file", name)
         return file.read()
+
+
+def _is_file(name: str, folder: int) -> bool:
+    return stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
 def _write(name: str, content: bytes, folder: int) -> None:

@@ -27,7 +27,7 @@ FIELDS = (
     "detached", "subtasks", "completed", "failed", "requests", "tokens", "nanousd", "asking",
 )  # fmt: skip
 """The fields of a listing, in the order of the columns that are selected."""
-# A finished run keeps its open approvals, in case it is reopened, but nobody can answer them until then.
+# A finished run keeps its open approvals, in case it is reopened, but they cannot be answered until then.
 ASKING = (
     f"status NOT IN ({', '.join(sorted(repr(status.value) for status in ENDED))})"
     " AND run_id IN (SELECT run_id FROM open_approvals)"

@@ -35,7 +35,7 @@ class SqlContextStore:
     """A :class:`~leadhand.ports.ContextStore` in a database, and the keys and settings beside it.
 
     The ports document its methods; :func:`~leadhand.stores.opening.open_store` opens one.
-    One thread writes, up to two read, and one looks for what other processes commit while somebody follows a run.
+    One thread writes, up to two read, and one looks for commits of other processes while a run is followed.
     ``now`` is the clock that dates entries. An instance belongs to one process; in a forked child it refuses every call
     and holds no locks.
     """

@@ -7,6 +7,7 @@ import shlex
 import sqlite3
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from leadhand.domain.errors import StoreError
@@ -172,11 +173,9 @@ class SqliteConnection:
 
     def rollback(self) -> None:
         """Undo the transaction, if SQLite has not done so itself."""
-        try:
+        with suppress(sqlite3.Error):  # the error that led here is the one to report
             if self._raw.in_transaction:
                 self._raw.execute("ROLLBACK")
-        except sqlite3.Error:
-            pass  # the error that led here is the one to report
 
     def commits(self) -> int | None:
         """Return a number that differs after a commit of another session."""

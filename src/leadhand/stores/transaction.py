@@ -316,8 +316,8 @@ class LogTransaction:
             ceiling, spent, reserved = (tuple(amounts[start : start + 3]) for start in (0, 3, 6))
             rows[run_id].budget.load_scope(scope, Account(ceiling, spent, reserved))
 
-        asked = sorted({(append.run_id,) for append in appends if append.changes_approvals})
-        for run_id, name, *fields, expires_at in APPROVALS.find(connection, dialect, "run_id", asked):
+        changing = sorted({(append.run_id,) for append in appends if append.changes_approvals})
+        for run_id, name, *fields, expires_at in APPROVALS.find(connection, dialect, "run_id", changing):
             kind, tool, attempt, args_hash = fields
             approval = OpenApproval(kind, tool, attempt, args_hash, read_moment(expires_at))
             rows[run_id].loaded_approvals[name] = rows[run_id].approvals[name] = approval

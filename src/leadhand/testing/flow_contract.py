@@ -79,12 +79,12 @@ class FlowContract:
         )
 
     def _decided(self, state: RunState, policy: FlowPolicy) -> list[ev.AnyEvent]:
-        wanted = due(state) or ([] if state.finished is not None else policy.next(state) or when_idle(state))
-        for command in wanted:
+        commands = due(state) or ([] if state.finished is not None else policy.next(state) or when_idle(state))
+        for command in commands:
             try:
                 events = decide(state, command, _NOW, policy)
             except do.Refused as refused:
-                raise AssertionError(f"the flow wants what is not allowed: {refused}") from refused
+                raise AssertionError(f"the flow returned a command that is refused: {refused}") from refused
             if events:
                 return events
         return []

@@ -1,4 +1,4 @@
-"""A context store in memory: the port without a disk, for tests and for runs that nobody needs to resume."""
+"""A context store in memory: the port without a disk, for tests and for runs that need not be resumed."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ class FaultyModelsContract(ModelsContract):
         else:
             assert failure.retry_after_s == pytest.approx(fault.retry_after_s, abs=2.0)
 
-    async def test_arguments_that_are_no_json_are_kept_as_they_were_written(self) -> None:
+    async def test_malformed_arguments_are_kept_as_they_were_written(self) -> None:
         async with self.serving(Step(calls=(("weather_tool", '{"location": "Par'),))) as opened:
             (call,) = (await opened.ask(WORK)).message.tool_calls
         assert (call.name, call.arguments, call.raw) == ("weather_tool", None, '{"location": "Par')

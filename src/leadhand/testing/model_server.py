@@ -79,7 +79,7 @@ class ScriptedServer:
     ``script`` is a list of answers taken in order (:class:`~leadhand.testing.steps.Step`, a text, a JSON object, or a
     fault of this module, a function of the request), or one function that answers every call, such as
     :func:`served_by`. ``models`` are what ``GET /v1/models`` lists. A request beyond the script gets a 400 and
-    fails :meth:`assert_done`, which leaving the context calls; so does an answer that was not requested.
+    fails :meth:`assert_done`, which leaving the context calls; so does an unused answer.
 
     :meth:`inject` puts faults before the script. ``base_url`` is for clients, ``requests`` what they sent,
     ``in_flight`` how many are being answered, ``most_at_once`` the most that ever were, ``abandoned`` how many clients
@@ -175,12 +175,12 @@ class ScriptedServer:
     def assert_done(self) -> None:
         """Raise :class:`~leadhand.testing.scripted_model.ScriptError` if requests or answers are left over."""
         if self._unexpected:
-            raise ScriptError(f"{self._unexpected} requests came that the script does not answer")
+            raise ScriptError(f"{self._unexpected} requests arrived that the script does not answer")
         if self._script:
-            raise ScriptError(f"{len(self._script)} answers that nothing asked for")
+            raise ScriptError(f"{len(self._script)} answers were not used")
         missed = [fault for fault in self._injected if fault.met < fault.times]
         if missed:
-            raise ScriptError(f"{len(missed)} faults that met fewer requests than they were to")
+            raise ScriptError(f"{len(missed)} faults hit fewer requests than they should have")
 
     async def _list(self, request: web.Request) -> web.Response:
         from aiohttp import web
@@ -306,7 +306,7 @@ def _hang_up(request: web.Request) -> None:
 
 
 def _events(step: Step, body: dict[str, Any]) -> list[bytes]:
-    """The answer as server-sent events: words, then pieces of calls, then why it ended, then what was used."""
+    """Return the answer as server-sent events: words, pieces of calls, the finish reason, the usage."""
     document = completion(step, body)
     choice = objects_of(document["choices"])[0]
     message = object_of(choice["message"])
@@ -326,7 +326,7 @@ def _events(step: Step, body: dict[str, Any]) -> list[bytes]:
         {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas
     ]
     chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]})
-    asked = object_of(body.get("stream_options")).get("include_usage")
-    if asked and "usage" in document:
+    with_usage = object_of(body.get("stream_options")).get("include_usage")
+    if with_usage and "usage" in document:
         chunks.append({"choices": [], "usage": document["usage"]})
     return [f"data: {json.dumps({'model': body.get('model'), **chunk})}\n\n".encode() for chunk in list_of(chunks)]

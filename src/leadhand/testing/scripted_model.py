@@ -1,4 +1,4 @@
-"""A model that does what a test says: a call nobody expected fails, and so does a step nobody asked for."""
+"""A model that does what a test says: an unexpected call fails, and so does an unused step."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Script = Iterable[Scripted] | Step | Callable[[ModelRequest], Answer | Awaitable
 
 
 class ScriptError(AssertionError):
-    """A call came that the script does not know, or a step was left that nothing asked for."""
+    """A call was unexpected, or a step of the script was not used."""
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class ScriptedModel:
 
     Steps are taken in order: ``ScriptedModel([plans(...), calls("weather_tool", location="Paris"), says("…")])``; or by
     what a request is for, where calls come in no fixed order: ``ScriptedModel(plan=[…], review=[…], work=[…],
-    compose=[…])``; or by a predicate, with :meth:`on`. Predicates are asked first, then the roles, then the plain
+    compose=[…])``; or by a predicate, with :meth:`on`. Predicates are tried first, then the roles, then the plain
     list. A single step or function instead of a list answers every call of its role.
 
     ``lenient`` reviews and composes by itself where nothing is scripted: it accepts what completed, drops the rest and
@@ -106,7 +106,7 @@ class ScriptedModel:
         return self
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        """The next step for this request. Raises :class:`ScriptError` where there is none."""
+        """The next step for this request. Raises :class:`ScriptError` if the script has none left."""
         self.requests.append(request)
         self._running += 1
         self.most_at_once = max(self.most_at_once, self._running)
@@ -135,7 +135,7 @@ class ScriptedModel:
         """Nothing is held open."""
 
     def asked(self, role: str) -> list[ModelRequest]:
-        """The requests of one role, in the order they came."""
+        """Return the requests of one role, in the order of their arrival."""
         return [request for request in self.requests if role_of(request) == role]
 
     def assert_done(self) -> None:
@@ -147,7 +147,7 @@ class ScriptedModel:
         ]
         left += [f"{rule.label}, never matched" for rule in self._rules if rule.always is not None and rule.used == 0]
         if left:
-            raise ScriptError(f"steps that nothing asked for: {'; '.join(left)}")
+            raise ScriptError(f"unused steps: {'; '.join(left)}")
 
     async def _next(self, request: ModelRequest) -> Step:
         for rule in (*self._rules, *self._roles, self._script):

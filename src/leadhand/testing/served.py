@@ -55,7 +55,7 @@ class Way(StrEnum):
 class Served:
     """One HTTP answer: ``status``, ``headers`` and ``body``, and the way it goes.
 
-    ``step`` instead of a body is an answer in the form the request asked for. ``pause_s`` passes between two pieces of
+    ``step`` instead of a body is an answer in the requested form. ``pause_s`` passes between two pieces of
     a drip, ``delay_s`` before everything, in seconds.
     """
 
@@ -173,18 +173,18 @@ def completion(step: Step, body: Mapping[str, Any]) -> dict[str, Any]:
     """The chat completion that ``step`` is to a request; its text goes into the function the request forces, if any."""
     message: dict[str, Any] = {"role": "assistant", "content": step.text or None}
     made = sum(len(objects_of(earlier.get("tool_calls"))) for earlier in objects_of(body.get("messages")))
-    wanted = list(step.calls)
+    calls = list(step.calls)
     forced = text_of(object_of(object_of(body.get("tool_choice")).get("function")).get("name"))
-    if forced and step.text and not wanted:
-        wanted, message["content"] = [(forced, step.text)], None
-    if wanted:
+    if forced and step.text and not calls:
+        calls, message["content"] = [(forced, step.text)], None
+    if calls:
         message["tool_calls"] = [
             {
                 "id": f"call_{made + n}",
                 "type": "function",
                 "function": {"name": name, "arguments": args if isinstance(args, str) else json.dumps(args)},
             }
-            for n, (name, args) in enumerate(wanted)
+            for n, (name, args) in enumerate(calls)
         ]
     document: dict[str, Any] = {
         "id": "chatcmpl-scripted",
@@ -194,7 +194,7 @@ def completion(step: Step, body: Mapping[str, Any]) -> dict[str, Any]:
             {
                 "index": 0,
                 "message": message,
-                "finish_reason": step.finish_reason or ("tool_calls" if wanted else "stop"),
+                "finish_reason": step.finish_reason or ("tool_calls" if calls else "stop"),
             }
         ],
     }
@@ -227,10 +227,10 @@ def served_by(models: Models, model: str = "offline") -> Callable[[dict[str, Any
         except ModelError as error:
             return refusal(error.failure)
         message = reply.message
-        wanted = tuple(
+        calls = tuple(
             (call.name, call.raw if call.arguments is None else call.arguments) for call in message.tool_calls
         )
-        return Step(text=message.text, calls=wanted, usage=reply.usage, finish_reason=reply.finish_reason)
+        return Step(text=message.text, calls=calls, usage=reply.usage, finish_reason=reply.finish_reason)
 
     return answer
 
@@ -239,10 +239,10 @@ def request_of(body: Mapping[str, Any], model: str) -> ModelRequest:
     """Our request, read back from the body of a chat-completions call."""
     tools = [object_of(tool.get("function")) for tool in objects_of(body.get("tools"))]
     forced = text_of(object_of(object_of(body.get("tool_choice")).get("function")).get("name"))
-    wanted = object_of(object_of(body.get("response_format")).get("json_schema"))
+    schema = object_of(object_of(body.get("response_format")).get("json_schema"))
     output: OutputSpec | None = None
-    if wanted:
-        output = OutputSpec(name=text_of(wanted.get("name")), schema=object_of(wanted.get("schema")))
+    if schema:
+        output = OutputSpec(name=text_of(schema.get("name")), schema=object_of(schema.get("schema")))
     elif forced:
         schemas = [object_of(tool.get("parameters")) for tool in tools if tool.get("name") == forced]
         output = OutputSpec(name=forced.removeprefix("give_"), schema=schemas[0] if schemas else {})

@@ -97,9 +97,9 @@ def calls(tool: str, /, **args: Any) -> Step:
     return Step(calls=((tool, args),))
 
 
-def calls_all(*wanted: tuple[str, dict[str, Any] | str]) -> Step:
+def calls_all(*made: tuple[str, dict[str, Any] | str]) -> Step:
     """Several tool calls in one answer: ``calls_all(("a", {}), ("b", {"x": 1}))``; text for malformed arguments."""
-    return Step(calls=wanted)
+    return Step(calls=made)
 
 
 def subtask(name: str, tool: str | None = None, /, *, needs: Iterable[int | str] = (), **args: Any) -> dict[str, Any]:
