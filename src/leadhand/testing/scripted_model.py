@@ -66,7 +66,7 @@ class ScriptedModel:
     list. A single step or function instead of a list answers every call of its role.
 
     ``lenient`` reviews and composes by itself where nothing is scripted: it accepts what completed, drops the rest and
-    joins the summaries. ``sleep`` is what a step's delay waits with. ``profile`` is what the model is said to be.
+    joins the summaries. ``sleep`` is what a step's delay waits with.
 
     Used as a context manager, plain or asynchronous, it checks at the end that every step was taken. ``requests`` are
     the calls in the order they came, ``most_at_once`` how many ran at the same time, ``abandoned`` how many were
@@ -83,7 +83,6 @@ class ScriptedModel:
         compose: Script = (),
         lenient: bool = False,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        profile: ModelProfile | None = None,
     ) -> None:
         self.requests: list[ModelRequest] = []
         self.most_at_once = 0
@@ -98,11 +97,10 @@ class ScriptedModel:
         ]
         self._lenient = lenient
         self._sleep = sleep
-        self._profile = profile
 
-    def on(self, matches: Predicate, *steps: Scripted, always: Scripted | None = None, label: str = "") -> Self:
+    def on(self, matches: Predicate, *steps: Scripted, always: Scripted | None = None) -> Self:
         """Answers requests that match with ``steps`` in turn, then with ``always`` if it is given."""
-        self._rules.append(_Rule(label or f"rule {len(self._rules) + 1}", matches, deque(steps), always))
+        self._rules.append(_Rule(f"rule {len(self._rules) + 1}", matches, deque(steps), always))
         return self
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
@@ -128,8 +126,8 @@ class ScriptedModel:
             self._running -= 1
 
     def profile(self, model: str) -> ModelProfile:
-        """The profile given, else that of a free model with a large window."""
-        return self._profile or ModelProfile(name=model, window=1_000_000, input_nanousd=0, output_nanousd=0, free=True)
+        """Return the profile of a free model with a large window."""
+        return ModelProfile(name=model, window=1_000_000, input_nanousd=0, output_nanousd=0, free=True)
 
     async def aclose(self) -> None:
         """Nothing is held open."""
