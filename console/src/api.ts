@@ -1,6 +1,6 @@
 // The routes of the service as typed functions; a failure throws a Problem.
 
-import { heard } from "./clock.ts";
+import { syncClock } from "./clock.ts";
 import { reachable } from "./connection.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type {
@@ -19,19 +19,17 @@ import type {
 } from "./wire.ts";
 import { Problem, problemOf } from "./problem.ts";
 import type { View } from "./run/view.ts";
-import { session } from "./session.ts";
+import { endSession, session } from "./session.ts";
 
-export { follow } from "./follow.ts";
-export type { Following, Handlers } from "./follow.ts";
-export type { LinkState } from "./connection.ts";
 export { asProblem, Problem } from "./problem.ts";
 
-/** Options of any call: a signal that aborts it. */
-export interface Giving {
+/** A signal that aborts the request. */
+interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-export const getSession = (giving?: Giving) => get<SessionDocument>("/api/session", giving);
+export const getSession = (options?: RequestOptions) =>
+  get<SessionDocument>("/api/session", options);
 export const logIn = (key: string) => send<SessionDocument>("POST", "/api/session", { key });
 export const logOut = () => send<void>("DELETE", "/api/session");
 
@@ -39,93 +37,74 @@ export interface RunFilter {
   readonly status?: string;
   readonly q?: string;
   readonly since?: string;
-  readonly until?: string;
   readonly asking?: boolean;
   readonly limit?: number;
   readonly cursor?: string;
 }
 
-/** Start a run. The same `key` twice starts one run, even if the first answer was lost. */
+/** Start a run. The same `key` twice starts one run, even if the first response was lost. */
 export const startRun = (run: Submission, key: string) =>
   send<RunDocument>("POST", "/api/runs", run, { "Idempotency-Key": key });
-export const getRuns = (filter: RunFilter = {}, giving?: Giving) =>
-  get<RunsPage>(`/api/runs${queryOf({ ...filter })}`, giving);
-export const getRun = (runId: string, giving?: Giving) =>
-  get<RunDocument>(`/api/runs/${encodeURIComponent(runId)}`, giving);
+export const getRuns = (filter: RunFilter = {}, options?: RequestOptions) =>
+  get<RunsPage>(`/api/runs${queryOf({ ...filter })}`, options);
+export const getRun = (runId: string) => get<RunDocument>(pathOf(runId));
 /** What the run screen shows, as of now. */
-export const getView = (runId: string, giving?: Giving) =>
-  get<View>(`/api/runs/${encodeURIComponent(runId)}/view`, giving);
+export const getView = (runId: string) => get<View>(pathOf(runId, "view"));
 export const getEvents = (
   runId: string,
-  page: { after?: number; limit?: number; brief?: boolean } = {},
-  giving?: Giving,
-) =>
-  get<EventsPage>(`/api/runs/${encodeURIComponent(runId)}/events${queryOf({ ...page })}`, giving);
+  page: { after: number; limit: number; brief?: boolean },
+) => get<EventsPage>(`${pathOf(runId, "events")}${queryOf(page)}`);
 /** One entry of the log, whole. */
-export const getEvent = (runId: string, seq: number, giving?: Giving) =>
-  get<EventDocument>(`/api/runs/${encodeURIComponent(runId)}/events/${seq}`, giving);
+export const getEvent = (runId: string, seq: number, options?: RequestOptions) =>
+  get<EventDocument>(pathOf(runId, `events/${seq}`), options);
 /** A payload that an event references by digest. */
-export const getPayload = (digest: string, giving?: Giving) =>
-  get<Json>(`/api/payloads/${encodeURIComponent(digest)}`, giving);
-export const getArtifacts = (runId: string, giving?: Giving) =>
-  get<{ readonly artifacts: readonly Json[] }>(
-    `/api/runs/${encodeURIComponent(runId)}/artifacts`,
-    giving,
-  );
+export const getPayload = (digest: string, options?: RequestOptions) =>
+  get<Json>(`/api/payloads/${encodeURIComponent(digest)}`, options);
 
 /** Return the path of a run as a file. */
 export const exportPath = (runId: string, format: "jsonl" | "html") =>
-  `/api/runs/${encodeURIComponent(runId)}/export?format=${format}`;
+  pathOf(runId, `export?format=${format}`);
 
-const steer = (verb: string) => (runId: string, body: object) =>
-  send<RunDocument>("POST", `/api/runs/${encodeURIComponent(runId)}/${verb}`, body);
+const control = (runId: string, action: string, body: object = {}) =>
+  send<RunDocument>("POST", pathOf(runId, action), body);
 
-export const cancelRun = (runId: string) => steer("cancel")(runId, {});
-export const pauseRun = (runId: string, reason?: string) =>
-  steer("pause")(runId, reason ? { reason } : {});
-export const resumeRun = (runId: string) => steer("resume")(runId, {});
+export const cancelRun = (runId: string) => control(runId, "cancel");
+export const pauseRun = (runId: string) => control(runId, "pause");
+export const resumeRun = (runId: string) => control(runId, "resume");
 /** Retry what failed, or only some of it. 409 "unconfirmed": something might happen twice. */
 export const retryRun = (
   runId: string,
-  body: { subtasks?: readonly string[]; args?: JsonObject; confirmed?: boolean } = {},
-) => steer("retry")(runId, body);
+  body: { subtasks?: readonly string[]; args?: JsonObject; confirmed?: boolean },
+) => control(runId, "retry", body);
 export const skipSubtask = (runId: string, body: { subtask: string; reason?: string }) =>
-  steer("skip")(runId, body);
+  control(runId, "skip", body);
 export const supplyResult = (
   runId: string,
   body: { subtask: string; summary: string; raw?: Json },
-) => steer("supply")(runId, body);
+) => control(runId, "supply", body);
 /** Start a new run that shares the log up to `at`; return its document. */
 export const forkRun = (runId: string, body: { at: number; confirmed?: boolean }) =>
-  steer("fork")(runId, body);
+  control(runId, "fork", body);
 
-export const getApprovals = (runId?: string, giving?: Giving) =>
-  get<{ readonly approvals: readonly ApprovalCard[] }>(
-    `/api/approvals${queryOf({ run_id: runId })}`,
-    giving,
-  );
+const approvals = (query: string, options?: RequestOptions) =>
+  get<{ readonly approvals: readonly ApprovalCard[] }>(`/api/approvals${query}`, options);
+
+export const getApprovals = (options?: RequestOptions) => approvals("", options);
+export const getApprovalsOf = (runId: string) => approvals(queryOf({ run_id: runId }));
 /** An open approval; 404 once it is answered. */
 export const getApproval = (id: string) =>
   get<ApprovalCard>(`/api/approvals/${encodeURIComponent(id)}`);
 export const answerApproval = (id: string, answer: AnswerBody) =>
-  send<ApprovalCard & { readonly status: string }>(
-    "POST",
-    `/api/approvals/${encodeURIComponent(id)}`,
-    answer,
-  );
+  send<ApprovalCard>("POST", `/api/approvals/${encodeURIComponent(id)}`, answer);
 
-export const getTools = (giving?: Giving) =>
-  get<{ readonly tools: readonly ToolDocument[] }>("/api/tools", giving);
-export const getTool = (name: string, giving?: Giving) =>
-  get<ToolDocument>(`/api/tools/${encodeURIComponent(name)}`, giving);
+export const getTools = (options?: RequestOptions) =>
+  get<{ readonly tools: readonly ToolDocument[] }>("/api/tools", options);
 export const callTool = (
   name: string,
   call: { args: JsonObject; offline?: boolean; confirmed?: boolean },
 ) => send<ToolTrial>("POST", `/api/tools/${encodeURIComponent(name)}/call`, call);
-export const getAgents = (giving?: Giving) =>
-  get<{ readonly agents: readonly AgentDocument[] }>("/api/agents", giving);
-export const getWorkers = (giving?: Giving) =>
-  get<{ readonly workers: readonly JsonObject[] }>("/api/workers", giving);
+export const getAgents = (options?: RequestOptions) =>
+  get<{ readonly agents: readonly AgentDocument[] }>("/api/agents", options);
 /** Change a role for new runs; null: the default. */
 export const setAgent = (
   name: string,
@@ -134,20 +113,23 @@ export const setAgent = (
 /** Reset a role to its defaults. */
 export const unsetAgent = (name: string) =>
   send<void>("DELETE", `/api/agents/${encodeURIComponent(name)}`);
-export const getSystem = (giving?: Giving) => get<SystemDocument>("/api/system", giving);
+export const getSystem = (options?: RequestOptions) => get<SystemDocument>("/api/system", options);
+
+function pathOf(runId: string, rest = ""): string {
+  return `/api/runs/${encodeURIComponent(runId)}${rest && `/${rest}`}`;
+}
 
 /** Return a query string of the values that are set; "" without any. */
-export function queryOf(values: Record<string, string | number | boolean | undefined>): string {
+function queryOf(values: Record<string, string | number | boolean | undefined>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
     if (value !== undefined && value !== "") query.set(name, String(value));
   }
-  const written = query.toString();
-  return written && `?${written}`;
+  return query.size > 0 ? `?${query}` : "";
 }
 
-function get<T>(path: string, giving?: Giving): Promise<T> {
-  return call<T>(path, { signal: giving?.signal });
+function get<T>(path: string, options?: RequestOptions): Promise<T> {
+  return call<T>(path, { signal: options?.signal });
 }
 
 function send<T>(
@@ -173,7 +155,7 @@ async function call<T>(path: string, init: RequestInit): Promise<T> {
       credentials: "same-origin",
     });
   } catch (error) {
-    if (init.signal?.aborted) throw error; // aborted here: says nothing about the service
+    if (init.signal?.aborted) throw error; // aborted by the console, whether or not the service answers
     reachable.value = false;
     throw new Problem({
       status: 0,
@@ -183,10 +165,8 @@ async function call<T>(path: string, init: RequestInit): Promise<T> {
     });
   }
   reachable.value = true;
-  heard(response.headers.get("Date"), sent, Date.now());
-  if (response.status === 401 && path !== "/api/session" && session.value?.needed) {
-    session.value = { ...session.value, authenticated: false, name: null, scopes: [] };
-  }
+  syncClock(response.headers.get("Date"), sent, Date.now());
+  if (response.status === 401 && path !== "/api/session" && session.value?.needed) endSession();
   if (!response.ok) throw await problemOf(response);
   return response.status === 204 ? undefined as T : await response.json() as T;
 }

@@ -1,61 +1,61 @@
-// Follow one run: its changes in order without gap or repeat, live text, and the state of the connection.
+// Follow one run: each change once and in order, live text, and the state of the connection.
 
 import { type LinkState, reachable } from "./connection.ts";
 import type { RunStatus } from "./wire.ts";
 import type { Change, View } from "./run/view.ts";
 
-/** Live text of an attempt, to be put at `offset` of its text so far; "" at 0 starts again. */
+/** Live text of an attempt, which replaces its text from `offset` on; "" at 0 starts again. */
 export interface Delta {
   readonly attempt: string;
   readonly offset: number;
   readonly text: string;
 }
 
-export interface StreamEnd {
+interface StreamEnd {
   readonly status: RunStatus;
   readonly last_seq: number;
 }
 
 export interface Handlers {
-  /** A view that replaces everything before it: too much happened for single changes. */
+  /** A view that replaces everything before it, when there were too many changes to send one by one. */
   snapshot(view: View): void;
   /** Each change once, in the order of `seq`. */
   change(change: Change): void;
   delta(delta: Delta): void;
-  /** The run is over and everything was sent; nothing comes after it. */
+  /** The run is over and all its changes were sent. */
   end(end: StreamEnd): void;
   link(state: LinkState): void;
 }
 
 export interface Following {
-  /** While the tab is hidden: connect until event `seq` has come. */
+  /** While the tab is hidden: connect until event `seq` has arrived. */
   catchUp(seq: number): void;
-  /** Ends it; no handler is called again. */
+  /** Stop following; no handler is called again. */
   close(): void;
 }
 
-const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 8_000;
+const FIRST_DELAY_MS = 500;
+const MAX_DELAY_MS = 8_000;
 
 /**
- * Open the run's stream of changes after event `after` and keep it open. While the tab is hidden the stream is closed
- * (browsers allow six connections to a host); it is opened again, after the last event that came, when the tab is shown
- * or when the connection broke.
+ * Open the run's stream of changes after event `after` and keep it open. It is closed while the tab is hidden, because
+ * browsers allow six connections to a host. It is opened again after the last event received, when the tab is shown and
+ * when the connection breaks.
  */
 export function follow(runId: string, after: number, handlers: Handlers): Following {
   let last = after;
   let source: EventSource | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let wait = FIRST_WAIT_MS;
+  let delay = FIRST_DELAY_MS;
   let over = false;
-  let until = 0; // what a hidden tab waits for
+  let until = 0; // the last event that a hidden tab waits for
 
   function open(): void {
-    shut();
+    disconnect();
     const opened = new EventSource(`/api/runs/${encodeURIComponent(runId)}/view?after=${last}`);
     source = opened;
     opened.onopen = () => {
-      wait = FIRST_WAIT_MS;
+      delay = FIRST_DELAY_MS;
       reachable.value = true;
       if (!document.hidden) handlers.link("live");
     };
@@ -63,14 +63,14 @@ export function follow(runId: string, after: number, handlers: Handlers): Follow
       const view = JSON.parse(message.data) as View;
       last = view.last_seq;
       handlers.snapshot(view);
-      shutIfCaughtUp();
+      disconnectIfCaughtUp();
     });
     opened.onmessage = (message: MessageEvent<string>) => {
       const change = JSON.parse(message.data) as Change;
       if (change.seq <= last) return;
       last = change.seq;
       handlers.change(change);
-      shutIfCaughtUp();
+      disconnectIfCaughtUp();
     };
     opened.addEventListener("delta", (message: MessageEvent<string>) => {
       handlers.delta(JSON.parse(message.data) as Delta);
@@ -80,27 +80,27 @@ export function follow(runId: string, after: number, handlers: Handlers): Follow
       handlers.end(JSON.parse(message.data) as StreamEnd);
       handlers.link("ended");
     });
-    // The browser would reconnect by itself, but not after an answer that is no stream; this does both alike.
+    // The browser reconnects by itself, but not after a response that is not a stream.
     opened.onerror = () => {
       if (source !== opened) return;
-      shut();
+      disconnect();
       if (document.hidden) return;
       handlers.link("reconnecting");
-      // Twice in a row: the service may be gone, or the session. What watches over both asks.
-      if (wait > FIRST_WAIT_MS) reachable.value = false;
-      timer = setTimeout(open, wait);
-      wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+      // The second failure in a row: the service or the session may be gone, and session_check.ts finds out.
+      if (delay > FIRST_DELAY_MS) reachable.value = false;
+      timer = setTimeout(open, delay);
+      delay = Math.min(delay * 2, MAX_DELAY_MS);
     };
   }
 
-  function shut(): void {
+  function disconnect(): void {
     clearTimeout(timer);
     source?.close();
     source = null;
   }
 
-  function shutIfCaughtUp(): void {
-    if (document.hidden && last >= until) shut();
+  function disconnectIfCaughtUp(): void {
+    if (document.hidden && last >= until) disconnect();
   }
 
   function catchUp(seq: number): void {
@@ -109,9 +109,9 @@ export function follow(runId: string, after: number, handlers: Handlers): Follow
     open();
   }
 
-  function turn(): void {
+  function onVisibility(): void {
     if (document.hidden) {
-      shut();
+      disconnect();
       handlers.link("paused");
     } else if (source === null || last < until) {
       handlers.link("reconnecting");
@@ -122,13 +122,13 @@ export function follow(runId: string, after: number, handlers: Handlers): Follow
   function close(): void {
     if (over) return;
     over = true;
-    shut();
-    document.removeEventListener("visibilitychange", turn);
-    removeEventListener("online", turn);
+    disconnect();
+    document.removeEventListener("visibilitychange", onVisibility);
+    removeEventListener("online", onVisibility);
   }
 
-  document.addEventListener("visibilitychange", turn);
-  addEventListener("online", turn);
-  turn();
+  document.addEventListener("visibilitychange", onVisibility);
+  addEventListener("online", onVisibility);
+  onVisibility();
   return { catchUp, close };
 }

@@ -33,8 +33,8 @@ export function money(usd: number | null | undefined): string {
 }
 
 /** A number and what it counts: `1 order`, `3 orders`. */
-export function count(number: number, thing: string, things = thing + "s"): string {
-  return `${number.toLocaleString("en")} ${number === 1 ? thing : things}`;
+export function count(number: number, noun: string, plural = noun + "s"): string {
+  return `${number.toLocaleString("en")} ${number === 1 ? noun : plural}`;
 }
 
 /** A number of bytes: `512 B`, `1.2 MB`. */
@@ -49,12 +49,12 @@ export function bytes(number: number): string {
   return `${size < 9.95 ? size.toFixed(1) : Math.round(size).toLocaleString("en")} ${unit}`;
 }
 
-/** Text cut to so many characters, an ellipsis in place of what is missing. */
+/** Text cut to at most so many characters, with an ellipsis for the rest. */
 export function shortened(text: string, most: number): string {
   return text.length <= most ? text : text.slice(0, most - 1).trimEnd() + "…";
 }
 
-/** A moment as people read it here: `21 Nov 2026, 17:04:51`. */
+/** A date and time: `21 Nov 2026, 17:04:51`. */
 export function moment(iso: string): string {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return iso;
@@ -70,7 +70,7 @@ export function moment(iso: string): string {
 
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** Text in which nothing hides: what does not print, or turns the direction of writing, is spelled out. */
+/** Text with invisible characters, and those that change the direction of writing, as escapes. */
 export function exact(text: string): string {
   return text.replace(
     UNPRINTABLE,
@@ -81,10 +81,10 @@ export function exact(text: string): string {
   );
 }
 
-/** JSON, indented, in which nothing hides and which reads back as the same value. */
+/** Indented JSON with invisible characters as escapes; it parses to the same value. */
 export function exactJson(value: unknown): string {
-  const written = JSON.stringify(value, null, 2) ?? "null";
-  return written.replace(UNPRINTABLE, (letter) =>
+  const json = JSON.stringify(value, null, 2) ?? "null";
+  return json.replace(UNPRINTABLE, (letter) =>
     letter === "\n" ? letter : Array.from(
       { length: letter.length },
       (_, at) => `\\u${letter.charCodeAt(at).toString(16).padStart(4, "0")}`,

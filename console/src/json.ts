@@ -1,9 +1,8 @@
-// JSON values, and the part of JSON Schema that tools' parameters are written in.
+// JSON values, JSON that a person typed, and the part of JSON Schema that tools and flows use.
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type JsonObject = { [name: string]: Json };
 
-/** The part of JSON Schema that tools' parameters are written in. */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly title?: string;
@@ -28,4 +27,27 @@ export interface Schema {
   readonly maxItems?: number;
   readonly pattern?: string;
   readonly format?: string;
+}
+
+/** A value that was typed, or why the text cannot be used. */
+export type Parsed<T> = { readonly value: T } | { readonly error: string };
+
+export function isObject(value: unknown): value is { readonly [name: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function parseJson(text: string): Parsed<Json> {
+  try {
+    return { value: JSON.parse(text) as Json };
+  } catch (error) {
+    return { error: `Not valid JSON: ${(error as Error).message}` };
+  }
+}
+
+export function parseObject(text: string): Parsed<JsonObject> {
+  const parsed = parseJson(text);
+  if ("error" in parsed) return parsed;
+  return isObject(parsed.value)
+    ? { value: parsed.value as JsonObject }
+    : { error: "Write a JSON object: { … }" };
 }

@@ -1,33 +1,33 @@
-// Keyboard shortcuts: what the keys of the current screen do, for use and for the help.
+// Keyboard shortcuts: the keys of the current screen and their actions, also for the help.
 
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
-export interface Key {
-  /** What it does, for the help: "Next row". */
-  readonly does: string;
-  readonly act: (event: KeyboardEvent) => void;
+interface Shortcut {
+  /** For the help: "Next row". */
+  readonly label: string;
+  readonly action: (event: KeyboardEvent) => void;
 }
 
-/** Keys by name: "j", "/", "Enter", "Escape", "?", "g r" (one after the other). */
-export type Keys = { readonly [key: string]: Key };
+/** Shortcuts by key: "j", "/", "Enter", "Escape", "?", "g r" (one after the other). */
+export type Shortcuts = { readonly [key: string]: Shortcut };
 
 interface Layer {
   readonly title: string;
-  keys: Keys;
+  shortcuts: Shortcuts;
 }
 
 const layers = signal<readonly Layer[]>([]);
 
-/** Return the current shortcuts: those of the newest screen first. */
-export function offered(): readonly { readonly title: string; readonly keys: Keys }[] {
-  return [...layers.value].reverse();
+/** Return the active shortcuts: those of the newest screen first. */
+export function activeLayers(): readonly Layer[] {
+  return layers.value.toReversed();
 }
 
-/** Offer shortcuts while the component exists. `title` is their heading in the help ("Runs", "Run", "Everywhere"). */
-export function useKeys(title: string, keys: Keys): void {
-  const layer = useRef<Layer>({ title, keys });
-  layer.current.keys = keys; // the newest closures, without a new layer at every render
+/** Activate shortcuts while the component exists. `title` is their heading in the help. */
+export function useShortcuts(title: string, shortcuts: Shortcuts): void {
+  const layer = useRef<Layer>({ title, shortcuts });
+  layer.current.shortcuts = shortcuts; // the newest closures, without a new layer at every render
   useEffect(() => {
     const mine = layer.current;
     layers.value = [...layers.value, mine];
@@ -39,44 +39,69 @@ export function useKeys(title: string, keys: Keys): void {
 
 const CHORD_MS = 1200;
 
-interface Begun {
+/** The first key of a chord, and when it was pressed, in milliseconds. */
+interface ChordStart {
   readonly key: string;
-  /** When it was pressed, in milliseconds. */
   readonly at: number;
 }
 
 /** Listen for keys, once for the whole page. */
 export function startKeys(): void {
-  let begun: Begun | null = null;
+  let start: ChordStart | null = null;
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.isComposing || document.querySelector("dialog[open]")) return;
     if (isField(event.target) && event.key !== "Escape") return;
     if (event.key === "Enter" && isControl(event.target)) return; // the control handles Enter itself
-    const keys = offered().map((layer) => layer.keys);
+    const active = activeLayers().map((layer) => layer.shortcuts);
     const at = performance.now();
-    const name = keyName(event.key, begun, at);
-    begun = null;
-    if (taken(keys, name, event)) event.preventDefault();
-    else if (startsChord(keys, event.key)) begun = { key: event.key, at };
+    const name = keyName(event.key, start, at);
+    start = null;
+    if (runShortcut(active, name, event)) event.preventDefault();
+    else if (startsChord(active, event.key)) start = { key: event.key, at };
   });
 }
 
-/** Return the name of a key, or of the chord that it ends. */
-export function keyName(key: string, begun: Begun | null, now: number): string {
-  return begun && now - begun.at < CHORD_MS ? `${begun.key} ${key}` : key;
+/** Return the name of a key, or of the chord that it completes. */
+export function keyName(key: string, start: ChordStart | null, now: number): string {
+  return start && now - start.at < CHORD_MS ? `${start.key} ${key}` : key;
 }
 
-/** Perform what the first offer with this key does; return false if there is none. */
-export function taken(offers: readonly Keys[], name: string, event: KeyboardEvent): boolean {
-  const found = offers.find((keys) => keys[name])?.[name];
-  found?.act(event);
+/** Run the first shortcut for this key; return whether there is one. */
+export function runShortcut(
+  active: readonly Shortcuts[],
+  name: string,
+  event: KeyboardEvent,
+): boolean {
+  const found = active.find((shortcuts) => shortcuts[name])?.[name];
+  found?.action(event);
   return found !== undefined;
 }
 
 /** Return whether a key is the first of a chord. */
-export function startsChord(offers: readonly Keys[], key: string): boolean {
-  return offers.some((keys) => Object.keys(keys).some((name) => name.startsWith(`${key} `)));
+export function startsChord(active: readonly Shortcuts[], key: string): boolean {
+  return active.some((shortcuts) =>
+    Object.keys(shortcuts).some((name) => name.startsWith(`${key} `))
+  );
+}
+
+/** Move the focus to the next (1) or previous (-1) of the elements that match; without one, to the first or last. */
+export function moveFocus(selector: string, by: 1 | -1): void {
+  const all = [...document.querySelectorAll<HTMLElement>(selector)];
+  const focused = all.findIndex((element) => element.contains(document.activeElement));
+  const at = focused < 0 ? all.findIndex((each) => each.hasAttribute("aria-current")) : focused;
+  const to = at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by;
+  const next = all[Math.max(0, Math.min(all.length - 1, to))];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+/** Take the focus from the focused element; return whether there was one. */
+export function blurFocused(): boolean {
+  const { activeElement } = document;
+  if (!(activeElement instanceof HTMLElement) || activeElement === document.body) return false;
+  activeElement.blur();
+  return true;
 }
 
 function isField(target: EventTarget | null): boolean {

@@ -1,22 +1,26 @@
-// Keys: the newest screen answers first, chords are two keys in a row, and typing is left alone.
+// Test keyboard shortcuts: the newest screen comes first, and a chord is two keys in a row.
 
 import assert from "node:assert/strict";
-import { keyName, type Keys, startsChord, taken } from "./keys.ts";
+import { keyName, runShortcut, type Shortcuts, startsChord } from "./keys.ts";
 
-const acted: string[] = [];
-const key = (name: string) => ({ does: name, act: () => acted.push(name) });
-const everywhere: Keys = { "g r": key("runs"), "g a": key("approvals"), "?": key("help") };
-const screen: Keys = { j: key("next"), "?": key("the screen's own help") };
+const ran: string[] = [];
+const shortcut = (name: string) => ({ label: name, action: () => ran.push(name) });
+const everywhere: Shortcuts = {
+  "g r": shortcut("runs"),
+  "g a": shortcut("approvals"),
+  "?": shortcut("help"),
+};
+const screen: Shortcuts = { j: shortcut("next"), "?": shortcut("the screen's own help") };
 
-Deno.test("the newest offer of a key is taken", () => {
-  acted.length = 0;
-  assert.ok(taken([screen, everywhere], "?", {} as KeyboardEvent));
-  assert.ok(taken([screen, everywhere], "g a", {} as KeyboardEvent));
-  assert.ok(!taken([screen, everywhere], "x", {} as KeyboardEvent));
-  assert.deepEqual(acted, ["the screen's own help", "approvals"]);
+Deno.test("the shortcut of the newest layer runs", () => {
+  ran.length = 0;
+  assert.ok(runShortcut([screen, everywhere], "?", {} as KeyboardEvent));
+  assert.ok(runShortcut([screen, everywhere], "g a", {} as KeyboardEvent));
+  assert.ok(!runShortcut([screen, everywhere], "x", {} as KeyboardEvent));
+  assert.deepEqual(ran, ["the screen's own help", "approvals"]);
 });
 
-Deno.test("the first key of a chord waits for the second, for a while", () => {
+Deno.test("the first key of a chord waits a moment for the second", () => {
   assert.ok(startsChord([screen, everywhere], "g"));
   assert.ok(!startsChord([screen, everywhere], "j"));
   assert.equal(keyName("r", { key: "g", at: 1000 }, 1500), "g r");

@@ -4,7 +4,7 @@ import MarkdownIt from "markdown-it";
 import { type ComponentChildren, createElement } from "preact";
 import { isSafe, OuterLink } from "./ui/outer_link.tsx";
 
-export interface MarkdownProps {
+interface MarkdownProps {
   readonly text: string;
   /** The heading level of a "#" heading; deeper headings follow. */
   readonly top?: 2 | 3 | 4;

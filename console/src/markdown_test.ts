@@ -1,47 +1,48 @@
-// Test what Markdown becomes, and that hostile text stays text.
+// Test the elements that Markdown becomes, and that hostile text stays text.
 
 import assert from "node:assert/strict";
 import { isValidElement, type VNode } from "preact";
 import { Markdown } from "./markdown.tsx";
+import { seededRandom } from "./seeded_random.ts";
 import { isSafe } from "./ui/outer_link.tsx";
 
 /** Return a tree of elements as a short text: `<p>…</p>`, with the properties that matter. */
-function written(node: unknown): string {
-  if (Array.isArray(node)) return node.map(written).join("");
+function serialize(node: unknown): string {
+  if (Array.isArray(node)) return node.map(serialize).join("");
   if (!isValidElement(node)) return typeof node === "string" ? node : "";
   const { type, props } = node as VNode<Record<string, unknown>>;
-  if (typeof type === "function") return written(drawn(type, props));
+  if (typeof type === "function") return serialize(rendered(type, props));
   const { href, start, style } = props as {
     href?: string;
     start?: number;
     style?: { textAlign: string };
   };
-  const told = [
+  const attributes = [
     href && ` href=${href}`,
     start && ` start=${start}`,
     style && ` ${style.textAlign}`,
   ];
-  return `<${type}${told.filter(Boolean).join("")}>${written(props.children)}</${type}>`;
+  return `<${type}${attributes.filter(Boolean).join("")}>${serialize(props.children)}</${type}>`;
 }
 
-/** Return what a component without state draws. */
-function drawn(component: unknown, props: unknown): unknown {
+/** Return the tree that a component without state renders. */
+function rendered(component: unknown, props: unknown): unknown {
   return (component as (props: unknown) => unknown)(props);
 }
 
-/** Return the elements of a text, without the box around them. */
+/** Return the elements of a text, without the element around them. */
 function elementsOf(text: string): string {
-  return written(Markdown({ text })).replace(/^<div>([^]*)<\/div>$/, "$1");
+  return serialize(Markdown({ text })).replace(/^<div>([^]*)<\/div>$/, "$1");
 }
 
-Deno.test("headings, paragraphs and code are told apart", () => {
+Deno.test("headings, paragraphs and code become elements", () => {
   assert.equal(
     elementsOf("# Paris ##\n\nRain,\nthen sun.\n\n```py\nx = '# 1'\n```\nAfter"),
     "<h3>Paris</h3><p>Rain,\nthen sun.</p><pre><code>x = '# 1'</code></pre><p>After</p>",
   );
 });
 
-Deno.test("code that is not closed yet reaches to the end, as it does while an answer is written", () => {
+Deno.test("unclosed code extends to the end, as in an answer that is still being written", () => {
   assert.equal(elementsOf("```\none\n\n- two"), "<pre><code>one\n\n- two</code></pre>");
 });
 
@@ -65,21 +66,21 @@ Deno.test("a line with a bar above a rule of another width is not a table", () =
   assert.ok(!elementsOf("a | b\n---").includes("<table>"));
 });
 
-Deno.test("emphasis, code and strikes nest as they are written", () => {
+Deno.test("emphasis, code and strikethrough nest", () => {
   assert.equal(
     elementsOf("***a*** `*b*` ~~c~~ 2*3*4 snake_case_name"),
     "<p><em><strong>a</strong></em> <code>*b*</code> <s>c</s> 2<em>3</em>4 snake_case_name</p>",
   );
 });
 
-Deno.test("an address ends before the full stop and the bracket around it", () => {
+Deno.test("an address ends before a full stop or a closing bracket", () => {
   assert.equal(
     elementsOf("(see https://a.example/x_(y)). Next"),
     "<p>(see <a href=https://a.example/x_(y)>https://a.example/x_(y)</a>). Next</p>",
   );
 });
 
-Deno.test("only a written scheme makes an address a link", () => {
+Deno.test("an address without a scheme is not a link", () => {
   assert.equal(
     elementsOf("write to a@b.example or see evil.example"),
     "<p>write to a@b.example or see evil.example</p>",
@@ -90,7 +91,7 @@ Deno.test("only a written scheme makes an address a link", () => {
   );
 });
 
-Deno.test("an image is a link to it and never a picture", () => {
+Deno.test("an image becomes a link, never a picture", () => {
   assert.equal(
     elementsOf("![track](https://evil.example/p.png?q=secret)"),
     "<p><a href=https://evil.example/p.png?q=secret>image: track</a></p>",
@@ -104,7 +105,7 @@ Deno.test("an image within a link does not nest a link in a link", () => {
   );
 });
 
-Deno.test("a link to anything but http(s) or mailto is text that shows where it leads", () => {
+Deno.test("a link to anything but http(s) or mailto is text that shows its address", () => {
   for (
     const address of [
       "javascript:alert(1)",
@@ -179,15 +180,6 @@ const PIECES = [
   "1",
 ];
 
-/** A repeatable stream of numbers from 0 to 1. */
-function numbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1664525 + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
 const TAGS = new Set(
   "a blockquote br code div em h3 h4 h5 h6 hr li ol p pre s span strong table tbody td th thead tr ul"
     .split(" "),
@@ -196,7 +188,7 @@ const PROPS = new Set(
   "aria-label children class href key rel role scope start style tabIndex target title".split(" "),
 );
 
-/** Fails if a tree holds a tag, a property or an address that Markdown must never give. */
+/** Fail if a tree holds a tag, a property or an address that Markdown must never make. */
 function checkTree(node: unknown): void {
   if (Array.isArray(node)) return node.forEach(checkTree);
   if (!isValidElement(node)) {
@@ -204,7 +196,7 @@ function checkTree(node: unknown): void {
     return;
   }
   const { type, props } = node as VNode<Record<string, unknown>>;
-  if (typeof type === "function") return checkTree(drawn(type, props));
+  if (typeof type === "function") return checkTree(rendered(type, props));
   assert.ok(TAGS.has(String(type)), String(type));
   for (const name of Object.keys(props)) assert.ok(PROPS.has(name), name);
   if (type === "a") {
@@ -214,19 +206,19 @@ function checkTree(node: unknown): void {
   checkTree(props.children);
 }
 
-Deno.test("no mixture of marks gives another tag, another property or another kind of address", () => {
-  const next = numbers(5);
+Deno.test("no combination of marks makes another tag, property or kind of address", () => {
+  const random = seededRandom(5);
   for (let round = 0; round < 4000; round += 1) {
-    const length = 1 + Math.floor(next() * 24);
-    const written = Array.from(
+    const length = 1 + Math.floor(random() * 24);
+    const text = Array.from(
       { length },
-      () => PIECES[Math.floor(next() * PIECES.length)]!,
+      () => PIECES[Math.floor(random() * PIECES.length)]!,
     ).join("");
-    checkTree(Markdown({ text: written }));
+    checkTree(Markdown({ text }));
   }
 });
 
-Deno.test("every prefix of an answer can be drawn, as it is while it is written", () => {
+Deno.test("every prefix of an answer can be rendered, as it is while it is written", () => {
   const answer =
     "# A\n\n- **b** [c](https://d.example) `e`\n  1. f\n\n| g | h |\n|---|---|\n| *i* | j |\n\n> k\n\n```\nl\n```";
   for (let end = 0; end <= answer.length; end += 1) {
@@ -234,18 +226,20 @@ Deno.test("every prefix of an answer can be drawn, as it is while it is written"
   }
 });
 
-Deno.test("letters that are no marks are kept, each once and in order", () => {
-  const next = numbers(11);
+Deno.test("other letters are kept, each once and in order", () => {
+  const random = seededRandom(11);
   const marks = ["*", "**", "_", "`", "[", "]", "(", "~~", "\n\n", "> ", "- ", "# ", " "];
   for (let round = 0; round < 1500; round += 1) {
     let letter = 0;
-    const written = Array.from(
+    const text = Array.from(
       { length: 20 },
       () =>
-        next() < 0.5 ? String.fromCodePoint(0x4e00 + letter++) : marks[Math.floor(next() * 13)]!,
+        random() < 0.5
+          ? String.fromCodePoint(0x4e00 + letter++)
+          : marks[Math.floor(random() * 13)]!,
     ).join("");
-    if (/`{3}|~{3}/.test(written)) continue; // what follows a fence names a language and is not shown
-    const kept = lettersOf(Markdown({ text: written }));
+    if (/`{3}|~{3}/.test(text)) continue; // what follows a fence names a language and is not shown
+    const kept = lettersOf(Markdown({ text }));
     assert.equal(
       kept,
       String.fromCodePoint(...Array.from({ length: letter }, (_, at) => 0x4e00 + at)),
@@ -261,8 +255,8 @@ function lettersOf(node: unknown): string {
   return typeof node === "string" ? node.replace(/[^\u4e00-\u9fff]/g, "") : "";
 }
 
-// A parser that takes the square of a text's length would not finish here within the time of the check.
-Deno.test("long text that closes nothing is read to its end", () => {
+// A parser in quadratic time would not finish here.
+Deno.test("long text with unclosed marks is parsed in linear time", () => {
   const many = 10_000;
   const worst = [
     "*a ",
@@ -289,5 +283,5 @@ Deno.test("long text that closes nothing is read to its end", () => {
   ].map((piece) => piece.repeat(many));
   worst.push("# " + " ".repeat(many) + "x", "a|b\n-" + " ".repeat(many) + "x");
   worst.push("```" + " ".repeat(many) + "`", "https://a.example" + ")".repeat(many));
-  for (const written of worst) checkTree(Markdown({ text: written }));
+  for (const text of worst) checkTree(Markdown({ text }));
 });

@@ -1,22 +1,22 @@
 // What went wrong with a call to the service: problem details (RFC 9457).
 
-import type { JsonObject } from "./json.ts";
+import { type JsonObject, parseObject } from "./json.ts";
 
-export interface WrongField {
+interface FieldError {
   readonly where: string;
   readonly what: string;
 }
 
-/** An error of the service, or that it could not be reached (`code` is then "unreachable"). */
+/** An error of the service, or a failure to reach it (code "unreachable"). */
 export class Problem extends Error {
   override readonly name = "Problem";
-  /** 0 without an answer. */
+  /** 0 without a response. */
   readonly status: number;
   readonly code: string;
   readonly title: string;
   /** How to fix it; "" if unknown. */
   readonly how: string;
-  readonly errors: readonly WrongField[];
+  readonly errors: readonly FieldError[];
   /** The whole document, for the fields that only some problems have. */
   readonly document: JsonObject;
 
@@ -27,7 +27,7 @@ export class Problem extends Error {
       title: string;
       detail?: string;
       how?: string;
-      errors?: readonly WrongField[];
+      errors?: readonly FieldError[];
       document?: JsonObject;
     },
   ) {
@@ -43,6 +43,11 @@ export class Problem extends Error {
   /** What is wrong, in one sentence. */
   get what(): string {
     return this.message;
+  }
+
+  /** Return what is wrong with one field of the request body; null if nothing is. */
+  errorAt(field: string): string | null {
+    return this.errors.find(({ where }) => where === `body.${field}`)?.what ?? null;
   }
 }
 
@@ -63,7 +68,7 @@ export function asProblem(error: unknown): Problem {
 export async function problemOf(response: Response): Promise<Problem> {
   const document = await bodyOf(response);
   const text = (name: string) => typeof document[name] === "string" ? document[name] : "";
-  const errors = Array.isArray(document.errors) ? document.errors as unknown as WrongField[] : [];
+  const errors = Array.isArray(document.errors) ? document.errors as unknown as FieldError[] : [];
   const wait = response.headers.get("Retry-After");
   return new Problem({
     status: response.status,
@@ -77,13 +82,6 @@ export async function problemOf(response: Response): Promise<Problem> {
 }
 
 async function bodyOf(response: Response): Promise<JsonObject> {
-  const written = await response.text();
-  try {
-    const value: unknown = JSON.parse(written);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? value as JsonObject
-      : {};
-  } catch {
-    return {}; // not JSON, such as a proxy's page: the status has to be enough
-  }
+  const parsed = parseObject(await response.text());
+  return "value" in parsed ? parsed.value : {}; // not a problem document, such as a proxy's page
 }

@@ -1,10 +1,10 @@
-// Problems: whatever the service or a proxy before it answers, there is something to say.
+// Test that any failure, of the service or of a proxy before it, becomes a problem with a message.
 
 import assert from "node:assert/strict";
 import { asProblem, Problem, problemOf } from "./problem.ts";
 
-Deno.test("problem details are said as what and how", async () => {
-  const told = {
+Deno.test("problem details become a message, a next step, and errors of fields", async () => {
+  const document = {
     title: "Conflict",
     detail: "The run is over.",
     how: "Fork it.",
@@ -12,16 +12,18 @@ Deno.test("problem details are said as what and how", async () => {
     errors: [{ where: "body.at", what: "too late" }],
     done: [{ seq: 3, tool: "send_mail" }],
   };
-  const problem = await problemOf(new Response(JSON.stringify(told), { status: 409 }));
+  const problem = await problemOf(new Response(JSON.stringify(document), { status: 409 }));
   assert.equal(problem.what, "The run is over.");
   assert.equal(problem.how, "Fork it.");
   assert.equal(problem.code, "run_over");
   assert.equal(problem.status, 409);
-  assert.deepEqual(problem.errors, told.errors);
-  assert.deepEqual(problem.document.done, told.done);
+  assert.deepEqual(problem.errors, document.errors);
+  assert.equal(problem.errorAt("at"), "too late");
+  assert.equal(problem.errorAt("request"), null);
+  assert.deepEqual(problem.document.done, document.done);
 });
 
-Deno.test("an answer that is no problem document still says something", async () => {
+Deno.test("a response that is not a problem document still has a message", async () => {
   for (const body of ["<html>Bad gateway</html>", "[]", "null", "", '{"detail": 7}']) {
     const problem = await problemOf(new Response(body, { status: 502 }));
     assert.equal(problem.status, 502);
@@ -29,7 +31,7 @@ Deno.test("an answer that is no problem document still says something", async ()
   }
 });
 
-Deno.test("too many requests say how long to wait", async () => {
+Deno.test("too many requests: the next step says how long to wait", async () => {
   const problem = await problemOf(
     new Response("{}", { status: 429, headers: { "Retry-After": "7" } }),
   );

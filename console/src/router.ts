@@ -1,15 +1,15 @@
-// The place in the console: the URL is the state. A history router with a signal; plain links work.
+// The place in the console. The URL is the state: a history router with a signal, for which plain links work.
 
 import { computed, signal } from "@preact/signals";
 
-export interface Place {
+interface Place {
   readonly path: string;
   readonly query: URLSearchParams;
 }
 
 const here = signal(read());
 
-/** The path and the query as they stand in the address bar. */
+/** The path and the query in the address bar. */
 export const place = computed(() => here.value);
 
 function read(): Place {
@@ -22,10 +22,10 @@ function read(): Place {
 export function go(to: string, { replace = false } = {}): void {
   const url = new URL(to, location.href);
   if (url.href === location.href) return;
-  const turned = url.pathname !== location.pathname;
+  const leaves = url.pathname !== location.pathname;
   history[replace ? "replaceState" : "pushState"](null, "", url.pathname + url.search + url.hash);
   here.value = read();
-  if (turned) scrollTo(0, 0);
+  if (leaves) scrollTo(0, 0);
 }
 
 /** Return a path with some of its query changed: null and "" remove a name. */
@@ -38,8 +38,7 @@ export function queryChanged(
     if (value === null || value === "") changed.delete(name);
     else changed.set(name, String(value));
   }
-  const written = changed.toString();
-  return written ? `${path}?${written}` : path;
+  return changed.size > 0 ? `${path}?${changed}` : path;
 }
 
 /** Return the current place with some of the query changed: for links. */
@@ -61,7 +60,7 @@ export function partsOf(path: string): readonly string[] {
     try {
       return decodeURIComponent(part);
     } catch {
-      return part; // a lone "%" that somebody typed
+      return part; // a lone "%"
     }
   });
 }

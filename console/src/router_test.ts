@@ -1,4 +1,4 @@
-// Paths and queries: the URL is the state, whatever somebody types into it.
+// Test paths and queries: the URL is the state.
 
 import assert from "node:assert/strict";
 import { isScreen, partsOf, queryChanged } from "./router.ts";
@@ -9,14 +9,14 @@ Deno.test("a path is read as its decoded parts; a lone percent sign breaks nothi
   assert.deepEqual(partsOf("/runs/100%"), ["runs", "100%"]);
 });
 
-Deno.test("the query changes by name; null and nothing take a name out", () => {
+Deno.test("the query changes by name; null and an empty text remove a name", () => {
   const place = { path: "/runs", query: new URLSearchParams("status=failed&q=a") };
   assert.equal(queryChanged(place, { q: "b c", seq: 4 }), "/runs?status=failed&q=b+c&seq=4");
   assert.equal(queryChanged(place, { status: null, q: "" }), "/runs");
   assert.equal(place.query.get("q"), "a");
 });
 
-Deno.test("only the console's own paths are screens: the API and its pages are loaded as pages", () => {
+Deno.test("only the console's own paths are screens: the API and its pages are loaded by the browser", () => {
   const screens = ["/", "/runs", "/runs/run_1", "/approvals", "/tools/x", "/system"];
   assert.ok(screens.every(isScreen));
   assert.ok(!["/docs", "/metrics", "/api/runs", "/runsx"].some(isScreen));

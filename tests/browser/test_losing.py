@@ -62,7 +62,7 @@ async def test_a_server_that_is_killed_comes_back_and_the_page_goes_on(
     await expect(state).to_have_text("◌Reconnecting")
     await expect(page.locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
     await page.get_by_role("button", name="Pause").click()
-    await expect(page.locator(".run-verbs").get_by_role("alert")).to_contain_text("The service does not answer")
+    await expect(page.locator(".run-actions").get_by_role("alert")).to_contain_text("The service does not answer")
     (tmp_path / "gate").touch()
     await process.start()
 

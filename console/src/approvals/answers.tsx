@@ -1,175 +1,133 @@
 // The answers that need input: other arguments, a reason to deny, the result of a call that happened.
 
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Json, JsonObject } from "../json.ts";
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { exactJson } from "../formats.ts";
+import { type Json, type JsonObject, parseJson, parseObject } from "../json.ts";
 import { Button } from "../ui/button.tsx";
-import { Field } from "../ui/field.tsx";
+import { Form, JsonArea, TextArea, TextField, useInitialFocus } from "../ui/field.tsx";
 
-interface Asking<Given> {
+interface AnswerProps<Answer> {
   readonly busy: boolean;
-  readonly onSend: (given: Given) => void;
+  readonly onSend: (answer: Answer) => void;
   readonly onBack: () => void;
 }
 
-/** Return the object that was typed, or what is wrong with the text. */
-export function objectFrom(written: string): { readonly value: JsonObject } | { wrong: string } {
-  let value: Json;
-  try {
-    value = JSON.parse(written) as Json;
-  } catch (error) {
-    return { wrong: `Not valid JSON: ${(error as Error).message}` };
-  }
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? { value }
-    : { wrong: "Write a JSON object: { … }" };
-}
-
 /** A form to change all arguments as JSON; the text stays when the service refuses it. */
-export function Editing({ args, busy, onSend, onBack }: Asking<JsonObject> & { args: object }) {
-  const [written, setWritten] = useState(() => exactJson(args));
-  const [wrong, setWrong] = useState<string | null>(null);
-  const field = useFocused<HTMLTextAreaElement>();
+export function EditForm(
+  { args, busy, onSend, onBack }: AnswerProps<JsonObject> & { args: object },
+) {
+  const [text, setText] = useState(() => exactJson(args));
+  const [error, setError] = useState("");
+  const field = useInitialFocus<HTMLTextAreaElement>();
+  function submit(): void {
+    const parsed = parseObject(text);
+    setError("error" in parsed ? parsed.error : "");
+    if ("error" in parsed) field.current?.focus();
+    else onSend(parsed.value);
+  }
   return (
-    <form
-      class="answer"
-      onKeyDown={leavingBy(onBack)}
-      onSubmit={(event) => {
-        event.preventDefault();
-        const read = objectFrom(written);
-        if ("wrong" in read) {
-          setWrong(read.wrong);
-          field.current?.focus();
-        } else {
-          setWrong(null);
-          onSend(read.value);
-        }
-      }}
-    >
-      <Field label="Arguments" hint="JSON object" wrong={wrong}>
-        {(described) => (
-          <textarea
-            {...described}
-            ref={field}
-            class="code"
-            rows={Math.min(20, written.split("\n").length + 1)}
-            spellcheck={false}
-            value={written}
-            onInput={(event) => setWritten(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <div class="buttons">
-        <Button type="submit" kind="primary" busy={busy}>Approve changes</Button>
-        <Button onClick={onBack}>Back</Button>
-      </div>
-    </form>
+    <AnswerForm action="Approve changes" busy={busy} onSubmit={submit} onBack={onBack}>
+      <JsonArea
+        label="Arguments"
+        hint="JSON object"
+        error={error}
+        ref={field}
+        rows={Math.min(20, text.split("\n").length + 1)}
+        value={text}
+        onInput={setText}
+      />
+    </AnswerForm>
   );
 }
 
-export function Denying({ tool, busy, onSend, onBack }: Asking<string> & { tool: string }) {
+export function DenyForm({ tool, busy, onSend, onBack }: AnswerProps<string> & { tool: string }) {
   const [reason, setReason] = useState("");
-  const field = useFocused<HTMLInputElement>();
+  const field = useInitialFocus<HTMLInputElement>();
   return (
-    <form
-      class="answer"
-      onKeyDown={leavingBy(onBack)}
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSend(reason.trim());
-      }}
+    <AnswerForm
+      action="Deny"
+      danger
+      busy={busy}
+      onSubmit={() => onSend(reason.trim())}
+      onBack={onBack}
     >
-      <Field
+      <TextField
         label="Reason (optional)"
         hint={`The model sees why ${tool} was denied.`}
-      >
-        {(described) => (
-          <input
-            {...described}
-            ref={field}
-            value={reason}
-            onInput={(event) => setReason(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <div class="buttons">
-        <Button type="submit" kind="danger" busy={busy}>Deny</Button>
-        <Button onClick={onBack}>Back</Button>
-      </div>
-    </form>
+        ref={field}
+        value={reason}
+        onInput={setReason}
+      />
+    </AnswerForm>
   );
 }
 
-export function Happened({ busy, onSend, onBack }: Asking<{ summary?: string; raw?: Json }>) {
+export function HappenedForm(
+  { busy, onSend, onBack }: AnswerProps<{ summary?: string; raw?: Json }>,
+) {
   const [summary, setSummary] = useState("");
-  const [raw, setRaw] = useState("");
-  const [wrong, setWrong] = useState<string | null>(null);
-  const field = useFocused<HTMLTextAreaElement>();
+  const [data, setData] = useState("");
+  const [error, setError] = useState("");
+  const field = useInitialFocus<HTMLTextAreaElement>();
+  function submit(): void {
+    const parsed = data.trim() ? parseJson(data) : null;
+    setError(parsed && "error" in parsed ? parsed.error : "");
+    if (parsed && "error" in parsed) return;
+    onSend({
+      ...(summary.trim() && { summary: summary.trim() }),
+      ...(parsed && { raw: parsed.value }),
+    });
+  }
   return (
-    <form
-      class="answer"
-      onKeyDown={leavingBy(onBack)}
-      onSubmit={(event) => {
-        event.preventDefault();
-        const result: { summary?: string; raw?: Json } = {};
-        if (summary.trim()) result.summary = summary.trim();
-        if (raw.trim()) {
-          try {
-            result.raw = JSON.parse(raw) as Json;
-          } catch (error) {
-            setWrong(`Not valid JSON: ${(error as Error).message}`);
-            return;
-          }
-        }
-        setWrong(null);
-        onSend(result);
-      }}
-    >
-      <Field
+    <AnswerForm action="Confirm" busy={busy} onSubmit={submit} onBack={onBack}>
+      <TextArea
         label="Result (optional)"
         hint="The worker continues with this result."
-      >
-        {(described) => (
-          <textarea
-            {...described}
-            ref={field}
-            rows={2}
-            value={summary}
-            onInput={(event) => setSummary(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <Field label="Data (optional)" hint="JSON" wrong={wrong}>
-        {(described) => (
-          <textarea
-            {...described}
-            class="code"
-            rows={2}
-            spellcheck={false}
-            value={raw}
-            onInput={(event) => setRaw(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <div class="buttons">
-        <Button type="submit" kind="primary" busy={busy}>Confirm</Button>
-        <Button onClick={onBack}>Back</Button>
-      </div>
-    </form>
+        ref={field}
+        rows={2}
+        value={summary}
+        onInput={setSummary}
+      />
+      <JsonArea
+        label="Data (optional)"
+        hint="JSON"
+        error={error}
+        rows={2}
+        value={data}
+        onInput={setData}
+      />
+    </AnswerForm>
   );
 }
 
-function useFocused<T extends HTMLElement>() {
-  const field = useRef<T>(null);
-  useLayoutEffect(() => field.current?.focus(), []); // before another key can go elsewhere
-  return field;
+interface AnswerFormProps {
+  readonly action: string;
+  readonly danger?: boolean;
+  readonly busy: boolean;
+  readonly onSubmit: () => void;
+  readonly onBack: () => void;
+  readonly children: ComponentChildren;
 }
 
-function leavingBy(onBack: () => void): (event: KeyboardEvent) => void {
-  return (event) => {
-    if (event.key !== "Escape") return;
-    event.preventDefault();
-    event.stopPropagation();
-    onBack();
-  };
+/** The fields of an answer with its buttons; Escape goes back. */
+function AnswerForm({ action, danger, busy, onSubmit, onBack, children }: AnswerFormProps) {
+  return (
+    <Form
+      class="answer"
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.preventDefault();
+        event.stopPropagation();
+        onBack();
+      }}
+      onSubmit={onSubmit}
+    >
+      {children}
+      <div class="buttons">
+        <Button type="submit" kind={danger ? "danger" : "primary"} busy={busy}>{action}</Button>
+        <Button onClick={onBack}>Back</Button>
+      </div>
+    </Form>
+  );
 }

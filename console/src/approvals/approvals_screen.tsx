@@ -2,7 +2,7 @@
 
 import { useEffect } from "preact/hooks";
 import { getApprovals } from "../api.ts";
-import { useKeys } from "../keys.ts";
+import { blurFocused, moveFocus, useShortcuts } from "../keys.ts";
 import { openApprovals } from "../shell/open_approvals.ts";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
@@ -12,21 +12,21 @@ import { ApprovalCard } from "./card.tsx";
 const EVERY_MS = 2000;
 
 export function ApprovalsScreen() {
-  const { value, problem, reload } = useLoaded((giving) => getApprovals(undefined, giving), {
+  const { value, problem, reload } = useLoaded(getApprovals, {
     key: "inbox",
     everyMs: EVERY_MS,
   });
   const cards = value?.approvals ?? [];
-  const counted = cards.length && `(${cards.length}) `;
-  useTitle(`${counted || ""}Approvals`);
+  const title = cards.length > 0 ? `(${cards.length}) Approvals` : "Approvals";
+  useTitle(title);
   useEffect(() => {
     if (value) openApprovals.value = value.approvals.length;
   }, [value]);
-  useCardKeys();
+  useCardShortcuts();
   return (
     <div class="approvals">
       <h1 tabIndex={-1}>Approvals</h1>
-      <ProblemNote problem={problem?.code === "unreachable" ? null : problem} />
+      <ProblemNote problem={problem} />
       {value === null
         ? !problem && <p class="waiting" role="status">Loading approvals…</p>
         : cards.length === 0
@@ -47,7 +47,7 @@ export function ApprovalsScreen() {
                   card={card}
                   heading="h2"
                   onDone={() => {
-                    leave(card.id);
+                    focusNext(card.id);
                     reload();
                   }}
                 />
@@ -59,8 +59,8 @@ export function ApprovalsScreen() {
   );
 }
 
-/** Move the focus from a card that is about to go to the next card, else to the heading. */
-function leave(id: string): void {
+/** Move the focus from a card that is about to disappear to the next card, else to the heading. */
+function focusNext(id: string): void {
   const all = [...document.querySelectorAll<HTMLElement>("[data-approval]")];
   const at = all.findIndex((card) => card.dataset.approval === id);
   if (!all[at]?.contains(document.activeElement) && document.activeElement !== document.body) {
@@ -70,27 +70,14 @@ function leave(id: string): void {
   next?.focus();
 }
 
-function useCardKeys(): void {
-  const cards = () => [...document.querySelectorAll<HTMLElement>("[data-approval]")];
-  function walk(by: 1 | -1): void {
-    const all = cards();
-    const at = all.findIndex((card) => card.contains(document.activeElement));
-    const to = at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by;
-    const next = all[Math.max(0, Math.min(all.length - 1, to))];
-    next?.focus();
-    next?.scrollIntoView({ block: "nearest" });
-  }
-  useKeys("Approvals", {
-    j: { does: "Next approval", act: () => walk(1) },
-    k: { does: "Previous approval", act: () => walk(-1) },
-    a: { does: "Approve the focused call", act: () => {} },
-    e: { does: "Edit the arguments", act: () => {} },
-    d: { does: "Deny the focused call", act: () => {} },
-    Escape: {
-      does: "Leave the card",
-      act: () => {
-        if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
-      },
-    },
+function useCardShortcuts(): void {
+  useShortcuts("Approvals", {
+    j: { label: "Next approval", action: () => moveFocus("[data-approval]", 1) },
+    k: { label: "Previous approval", action: () => moveFocus("[data-approval]", -1) },
+    // The focused card handles these itself; here they are for the help.
+    a: { label: "Approve the focused call", action: () => {} },
+    e: { label: "Edit the arguments", action: () => {} },
+    d: { label: "Deny the focused call", action: () => {} },
+    Escape: { label: "Leave the card", action: blurFocused },
   });
 }

@@ -1,8 +1,8 @@
-// The arguments of a call: each value exactly as it would be sent, with its origin.
+// The arguments of a call: each value exactly as it would be sent, and where it comes from.
 
 import { exact, exactJson } from "../formats.ts";
 
-export interface ArgumentsProps {
+interface ArgumentsProps {
   readonly args: { readonly [name: string]: unknown };
   readonly origins: { readonly [argument: string]: string };
 }
@@ -20,7 +20,7 @@ export function Arguments({ args, origins }: ArgumentsProps) {
           </dt>
           <dd>
             <pre tabIndex={0} role="group" aria-label={`${name}, as it would be sent`}>
-              {shown(value)}
+              {format(value)}
             </pre>
           </dd>
         </div>
@@ -29,8 +29,8 @@ export function Arguments({ args, origins }: ArgumentsProps) {
   );
 }
 
-/** Return text as it is and other values as JSON; text that looks like another value is quoted. */
-function shown(value: unknown): string {
+/** Return text as it is, other values as JSON. Text that looks like another value is quoted. */
+function format(value: unknown): string {
   if (typeof value !== "string") return exactJson(value);
   return /^$|^\s|\s$|^["[{]|^(-?[\d.]+|true|false|null)$/.test(value)
     ? exactJson(value)

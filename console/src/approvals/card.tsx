@@ -1,18 +1,18 @@
-// One approval: what is known of a call, and the ways to answer. The inbox and the run screen show it.
+// One approval: a call, what is known about it, and the possible answers. The inbox and the run screen show it.
 
 import { useId, useRef, useState } from "preact/hooks";
 import { answerApproval, asProblem, getApproval } from "../api.ts";
-import type { AnswerBody, ApprovalCard as Card } from "../wire.ts";
-import { openApprovals } from "../shell/open_approvals.ts";
 import { may } from "../session.ts";
+import { openApprovals } from "../shell/open_approvals.ts";
 import { announce } from "../ui/announce.tsx";
 import { Button, useAction } from "../ui/button.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
+import type { AnswerBody, ApprovalCard as Card } from "../wire.ts";
+import { DenyForm, EditForm, HappenedForm } from "./answers.tsx";
 import { Arguments } from "./arguments.tsx";
-import { Denying, Editing, Happened } from "./answers.tsx";
 import { Facts } from "./facts.tsx";
 
-export interface ApprovalCardProps {
+interface ApprovalCardProps {
   readonly card: Card;
   /** Called once the approval is answered. */
   readonly onDone: () => void;
@@ -22,9 +22,9 @@ export interface ApprovalCardProps {
   readonly heading?: "h2" | "h3" | "h4";
 }
 
-type Mode = "asked" | "editing" | "denying" | "happened";
+type Mode = "buttons" | "edit" | "deny" | "happened";
 
-const SAID: { readonly [decision: string]: string } = {
+const ANNOUNCED: { readonly [decision: string]: string } = {
   approve: "Approved",
   deny: "Denied",
   settle: "Settled",
@@ -32,7 +32,7 @@ const SAID: { readonly [decision: string]: string } = {
 
 export function ApprovalCard(props: ApprovalCardProps) {
   const { card, onDone, within = false, heading: Heading = "h3" } = props;
-  const [mode, setMode] = useState<Mode>("asked");
+  const [mode, setMode] = useState<Mode>("buttons");
   const heading = useId();
   const article = useRef<HTMLElement>(null);
   const [gone, setGone] = useState(false);
@@ -44,31 +44,34 @@ export function ApprovalCard(props: ApprovalCardProps) {
       throw error;
     }
     openApprovals.value = Math.max(0, openApprovals.peek() - 1);
-    announce(`${SAID[answer.decision]}: ${card.tool}`);
+    announce(`${ANNOUNCED[answer.decision]}: ${card.tool}`);
     onDone();
   });
-  const back = () => {
-    answering.forget();
-    setMode("asked");
-    article.current?.focus();
-  };
 
   // The keys act on the focused card only, so that nothing is approved by accident.
   function onKeyDown(event: KeyboardEvent): void {
     if (event.target !== article.current || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (card.kind !== "call" || mode !== "asked" || !may("approve")) return;
-    const act: { [key: string]: () => void } = {
+    if (card.kind !== "call" || mode !== "buttons" || !may("approve")) return;
+    const actions: { [key: string]: () => void } = {
       a: () => answering.run({ decision: "approve" }),
-      d: () => setMode("denying"),
-      e: () => setMode("editing"),
+      d: () => setMode("deny"),
+      e: () => setMode("edit"),
     };
-    const found = act[event.key];
-    if (!found) return;
+    const action = actions[event.key];
+    if (!action) return;
     event.preventDefault();
     event.stopPropagation();
-    found();
+    action();
   }
 
+  const form = {
+    busy: answering.busy,
+    onBack: () => {
+      answering.clear();
+      setMode("buttons");
+      article.current?.focus();
+    },
+  };
   return (
     <article
       class={`approval panel effect-${card.effect}`}
@@ -80,17 +83,8 @@ export function ApprovalCard(props: ApprovalCardProps) {
     >
       <header>
         <Heading id={heading}>
-          {card.kind === "call"
-            ? (
-              <>
-                Call <code>{card.tool}</code>?
-              </>
-            )
-            : (
-              <>
-                Did <code>{card.tool}</code> happen?
-              </>
-            )}
+          {card.kind === "call" ? "Call" : "Did"} <code>{card.tool}</code>
+          {card.kind === "call" ? "?" : " happen?"}
         </Heading>
         {card.kind === "effect" && (
           <p class="muted">
@@ -101,96 +95,98 @@ export function ApprovalCard(props: ApprovalCardProps) {
       </header>
       <Arguments args={card.args} origins={card.origins} />
       <Facts card={card} within={within} />
-      {!may("approve") ? <p class="muted">Your key does not allow approvals.</p> : gone
-        ? (
-          <>
-            <ProblemNote problem={answering.problem} />
-            <div class="buttons">
-              <Button onClick={onDone}>Remove from list</Button>
-            </div>
-          </>
-        )
-        : (
-          <>
-            {mode === "editing" && (
-              <Editing
-                args={card.args}
-                busy={answering.busy}
-                onSend={(args) => answering.run({ decision: "approve", args })}
-                onBack={back}
-              />
-            )}
-            {mode === "denying" && (
-              <Denying
+      {!may("approve") && <p class="muted">Your key does not allow approvals.</p>}
+      {mode === "edit" && !gone && (
+        <EditForm
+          {...form}
+          args={card.args}
+          onSend={(args) => answering.run({ decision: "approve", args })}
+        />
+      )}
+      {mode === "deny" && !gone && (
+        <DenyForm
+          {...form}
+          tool={card.tool}
+          onSend={(reason) => answering.run({ decision: "deny", ...(reason && { reason }) })}
+        />
+      )}
+      {mode === "happened" && !gone && (
+        <HappenedForm
+          {...form}
+          onSend={(result) => answering.run({ decision: "settle", happened: true, ...result })}
+        />
+      )}
+      <ProblemNote problem={answering.problem} />
+      {gone && (
+        <div class="buttons">
+          <Button onClick={onDone}>Remove from list</Button>
+        </div>
+      )}
+      {mode === "buttons" && !gone && may("approve") && (
+        <div class="buttons">
+          {card.kind === "call"
+            ? (
+              <CallButtons
                 tool={card.tool}
                 busy={answering.busy}
-                onSend={(reason) => answering.run({ decision: "deny", ...(reason && { reason }) })}
-                onBack={back}
+                onAnswer={answering.run}
+                onMode={setMode}
               />
+            )
+            : (
+              <>
+                <Button label={`Happened: ${card.tool}…`} onClick={() => setMode("happened")}>
+                  Happened…
+                </Button>
+                <Button
+                  busy={answering.busy}
+                  label={`Did not happen: ${card.tool}`}
+                  onClick={() => answering.run({ decision: "settle", happened: false })}
+                >
+                  Did not happen
+                </Button>
+              </>
             )}
-            {mode === "happened" && (
-              <Happened
-                busy={answering.busy}
-                onSend={(result) =>
-                  answering.run({ decision: "settle", happened: true, ...result })}
-                onBack={back}
-              />
-            )}
-            <ProblemNote problem={answering.problem} />
-            {mode === "asked" && (card.kind === "call"
-              ? (
-                <div class="buttons">
-                  <Button
-                    kind="primary"
-                    busy={answering.busy}
-                    label={`Approve ${card.tool}`}
-                    title="a"
-                    onClick={() => answering.run({ decision: "approve" })}
-                  >
-                    Approve
-                  </Button>
-                  <Button
-                    label={`Edit arguments of ${card.tool}`}
-                    title="e"
-                    onClick={() => setMode("editing")}
-                  >
-                    Edit…
-                  </Button>
-                  <Button
-                    kind="danger"
-                    label={`Deny ${card.tool}`}
-                    title="d"
-                    onClick={() => setMode("denying")}
-                  >
-                    Deny…
-                  </Button>
-                  <Button
-                    busy={answering.busy}
-                    label={`Always approve ${card.tool}`}
-                    title={`Approve this and all later calls of ${card.tool} in this run`}
-                    onClick={() => answering.run({ decision: "approve", always: true })}
-                  >
-                    Always approve
-                  </Button>
-                </div>
-              )
-              : (
-                <div class="buttons">
-                  <Button label={`Happened: ${card.tool}…`} onClick={() => setMode("happened")}>
-                    Happened…
-                  </Button>
-                  <Button
-                    busy={answering.busy}
-                    label={`Did not happen: ${card.tool}`}
-                    onClick={() => answering.run({ decision: "settle", happened: false })}
-                  >
-                    Did not happen
-                  </Button>
-                </div>
-              ))}
-          </>
-        )}
+        </div>
+      )}
     </article>
+  );
+}
+
+interface CallButtonsProps {
+  readonly tool: string;
+  readonly busy: boolean;
+  readonly onAnswer: (answer: AnswerBody) => void;
+  readonly onMode: (mode: Mode) => void;
+}
+
+function CallButtons({ tool, busy, onAnswer, onMode }: CallButtonsProps) {
+  return (
+    <>
+      <Button
+        kind="primary"
+        busy={busy}
+        label={`Approve ${tool}`}
+        title="a"
+        onClick={() => onAnswer({ decision: "approve" })}
+      >
+        Approve
+      </Button>
+      <Button label={`Edit arguments of ${tool}`} title="e" onClick={() => onMode("edit")}>
+        Edit…
+      </Button>
+      <Button kind="danger" label={`Deny ${tool}`} title="d" onClick={() => onMode("deny")}>
+        Deny…
+      </Button>
+      <Button
+        busy={busy}
+        label={`Always approve ${tool}`}
+        title={`Approve this and all later calls of ${tool} in this run`}
+        onClick={() => onAnswer({ decision: "approve", always: true })}
+      >
+        Always approve
+      </Button>
+    </>
   );
 }
 

@@ -1,37 +1,33 @@
-// The answer: its draft while it is written, then the committed answer with sources, gaps and earlier answers.
+// The answer: its draft while the model writes it, then the final answer with sources, gaps and earlier answers.
 
-import { useState } from "preact/hooks";
 import type { CitedSource, Gap, RunDocument } from "../wire.ts";
 import { Markdown } from "../markdown.tsx";
-import { Button } from "../ui/button.tsx";
 import { OuterLink } from "../ui/outer_link.tsx";
 import { StatusMark } from "../ui/status.tsx";
-import { eventLink, seqOf, workerLink } from "./chosen.ts";
+import { useFirstItems } from "./first_items.tsx";
+import { eventLink, seqOf, workerLink } from "./selection.ts";
 import type { RunStore } from "./store.ts";
 import { isOver } from "./view.ts";
-
-/** Sources and gaps that are shown at first. */
-const SHOWN = 50;
 
 export function Answer({ store }: { store: RunStore }) {
   const document = store.document.value;
   const { status } = store.live.view.run;
   const over = isOver(status);
-  const committed = document?.answer ?? null;
-  if (committed && document && (over || store.draft.value === null)) {
+  const answer = document?.answer ?? null;
+  if (answer && document && (over || store.draft.value === null)) {
     return (
       <>
-        <Committed text={committed} document={document} store={store} />
+        <FinalAnswer text={answer} document={document} store={store} />
         <Earlier answers={document.earlier_answers} />
       </>
     );
   }
-  // The view knows of the end a moment before the document does.
+  // The view shows the end of the run a moment before the document does.
   const ended = store.live.lastAnswer?.seq ?? 0;
   const loaded = document !== null && document.last_seq >= ended;
   return (
     <>
-      <Draft store={store} over={over && loaded} coming={over && !loaded} />
+      <Draft store={store} ended={over && loaded} loading={over && !loaded} />
       {document && <Earlier answers={document.earlier_answers} />}
     </>
   );
@@ -40,18 +36,18 @@ export function Answer({ store }: { store: RunStore }) {
 interface DraftProps {
   readonly store: RunStore;
   /** The run is over, without an answer. */
-  readonly over: boolean;
+  readonly ended: boolean;
   /** The run is over, and its answer is being fetched. */
-  readonly coming: boolean;
+  readonly loading: boolean;
 }
 
-function Draft({ store, over, coming }: DraftProps) {
+function Draft({ store, ended, loading }: DraftProps) {
   const draft = store.draft.value;
-  if (over) return <p class="muted">The run ended without an answer.</p>;
+  if (ended) return <p class="muted">The run ended without an answer.</p>;
   if (!draft?.text) {
     return (
       <p class="muted">
-        {coming ? "Loading the answer…" : "No answer yet. It is written when all results are in."}
+        {loading ? "Loading the answer…" : "No answer yet. It is written when all results are in."}
       </p>
     );
   }
@@ -66,7 +62,7 @@ function Draft({ store, over, coming }: DraftProps) {
   );
 }
 
-/** The draft for screen readers: whole paragraphs, each once, instead of every word as it comes. */
+/** The draft for screen readers: each paragraph once it is whole, instead of each word. */
 function Paragraphs({ text }: { text: string }) {
   const paragraphs = text.split(/\n{2,}/).slice(0, -1);
   return (
@@ -76,7 +72,7 @@ function Paragraphs({ text }: { text: string }) {
   );
 }
 
-function Committed(
+function FinalAnswer(
   { text, document, store }: { text: string; document: RunDocument; store: RunStore },
 ) {
   return (
@@ -89,12 +85,12 @@ function Committed(
 }
 
 function Sources({ sources }: { sources: readonly CitedSource[] }) {
-  const [most, setMost] = useState(SHOWN);
+  const [shown, showAll] = useFirstItems(sources, "sources");
   return (
     <section aria-labelledby="sources-title">
       <h3 id="sources-title">Sources</h3>
       <ol class="sources">
-        {sources.slice(0, most).map((source) => {
+        {shown.map((source) => {
           const seq = seqOf(source.event_id);
           return (
             <li key={`${source.event_id} ${source.url}`}>
@@ -111,22 +107,18 @@ function Sources({ sources }: { sources: readonly CitedSource[] }) {
           );
         })}
       </ol>
-      {sources.length > most && (
-        <Button small onClick={() => setMost(sources.length)}>
-          {`Show all ${sources.length.toLocaleString("en")} sources`}
-        </Button>
-      )}
+      {showAll}
     </section>
   );
 }
 
 function Gaps({ gaps, store }: { gaps: readonly Gap[]; store: RunStore }) {
-  const [most, setMost] = useState(SHOWN);
+  const [shown, showAll] = useFirstItems(gaps, "gaps");
   return (
     <section aria-labelledby="gaps-title">
       <h3 id="gaps-title">Gaps</h3>
       <ul class="gaps">
-        {gaps.slice(0, most).map((gap, index) => {
+        {shown.map((gap, index) => {
           const key = gap.work_order_id === null
             ? null
             : `${gap.work_order_id}.${gap.subtask_index}`;
@@ -134,7 +126,8 @@ function Gaps({ gaps, store }: { gaps: readonly Gap[]; store: RunStore }) {
             <li key={index}>
               <p>
                 <span aria-hidden="true" class="tone-asks">◑</span> {key
-                  ? <a href={workerLink(key)}>{labelOf(store, key, gap)}</a>
+                  // With its arguments: many subtasks may share a name.
+                  ? <a href={workerLink(key)}>{store.live.byKey.get(key)?.label ?? gap.name}</a>
                   : <strong>{gap.name}</strong>}
                 <span class="badge">{gap.class}</span>
               </p>
@@ -144,11 +137,7 @@ function Gaps({ gaps, store }: { gaps: readonly Gap[]; store: RunStore }) {
           );
         })}
       </ul>
-      {gaps.length > most && (
-        <Button small onClick={() => setMost(gaps.length)}>
-          {`Show all ${gaps.length.toLocaleString("en")}`}
-        </Button>
-      )}
+      {showAll}
     </section>
   );
 }
@@ -168,9 +157,4 @@ function Earlier({ answers }: { answers: RunDocument["earlier_answers"] }) {
       ))}
     </section>
   );
-}
-
-/** Return the label of a gap's subtask, with its arguments: many subtasks may share a name. */
-function labelOf(store: RunStore, key: string, gap: Gap): string {
-  return store.live.byKey.get(key)?.label ?? gap.name;
 }

@@ -1,20 +1,20 @@
-// Draw attempts as bars on the time axis, their calls as marks within them, waits before a retry as dots.
+// Draw attempts as bars on the time axis, their calls as marks on the bars, and waits between attempts as lines.
 
 import { duration } from "../formats.ts";
-import { OUTCOME_WORDS } from "./marks.ts";
+import { OUTCOME_WORDS } from "./words.ts";
 import { attemptsOf, type Lane, type NumberedAttempt } from "./model.ts";
 import type { Scale } from "./scale.ts";
 import { millis } from "./view.ts";
 
-const LEAST_WIDTH = 3;
-/** Marks of one bar that are drawn; an attempt with more shows its last ones. */
-const MOST_MARKS = 60;
+const MIN_WIDTH = 3;
+/** The calls of one attempt that are drawn: the last ones. */
+const MAX_MARKS = 60;
 
 export function Bars({ lane, scale, to }: { lane: Lane; scale: Scale; to: number }) {
   const attempts = attemptsOf(lane);
   return (
     <div class="track" role="gridcell">
-      <span class="unseen">{inWords(attempts, to)}</span>
+      <span class="unseen">{describe(attempts, to)}</span>
       {attempts.map((attempt, index) => (
         <Bar
           key={attempt.number}
@@ -73,7 +73,7 @@ function Span(
 ) {
   const left = scale.x(start);
   const end = millis(attempt.ended_at) ?? to;
-  const width = Math.max(LEAST_WIDTH, scale.x(end) - left);
+  const width = Math.max(MIN_WIDTH, scale.x(end) - left);
   const inside = (at: number) => Math.max(0, Math.min(width, scale.x(at) - left));
   const took = duration((end - start) / 1000);
   const failure = attempt.failure ? `: ${attempt.failure.message}` : "";
@@ -83,7 +83,7 @@ function Span(
       style={{ left: `${left}px`, width: `${width}px` }}
       title={`Attempt ${attempt.number}, ${OUTCOME_WORDS[attempt.outcome]}, ${took}${failure}`}
     >
-      {width > 5 && Object.entries(attempt.calls).slice(-MOST_MARKS).map(([seq, call]) => (
+      {width > 5 && Object.entries(attempt.calls).slice(-MAX_MARKS).map(([seq, call]) => (
         <i
           key={seq}
           class={`mark ${call.kind}${call.ok === false ? " bad" : ""}`}
@@ -99,8 +99,8 @@ function Span(
   );
 }
 
-/** Return the bars in words, for those who do not see them. */
-function inWords(attempts: readonly NumberedAttempt[], to: number): string {
+/** Return the attempts in words, for screen readers. */
+function describe(attempts: readonly NumberedAttempt[], to: number): string {
   return attempts.filter((attempt) => attempt.started_at !== undefined).map((attempt) => {
     const took = duration(((millis(attempt.ended_at) ?? to) - millis(attempt.started_at)!) / 1000);
     return `attempt ${attempt.number}: ${OUTCOME_WORDS[attempt.outcome]}, ${took}`;

@@ -1,22 +1,23 @@
-// What the store of a run needs of the world, as the browser gives it.
+// The service and the browser, as the store of a run uses them.
 
-import { follow, getApprovals, getEvents, getRun, getView } from "../api.ts";
-import { PAGE } from "./event_pages.ts";
+import { getApprovalsOf, getEvents, getRun, getView } from "../api.ts";
+import { follow } from "../follow.ts";
+import { PAGE_SIZE } from "./event_pages.ts";
 import type { Service } from "./store.ts";
 
 export const BROWSER: Service = {
-  getView: (runId) => getView(runId),
-  getRun: (runId) => getRun(runId),
-  getCards: async (runId) => (await getApprovals(runId)).approvals,
+  getView,
+  getRun,
+  getCards: async (runId) => (await getApprovalsOf(runId)).approvals,
   getEvents: async (runId, after) =>
-    (await getEvents(runId, { after, limit: PAGE, brief: true })).events,
+    (await getEvents(runId, { after, limit: PAGE_SIZE, brief: true })).events,
   getLastSeq: async (runId, after) => (await getEvents(runId, { after, limit: 1 })).last_seq,
   follow,
-  frame: (act) => {
-    requestAnimationFrame(act);
+  frame: (callback) => {
+    requestAnimationFrame(callback);
   },
-  later: (ms, act) => {
-    const timer = setTimeout(act, ms);
+  later: (ms, callback) => {
+    const timer = setTimeout(callback, ms);
     return () => clearTimeout(timer);
   },
   now: () => performance.now(),

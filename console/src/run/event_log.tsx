@@ -1,51 +1,53 @@
-// The event log: a row for each event, newest last; rows are fetched when they come into sight.
+// The event log: a row for each event, newest last. Rows are loaded when they come into sight.
 
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { place } from "../router.ts";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { capitalized } from "../formats.ts";
 import { Button } from "../ui/button.tsx";
-import { chooseEvent, type Chosen, eventLink, setFilter, toggleKind } from "./chosen.ts";
-import { isProblem, KINDS, type LogRow } from "./event_pages.ts";
+import { SearchField } from "../ui/search_field.tsx";
+import { isProblem, KINDS } from "./event_pages.ts";
 import { useFocusedList } from "./focused_list.ts";
 import { useRowList } from "./row_list.ts";
 import { momentIn } from "./scale.ts";
+import { eventLink, selectEvent, type Selection, setFilter, toggleKind } from "./selection.ts";
 import type { RunStore } from "./store.ts";
+import type { EventSummary } from "./view.ts";
 
 const ROW = 24;
-const ROOM_BELOW = 8;
-const TYPING_MS = 150;
+const BOTTOM_MARGIN = 8;
 
 interface EventLogProps {
   readonly store: RunStore;
-  readonly chosen: Chosen;
+  readonly selection: Selection;
   readonly following: boolean;
   readonly onFollow: (following: boolean) => void;
 }
 
-export function EventLog({ store, chosen, following, onFollow }: EventLogProps) {
+export function EventLog({ store, selection, following, onFollow }: EventLogProps) {
   const model = store.live;
   const version = store.version.value;
-  const filtering = chosen.filter !== "" || chosen.kinds.length > 0;
-  // Without a filter, every event has a place, known or not; a filter can only pass what is known.
+  const filtering = selection.filter !== "" || selection.kinds.length > 0;
+  // Without a filter every event has a row, loaded or not. A filter can only match events that are loaded.
   const matching = filtering
-    ? store.log.matching({ text: chosen.filter, kinds: chosen.kinds }, model.seq)
+    ? store.log.matching({ text: selection.filter, kinds: selection.kinds }, model.seq)
     : null;
   const count = matching?.length ?? model.seq;
   const seqAt = (index: number) => matching ? matching[index]?.seq : index + 1;
   const indexOf = (seq: number) =>
-    matching ? matching.findIndex((row) => row.seq === seq) : seq - 1;
+    matching ? matching.findIndex((event) => event.seq === seq) : seq - 1;
   const list = useRowList({ count, rowHeight: ROW });
   const lasted = model.lastAt - model.startedAt;
-  const arrived = chosen.seq !== null && model.seq >= chosen.seq && indexOf(chosen.seq) >= 0;
+  const arrived = selection.seq !== null && model.seq >= selection.seq &&
+    indexOf(selection.seq) >= 0;
 
   useEffect(() => {
-    if (filtering) store.needEvents(1, model.seq);
-    else if (list.end > list.first) store.needEvents(list.first + 1, list.end);
+    if (filtering) store.loadEvents(1, model.seq);
+    else if (list.end > list.first) store.loadEvents(list.first + 1, list.end);
   });
   useLayoutEffect(() => {
     const element = list.scroller.current;
     if (following && element) element.scrollTop = element.scrollHeight;
   }, [following, version, count]);
-  // Rows that a search finds above the rows in sight must not push them away.
+  // Keep the rows in sight where they are while a search finds rows above them.
   const top = useRef<number | undefined>(undefined);
   useLayoutEffect(() => {
     const element = list.scroller.current;
@@ -58,26 +60,25 @@ export function EventLog({ store, chosen, following, onFollow }: EventLogProps) 
     top.current = seqAt(Math.floor((list.scroller.current?.scrollTop ?? 0) / ROW));
   });
   useEffect(() => {
-    if (chosen.seq === null || !arrived) return;
-    const at = indexOf(chosen.seq);
+    if (selection.seq === null || !arrived) return;
+    const at = indexOf(selection.seq);
     list.setActive(at);
     list.show(at);
-  }, [chosen.seq, arrived]);
+  }, [selection.seq, arrived]);
 
-  function choose(seq: number | undefined): void {
+  function select(seq: number | undefined): void {
     if (seq === undefined) return;
-    onFollow(false); // keep the chosen event in sight
-    const subject = store.log.row(seq)?.words.subject ?? "";
-    chooseEvent(seq, model.byKey.has(subject) ? subject : "");
+    onFollow(false); // keep the selected event in sight
+    const subject = store.log.get(seq)?.words.subject ?? "";
+    selectEvent(seq, model.byKey.has(subject) ? subject : "");
   }
   const onFocus = useFocusedList({
     move(by) {
       onFollow(false);
       list.move(by);
     },
-    enter: () => choose(seqAt(list.active)),
+    enter: () => select(seqAt(list.active)),
   });
-  const inSight = list.active >= list.first && list.active < list.end;
   return (
     <section class="panel event-log" aria-labelledby="log-title">
       <div class="panel-head">
@@ -89,15 +90,22 @@ export function EventLog({ store, chosen, following, onFollow }: EventLogProps) 
             <Button
               key={kind}
               small
-              pressed={chosen.kinds.includes(kind)}
+              pressed={selection.kinds.includes(kind)}
               onClick={() => toggleKind(kind)}
             >
-              {kind[0]!.toUpperCase() + kind.slice(1)}
+              {capitalized(kind)}
             </Button>
           ))}
         </div>
         <div class="buttons">
-          <FilterField value={chosen.filter} />
+          <SearchField
+            id="log-filter"
+            class="log-filter"
+            placeholder="Filter"
+            aria-label="Filter events by text"
+            value={selection.filter}
+            onChange={setFilter}
+          />
           <Button
             small
             pressed={following}
@@ -116,12 +124,12 @@ export function EventLog({ store, chosen, following, onFollow }: EventLogProps) 
         aria-rowcount={count}
         aria-colcount={5}
         tabIndex={0}
-        aria-activedescendant={inSight ? `log-row-${seqAt(list.active)}` : undefined}
-        style={{ "--content": `${count * ROW + ROOM_BELOW}px` }}
+        aria-activedescendant={list.isActiveDrawn ? `log-row-${seqAt(list.active)}` : undefined}
+        style={{ "--content": `${count * ROW + BOTTOM_MARGIN}px` }}
         onScroll={list.onScroll}
         onFocus={onFocus}
         onWheel={(event) => {
-          // Only what the person does lets go of the end, never a scroll of our own.
+          // Only the person's own scrolling stops following, never a scroll of the console.
           if (event.deltaY < 0) onFollow(false);
         }}
         onTouchMove={() => onFollow(false)}
@@ -137,29 +145,29 @@ export function EventLog({ store, chosen, following, onFollow }: EventLogProps) 
           {Array.from({ length: Math.max(0, list.end - list.first) }, (_, offset) => {
             const index = list.first + offset;
             const seq = seqAt(index)!;
-            const row = store.log.row(seq);
+            const event = store.log.get(seq);
             return (
               <EventRow
                 key={seq}
                 seq={seq}
-                row={row}
+                event={event}
                 index={index}
-                when={row ? momentIn(row.at - model.startedAt, lasted) : ""}
-                chosen={seq === chosen.seq}
+                time={event ? momentIn(Date.parse(event.at) - model.startedAt, lasted) : ""}
+                selected={seq === selection.seq}
                 active={index === list.active}
-                onChoose={choose}
+                onSelect={select}
               />
             );
           })}
         </div>
       </div>
-      {filtering && store.log.known < model.seq && (
+      {filtering && store.log.loaded < model.seq && (
         <p class="muted panel-note" role="status">
-          Searched {store.log.known.toLocaleString("en")} of {model.seq.toLocaleString("en")}{" "}
+          Searched {store.log.loaded.toLocaleString("en")} of {model.seq.toLocaleString("en")}{" "}
           events…
         </p>
       )}
-      {count === 0 && store.log.known >= model.seq && (
+      {count === 0 && store.log.loaded >= model.seq && (
         <p class="muted panel-note">{model.seq ? "No matching events." : "No events yet."}</p>
       )}
     </section>
@@ -168,18 +176,18 @@ export function EventLog({ store, chosen, following, onFollow }: EventLogProps) 
 
 interface EventRowProps {
   readonly seq: number;
-  /** Undefined until it is fetched. */
-  readonly row: LogRow | undefined;
+  /** Undefined until it is loaded. */
+  readonly event: EventSummary | undefined;
   readonly index: number;
-  readonly when: string;
-  readonly chosen: boolean;
+  readonly time: string;
+  readonly selected: boolean;
   readonly active: boolean;
-  readonly onChoose: (seq: number) => void;
+  readonly onSelect: (seq: number) => void;
 }
 
-function EventRow({ seq, row, index, when, chosen, active, onChoose }: EventRowProps) {
-  const problem = row !== undefined && isProblem(row);
-  const state = `${chosen ? " chosen" : ""}${active ? " active" : ""}${
+function EventRow({ seq, event, index, time, selected, active, onSelect }: EventRowProps) {
+  const problem = event !== undefined && isProblem(event);
+  const state = `${selected ? " selected" : ""}${active ? " active" : ""}${
     problem ? " problem-row" : ""
   }`;
   return (
@@ -188,50 +196,25 @@ function EventRow({ seq, row, index, when, chosen, active, onChoose }: EventRowP
       class={`log-row${state}`}
       role="row"
       aria-rowindex={index + 1}
-      aria-selected={chosen}
-      aria-busy={row === undefined}
+      aria-selected={selected}
+      aria-busy={event === undefined}
       style={{ top: `${index * ROW}px` }}
-      onClick={(event) => {
-        if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-        event.preventDefault();
-        onChoose(seq);
+      onClick={(click) => {
+        if (click.metaKey || click.ctrlKey || click.shiftKey || click.altKey) return;
+        click.preventDefault();
+        onSelect(seq);
       }}
     >
       <span role="gridcell" class="log-seq">
         <a href={eventLink(seq)} tabIndex={-1} title="Link to this event">{seq}</a>
       </span>
-      <span role="gridcell" class="log-time">{when}</span>
+      <span role="gridcell" class="log-time">{time}</span>
       <span role="gridcell" class="log-words">
         <span aria-hidden="true" class="log-mark">{problem ? "▲" : ""}</span>
-        {row?.words.title}
+        {event?.words.title}
       </span>
-      <span role="gridcell" class="log-subject">{row?.words.subject}</span>
-      <span role="gridcell" class="log-text" title={row?.words.text}>{row?.words.text}</span>
+      <span role="gridcell" class="log-subject">{event?.words.subject}</span>
+      <span role="gridcell" class="log-text" title={event?.words.text}>{event?.words.text}</span>
     </div>
-  );
-}
-
-/** A search field; its text reaches the URL, and so the filter, once the person pauses. */
-function FilterField({ value }: { value: string }) {
-  const [typed, setTyped] = useState(value);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const { path } = place.value;
-  useEffect(() => setTyped(value), [value, path]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return (
-    <input
-      id="log-filter"
-      type="search"
-      class="log-filter"
-      placeholder="Filter"
-      aria-label="Filter events by text"
-      value={typed}
-      onInput={(event) => {
-        const text = event.currentTarget.value;
-        setTyped(text);
-        clearTimeout(timer.current);
-        timer.current = setTimeout(() => setFilter(text), TYPING_MS);
-      }}
-    />
   );
 }

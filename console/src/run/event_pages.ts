@@ -1,16 +1,8 @@
-// The event log, fetched page by page as somebody reads it; what happens meanwhile comes from the stream.
+// The event log: pages are fetched when they come into sight, and new events arrive by the stream.
 
-import type { Words } from "./view.ts";
+import type { EventSummary } from "./view.ts";
 
-/** A row of the log. */
-export interface LogRow {
-  readonly seq: number;
-  readonly at: number;
-  readonly type: string;
-  readonly words: Words;
-}
-
-/** What may be shown alone; a chip of the log each. */
+/** The kinds of events that the log can be filtered by. */
 export const KINDS = ["problems", "tools", "models", "work", "people"] as const;
 export type Kind = typeof KINDS[number];
 
@@ -19,104 +11,101 @@ export interface Filter {
   readonly kinds: readonly Kind[];
 }
 
-/** An event as a page of the log or the stream brings it. */
-export interface Told {
-  readonly seq: number;
-  readonly at: string;
-  readonly type: string;
-  readonly words: Words;
-}
+type FetchPage = (after: number) => Promise<readonly EventSummary[]>;
 
-type Fetch = (after: number) => Promise<readonly Told[]>;
-
-/** Events of a page. */
-export const PAGE = 500;
+/** Events per page. */
+export const PAGE_SIZE = 500;
 
 export class EventPages {
-  /** How many events have been fetched or came by the stream. */
-  known = 0;
+  /** The number of events that are loaded. */
+  loaded = 0;
 
-  #rows: (LogRow | undefined)[] = []; // at seq - 1: the log has no gaps
-  #needed = new Map<number, readonly [first: number, last: number]>(); // by page
+  #events: (EventSummary | undefined)[] = []; // at seq - 1: the log has no gaps
+  #queue = new Map<number, readonly [first: number, last: number]>(); // by page
   #fetching = false;
-  #fetch: Fetch;
-  #onRows: () => void;
+  #fetchPage: FetchPage;
+  #onPage: () => void;
 
-  /** `fetch` returns the PAGE events after a seq; `onRows` is called when events of a page have arrived. */
-  constructor(fetch: Fetch, onRows: () => void) {
-    this.#fetch = fetch;
-    this.#onRows = onRows;
+  /** `fetchPage` returns the PAGE_SIZE events after a seq; `onPage` is called when a page has arrived. */
+  constructor(fetchPage: FetchPage, onPage: () => void) {
+    this.#fetchPage = fetchPage;
+    this.#onPage = onPage;
   }
 
-  row(seq: number): LogRow | undefined {
-    return this.#rows[seq - 1];
+  get(seq: number): EventSummary | undefined {
+    return this.#events[seq - 1];
   }
 
-  add({ seq, at, type, words }: Told): void {
-    if (this.#rows[seq - 1] !== undefined) return;
-    this.#rows[seq - 1] = { seq, at: Date.parse(at), type, words };
-    this.known += 1;
+  add({ seq, at, type, words }: EventSummary): void {
+    if (this.get(seq) !== undefined) return;
+    this.#events[seq - 1] = { seq, at, type, words };
+    this.loaded += 1;
   }
 
-  /** Fetch the events from `first` to `last` that are not known, a page at a time, the last page first. What is needed
-   *  last is fetched first. */
-  async need(first: number, last: number): Promise<void> {
+  /** Fetch the missing events from `first` to `last`, a page at a time. The newest request, and within it the last
+   *  page, comes first. */
+  async load(first: number, last: number): Promise<void> {
     for (let page = pageOf(first); page <= pageOf(last); page += 1) {
-      const range = [Math.max(first, page * PAGE + 1), Math.min(last, (page + 1) * PAGE)] as const;
+      const range = [
+        Math.max(first, page * PAGE_SIZE + 1),
+        Math.min(last, (page + 1) * PAGE_SIZE),
+      ] as const;
       if (this.#has(...range)) continue;
-      this.#needed.delete(page); // the newest is the last one
-      this.#needed.set(page, range);
+      this.#queue.delete(page); // moves to the end
+      this.#queue.set(page, range);
     }
     if (this.#fetching) return;
     this.#fetching = true;
     try {
       for (let page = this.#next(); page !== undefined; page = this.#next()) {
-        (await this.#fetch(page * PAGE)).forEach((event) => this.add(event));
-        this.#onRows();
+        (await this.#fetchPage(page * PAGE_SIZE)).forEach((event) => this.add(event));
+        this.#onPage();
       }
     } finally {
       this.#fetching = false;
     }
   }
 
-  /** Take the page that was needed last from what is needed. */
+  /** Take the page that was requested last from the queue. */
   #next(): number | undefined {
-    for (const [page, range] of [...this.#needed].toReversed()) {
-      this.#needed.delete(page);
+    for (const [page, range] of [...this.#queue].toReversed()) {
+      this.#queue.delete(page);
       if (!this.#has(...range)) return page;
     }
     return undefined;
   }
 
-  /** Return the rows up to `last` that pass a filter, of those that are known. */
-  matching({ text, kinds }: Filter, last: number): LogRow[] {
-    const wanted = text.toLowerCase();
-    return this.#rows.slice(0, last).filter((row): row is LogRow =>
-      row !== undefined && isOneOf(row, kinds) && (!wanted || textOf(row).includes(wanted))
+  /** Return the loaded events up to `last` that match a filter. */
+  matching({ text, kinds }: Filter, last: number): EventSummary[] {
+    const sought = text.toLowerCase();
+    return this.#events.slice(0, last).filter((event): event is EventSummary =>
+      event !== undefined && isOneOf(event, kinds) && (!sought || textOf(event).includes(sought))
     );
   }
 
   #has(first: number, last: number): boolean {
     for (let seq = first; seq <= last; seq += 1) {
-      if (this.#rows[seq - 1] === undefined) return false;
+      if (this.get(seq) === undefined) return false;
     }
     return true;
   }
 }
 
 function pageOf(seq: number): number {
-  return Math.floor((seq - 1) / PAGE);
+  return Math.floor((seq - 1) / PAGE_SIZE);
 }
 
-export function isProblem(row: LogRow): boolean {
-  return row.words.tone === "problem";
+export function isProblem(event: EventSummary): boolean {
+  return event.words.tone === "problem";
 }
 
-function isOneOf(row: LogRow, kinds: readonly Kind[]): boolean {
+function isOneOf(event: EventSummary, kinds: readonly Kind[]): boolean {
   return kinds.length === 0 ||
-    kinds.some((kind) => kind === "problems" ? isProblem(row) : row.words.topics.includes(kind));
+    kinds.some((kind) =>
+      kind === "problems" ? isProblem(event) : event.words.topics.includes(kind)
+    );
 }
 
-function textOf({ seq, type, words }: LogRow): string {
+function textOf({ seq, type, words }: EventSummary): string {
   return `${seq} ${words.title} ${words.subject} ${words.text} ${type}`.toLowerCase();
 }

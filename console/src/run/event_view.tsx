@@ -1,4 +1,4 @@
-// One event as the log holds it; payloads that it references by digest are fetched on request.
+// One event, whole; payloads that it references by digest are fetched on request.
 
 import { useEffect, useState } from "preact/hooks";
 import { getEvent, getPayload } from "../api.ts";
@@ -8,7 +8,7 @@ import { Copy } from "../ui/copy.tsx";
 import { JsonView } from "../ui/json_view.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
-import { chooseEvent, eventLink, workerLink } from "./chosen.ts";
+import { eventLink, selectEvent, workerLink } from "./selection.ts";
 import type { RunStore } from "./store.ts";
 
 interface EventViewProps {
@@ -19,15 +19,15 @@ interface EventViewProps {
 
 export function EventView({ store, runId, seq }: EventViewProps) {
   const model = store.live;
-  const row = store.log.row(seq);
-  const lane = row ? model.byKey.get(row.words.subject) : undefined;
-  useEffect(() => store.needEvents(seq - 1, seq + 1), [store, seq]);
+  const event = store.log.get(seq);
+  const lane = event && model.byKey.get(event.words.subject);
+  useEffect(() => store.loadEvents(seq - 1, seq + 1), [store, seq]);
   return (
     <div class="inspector">
       <div class="inspector-head">
         <h2>
           Event {seq}
-          {row && <span class="muted">{row.words.title}</span>}
+          {event && <span class="muted">{event.words.title}</span>}
         </h2>
         <div class="buttons">
           <Button small disabled={seq <= 1} label="Previous event" onClick={() => step(-1)}>
@@ -56,17 +56,20 @@ export function EventView({ store, runId, seq }: EventViewProps) {
   );
 
   function step(by: number): void {
-    const subject = store.log.row(seq + by)?.words.subject ?? "";
-    chooseEvent(seq + by, model.byKey.has(subject) ? subject : "");
+    const subject = store.log.get(seq + by)?.words.subject ?? "";
+    selectEvent(seq + by, model.byKey.has(subject) ? subject : "");
   }
 }
 
+/** Load one event of a run, whole. */
+export function useEvent(runId: string, seq: number) {
+  return useLoaded((options) => getEvent(runId, seq, options), { key: `${runId}/${seq}` });
+}
+
 function WholeEvent({ runId, seq }: { runId: string; seq: number }) {
-  const { value, problem, loading } = useLoaded((giving) => getEvent(runId, seq, giving), {
-    key: `${runId}/${seq}`,
-  });
+  const { value, problem } = useEvent(runId, seq);
   if (problem) return <ProblemNote problem={problem} />;
-  if (value === null) return loading ? <p class="muted">Loading event {seq}…</p> : null;
+  if (value === null) return <p class="muted">Loading event {seq}…</p>;
   return (
     <>
       <p class="muted small">{moment(value.at)}</p>
@@ -84,14 +87,14 @@ interface PayloadRef {
 /** Return the payloads that a value references by digest. */
 export function payloadsIn(value: unknown): PayloadRef[] {
   const found = new Map<string, PayloadRef>();
-  const look = (each: unknown): void => {
+  const search = (each: unknown): void => {
     if (typeof each !== "object" || each === null) return;
     const { $blob, bytes } = each as { $blob?: unknown; bytes?: unknown };
     if (typeof $blob === "string") {
       found.set($blob, { digest: $blob, size: typeof bytes === "number" ? bytes : 0 });
-    } else Object.values(each).forEach(look);
+    } else Object.values(each).forEach(search);
   };
-  look(value);
+  search(value);
   return [...found.values()];
 }
 
@@ -105,16 +108,16 @@ export function Payloads({ of }: { of: unknown }) {
 }
 
 function Payload({ digest, size }: PayloadRef) {
-  const [wanted, setWanted] = useState(false);
+  const [open, setOpen] = useState(false);
   const label = `Payload ${digest.replace(/^\w+:/, "").slice(0, 12)}${
     size ? `, ${bytes(size)}` : ""
   }`;
-  if (wanted) return <LoadedPayload digest={digest} label={label} />;
-  return <Button small onClick={() => setWanted(true)}>{`Load ${label.toLowerCase()}`}</Button>;
+  if (open) return <LoadedPayload digest={digest} label={label} />;
+  return <Button small onClick={() => setOpen(true)}>{`Load ${label.toLowerCase()}`}</Button>;
 }
 
 function LoadedPayload({ digest, label }: { digest: string; label: string }) {
-  const { value, problem, loading } = useLoaded((giving) => getPayload(digest, giving), {
+  const { value, problem, loading } = useLoaded((options) => getPayload(digest, options), {
     key: digest,
   });
   if (problem) return <ProblemNote problem={problem} />;

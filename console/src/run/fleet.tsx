@@ -1,20 +1,20 @@
-// The fleet: one small shape per assignment, in the order they were planned. A click chooses one.
+// The fleet: one small shape per assignment, in the order of the plan. A click selects it.
 
 import { Component } from "preact";
 import { useRef } from "preact/hooks";
-import { chooseWorker } from "./chosen.ts";
-import { STATUS_WORDS } from "./marks.ts";
 import type { Lane, Model } from "./model.ts";
+import { selectWorker } from "./selection.ts";
 import type { AssignmentStatus } from "./view.ts";
+import { STATUS_WORDS } from "./words.ts";
 
 interface FleetProps {
   readonly model: Model;
-  /** Goes up when an assignment appeared or changed its status: nothing else is drawn here. */
+  /** Increases when an assignment appears or changes its status: the fleet draws nothing else. */
   readonly statuses: number;
   readonly worker: string;
 }
 
-/** Drawn again only when a status changed; of its shapes only those whose status changed. */
+/** Draws again only when a status changes, and then only the shapes whose status changed. */
 export class Fleet extends Component<FleetProps> {
   override shouldComponentUpdate(next: FleetProps): boolean {
     return next.statuses !== this.props.statuses || next.worker !== this.props.worker ||
@@ -35,9 +35,9 @@ function Strip({ lanes, worker }: { lanes: Lane[]; worker: string }) {
   const strip = useRef<HTMLDivElement>(null);
   const at = lanes.findIndex((lane) => lane.key === worker);
 
-  function choose(index: number): void {
+  function select(index: number): void {
     const lane = lanes[Math.max(0, Math.min(lanes.length - 1, index))];
-    if (lane) chooseWorker(lane.key);
+    if (lane) selectWorker(lane.key);
   }
 
   function onKeyDown(event: KeyboardEvent): void {
@@ -50,7 +50,7 @@ function Strip({ lanes, worker }: { lanes: Lane[]; worker: string }) {
     const by = steps[event.key];
     if (by === undefined) return;
     event.preventDefault();
-    choose(at + by);
+    select(at + by);
   }
 
   return (
@@ -65,7 +65,7 @@ function Strip({ lanes, worker }: { lanes: Lane[]; worker: string }) {
       onKeyDown={onKeyDown}
       onClick={(event) => {
         const key = (event.target as HTMLElement).dataset?.key;
-        if (key) chooseWorker(key);
+        if (key) selectWorker(key);
       }}
     >
       {lanes.map((lane) => (
@@ -74,7 +74,7 @@ function Strip({ lanes, worker }: { lanes: Lane[]; worker: string }) {
           name={lane.key}
           label={lane.label}
           status={lane.status}
-          chosen={lane.key === worker}
+          selected={lane.key === worker}
           replaced={lane.superseded_by}
         />
       ))}
@@ -86,27 +86,27 @@ interface ShapeProps {
   readonly name: string;
   readonly label: string;
   readonly status: AssignmentStatus;
-  readonly chosen: boolean;
+  readonly selected: boolean;
   /** The assignment that replaced it. */
   readonly replaced: string | undefined;
 }
 
 class Shape extends Component<ShapeProps> {
   override shouldComponentUpdate(next: ShapeProps): boolean {
-    return next.status !== this.props.status || next.chosen !== this.props.chosen ||
+    return next.status !== this.props.status || next.selected !== this.props.selected ||
       next.replaced !== this.props.replaced;
   }
 
-  override render({ name, label, status, chosen, replaced }: ShapeProps) {
-    const again = replaced ? `, replaced by ${replaced}` : "";
-    const words = `${label}: ${STATUS_WORDS[status]}${again}`;
+  override render({ name, label, status, selected, replaced }: ShapeProps) {
+    const suffix = replaced ? `, replaced by ${replaced}` : "";
+    const words = `${label}: ${STATUS_WORDS[status]}${suffix}`;
     return (
       <span
         id={`fleet-${name}`}
         data-key={name}
         class={`shape s-${status}${replaced ? " replaced" : ""}`}
         role="option"
-        aria-selected={chosen}
+        aria-selected={selected}
         aria-label={words}
         title={words}
       />

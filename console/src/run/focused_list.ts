@@ -1,4 +1,4 @@
-// The list that `j`, `k` and Enter act on: the one that had the focus last.
+// The list that `j`, `k` and Enter act on: the list that had the focus last.
 
 import { useEffect, useRef } from "preact/hooks";
 
@@ -13,10 +13,10 @@ export function focusedList(): FocusedList | null {
   return focused?.current ?? null;
 }
 
-/** Offers a list to the keys; returns what its element calls when it gets the focus. */
+/** Return the focus handler of a list's element; from then on the keys act on the list. */
 export function useFocusedList(list: FocusedList): () => void {
   const newest = useRef(list);
-  newest.current = list; // the closures of this render, not those of the one that got the focus
+  newest.current = list; // the closures of this render
   useEffect(() => () => {
     if (focused === newest) focused = null;
   }, []);

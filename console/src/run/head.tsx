@@ -3,10 +3,11 @@
 import { exportPath } from "../api.ts";
 import { now } from "../clock.ts";
 import { count, duration, money } from "../formats.ts";
+import { ProblemBox } from "../ui/problem_note.tsx";
 import { StatusMark } from "../ui/status.tsx";
-import { eventLink } from "./chosen.ts";
+import { eventLink } from "./selection.ts";
 import type { RunDocument } from "../wire.ts";
-import { RunVerbs } from "./run_verbs.tsx";
+import { RunActions } from "./run_actions.tsx";
 import type { RunStore } from "./store.ts";
 import { isOver, millis } from "./view.ts";
 
@@ -31,7 +32,7 @@ export function Head({ store, runId }: { store: RunStore; runId: string }) {
           <Export runId={runId} />
         </p>
       </div>
-      <RunVerbs store={store} runId={runId} status={status} />
+      <RunActions store={store} runId={runId} status={status} />
       <Figures store={store} status={status} />
       <Banner store={store} status={status} />
     </header>
@@ -98,7 +99,7 @@ function Figure({ word, children }: { word: string; children: preact.ComponentCh
 
 function Elapsed({ store, status }: { store: RunStore; status: string }) {
   const { startedAt, lastAt, view } = store.live;
-  // The clock is read only while it matters: a screen of a finished run is not drawn each second.
+  // Read the clock only while the run continues, so that a finished run is not drawn each second.
   const to = isOver(status) ? millis(view.run.finished_at) ?? lastAt : Math.max(now.value, lastAt);
   return <>{duration((to - startedAt) / 1000)}</>;
 }
@@ -127,7 +128,7 @@ function Spent({ store }: { store: RunStore }) {
         aria-valuetext={`${words} of ${money(budget)}`}
       >
         <i class="meter-spent" style={{ width: part(spend.nanousd) }} />
-        <i class="meter-held" style={{ width: part(spend.reserved_nanousd) }} />
+        <i class="meter-reserved" style={{ width: part(spend.reserved_nanousd) }} />
       </div>
     </>
   );
@@ -140,29 +141,26 @@ function Banner({ store, status }: { store: RunStore; status: string }) {
   if (status === "failed") {
     const event = run.first_problem ?? store.live.lastAnswer?.seq;
     return (
-      <div class="problem" role="alert">
-        <p>
-          <span aria-hidden="true" class="problem-mark">▲</span>{" "}
-          {failure ? `${failure.message} (${failure.class})` : run.reason || "The run failed."}
-        </p>
-        {failure?.next_action && <p class="problem-how">Next step: {failure.next_action}</p>}
+      <ProblemBox
+        alert
+        what={failure ? `${failure.message} (${failure.class})` : run.reason || "The run failed."}
+        how={failure?.next_action && `Next step: ${failure.next_action}`}
+      >
         {event !== undefined && (
           <p>
             <a href={eventLink(event)}>First problem: event {event}</a>
           </p>
         )}
-      </div>
+      </ProblemBox>
     );
   }
   if (status === "running" && document?.owner === null && document.last_seq >= store.live.seq) {
     return (
-      <div class="problem" role="alert">
-        <p>
-          <span aria-hidden="true" class="problem-mark">▲</span>{" "}
-          No process is executing this run. Finished work is kept.
-        </p>
-        <p class="problem-how">Resume the run to continue it here.</p>
-      </div>
+      <ProblemBox
+        alert
+        what="No process is executing this run. Finished work is kept."
+        how="Resume the run to continue it here."
+      />
     );
   }
   return null;

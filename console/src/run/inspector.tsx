@@ -1,34 +1,33 @@
 // The inspector: one assignment with its attempts, calls, result and actions; or one event.
 
-import { getEvent } from "../api.ts";
-import type { JsonObject } from "../json.ts";
+import { type JsonObject, parseJson } from "../json.ts";
 import type { EventDocument, ResultData } from "../wire.ts";
-import { duration } from "../formats.ts";
+import { duration, shortened } from "../formats.ts";
 import { Markdown } from "../markdown.tsx";
 import { JsonView } from "../ui/json_view.tsx";
-import { useLoaded } from "../ui/loading.ts";
-import { ProblemNote } from "../ui/problem_note.tsx";
-import { chooseEvent, type Chosen, eventLink, workerLink } from "./chosen.ts";
-import { EventView, Payloads, payloadsIn } from "./event_view.tsx";
-import { laneMark, OUTCOME_WORDS, STATUS_WORDS } from "./marks.ts";
+import { ProblemBox, ProblemNote } from "../ui/problem_note.tsx";
+import { StatusGlyph, StatusMark } from "../ui/status.tsx";
+import { EventView, Payloads, payloadsIn, useEvent } from "./event_view.tsx";
 import { attemptsOf, type Lane, type NumberedAttempt } from "./model.ts";
+import { eventLink, selectEvent, type Selection, workerLink } from "./selection.ts";
 import type { RunStore } from "./store.ts";
 import { UsedData } from "./used_data.tsx";
-import { Verbs } from "./verbs.tsx";
 import { type Args, type Call, type Failure, millis } from "./view.ts";
+import { OUTCOME_WORDS, STATUS_WORDS } from "./words.ts";
+import { WorkerActions } from "./worker_actions.tsx";
 
 interface InspectorProps {
   readonly store: RunStore;
   readonly runId: string;
-  readonly chosen: Chosen;
+  readonly selection: Selection;
 }
 
-export function Inspector({ store, runId, chosen }: InspectorProps) {
-  if (chosen.seq !== null) return <EventView store={store} runId={runId} seq={chosen.seq} />;
-  if (store.live.byKey.has(chosen.worker)) {
-    return <Worker key={chosen.worker} store={store} runId={runId} name={chosen.worker} />;
-  }
-  if (chosen.worker) return <p class="muted">This run has no assignment {chosen.worker}.</p>;
+export function Inspector({ store, runId, selection }: InspectorProps) {
+  const { seq, worker } = selection;
+  if (seq !== null) return <EventView store={store} runId={runId} seq={seq} />;
+  const lane = store.live.byKey.get(worker);
+  if (lane) return <Worker key={worker} store={store} runId={runId} lane={lane} />;
+  if (worker) return <p class="muted">This run has no assignment {worker}.</p>;
   return (
     <p class="muted">
       Select a worker, a lane of the timeline or an event to see its details.
@@ -36,9 +35,7 @@ export function Inspector({ store, runId, chosen }: InspectorProps) {
   );
 }
 
-function Worker({ store, runId, name }: { store: RunStore; runId: string; name: string }) {
-  const lane = store.live.byKey.get(name)!;
-  const { glyph, tone } = laneMark(lane.status);
+function Worker({ store, runId, lane }: { store: RunStore; runId: string; lane: Lane }) {
   const args = argsOf(store, lane);
   const attempts = attemptsOf(lane);
   return (
@@ -46,14 +43,12 @@ function Worker({ store, runId, name }: { store: RunStore; runId: string; name: 
       <div class="inspector-head">
         <h2>{lane.label}</h2>
         <p>
-          <span class={`status tone-${tone}`}>
-            <span aria-hidden="true" class="glyph">{glyph}</span> {STATUS_WORDS[lane.status]}
-          </span>
+          <StatusMark status={lane.status} word={STATUS_WORDS[lane.status]} />
           {lane.note && <span class="muted">{lane.note}</span>}{" "}
           <span class="muted">{lane.key} · {lane.role}{lane.tool && ` · ${lane.tool}`}</span>
         </p>
       </div>
-      <Kin store={store} lane={lane} />
+      <Related store={store} lane={lane} />
       {lane.failure && <FailureNote failure={lane.failure} seq={lane.settled_seq} />}
       {lane.verdict && (
         <p>
@@ -61,7 +56,7 @@ function Worker({ store, runId, name }: { store: RunStore; runId: string; name: 
           {lane.verdict.reason && `, ${lane.verdict.reason}`}
         </p>
       )}
-      <Verbs store={store} runId={runId} lane={lane} args={args} />
+      <WorkerActions store={store} runId={runId} lane={lane} args={args} />
       {Object.keys(args).length > 0 && (
         <>
           <h3>Arguments</h3>
@@ -75,7 +70,7 @@ function Worker({ store, runId, name }: { store: RunStore; runId: string; name: 
         <AttemptView
           key={attempt.number}
           attempt={attempt}
-          shown={attempt === attempts.at(-1) ? lane.failure : undefined}
+          shownFailure={attempt === attempts.at(-1) ? lane.failure : undefined}
         />
       ))}
     </div>
@@ -89,8 +84,7 @@ function argsOf(store: RunStore, lane: Lane): JsonObject {
   return (subtask?.args ?? lane.args) as JsonObject;
 }
 
-/** The assignments that this one is related to. */
-function Kin({ store, lane }: { store: RunStore; lane: Lane }) {
+function Related({ store, lane }: { store: RunStore; lane: Lane }) {
   const rows: [string, readonly string[]][] = [
     ["Needs", lane.needs],
     ["Repeats", lane.repairs ? [lane.repairs] : []],
@@ -101,7 +95,7 @@ function Kin({ store, lane }: { store: RunStore; lane: Lane }) {
   const related = rows.filter(([, keys]) => keys.length > 0);
   if (related.length === 0) return null;
   return (
-    <dl class="kin">
+    <dl class="related">
       {related.map(([word, keys]) => (
         <div key={word}>
           <dt>{word}</dt>
@@ -120,32 +114,33 @@ function Kin({ store, lane }: { store: RunStore; lane: Lane }) {
 
 function FailureNote({ failure, seq }: { failure: Failure; seq: number | undefined }) {
   return (
-    <div class="problem">
-      <p>
-        <span aria-hidden="true" class="problem-mark">▲</span> <strong>{failure.class}</strong>:
-        {" "}
-        {failure.message}
-      </p>
-      {failure.next_action && <p class="problem-how">Next step: {failure.next_action}</p>}
+    <ProblemBox
+      what={
+        <>
+          <strong>{failure.class}</strong>: {failure.message}
+        </>
+      }
+      how={failure.next_action && `Next step: ${failure.next_action}`}
+    >
       {seq !== undefined && (
         <p>
           <a href={eventLink(seq)}>Event {seq}</a>
         </p>
       )}
-    </div>
+    </ProblemBox>
   );
 }
 
-/** The result: of the attempt that counts, or supplied by a person. */
+/** The result of the last attempt that returned one, or the result that a person supplied. */
 function Result({ runId, lane }: { runId: string; lane: Lane }) {
-  const given = lane.by && lane.status === "completed" ? lane.settled_seq : undefined;
+  const supplied = lane.by && lane.status === "completed" ? lane.settled_seq : undefined;
   const last = attemptsOf(lane).findLast((attempt) => attempt.outcome === "ok");
-  const seq = given ?? last?.result_seq;
+  const seq = supplied ?? last?.result_seq;
   if (seq === undefined) return null;
   return <ResultOf key={seq} runId={runId} seq={seq} lane={lane} />;
 }
 
-/** Return the result that an event brought, and the ids of the calls that it used. */
+/** Return the result in an event, and the ids of the calls that it used. */
 function resultIn(
   event: EventDocument | null,
 ): { data: ResultData | null; used: readonly string[] } {
@@ -155,13 +150,11 @@ function resultIn(
 }
 
 function ResultOf({ runId, seq, lane }: { runId: string; seq: number; lane: Lane }) {
-  const { value, problem } = useLoaded((giving) => getEvent(runId, seq, giving), {
-    key: `${runId}/${seq}`,
-  });
+  const { value, problem } = useEvent(runId, seq);
   const { data, used } = resultIn(value);
   // The result of a plan or a review is JSON in a text.
-  const thought = lane.role === "plan" || lane.role === "review";
-  const structure = thought ? parsed(data?.summary) : undefined;
+  const isJson = lane.role === "plan" || lane.role === "review";
+  const parsed = isJson && data?.summary ? parseJson(data.summary) : null;
   return (
     <>
       <h3>
@@ -170,8 +163,8 @@ function ResultOf({ runId, seq, lane }: { runId: string; seq: number; lane: Lane
       <ProblemNote problem={problem} />
       {!value && !problem && <p class="muted">Loading…</p>}
       {data?.sample && <p class="small tone-asks">Sample data</p>}
-      {structure !== undefined
-        ? <JsonView value={structure} label="result" />
+      {parsed && "value" in parsed
+        ? <JsonView value={parsed.value} label="result" />
         : data?.summary && <Markdown text={data.summary} />}
       {data?.raw != null && payloadsIn(data.raw).length === 0 && (
         <JsonView value={data.raw} label="data" />
@@ -187,24 +180,16 @@ function ResultOf({ runId, seq, lane }: { runId: string; seq: number; lane: Lane
   );
 }
 
-function parsed(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    return undefined; // not JSON: shown as text
-  }
-}
-
 interface AttemptProps {
   readonly attempt: NumberedAttempt;
   /** The failure that is shown above already. */
-  readonly shown: Failure | undefined;
+  readonly shownFailure: Failure | undefined;
 }
 
-function AttemptView({ attempt, shown }: AttemptProps) {
+function AttemptView({ attempt, shownFailure }: AttemptProps) {
   const [start, end] = [millis(attempt.started_at), millis(attempt.ended_at)];
   const took = start !== null && end !== null ? `, ${duration((end - start) / 1000)}` : "";
-  const waited = (attempt.outcome === "parked" && attempt.open_calls) || [];
+  const openCalls = (attempt.outcome === "parked" && attempt.open_calls) || [];
   return (
     <section class="attempt">
       <h4>
@@ -217,12 +202,12 @@ function AttemptView({ attempt, shown }: AttemptProps) {
         </span>
       </h4>
       {attempt.feedback && <p class="small">Feedback: {attempt.feedback}</p>}
-      {attempt.failure && attempt.failure.message !== shown?.message && (
+      {attempt.failure && attempt.failure.message !== shownFailure?.message && (
         <FailureNote failure={attempt.failure} seq={attempt.result_seq} />
       )}
-      {waited.length > 0 && (
+      {openCalls.length > 0 && (
         <p class="small">
-          Waited for: {waited.map((call) => `${call.kind}${call.tool ? ` ${call.tool}` : ""}`)
+          Waited for: {openCalls.map((call) => `${call.kind}${call.tool ? ` ${call.tool}` : ""}`)
             .join(", ")}
         </p>
       )}
@@ -237,7 +222,7 @@ function AttemptView({ attempt, shown }: AttemptProps) {
         <button
           class="link small"
           type="button"
-          onClick={() => chooseEvent(attempt.result_seq!)}
+          onClick={() => selectEvent(attempt.result_seq!)}
         >
           Result (event {attempt.result_seq})
         </button>
@@ -247,9 +232,8 @@ function AttemptView({ attempt, shown }: AttemptProps) {
 }
 
 function CallView({ seq, call, over }: { seq: number; call: Call; over: boolean }) {
-  const open = over ? "dropped" : "running";
-  const state = call.ok === undefined ? open : call.ok ? "completed" : "failed";
-  const { glyph, tone } = laneMark(state);
+  const unfinished = over ? "dropped" : "running";
+  const status = call.ok === undefined ? unfinished : call.ok ? "completed" : "failed";
   const ended = millis(call.ended_at);
   const took = ended !== null
     ? duration((ended - Date.parse(call.began_at)) / 1000)
@@ -258,7 +242,7 @@ function CallView({ seq, call, over }: { seq: number; call: Call; over: boolean 
     : "running";
   return (
     <li>
-      <span class={`glyph tone-${tone}`} aria-hidden="true">{glyph}</span>
+      <StatusGlyph status={status} />
       <span>
         <a href={eventLink(call.returned_seq ?? seq)}>{call.name}</a>{" "}
         <span class="muted small">
@@ -278,6 +262,5 @@ function modelCall(call: Call): string {
 }
 
 function argsInLine(args: Args | undefined): string {
-  const written = JSON.stringify(args ?? {});
-  return written.length > 120 ? `${written.slice(0, 119)}…` : written;
+  return shortened(JSON.stringify(args ?? {}), 120);
 }

@@ -3,28 +3,28 @@
 import type { Args } from "./view.ts";
 
 /** A label in two parts, of which one may have to be cut. */
-export interface Short {
+export interface ShortLabel {
   readonly name: string;
-  /** The arguments; "" where the name says everything. */
+  /** The arguments; "" without any. */
   readonly rest: string;
   /** The part that is unique within the order; null if both parts are needed. */
-  readonly tells: "name" | "rest" | null;
+  readonly unique: "name" | "rest" | null;
 }
 
-const BETWEEN = " · ";
+const SEPARATOR = " · ";
 
-export function shortOf(label: string): Short {
-  const at = label.indexOf(BETWEEN);
+export function splitLabel(label: string): ShortLabel {
+  const at = label.indexOf(SEPARATOR);
   return at < 0
-    ? { name: label, rest: "", tells: null }
-    : { name: label.slice(0, at), rest: label.slice(at + BETWEEN.length), tells: null };
+    ? { name: label, rest: "", unique: null }
+    : { name: label.slice(0, at), rest: label.slice(at + SEPARATOR.length), unique: null };
 }
 
-/** Return the short labels of an order's subtasks: of subtasks that share a name, only the arguments that differ. */
-export function shortLabels(subtasks: readonly { name: string; args?: Args }[]): Short[] {
+/** Return the short labels of an order's subtasks. Subtasks that share a name show only the arguments that differ. */
+export function shortLabels(subtasks: readonly { name: string; args?: Args }[]): ShortLabel[] {
   const values = new Map<string, Set<string>>(); // by name and argument
   const slot = (name: string, argument: string) => `${name}\n${argument}`;
-  const numbers = counted(subtasks.map((subtask) => subtask.name));
+  const sameName = counted(subtasks.map((subtask) => subtask.name));
   for (const { name, args } of subtasks) {
     for (const [argument, value] of Object.entries(args ?? {})) {
       const at = slot(name, argument);
@@ -35,14 +35,14 @@ export function shortLabels(subtasks: readonly { name: string; args?: Args }[]):
   const found = subtasks.map(({ name, args }) => {
     const entries = Object.entries(args ?? {});
     const differing = entries.filter(([argument]) => values.get(slot(name, argument))!.size > 1);
-    const kept = numbers.get(name)! > 1 && differing.length ? differing : entries;
-    return shortOf(labelOf(name, Object.fromEntries(kept)));
+    const kept = sameName.get(name)! > 1 && differing.length ? differing : entries;
+    return splitLabel(labelOf(name, Object.fromEntries(kept)));
   });
   const rests = counted(found.map((short) => short.rest));
   const stems = counted(found.map((short) => stemOf(short.name)));
   return found.map((short) => {
-    if (stems.get(stemOf(short.name)) === 1) return { ...short, tells: "name" };
-    return short.rest && rests.get(short.rest) === 1 ? { ...short, tells: "rest" } : short;
+    if (stems.get(stemOf(short.name)) === 1) return { ...short, unique: "name" };
+    return short.rest && rests.get(short.rest) === 1 ? { ...short, unique: "rest" } : short;
   });
 }
 
@@ -52,18 +52,18 @@ function stemOf(name: string): string {
 }
 
 function counted(texts: readonly string[]): Map<string, number> {
-  const numbers = new Map<string, number>();
-  for (const text of texts) numbers.set(text, (numbers.get(text) ?? 0) + 1);
-  return numbers;
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
 }
 
-const LONGEST_LABEL = 80;
+const MAX_LABEL = 80;
 
 /** Return a name with its arguments, for people. */
 export function labelOf(name: string, args: Args | undefined): string {
   const values = Object.values(args ?? {}).map(argument).filter((text) => text !== "").join(", ");
-  const label = values ? `${name}${BETWEEN}${values}` : name;
-  return label.length > LONGEST_LABEL ? `${label.slice(0, LONGEST_LABEL - 1)}…` : label;
+  const label = values ? `${name}${SEPARATOR}${values}` : name;
+  return label.length > MAX_LABEL ? `${label.slice(0, MAX_LABEL - 1)}…` : label;
 }
 
 function argument(value: unknown): string {

@@ -1,6 +1,6 @@
-// The view of one run as the screen draws it, and what a patch changed in it. No DOM, no clock, no network.
+// The view of one run as the screen draws it, and the patches that change it. No DOM, no clock, no network.
 
-import { type Short, shortLabels, shortOf } from "./labels.ts";
+import { type ShortLabel, shortLabels, splitLabel } from "./labels.ts";
 import {
   type Assignment,
   type Attempt,
@@ -13,8 +13,8 @@ import {
 /** An assignment with its id: a lane of the timeline. */
 export interface Lane extends Assignment {
   key: string;
-  /** The label where room is short: what it shares with its siblings is left out. */
-  short: Short;
+  /** The label without what it shares with its siblings. */
+  short: ShortLabel;
 }
 
 export interface KeyedOrder extends Order {
@@ -30,7 +30,7 @@ export class Model {
   /** All assignments in the order of the log. */
   lanes: Lane[] = [];
   byKey: Map<string, Lane> = new Map();
-  /** Goes up when an assignment appeared, changed its status or was replaced. */
+  /** Increases when an assignment appears, changes its status or is replaced. */
   statuses = 0;
 
   get seq(): number {
@@ -42,7 +42,7 @@ export class Model {
     return Date.parse(this.view.run.created_at);
   }
 
-  /** When the last event happened, in milliseconds. */
+  /** When the last event happened, in milliseconds; never before the run began. */
   get lastAt(): number {
     return Math.max(this.startedAt, Date.parse(this.view.last_at));
   }
@@ -53,7 +53,7 @@ export class Model {
       .sort((one, other) => one.seq - other.seq);
   }
 
-  /** The last answer that was given. */
+  /** The newest answer. */
   get lastAnswer(): View["run"]["answers"][string] | undefined {
     return Object.values(this.view.run.answers).at(-1); // integer keys come in ascending order
   }
@@ -64,31 +64,31 @@ export class Model {
       .map(([from = "", to = ""]) => [Date.parse(from), Date.parse(to)]);
   }
 
-  /** Show another view instead. */
+  /** Replace the whole view. */
   replace(view: View): void {
     this.view = view;
     this.lanes = [];
     this.byKey = new Map();
-    this.#adopt(Object.keys(view.assignments));
+    this.#addLanes(Object.keys(view.assignments));
     this.statuses += 1;
   }
 
-  /** Apply a change; one that was applied before does nothing. Return whether it was applied. */
-  take({ seq, at, patch }: Change): boolean {
+  /** Apply a change unless it was applied before; return whether it was new. */
+  apply({ seq, at, patch }: Change): boolean {
     if (seq <= this.seq) return false;
     merge(this.view as unknown as Record<string, unknown>, {
       ...patch,
       last_seq: seq,
       last_at: at,
     });
-    const touched = patch.assignments as Record<string, Partial<Assignment> | null> | undefined;
-    if (!touched) return true;
-    const keys = Object.keys(touched);
-    if (keys.some((key) => touched[key] === null)) this.replace(this.view);
+    const changed = patch.assignments as Record<string, Partial<Assignment> | null> | undefined;
+    if (!changed) return true;
+    const keys = Object.keys(changed);
+    if (keys.some((key) => changed[key] === null)) this.replace(this.view);
     else {
-      this.#adopt(keys.filter((key) => !this.byKey.has(key)));
-      const shown = (key: string) => touched[key]!.status ?? touched[key]!.superseded_by;
-      if (keys.some((key) => shown(key) !== undefined)) this.statuses += 1;
+      this.#addLanes(keys.filter((key) => !this.byKey.has(key)));
+      const visible = (key: string) => changed[key]!.status ?? changed[key]!.superseded_by;
+      if (keys.some((key) => visible(key) !== undefined)) this.statuses += 1;
     }
     return true;
   }
@@ -97,31 +97,26 @@ export class Model {
     return this.lanes.filter((lane) => lane.parent === key);
   }
 
-  /** Give new assignments their keys, labels and places. */
-  #adopt(keys: readonly string[]): void {
+  /** Add a lane for each new assignment. */
+  #addLanes(keys: readonly string[]): void {
     if (keys.length === 0) return;
     const orders = new Set<string>();
     for (const key of keys) {
       const lane = this.view.assignments[key] as Lane;
       lane.key = key;
-      lane.short = shortOf(lane.label);
+      lane.short = splitLabel(lane.label);
       this.lanes.push(lane);
       this.byKey.set(key, lane);
       if (lane.order !== undefined && lane.counts) orders.add(lane.order);
     }
     this.lanes.sort((one, other) => one.seq - other.seq || one.position - other.position);
-    if (orders.size > 0) this.#shorten(orders);
+    if (orders.size > 0) this.#shortenLabels(orders);
   }
 
-  #shorten(orders: ReadonlySet<string>): void {
-    const groups = new Map<string, Lane[]>();
-    for (const lane of this.lanes) {
-      if (lane.order === undefined || !lane.counts || !orders.has(lane.order)) continue;
-      const group = groups.get(lane.order);
-      if (group) group.push(lane);
-      else groups.set(lane.order, [lane]);
-    }
-    for (const lanes of groups.values()) {
+  #shortenLabels(orders: ReadonlySet<string>): void {
+    const siblings = Map.groupBy(this.lanes.filter((lane) => lane.counts), (lane) => lane.order);
+    for (const order of orders) {
+      const lanes = siblings.get(order)!;
       const shorts = shortLabels(lanes);
       lanes.forEach((lane, at) => lane.short = shorts[at]!);
     }

@@ -20,13 +20,13 @@ Deno.test("a merge patch follows RFC 7396", () => {
     [{ e: null }, { a: 1 }, { e: null, a: 1 }],
     [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
   ];
-  for (const [target, patch, wanted] of cases) {
+  for (const [target, patch, expected] of cases) {
     merge(target, patch);
-    assert.deepEqual(target, wanted);
+    assert.deepEqual(target, expected);
   }
 });
 
-Deno.test("a name that a model wrote cannot change the prototype of an object", () => {
+Deno.test("a name chosen by a model cannot change the prototype of an object", () => {
   const target: Record<string, unknown> = { args: {} };
   merge(target, JSON.parse('{"args": {"__proto__": {"hacked": true}, "place": "Paris"}}'));
   assert.equal((target.args as { hacked?: boolean }).hacked, undefined);
@@ -37,11 +37,14 @@ Deno.test("a name that a model wrote cannot change the prototype of an object", 
 Deno.test("a change is applied once, in the order of the log", () => {
   const model = new Model();
   model.replace(sampleView());
-  const done = change(3, { assignments: { "wo-001.0": { status: "completed" } } });
-  assert.equal(model.take(done), true);
+  const completed = change(3, { assignments: { "wo-001.0": { status: "completed" } } });
+  assert.equal(model.apply(completed), true);
   assert.equal(model.byKey.get("wo-001.0")?.status, "completed");
   assert.equal(model.seq, 3);
-  assert.equal(model.take(change(3, { assignments: { "wo-001.0": { status: "failed" } } })), false);
+  assert.equal(
+    model.apply(change(3, { assignments: { "wo-001.0": { status: "failed" } } })),
+    false,
+  );
   assert.equal(model.byKey.get("wo-001.0")?.status, "completed");
 });
 
@@ -52,7 +55,7 @@ Deno.test("lanes are in the order of the log, however their keys sort", () => {
   model.replace({ ...view, assignments: { ...view.assignments, "7": plan } });
   const keys = Array.from({ length: 12 }, (_, position) => `wo-001.${position}`);
   assert.deepEqual(model.lanes.map((lane) => lane.key), ["7", ...keys]);
-  model.take(change(3, {
+  model.apply(change(3, {
     assignments: { "3": sampleAssignment({ seq: 3, parent: "wo-001.1" }) },
   }));
   assert.equal(model.lanes.at(-1)?.key, "3");
@@ -63,36 +66,36 @@ Deno.test("only a changed status draws the fleet again", () => {
   const model = new Model();
   model.replace(sampleView());
   const before = model.statuses;
-  model.take(change(3, { assignments: { "wo-001.0": { note: "slow" } }, spend: { tokens: 7 } }));
+  model.apply(change(3, { assignments: { "wo-001.0": { note: "slow" } }, spend: { tokens: 7 } }));
   assert.equal(model.statuses, before);
-  model.take(change(4, { assignments: { "wo-001.0": { status: "running" } } }));
+  model.apply(change(4, { assignments: { "wo-001.0": { status: "running" } } }));
   assert.equal(model.statuses, before + 1);
-  model.take(change(5, { assignments: { "wo-001.1": { superseded_by: "wo-002.0" } } }));
+  model.apply(change(5, { assignments: { "wo-001.1": { superseded_by: "wo-002.0" } } }));
   assert.equal(model.statuses, before + 2);
 });
 
-Deno.test("a removed assignment is gone from the lanes", () => {
+Deno.test("a removed assignment has no lane", () => {
   const model = new Model();
   model.replace(sampleView());
-  model.take(change(3, { assignments: { "wo-001.0": null } }));
+  model.apply(change(3, { assignments: { "wo-001.0": null } }));
   assert.deepEqual(model.lanes.map((lane) => lane.key), ["wo-001.1"]);
   assert.equal(model.byKey.has("wo-001.0"), false);
 });
 
-Deno.test("a change of known assignments looks at no others", () => {
+Deno.test("a change of known assignments does not visit the others", () => {
   const model = new Model();
   model.replace(sampleView(1_000));
-  let looks = 0;
+  let visits = 0;
   model.lanes = new Proxy(model.lanes, {
     get(target, name) {
-      looks += 1;
+      visits += 1;
       return Reflect.get(target, name);
     },
   });
   for (let seq = 3; seq < 503; seq += 1) {
-    model.take(change(seq, { assignments: { [`wo-001.${seq}`]: { status: "running" } } }));
+    model.apply(change(seq, { assignments: { [`wo-001.${seq}`]: { status: "running" } } }));
   }
-  assert.equal(looks, 0);
+  assert.equal(visits, 0);
 });
 
 Deno.test("a label is a name with its arguments", () => {
@@ -105,24 +108,27 @@ Deno.test("a label is a name with its arguments", () => {
   assert.equal(labelOf("long", { text: "x".repeat(200) }).length, 80);
 });
 
-Deno.test("short labels leave out what siblings share, and know which part is enough", () => {
-  const told = (...subtasks: Parameters<typeof shortLabels>[0]) =>
-    shortLabels(subtasks).map(({ name, rest, tells }) => `${name} [${rest}] ${tells}`).join("; ");
+Deno.test("short labels leave out what siblings share, and name the part that is unique", () => {
+  const shorten = (...subtasks: Parameters<typeof shortLabels>[0]) =>
+    shortLabels(subtasks).map(({ name, rest, unique }) => `${name} [${rest}] ${unique}`).join("; ");
   const paris = { name: "weather", args: { place: "Paris", day: "tomorrow" } };
   const lyon = { name: "weather", args: { place: "Lyon", day: "tomorrow" } };
-  assert.equal(told(paris), "weather [Paris, tomorrow] name", "alone");
-  assert.equal(told(paris, lyon), "weather [Paris] rest; weather [Lyon] rest");
+  assert.equal(shorten(paris), "weather [Paris, tomorrow] name", "alone");
+  assert.equal(shorten(paris, lyon), "weather [Paris] rest; weather [Lyon] rest");
   assert.equal(
-    told(paris, paris),
+    shorten(paris, paris),
     "weather [Paris, tomorrow] null; weather [Paris, tomorrow] null",
     "twins",
   );
   const hotels = { name: "hotels", args: { place: "Paris" } };
   assert.equal(
-    told(paris, lyon, hotels),
+    shorten(paris, lyon, hotels),
     "weather [Paris] null; weather [Lyon] rest; hotels [Paris] name",
   );
-  assert.equal(told({ name: "think" }), "think [] name");
+  assert.equal(shorten({ name: "think" }), "think [] name");
   const town = (number: number, place: string) => ({ name: `town_${number}`, args: { place } });
-  assert.equal(told(town(0, "Paris"), town(1, "Lyon")), "town_0 [Paris] rest; town_1 [Lyon] rest");
+  assert.equal(
+    shorten(town(0, "Paris"), town(1, "Lyon")),
+    "town_0 [Paris] rest; town_1 [Lyon] rest",
+  );
 });

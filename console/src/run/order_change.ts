@@ -1,4 +1,4 @@
-// Say in lines for people what a subtask of a repair order changed in the one it replaces.
+// Describe the changes that a repair made to a subtask, a line each.
 
 import type { Lane } from "./model.ts";
 import type { Args } from "./view.ts";
@@ -7,8 +7,8 @@ export function changeOf(
   before: Pick<Lane, "key" | "name" | "tool" | "args" | "needs" | "failure">,
   after: Pick<Lane, "name" | "tool" | "args" | "needs">,
 ): string[] {
-  const why = before.failure ? `, which failed: ${before.failure.message}` : "";
-  const lines = [`Repeats ${before.key}${why}`];
+  const reason = before.failure ? `, which failed: ${before.failure.message}` : "";
+  const lines = [`Repeats ${before.key}${reason}`];
   if (after.name !== before.name) lines.push(`Name: ${before.name} → ${after.name}`);
   if (after.tool !== before.tool) {
     lines.push(`Tool: ${before.tool ?? "any"} → ${after.tool ?? "any"}`);

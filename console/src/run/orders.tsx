@@ -1,17 +1,14 @@
-// The work orders: each as it was issued, with the status of its subtasks, the changes of a repair, and its review.
+// The work orders: their subtasks with status, the changes that a repair made, and their reviews.
 
-import { useState } from "preact/hooks";
-import { Button } from "../ui/button.tsx";
 import { JsonView } from "../ui/json_view.tsx";
-import { eventLink, workerLink } from "./chosen.ts";
+import { StatusGlyph } from "../ui/status.tsx";
 import type { OrderedSubtask } from "../wire.ts";
-import { laneMark, STATUS_WORDS } from "./marks.ts";
+import { useFirstItems } from "./first_items.tsx";
 import type { KeyedOrder, Lane, Model } from "./model.ts";
 import { changeOf } from "./order_change.ts";
+import { eventLink, workerLink } from "./selection.ts";
 import type { RunStore } from "./store.ts";
-
-/** Subtasks of an order that are shown at first. */
-const SHOWN = 50;
+import { STATUS_WORDS } from "./words.ts";
 
 export function Orders({ store }: { store: RunStore }) {
   const model = store.live;
@@ -45,10 +42,10 @@ export function Orders({ store }: { store: RunStore }) {
 
 function OrderView({ order, store }: { order: KeyedOrder; store: RunStore }) {
   const model = store.live;
-  const [most, setMost] = useState(SHOWN);
   const { key, repairs } = order;
   const whole = store.document.value?.work_orders.find((each) => each.work_order_id === key);
   const lanes = model.lanes.filter((lane) => lane.order === key && lane.counts);
+  const [shown, showAll] = useFirstItems(lanes, "subtasks");
   return (
     <section class="order" aria-labelledby={`order-${key}`}>
       <h3 id={`order-${key}`}>
@@ -62,7 +59,7 @@ function OrderView({ order, store }: { order: KeyedOrder; store: RunStore }) {
         </p>
       )}
       <ol class="order-subtasks" start={0}>
-        {lanes.slice(0, most).map((lane) => (
+        {shown.map((lane) => (
           <SubtaskLine
             key={lane.key}
             lane={lane}
@@ -71,11 +68,7 @@ function OrderView({ order, store }: { order: KeyedOrder; store: RunStore }) {
           />
         ))}
       </ol>
-      {lanes.length > most && (
-        <Button small onClick={() => setMost(lanes.length)}>
-          {`Show all ${lanes.length.toLocaleString("en")} subtasks`}
-        </Button>
-      )}
+      {showAll}
       <ReviewView order={order} />
       {whole && (
         <details>
@@ -95,13 +88,11 @@ interface SubtaskLineProps {
 }
 
 function SubtaskLine({ lane, subtask, model }: SubtaskLineProps) {
-  const { glyph, tone } = laneMark(lane.status);
   const repaired = lane.repairs ? model.byKey.get(lane.repairs) : undefined;
   return (
     <li>
       <p>
-        <span class={`glyph tone-${tone}`} aria-hidden="true">{glyph}</span>{" "}
-        <a href={workerLink(lane.key)}>{lane.label}</a>{" "}
+        <StatusGlyph status={lane.status} /> <a href={workerLink(lane.key)}>{lane.label}</a>{" "}
         <span class="muted small">
           {STATUS_WORDS[lane.status]}
           {lane.tool && ` · ${lane.tool}`}

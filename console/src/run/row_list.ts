@@ -1,13 +1,14 @@
-// A list of many rows of the same height that draws only the rows in sight; one stop for the Tab key.
+// A list of many rows of the same height that draws only the rows in sight and is one stop for the Tab key.
 
 import { type RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-const BEYOND = 6;
+/** Rows that are drawn above and below those in sight. */
+const OVERSCAN = 6;
 
-/** The width of an element, kept up to date without asking for it while drawing. */
-export function useWidth(element: RefObject<HTMLElement | null>, first: number): number {
-  const [width, setWidth] = useState(first);
+/** Return the width of an element, observed instead of measured while drawing. */
+export function useWidth(element: RefObject<HTMLElement | null>, initial: number): number {
+  const [width, setWidth] = useState(initial);
   useLayoutEffect(() => {
     const { current } = element;
     if (!current) return;
@@ -18,7 +19,7 @@ export function useWidth(element: RefObject<HTMLElement | null>, first: number):
   return width;
 }
 
-export interface RowList {
+interface RowList {
   readonly scroller: RefObject<HTMLDivElement | null>;
   /** The rows to draw: from `first` up to, not including, `end`. */
   readonly first: number;
@@ -26,16 +27,18 @@ export interface RowList {
   /** The width that is in sight, in pixels. */
   readonly width: number;
   readonly active: number;
+  readonly isActiveDrawn: boolean;
   readonly setActive: (row: number) => void;
-  /** Go so many rows down, and bring the row into sight. */
+  /** Move so many rows down, and scroll to the row. */
   readonly move: (by: number) => void;
+  /** Scroll to a row if it is out of sight. */
   readonly show: (row: number) => void;
   readonly onScroll: () => void;
-  /** Arrows, Home, End, Page up and down. Returns whether it was one of them. */
+  /** Handle arrows, Home, End, Page up and Page down; return whether it was one of them. */
   readonly onKey: (event: KeyboardEvent) => boolean;
 }
 
-/** `head` is the height of what stays on top of the rows. */
+/** `head` is the height of the head that covers the first rows. */
 export function useRowList(
   { count, rowHeight, head = 0 }: { count: number; rowHeight: number; head?: number },
 ): RowList {
@@ -47,7 +50,7 @@ export function useRowList(
     const element = scroller.current;
     if (!element) return;
     const next = {
-      // Whole rows: a scroll within a row draws nothing again.
+      // In whole rows, so that a scroll within a row draws nothing.
       top: Math.floor(element.scrollTop / rowHeight),
       height: element.clientHeight,
       width: element.clientWidth,
@@ -104,14 +107,15 @@ export function useRowList(
     return true;
   }
 
-  const first = Math.max(0, box.top - BEYOND);
-  const end = Math.min(count, box.top + Math.ceil(box.height / rowHeight) + BEYOND);
+  const end = Math.min(count, box.top + Math.ceil(box.height / rowHeight) + OVERSCAN);
+  const first = Math.min(Math.max(0, box.top - OVERSCAN), end);
   return {
     scroller,
-    first: Math.min(first, end),
+    first,
     end,
     width: box.width,
     active: Math.min(active, count - 1),
+    isActiveDrawn: active >= first && active < end,
     setActive,
     move,
     show,

@@ -1,22 +1,22 @@
-// One run, live: its head, the fleet, the timeline and the log on the left, approvals and details on the right.
+// One run, live: head and fleet on top, timeline and log on the left, approvals and details on the right.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { link } from "../connection.ts";
 import { shortened } from "../formats.ts";
-import { useKeys } from "../keys.ts";
+import { useShortcuts } from "../keys.ts";
 import { announce } from "../ui/announce.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { markOf } from "../ui/status.tsx";
 import { useTitle } from "../ui/title.ts";
 import { asProblem } from "../problem.ts";
 import { BROWSER } from "./browser_service.ts";
-import { chooseNothing, chooseTab, chosen, TABS } from "./chosen.ts";
 import { EventLog } from "./event_log.tsx";
 import { Fleet } from "./fleet.tsx";
 import { focusedList } from "./focused_list.ts";
 import { Head } from "./head.tsx";
+import { pauseOrResume } from "./run_actions.tsx";
 import { RunSummary } from "./run_summary.tsx";
-import { pauseOrResume } from "./run_verbs.tsx";
+import { clearSelection, selection, selectTab, TABS } from "./selection.ts";
 import { Side } from "./side.tsx";
 import { RunStore } from "./store.ts";
 import { Timeline } from "./timeline.tsx";
@@ -35,7 +35,7 @@ export function RunScreen({ runId }: { runId: string }) {
     };
   }, [store]);
   const problem = store.problem.value;
-  if (store.version.value > 0) return <Shown store={store} runId={runId} />;
+  if (store.version.value > 0) return <LoadedRun store={store} runId={runId} />;
   return problem === null
     ? <p class="waiting" role="status">Loading the run…</p>
     : (
@@ -47,82 +47,82 @@ export function RunScreen({ runId }: { runId: string }) {
     );
 }
 
-function Shown({ store, runId }: { store: RunStore; runId: string }) {
-  const selection = chosen.value;
+function LoadedRun({ store, runId }: { store: RunStore; runId: string }) {
+  const selected = selection.value;
   // A link to an event stays at that event.
-  const [following, setFollowing] = useState(() => selection.seq === null);
-  useRunKeys(store, runId, following, setFollowing);
+  const [following, setFollowing] = useState(() => selected.seq === null);
+  useRunShortcuts(store, runId, following, setFollowing);
   return (
     <div class="run-screen">
       <TabTitle store={store} />
       <RunSummary store={store} />
       <Head store={store} runId={runId} />
-      <FleetOf store={store} worker={selection.worker} />
+      <FleetOf store={store} worker={selected.worker} />
       <div class="run-columns">
         <div class="run-main">
-          <Timeline store={store} chosen={selection} />
+          <Timeline store={store} selection={selected} />
           <EventLog
             store={store}
-            chosen={selection}
+            selection={selected}
             following={following}
             onFollow={setFollowing}
           />
         </div>
-        <Side store={store} runId={runId} chosen={selection} />
+        <Side store={store} runId={runId} selection={selected} />
       </div>
     </div>
   );
 }
 
-function useRunKeys(
+function useRunShortcuts(
   store: RunStore,
   runId: string,
   following: boolean,
   setFollowing: (following: boolean) => void,
 ): void {
-  const turnTab = (by: number) => {
-    const at = TABS.indexOf(chosen.value.tab);
-    chooseTab(TABS[(at + by + TABS.length) % TABS.length]!);
+  const switchTab = (by: number) => {
+    const at = TABS.indexOf(selection.value.tab);
+    selectTab(TABS[(at + by + TABS.length) % TABS.length]!);
   };
-  useKeys("Run", {
-    j: { does: "Next row of the focused list", act: () => focusedList()?.move(1) },
-    k: { does: "Previous row", act: () => focusedList()?.move(-1) },
-    Enter: { does: "Inspect the row", act: () => focusedList()?.enter() },
+  useShortcuts("Run", {
+    j: { label: "Next row of the focused list", action: () => focusedList()?.move(1) },
+    k: { label: "Previous row", action: () => focusedList()?.move(-1) },
+    Enter: { label: "Inspect the row", action: () => focusedList()?.enter() },
     Escape: {
-      does: "Clear the selection",
-      act: (event) => {
+      label: "Clear the selection",
+      action: (event) => {
         (event.target as HTMLElement | null)?.blur?.();
-        chooseNothing();
+        clearSelection();
       },
     },
-    f: { does: "Follow the newest event", act: () => setFollowing(!following) },
+    f: { label: "Follow the newest event", action: () => setFollowing(!following) },
     "/": {
-      does: "Filter the events",
-      act: () => document.getElementById("log-filter")?.focus(),
+      label: "Filter the events",
+      action: () => document.getElementById("log-filter")?.focus(),
     },
     ".": {
-      does: "Pause or resume the run",
-      act: () => {
+      label: "Pause or resume the run",
+      action: () => {
         pauseOrResume(store, runId, store.status).catch((error) => announce(asProblem(error).what));
       },
     },
-    "[": { does: "Previous tab", act: () => turnTab(-1) },
-    "]": { does: "Next tab", act: () => turnTab(1) },
+    "[": { label: "Previous tab", action: () => switchTab(-1) },
+    "]": { label: "Next tab", action: () => switchTab(1) },
   });
 }
 
-/** Read the version for the fleet alone, so that nothing around it is drawn with it. */
+/** Subscribe the fleet alone to the run, so that nothing around it is drawn again. */
 function FleetOf({ store, worker }: { store: RunStore; worker: string }) {
   return <Fleet model={store.live} statuses={store.live.statuses} worker={worker} />;
 }
 
-const LONGEST_TITLE = 60;
+const MAX_TITLE = 60;
 
 function TabTitle({ store }: { store: RunStore }) {
   const model = store.live;
   const { glyph } = markOf(store.status);
   const { completed, total } = model.view.counts.current;
   const counted = total ? ` ${completed}/${total}` : "";
-  useTitle(`${glyph}${counted} ${shortened(model.view.run.request, LONGEST_TITLE)}`);
+  useTitle(`${glyph}${counted} ${shortened(model.view.run.request, MAX_TITLE)}`);
   return null;
 }

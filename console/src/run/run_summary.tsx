@@ -1,4 +1,4 @@
-// Say the state of the run in one sentence for screen readers, every five seconds at most.
+// The state of the run in one sentence for screen readers, at most every five seconds.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunStore } from "./store.ts";
@@ -6,15 +6,15 @@ import type { RunStore } from "./store.ts";
 const EVERY_MS = 5_000;
 
 export function RunSummary({ store }: { store: RunStore }) {
-  const [said, setSaid] = useState("");
+  const [summary, setSummary] = useState("");
   const newest = useRef("");
   newest.current = summaryOf(store);
   useEffect(() => {
-    setSaid(newest.current);
-    const timer = setInterval(() => setSaid(newest.current), EVERY_MS);
+    setSummary(newest.current);
+    const timer = setInterval(() => setSummary(newest.current), EVERY_MS);
     return () => clearInterval(timer);
   }, [store]);
-  return <p class="unseen" role="status">{said}</p>;
+  return <p class="unseen" role="status">{summary}</p>;
 }
 
 function summaryOf(store: RunStore): string {

@@ -1,6 +1,6 @@
 // The time axis: moments to pixels, with long idle stretches folded to a narrow band.
 
-export interface Fold {
+interface Fold {
   from: number;
   to: number;
   x: number;
@@ -14,8 +14,8 @@ export interface Scale {
 }
 
 export const FOLD_WIDTH = 28;
-const LEAST_FOLD_MS = 2_000;
-const LEAST_TICK_PX = 72;
+const MIN_FOLD_MS = 2_000;
+const MIN_TICK_PX = 72;
 
 /** The pixels per second at which all of a run fits into `width`. */
 export function fitting(
@@ -61,10 +61,10 @@ export function scaleOf(
 /** Return the idle stretches to fold: longer than two seconds and than a twelfth of the rest of the run. */
 function foldsOf(from: number, to: number, idle: readonly [number, number][]): [number, number][] {
   const within = idle.filter(([start, end]) =>
-    start >= from && end <= to && end - start >= LEAST_FOLD_MS
+    start >= from && end <= to && end - start >= MIN_FOLD_MS
   );
   const active = to - from - within.reduce((sum, [start, end]) => sum + end - start, 0);
-  const least = Math.max(LEAST_FOLD_MS, active / 12);
+  const least = Math.max(MIN_FOLD_MS, active / 12);
   return within.filter(([start, end]) => end - start >= least);
 }
 
@@ -100,7 +100,7 @@ const STEPS_S = [
   21_600,
   86_400,
 ];
-const MOST_TICKS = 400;
+const MAX_TICKS = 400;
 
 function ticksOf(
   from: number,
@@ -109,7 +109,7 @@ function ticksOf(
   folds: Fold[],
   pixelsPerSecond: number,
 ): Scale["ticks"] {
-  const needed = Math.max(LEAST_TICK_PX / pixelsPerSecond, (to - from) / 1000 / MOST_TICKS);
+  const needed = Math.max(MIN_TICK_PX / pixelsPerSecond, (to - from) / 1000 / MAX_TICKS);
   const step = STEPS_S.find((each) => each >= needed) ?? Math.ceil(needed / 86_400) * 86_400;
   const ticks: Scale["ticks"] = [];
   let free = 0;
@@ -119,12 +119,12 @@ function ticksOf(
     const place = x(at);
     if (place < free || (fold && at > fold.from && at < fold.to)) continue;
     ticks.push({ at, x: place, label: tickLabel(number * step) });
-    free = place + LEAST_TICK_PX * 0.75;
+    free = place + MIN_TICK_PX * 0.75;
   }
   return ticks;
 }
 
-/** Moments of a shorter run have milliseconds: in tenths of a second, many of them would look the same. */
+/** A shorter run shows moments in milliseconds, because many would be equal in tenths of a second. */
 const SHORT_RUN_MS = 10_000;
 
 /** Return a moment in a run that has lasted `lasted` milliseconds: `0.042 s` in a short run, else as on the axis. */

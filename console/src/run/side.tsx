@@ -3,7 +3,7 @@
 import { ApprovalCard } from "../approvals/card.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { Answer } from "./answer.tsx";
-import { chooseTab, type Chosen, type TabName } from "./chosen.ts";
+import { type Selection, selectTab, type TabName } from "./selection.ts";
 import { Inspector } from "./inspector.tsx";
 import { Orders } from "./orders.tsx";
 import type { RunStore } from "./store.ts";
@@ -11,10 +11,10 @@ import type { RunStore } from "./store.ts";
 interface SideProps {
   readonly store: RunStore;
   readonly runId: string;
-  readonly chosen: Chosen;
+  readonly selection: Selection;
 }
 
-export function Side({ store, runId, chosen }: SideProps) {
+export function Side({ store, runId, selection }: SideProps) {
   return (
     <aside class="side" aria-label="Approvals, answer and details">
       <Approvals store={store} />
@@ -26,12 +26,14 @@ export function Side({ store, runId, chosen }: SideProps) {
             { name: "inspector", label: "Inspector" },
             { name: "order", label: <OrderLabel store={store} /> },
           ]}
-          chosen={chosen.tab}
-          onChoose={(name) => chooseTab(name as TabName)}
+          selected={selection.tab}
+          onSelect={(name) => selectTab(name as TabName)}
         >
-          {chosen.tab === "answer" && <Answer store={store} />}
-          {chosen.tab === "inspector" && <Inspector store={store} runId={runId} chosen={chosen} />}
-          {chosen.tab === "order" && <Orders store={store} />}
+          {selection.tab === "answer" && <Answer store={store} />}
+          {selection.tab === "inspector" && (
+            <Inspector store={store} runId={runId} selection={selection} />
+          )}
+          {selection.tab === "order" && <Orders store={store} />}
         </Tabs>
       </div>
     </aside>
@@ -47,8 +49,8 @@ function Approvals({ store }: { store: RunStore }) {
   const cards = store.cards.value;
   if (cards.length === 0) return null;
   return (
-    <section class="questions" aria-labelledby="questions-title">
-      <h2 id="questions-title">
+    <section class="open-approvals" aria-labelledby="open-approvals-title">
+      <h2 id="open-approvals-title">
         {cards.length === 1 ? "Approval needed" : `${cards.length} approvals needed`}
       </h2>
       {cards.map((card) => (
@@ -56,7 +58,7 @@ function Approvals({ store }: { store: RunStore }) {
           key={card.id}
           card={card}
           within
-          onDone={() => store.answered(card.id)}
+          onDone={() => store.removeCard(card.id)}
         />
       ))}
     </section>

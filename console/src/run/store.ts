@@ -1,53 +1,53 @@
-// One run as it is shown: a snapshot of its view, then patches; live text; its document and its event log.
+// One run on the screen: a snapshot of its view, then patches; live text; its document and its event log.
 
 import { type Signal, signal } from "@preact/signals";
 import type { LinkState } from "../connection.ts";
 import type { ApprovalCard, RunDocument } from "../wire.ts";
 import type { Delta, Following, Handlers } from "../follow.ts";
 import { asProblem, Problem } from "../problem.ts";
-import { EventPages, type Told } from "./event_pages.ts";
+import { EventPages } from "./event_pages.ts";
 import { Model } from "./model.ts";
-import { type Change, isOver, millis, type Patch, type View } from "./view.ts";
+import { type Change, type EventSummary, isOver, millis, type Patch, type View } from "./view.ts";
 
-/** What the store needs of the world. */
+/** The service and the clock that the store uses; tests replace them. */
 export interface Service {
   getView(runId: string): Promise<View>;
   getRun(runId: string): Promise<RunDocument>;
   getCards(runId: string): Promise<readonly ApprovalCard[]>;
   /** The page of events after a seq. */
-  getEvents(runId: string, after: number): Promise<readonly Told[]>;
+  getEvents(runId: string, after: number): Promise<readonly EventSummary[]>;
   getLastSeq(runId: string, after: number): Promise<number>;
   follow(runId: string, after: number, handlers: Handlers): Following;
-  /** Before the next picture is drawn; never while the tab is hidden. */
-  frame(act: () => void): void;
-  /** After so many milliseconds; returns what cancels it. */
-  later(ms: number, act: () => void): () => void;
+  /** Call back before the next frame is drawn; never while the tab is hidden. */
+  frame(callback: () => void): void;
+  /** Call back after so many milliseconds; return a function that cancels it. */
+  later(ms: number, callback: () => void): () => void;
   now(): number;
   hidden(): boolean;
 }
 
-/** Fifteen pictures a second at most while events pour in. */
-const BETWEEN_PICTURES_MS = 66;
-/** How long the document is left alone after an event that changed it. */
-const DOCUMENT_REST_MS = 1_000;
+/** Draw at most fifteen times a second. */
+const MIN_FRAME_MS = 66;
+/** The delay between an event that changes the document and the next fetch of the document. */
+const DOCUMENT_DELAY_MS = 1_000;
 const RETRY_MS = 5_000;
-/** How often the service is asked for new events while no stream is open: a hidden tab, or a run that is over. */
-const LOOK_MS = 5_000;
-const LOOK_SOON_MS = 1_000;
-/** How many looks are soon after somebody asked something of a run that was over. */
-const SOON_LOOKS = 20;
+/** How often the service is polled for new events while no stream is open: a hidden tab, or a run that is over. */
+const POLL_MS = 5_000;
+const FAST_POLL_MS = 1_000;
+/** The number of fast polls after an action on the run. */
+const FAST_POLLS = 20;
 
 export class RunStore {
   readonly model: Model = new Model();
   readonly log: EventPages;
-  /** Goes up with each picture; 0 until the view is there. */
+  /** Increases each time the screen is drawn; 0 until the view is loaded. */
   readonly version: Signal<number> = signal(0);
-  /** The run as a whole, with its answer; it follows the view. */
+  /** The run document, with the answer; fetched again when the view says that it changed. */
   readonly document: Signal<RunDocument | null> = signal(null);
   /** Why the run cannot be shown. */
   readonly problem: Signal<Problem | null> = signal(null);
   readonly cards: Signal<readonly ApprovalCard[]> = signal([]);
-  /** The newest live text of an answer and the attempt that writes it. */
+  /** The newest live text and the attempt that writes it. */
   readonly draft: Signal<{ attempt: string; text: string } | null> = signal(null);
   readonly link: Signal<LinkState | null> = signal(null);
 
@@ -55,13 +55,13 @@ export class RunStore {
   #service: Service;
   #following: Following | null = null;
   #texts = new Map<string, string>();
-  #drawing = false;
+  #scheduled = false;
   #drawnAt = -Infinity;
-  #stale = false; // an event changed what the document says
+  #stale = false; // an event changed the document
   #fetching = false;
-  #fetchOff: (() => void) | null = null;
-  #lookOff: (() => void) | null = null;
-  #soon = 0;
+  #cancelFetch: (() => void) | null = null;
+  #cancelPoll: (() => void) | null = null;
+  #fastPolls = 0;
   #closed = false;
 
   constructor(runId: string, service: Service) {
@@ -80,51 +80,51 @@ export class RunStore {
     } catch (error) {
       if (this.#closed) return;
       this.problem.value = asProblem(error);
-      // A run that does not exist will not appear; any other problem may pass.
+      // A run that does not exist will not appear; other problems may be temporary.
       if (this.problem.value.status !== 404) this.#service.later(RETRY_MS, () => this.open());
       return;
     }
     this.#flush();
     if (isOver(this.model.view.run.status)) this.link.value = "ended";
     else this.#follow();
-    this.#lookLater();
+    this.#schedulePoll();
     await this.#fetch();
   }
 
   close(): void {
     this.#closed = true;
     this.#following?.close();
-    this.#fetchOff?.();
-    this.#lookOff?.();
+    this.#cancelFetch?.();
+    this.#cancelPoll?.();
   }
 
-  /** Show what a verb answered: the run as it is now, which may continue. */
-  take(document: RunDocument): void {
+  /** Show the document that an action returned; a run that was over may continue. */
+  update(document: RunDocument): void {
     this.document.value = document;
-    this.#soon = SOON_LOOKS;
-    this.#lookOff?.();
-    this.#lookLater();
+    this.#fastPolls = FAST_POLLS;
+    this.#cancelPoll?.();
+    this.#schedulePoll();
   }
 
-  /** Remove a question that was answered here, before the log says so. */
-  answered(cardId: string): void {
+  /** Remove an approval that was answered here, without waiting for its event. */
+  removeCard(cardId: string): void {
     this.cards.value = this.cards.value.filter((card) => card.id !== cardId);
-    this.#fetchSoon();
-    this.#soon = SOON_LOOKS;
+    this.#scheduleFetch();
+    this.#fastPolls = FAST_POLLS;
   }
 
   /** Fetch the events from `first` to `last` that are not known yet. */
-  needEvents(first: number, last: number): void {
+  loadEvents(first: number, last: number): void {
     const end = Math.min(last, this.model.seq);
     if (end < 1) return;
-    this.log.need(Math.max(1, first), end).catch((error) => {
+    this.log.load(Math.max(1, first), end).catch((error) => {
       if (!(error instanceof Problem)) throw error;
-      // The header shows that the service does not answer; ask again as long as somebody looks.
+      // The header shows that the service does not answer. Drawing again loads what is still in sight.
       this.#service.later(RETRY_MS, () => this.#draw());
     });
   }
 
-  /** The model, for a component that draws it: reading it subscribes the component to its changes. */
+  /** The model. Reading it subscribes a component to its changes. */
   get live(): Model {
     this.version.value;
     return this.model;
@@ -151,63 +151,63 @@ export class RunStore {
         this.#draw();
       },
       change: (change) => this.#apply(change),
-      delta: (delta) => this.#write(delta),
+      delta: (delta) => this.#addText(delta),
       link: (state) => {
         this.link.value = state;
       },
       end: () => {
         this.#following = null;
-        this.#flush(); // nothing more will come to wait for
+        this.#flush(); // no later event will draw it
         this.link.value = "ended";
-        this.#fetchSoon();
-        this.#lookLater();
+        this.#scheduleFetch();
+        this.#schedulePoll();
       },
     });
   }
 
   #apply(change: Change): void {
-    if (!this.model.take(change)) return;
+    if (!this.model.apply(change)) return;
     this.log.add(change);
     this.#stale ||= changesDocument(change.patch);
     this.#draw();
   }
 
-  /** Draw what has come: in the next frame, but not too soon after the last picture. */
+  /** Draw in the next frame, but not too soon after the last time. */
   #draw(): void {
-    if (this.#drawing || this.#closed) return;
-    this.#drawing = true;
+    if (this.#scheduled || this.#closed) return;
+    this.#scheduled = true;
     if (this.#service.hidden()) {
       this.#service.later(0, () => this.#flush()); // a hidden tab has no frames
       return;
     }
-    const rest = this.#drawnAt + BETWEEN_PICTURES_MS - this.#service.now();
+    const delay = this.#drawnAt + MIN_FRAME_MS - this.#service.now();
     const frame = () => this.#service.frame(() => this.#flush());
-    if (rest > 0) this.#service.later(rest, frame);
+    if (delay > 0) this.#service.later(delay, frame);
     else frame();
   }
 
   #flush(): void {
     if (this.#closed) return;
-    this.#drawing = false;
+    this.#scheduled = false;
     this.#drawnAt = this.#service.now();
     this.version.value += 1;
     if (this.#stale) {
       this.#stale = false;
-      if (this.document.value !== null) this.#fetchSoon();
+      if (this.document.value !== null) this.#scheduleFetch();
     }
     this.#showDraft();
   }
 
-  #write(delta: Delta): void {
-    const text = placed(this.#texts.get(delta.attempt) ?? "", delta);
-    this.#texts.delete(delta.attempt); // the newest is the last one
+  #addText(delta: Delta): void {
+    const text = splice(this.#texts.get(delta.attempt) ?? "", delta);
+    this.#texts.delete(delta.attempt); // moves to the end
     this.#texts.set(delta.attempt, text);
     this.#draw();
   }
 
   #showDraft(): void {
     const answer = this.model.lastAnswer;
-    if (answer && !isOver(this.model.view.run.status)) this.#forgetBefore(Date.parse(answer.at));
+    if (answer && !isOver(this.model.view.run.status)) this.#dropTextsBefore(Date.parse(answer.at));
     const attempt = [...this.#texts.keys()].at(-1);
     if (attempt === undefined) {
       this.draft.value = null;
@@ -218,8 +218,8 @@ export class RunStore {
     if (shown?.attempt !== attempt || shown.text !== text) this.draft.value = { attempt, text };
   }
 
-  /** Forget the text of earlier answers: it is not a draft of the next one. */
-  #forgetBefore(moment: number): void {
+  /** Drop the text of earlier answers: it is not a draft of the next one. */
+  #dropTextsBefore(moment: number): void {
     for (const id of this.#texts.keys()) {
       const at = id.lastIndexOf("/a");
       const attempt = this.model.byKey.get(id.slice(0, at))?.attempts[id.slice(at + 2)];
@@ -228,11 +228,11 @@ export class RunStore {
     }
   }
 
-  #fetchSoon(ms = DOCUMENT_REST_MS): void {
-    if (this.#fetchOff !== null || this.#closed) return;
-    this.#fetchOff = this.#service.later(ms, () => {
-      this.#fetchOff = null;
-      if (this.#fetching) this.#fetchSoon();
+  #scheduleFetch(ms = DOCUMENT_DELAY_MS): void {
+    if (this.#cancelFetch !== null || this.#closed) return;
+    this.#cancelFetch = this.#service.later(ms, () => {
+      this.#cancelFetch = null;
+      if (this.#fetching) this.#scheduleFetch();
       else this.#fetch();
     });
   }
@@ -248,24 +248,24 @@ export class RunStore {
       this.document.value = document;
       this.cards.value = cards;
     } catch (error) {
-      // The header shows that the service does not answer; the document is fetched again.
+      // The header shows that the service does not answer.
       if (!(error instanceof Problem)) throw error;
-      this.#fetchSoon(RETRY_MS);
+      this.#scheduleFetch(RETRY_MS);
     } finally {
       this.#fetching = false;
     }
   }
 
-  #lookLater(): void {
+  #schedulePoll(): void {
     if (this.#closed) return;
-    this.#lookOff?.();
-    const ms = this.#soon > 0 ? LOOK_SOON_MS : LOOK_MS;
-    this.#lookOff = this.#service.later(ms, () => this.#look());
+    this.#cancelPoll?.();
+    const ms = this.#fastPolls > 0 ? FAST_POLL_MS : POLL_MS;
+    this.#cancelPoll = this.#service.later(ms, () => this.#poll());
   }
 
-  /** Ask for new events while no stream is open: a hidden tab keeps its title, a run that reopens is followed. */
-  async #look(): Promise<void> {
-    this.#soon = Math.max(0, this.#soon - 1);
+  /** Poll for new events while no stream is open: for the title of a hidden tab and to follow a run that reopens. */
+  async #poll(): Promise<void> {
+    this.#fastPolls = Math.max(0, this.#fastPolls - 1);
     const hidden = this.#service.hidden();
     try {
       if (hidden || this.#following === null) {
@@ -277,22 +277,22 @@ export class RunStore {
         }
       }
     } catch (error) {
-      // The header shows that the service does not answer; the next look tries again.
+      // The header shows that the service does not answer; the next poll tries again.
       if (!(error instanceof Problem)) throw error;
     } finally {
-      this.#lookLater();
+      this.#schedulePoll();
     }
   }
 }
 
-/** Return whether the run document says more about what a patch changes. */
+/** Return whether a patch changes the run document too. */
 function changesDocument({ run, orders, approvals }: Patch): boolean {
   const { status, answers, owner } = (run ?? {}) as Record<string, unknown>;
   return [status, answers, owner, orders, approvals].some((part) => part !== undefined);
 }
 
-/** Return live text with a piece put at its offset; what was there from the offset on is replaced. */
-export function placed(
+/** Return live text whose part from the offset on is replaced by a piece. */
+export function splice(
   text: string,
   { offset, text: piece }: Pick<Delta, "offset" | "text">,
 ): string {

@@ -1,14 +1,15 @@
-// Test the store of a run: what it fetches, when it draws, and when it follows.
+// Test the store of a run: what it fetches, when it draws, and when it follows the run.
 
+import assert from "node:assert/strict";
 import type { ApprovalCard, RunDocument } from "../wire.ts";
 import type { Handlers } from "../follow.ts";
 import { Problem } from "../problem.ts";
 import { change, sampleView } from "./sample_view.ts";
-import { placed, RunStore, type Service } from "./store.ts";
+import { RunStore, type Service, splice } from "./store.ts";
 import type { RunStatus } from "./view.ts";
 
-/** A service in which time passes only when the test says so. */
-class World implements Service {
+/** A service whose time passes only when the test calls pass(). */
+class FakeService implements Service {
   time = 0;
   isHidden = false;
   /** The last event of the run. */
@@ -17,7 +18,7 @@ class World implements Service {
   views = 0;
   documents = 0;
   frames: (() => void)[] = [];
-  timers: { at: number; act: () => void }[] = [];
+  timers: { at: number; callback: () => void }[] = [];
   streams: { after: number; handlers: Handlers; closed: boolean; until: number }[] = [];
   failing: Problem | null = null;
 
@@ -50,11 +51,11 @@ class World implements Service {
       catchUp: (seq: number) => void (stream.until = seq),
     };
   }
-  frame(act: () => void) {
-    this.frames.push(act);
+  frame(callback: () => void) {
+    this.frames.push(callback);
   }
-  later(ms: number, act: () => void) {
-    const timer = { at: this.time + ms, act };
+  later(ms: number, callback: () => void) {
+    const timer = { at: this.time + ms, callback };
     this.timers.push(timer);
     return () => {
       this.timers = this.timers.filter((other) => other !== timer);
@@ -67,13 +68,13 @@ class World implements Service {
     return this.isHidden;
   }
 
-  /** Let so many milliseconds pass: timers that are due, a frame, and what was promised. */
+  /** Advance the clock: run the timers that are due, a frame, and pending promises. */
   async pass(ms: number): Promise<void> {
     this.time += ms;
     const due = this.timers.filter((timer) => timer.at <= this.time);
     this.timers = this.timers.filter((timer) => timer.at > this.time);
-    for (const timer of due) timer.act();
-    if (!this.isHidden) { for (const act of this.frames.splice(0)) act(); }
+    for (const timer of due) timer.callback();
+    if (!this.isHidden) { for (const callback of this.frames.splice(0)) callback(); }
     for (let round = 0; round < 10; round += 1) await Promise.resolve();
   }
 
@@ -82,199 +83,195 @@ class World implements Service {
   }
 }
 
-async function opened(): Promise<{ world: World; store: RunStore }> {
-  const world = new World();
-  const store = new RunStore("run_1", world);
+async function opened(): Promise<{ service: FakeService; store: RunStore }> {
+  const service = new FakeService();
+  const store = new RunStore("run_1", service);
   await store.open();
-  return { world, store };
-}
-
-function equal(found: unknown, wanted: unknown, what = "value"): void {
-  if (!Object.is(found, wanted)) throw new Error(`${what}: ${found} instead of ${wanted}`);
+  return { service, store };
 }
 
 Deno.test("one snapshot shows the run, and the stream follows after it", async () => {
-  const world = new World();
-  world.last = 40;
-  const store = new RunStore("run_1", world);
+  const service = new FakeService();
+  service.last = 40;
+  const store = new RunStore("run_1", service);
   const opening = store.open();
-  equal(store.version.value, 0, "nothing to show yet");
+  assert.equal(store.version.value, 0, "not drawn before the snapshot");
   await opening;
-  equal(world.views, 1);
-  equal(store.live.view.run.request, "Weather");
-  equal(world.streams.length, 1);
-  equal(world.streams[0]!.after, 40);
-  equal(store.document.value?.run_id, "run_1");
+  assert.equal(service.views, 1);
+  assert.equal(store.live.view.run.request, "Weather");
+  assert.equal(service.streams.length, 1);
+  assert.equal(service.streams[0]!.after, 40);
+  assert.equal(store.document.value?.run_id, "run_1");
 });
 
 Deno.test("a finished run is shown by its snapshot alone, without a stream", async () => {
-  const world = new World();
-  world.status = "succeeded";
-  const store = new RunStore("run_1", world);
+  const service = new FakeService();
+  service.status = "succeeded";
+  const store = new RunStore("run_1", service);
   let shown = "";
   store.version.subscribe((version) => shown ||= version > 0 ? store.model.view.run.status : "");
   await store.open();
-  equal(shown, "succeeded", "in the first picture");
-  equal(world.streams.length, 0);
-  equal(store.link.value, "ended");
+  assert.equal(shown, "succeeded", "when it is drawn first");
+  assert.equal(service.streams.length, 0);
+  assert.equal(store.link.value, "ended");
 });
 
-Deno.test("what comes between two frames is drawn as one, fifteen times a second at most", async () => {
-  const { world, store } = await opened();
+Deno.test("changes are drawn at most fifteen times a second", async () => {
+  const { service, store } = await opened();
   let drawn = 0;
   store.version.subscribe(() => drawn += 1);
   drawn = 0;
   for (let seq = 3; seq < 63; seq += 1) { // sixty frames, an event in each
-    world.stream.change(change(seq));
-    await world.pass(1000 / 60);
+    service.stream.change(change(seq));
+    await service.pass(1000 / 60);
   }
-  if (drawn > 16 || drawn < 10) throw new Error(`drawn ${drawn} times`);
-  await world.pass(300);
-  equal(store.model.seq, 62);
+  assert.ok(drawn >= 10 && drawn <= 16, `drawn ${drawn} times`);
+  await service.pass(300);
+  assert.equal(store.model.seq, 62);
 });
 
-Deno.test("events of the stream are in the log, with their words", async () => {
-  const { world, store } = await opened();
-  world.stream.change(change(3));
-  equal(store.log.row(3)?.words.title, "Changed");
-  equal(store.log.known, 1);
+Deno.test("events of the stream are added to the log", async () => {
+  const { service, store } = await opened();
+  service.stream.change(change(3));
+  assert.equal(store.log.get(3)?.words.title, "Changed");
+  assert.equal(store.log.loaded, 1);
 });
 
-Deno.test("a snapshot of the stream replaces what was shown", async () => {
-  const { world, store } = await opened();
-  world.stream.snapshot(sampleView(5, 2_000));
-  await world.pass(100);
-  equal(store.live.lanes.length, 5);
-  equal(store.live.seq, 2_000);
-  world.stream.change(change(2_001));
-  equal(store.model.seq, 2_001);
+Deno.test("a snapshot of the stream replaces the view", async () => {
+  const { service, store } = await opened();
+  service.stream.snapshot(sampleView(5, 2_000));
+  await service.pass(100);
+  assert.equal(store.live.lanes.length, 5);
+  assert.equal(store.live.seq, 2_000);
+  service.stream.change(change(2_001));
+  assert.equal(store.model.seq, 2_001);
 });
 
-Deno.test("a verb's answer shows at once, until the view is newer", async () => {
-  const { world, store } = await opened();
-  store.take({ ...store.document.value!, status: "paused", last_seq: 3 });
-  equal(store.status, "paused");
-  world.stream.change(change(3, { run: { status: "running" } }));
-  await world.pass(100);
-  equal(store.status, "running");
+Deno.test("the result of an action shows at once, until the view is newer", async () => {
+  const { service, store } = await opened();
+  store.update({ ...store.document.value!, status: "paused", last_seq: 3 });
+  assert.equal(store.status, "paused");
+  service.stream.change(change(3, { run: { status: "running" } }));
+  await service.pass(100);
+  assert.equal(store.status, "running");
 });
 
-Deno.test("live text is put at its offset, and what was there from the offset on is replaced", () => {
+Deno.test("a piece of live text replaces the text from its offset on", () => {
   let text = "";
   for (const [offset, piece] of [[0, "The "], [4, "answer"], [4, "answer"]] as const) {
-    text = placed(text, { offset, text: piece });
+    text = splice(text, { offset, text: piece });
   }
-  equal(text, "The answer");
-  equal(placed(text, { offset: 0, text: "" }), "", "started again");
-  equal(placed(text, { offset: 0, text: "An" }), "An", "shown again from its beginning");
-  equal(placed("", { offset: 3, text: "late" }), "   late", "joined in the middle");
+  assert.equal(text, "The answer");
+  assert.equal(splice(text, { offset: 0, text: "" }), "", "started again");
+  assert.equal(splice(text, { offset: 0, text: "An" }), "An", "repeated from the start");
+  assert.equal(splice("", { offset: 3, text: "late" }), "   late", "joined late");
 });
 
-Deno.test("the draft shown is the newest one", async () => {
-  const { world, store } = await opened();
-  world.stream.delta({ attempt: "compose/a1", offset: 0, text: "One" });
-  world.stream.delta({ attempt: "compose/a2", offset: 0, text: "Two" });
-  await world.pass(300);
-  equal(store.draft.value?.text, "Two");
-  world.stream.delta({ attempt: "compose/a2", offset: 3, text: " by two" });
-  await world.pass(300);
-  equal(store.draft.value?.text, "Two by two", "a later piece joins what came before");
-  world.stream.delta({ attempt: "compose/a2", offset: 0, text: "" });
-  await world.pass(300);
-  await world.pass(0);
-  equal(store.draft.value?.text, "", "started again");
+Deno.test("the draft is the newest live text", async () => {
+  const { service, store } = await opened();
+  service.stream.delta({ attempt: "compose/a1", offset: 0, text: "One" });
+  service.stream.delta({ attempt: "compose/a2", offset: 0, text: "Two" });
+  await service.pass(300);
+  assert.equal(store.draft.value?.text, "Two");
+  service.stream.delta({ attempt: "compose/a2", offset: 3, text: " by two" });
+  await service.pass(300);
+  assert.equal(store.draft.value?.text, "Two by two", "a later piece is appended");
+  service.stream.delta({ attempt: "compose/a2", offset: 0, text: "" });
+  await service.pass(300);
+  await service.pass(0);
+  assert.equal(store.draft.value?.text, "", "started again");
 });
 
-Deno.test("many events that change the document cost one fetch of it a second later", async () => {
-  const { world } = await opened();
-  const before = world.documents;
+Deno.test("many events that change the document cause one fetch of it a second later", async () => {
+  const { service } = await opened();
+  const before = service.documents;
   for (let seq = 3; seq < 60; seq += 1) {
-    world.stream.change(change(seq, { approvals: { one: {} } }));
+    service.stream.change(change(seq, { approvals: { one: {} } }));
   }
-  await world.pass(70);
-  equal(world.documents, before, "at once");
-  await world.pass(1_000);
-  equal(world.documents, before + 1, "a second later");
-  await world.pass(5_000);
-  equal(world.documents, before + 1, "then no more");
-  world.stream.change(change(60, { spend: { tokens: 5 } }));
-  await world.pass(70);
-  await world.pass(5_000);
-  equal(world.documents, before + 1, "spending is in the view alone");
+  await service.pass(70);
+  assert.equal(service.documents, before, "at once");
+  await service.pass(1_000);
+  assert.equal(service.documents, before + 1, "a second later");
+  await service.pass(5_000);
+  assert.equal(service.documents, before + 1, "then no more");
+  service.stream.change(change(60, { spend: { tokens: 5 } }));
+  await service.pass(70);
+  await service.pass(5_000);
+  assert.equal(service.documents, before + 1, "the spending is only in the view");
 });
 
 Deno.test("a run that is over is followed again once its log has grown", async () => {
-  const { world, store } = await opened();
-  world.last = 3;
-  world.stream.change(change(3, { run: { status: "partial" } }));
-  world.stream.end({ status: "partial", last_seq: 3 });
-  await world.pass(70);
-  await world.pass(5_100);
-  equal(world.streams.length, 1, "nothing new");
-  world.last = 7; // somebody asked for a retry, here or elsewhere
-  await world.pass(5_100);
-  equal(world.streams.length, 2, "followed again");
-  equal(world.streams[1]!.after, 3);
-  equal(store.model.seq, 3);
+  const { service, store } = await opened();
+  service.last = 3;
+  service.stream.change(change(3, { run: { status: "partial" } }));
+  service.stream.end({ status: "partial", last_seq: 3 });
+  await service.pass(70);
+  await service.pass(5_100);
+  assert.equal(service.streams.length, 1, "nothing new");
+  service.last = 7; // somebody retried it, here or elsewhere
+  await service.pass(5_100);
+  assert.equal(service.streams.length, 2, "followed again");
+  assert.equal(service.streams[1]!.after, 3);
+  assert.equal(store.model.seq, 3);
 });
 
-Deno.test("a verb on a finished run is followed at once", async () => {
-  const { world, store } = await opened();
-  world.last = 3;
-  world.stream.change(change(3, { run: { status: "partial" } }));
-  world.stream.end({ status: "partial", last_seq: 3 });
-  await world.pass(70);
-  world.last = 4;
-  store.take({ ...store.document.value!, last_seq: 4 });
-  await world.pass(1_000);
-  equal(world.streams.length, 2);
+Deno.test("a finished run is followed at once after an action", async () => {
+  const { service, store } = await opened();
+  service.last = 3;
+  service.stream.change(change(3, { run: { status: "partial" } }));
+  service.stream.end({ status: "partial", last_seq: 3 });
+  await service.pass(70);
+  service.last = 4;
+  store.update({ ...store.document.value!, last_seq: 4 });
+  await service.pass(1_000);
+  assert.equal(service.streams.length, 2);
 });
 
-Deno.test("an approval that was answered here is gone at once", async () => {
-  const { world, store } = await opened();
+Deno.test("an approval that was answered here disappears at once", async () => {
+  const { service, store } = await opened();
   const card = (id: string) => ({ id }) as unknown as ApprovalCard;
   store.cards.value = [card("one"), card("two")];
-  store.answered("one");
-  equal(store.cards.value.map((each) => each.id).join(), "two");
-  const before = world.documents;
-  await world.pass(1_000);
-  equal(world.documents, before + 1, "and the service is asked what is open");
+  store.removeCard("one");
+  assert.equal(store.cards.value.map((each) => each.id).join(), "two");
+  const before = service.documents;
+  await service.pass(1_000);
+  assert.equal(service.documents, before + 1, "and the open approvals are fetched");
 });
 
-Deno.test("a hidden tab catches up when there is something new, and draws without a frame", async () => {
-  const { world, store } = await opened();
-  world.isHidden = true;
-  await world.pass(5_100);
-  equal(world.streams[0]!.until, 0, "nothing new");
-  world.last = 50;
-  await world.pass(5_100);
-  equal(world.streams.length, 1);
-  equal(world.streams[0]!.until, 50);
+Deno.test("a hidden tab catches up on new events, and draws without a frame", async () => {
+  const { service, store } = await opened();
+  service.isHidden = true;
+  await service.pass(5_100);
+  assert.equal(service.streams[0]!.until, 0, "nothing new");
+  service.last = 50;
+  await service.pass(5_100);
+  assert.equal(service.streams.length, 1);
+  assert.equal(service.streams[0]!.until, 50);
   const before = store.version.value;
-  world.stream.change(change(50));
-  await world.pass(0);
-  equal(store.version.value, before + 1);
+  service.stream.change(change(50));
+  await service.pass(0);
+  assert.equal(store.version.value, before + 1);
 });
 
-Deno.test("a run that does not exist is not fetched again; one that could not be fetched is", async () => {
-  for (const [status, asked] of [[404, 0], [503, 1]] as const) {
-    const world = new World();
-    world.failing = new Problem({ status, code: "x", title: "x" });
-    const store = new RunStore("run_1", world);
+Deno.test("a failed fetch is repeated unless the run does not exist", async () => {
+  for (const [status, fetches] of [[404, 0], [503, 1]] as const) {
+    const service = new FakeService();
+    service.failing = new Problem({ status, code: "x", title: "x" });
+    const store = new RunStore("run_1", service);
     await store.open();
-    equal(store.problem.value?.status, status);
-    world.failing = null;
-    await world.pass(6_000);
-    equal(world.views, asked, `after ${status}`);
-    equal(world.streams.length, asked, `followed after ${status}`);
+    assert.equal(store.problem.value?.status, status);
+    service.failing = null;
+    await service.pass(6_000);
+    assert.equal(service.views, fetches, `after ${status}`);
+    assert.equal(service.streams.length, fetches, `followed after ${status}`);
   }
 });
 
-Deno.test("a store that is closed follows nothing and asks for nothing", async () => {
-  const { world, store } = await opened();
+Deno.test("a closed store neither follows nor fetches", async () => {
+  const { service, store } = await opened();
   store.close();
-  equal(world.streams[0]!.closed, true);
-  const before = world.documents;
-  await world.pass(60_000);
-  equal(world.documents, before);
+  assert.equal(service.streams[0]!.closed, true);
+  const before = service.documents;
+  await service.pass(60_000);
+  assert.equal(service.documents, before);
 });

@@ -5,53 +5,54 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { now } from "../clock.ts";
 import { count, duration } from "../formats.ts";
 import { Button } from "../ui/button.tsx";
+import { StatusGlyph } from "../ui/status.tsx";
 import { Bars } from "./bars.tsx";
-import { chooseWorker, type Chosen, toggleProblemsFirst } from "./chosen.ts";
 import { useFocusedList } from "./focused_list.ts";
-import { laneMark, STATUS_WORDS, URGENCY } from "./marks.ts";
 import type { KeyedOrder, Lane, Model } from "./model.ts";
-import { type RowList, useRowList, useWidth } from "./row_list.ts";
+import { useRowList, useWidth } from "./row_list.ts";
 import { fitting, type Scale, scaleOf } from "./scale.ts";
+import { type Selection, selectWorker, toggleProblemsFirst } from "./selection.ts";
 import type { RunStore } from "./store.ts";
 import { isOver, millis } from "./view.ts";
+import { STATUS_WORDS, URGENCY } from "./words.ts";
 
-export const ROW = 26;
+const ROW = 26;
 const AXIS = 24;
-/** The width of the labels until it is known. */
-const FIRST_LABELS = 240;
-const ROOM_AT_END = 28;
+/** The width of the labels until it is measured. */
+const INITIAL_LABELS = 240;
+const END_MARGIN = 28;
 /** The width of a tick with its label. */
-const TICK = 42;
-/** Room for a scroll bar below the last row. */
+const TICK_WIDTH = 42;
+/** The height of a scroll bar below the last row. */
 const SCROLL_BAR = 16;
-const LEAST_PX_PER_S = 0.01;
-const MOST_PX_PER_S = 4_000;
+const MIN_PX_PER_S = 0.01;
+const MAX_PX_PER_S = 4_000;
 
 type Row = { readonly lane: Lane } | { readonly order: KeyedOrder };
 
-export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen }) {
+export function Timeline({ store, selection }: { store: RunStore; selection: Selection }) {
   const model = store.live;
   const version = store.version.value;
-  const [zoom, setZoom] = useState<number | null>(null); // null: all of it fits
+  const [zoom, setZoom] = useState<number | null>(null); // null: the whole run fits
   const [followed, setFollowed] = useState(false);
-  const rows = rowsOf(model, chosen.problemsFirst);
+  const rows = rowsOf(model, selection.problemsFirst);
   const list = useRowList({ count: rows.length, rowHeight: ROW, head: AXIS });
   const corner = useRef<HTMLDivElement>(null);
-  const labels = useWidth(corner, FIRST_LABELS);
+  const labels = useWidth(corner, INITIAL_LABELS);
 
   const from = model.startedAt;
   const to = endOf(model);
-  const room = Math.max(120, list.width - labels - ROOM_AT_END);
+  const room = Math.max(120, list.width - labels - END_MARGIN);
   const { idle } = model;
   const perSecond = zoom ?? fitting(from, to, idle, room);
   const scale = scaleOf(from, to, idle, perSecond);
 
-  // What stood in the middle stays there.
+  // Zooming keeps the moment in the middle.
   const middle = useRef<number | null>(null);
   function zoomBy(factor: number): void {
     const element = list.scroller.current;
     if (element) middle.current = (element.scrollLeft + room / 2) / scale.width;
-    setZoom(Math.max(LEAST_PX_PER_S, Math.min(MOST_PX_PER_S, perSecond * factor)));
+    setZoom(Math.max(MIN_PX_PER_S, Math.min(MAX_PX_PER_S, perSecond * factor)));
   }
   useLayoutEffect(() => {
     const element = list.scroller.current;
@@ -64,20 +65,20 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
     if (followed && element) element.scrollLeft = element.scrollWidth;
   }, [followed, version, perSecond, now.value]);
   useEffect(() => {
-    const at = rows.findIndex((row) => "lane" in row && row.lane.key === chosen.worker);
+    const at = rows.findIndex((row) => "lane" in row && row.lane.key === selection.worker);
     if (at < 0) return;
     list.setActive(at);
     list.show(at);
-    const start = millis(model.byKey.get(chosen.worker)?.attempts[1]?.started_at);
+    const start = millis(model.byKey.get(selection.worker)?.attempts[1]?.started_at);
     const element = list.scroller.current;
     if (zoom !== null && start !== null && element) element.scrollLeft = scale.x(start) - room / 4;
-  }, [chosen.worker, chosen.problemsFirst, rows.length > 0]);
+  }, [selection.worker, selection.problemsFirst, rows.length > 0]);
 
   const onFocus = useFocusedList({
     move: list.move,
     enter: () => {
       const row = rows[list.active];
-      if (row && "lane" in row) chooseWorker(row.lane.key);
+      if (row && "lane" in row) selectWorker(row.lane.key);
     },
   });
   return (
@@ -86,7 +87,7 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
         <h2 id="timeline-title">Timeline</h2>
         <Legend />
         <div class="buttons">
-          <Button small pressed={chosen.problemsFirst} onClick={toggleProblemsFirst}>
+          <Button small pressed={selection.problemsFirst} onClick={toggleProblemsFirst}>
             Problems first
           </Button>
           <Button
@@ -118,7 +119,7 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
         aria-rowcount={rows.length}
         aria-colcount={2}
         tabIndex={0}
-        aria-activedescendant={inSight(list) ? `lane-row-${list.active}` : undefined}
+        aria-activedescendant={list.isActiveDrawn ? `lane-row-${list.active}` : undefined}
         style={{ "--content": `${AXIS + rows.length * ROW + SCROLL_BAR}px` }}
         onScroll={list.onScroll}
         onFocus={onFocus}
@@ -135,7 +136,7 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
           class="rows-inside"
           role="rowgroup"
           style={{
-            width: `${labels + scale.width + ROOM_AT_END}px`,
+            width: `${labels + scale.width + END_MARGIN}px`,
             height: `${AXIS + rows.length * ROW}px`,
           }}
         >
@@ -144,14 +145,7 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
             const index = list.first + offset;
             const top = `${AXIS + index * ROW}px`;
             return "order" in row
-              ? (
-                <Separator
-                  key={row.order.key}
-                  order={row.order}
-                  index={index}
-                  top={top}
-                />
-              )
+              ? <Separator key={row.order.key} order={row.order} index={index} top={top} />
               : (
                 <LaneRow
                   key={row.lane.key}
@@ -160,7 +154,7 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
                   top={top}
                   scale={scale}
                   to={to}
-                  chosen={row.lane.key === chosen.worker}
+                  selected={row.lane.key === selection.worker}
                   active={index === list.active}
                 />
               );
@@ -172,16 +166,14 @@ export function Timeline({ store, chosen }: { store: RunStore; chosen: Chosen })
   );
 }
 
-const inSight = (list: RowList) => list.active >= list.first && list.active < list.end;
-
-/** The end of the axis: the present while something runs. The clock is read only then. */
+/** The end of the axis: the present while an attempt runs. The clock is read only then. */
 function endOf(model: Model): number {
   const { run, counts } = model.view;
   const last = millis(run.finished_at) ?? model.lastAt;
   return counts.attempts_running > 0 && !isOver(run.status) ? Math.max(last, now.value) : last;
 }
 
-/** The lanes as they appeared, with a separator where an order was issued; or the problems first. */
+/** The lanes in the order of the log, with a separator for each order; or problems first, without separators. */
 function rowsOf(model: Model, problemsFirst: boolean): Row[] {
   if (problemsFirst) {
     return [...model.lanes]
@@ -201,7 +193,7 @@ function rowsOf(model: Model, problemsFirst: boolean): Row[] {
   return rows;
 }
 
-/** What was replaced is not urgent. */
+/** Replaced assignments come last. */
 function urgencyOf(lane: Lane): number {
   return lane.superseded_by === undefined ? URGENCY[lane.status] : Number.MAX_SAFE_INTEGER;
 }
@@ -223,9 +215,9 @@ function Axis(
             ⋯
           </span>
         ))}
-        {scale.ticks.filter((tick) => tick.x + TICK <= scale.width + ROOM_AT_END).map((tick) => (
-          <span key={tick.at} class="tick" style={{ left: `${tick.x}px` }}>{tick.label}</span>
-        ))}
+        {scale.ticks.filter((tick) => tick.x + TICK_WIDTH <= scale.width + END_MARGIN).map((
+          tick,
+        ) => <span key={tick.at} class="tick" style={{ left: `${tick.x}px` }}>{tick.label}</span>)}
       </div>
     </div>
   );
@@ -256,33 +248,34 @@ interface LaneRowProps {
   readonly top: string;
   readonly scale: Scale;
   readonly to: number;
-  readonly chosen: boolean;
+  readonly selected: boolean;
   readonly active: boolean;
 }
 
-function LaneRow({ lane, index, top, scale, to, chosen, active }: LaneRowProps) {
-  const { glyph, tone } = laneMark(lane.status);
-  const { name, rest, tells } = lane.short;
+function LaneRow({ lane, index, top, scale, to, selected, active }: LaneRowProps) {
+  const { name, rest, unique } = lane.short;
   const replaced = lane.superseded_by ? `, replaced by ${lane.superseded_by}` : "";
   const words = `${STATUS_WORDS[lane.status]}${lane.note ? `: ${lane.note}` : ""}${replaced}`;
   return (
     <div
       id={`lane-row-${index}`}
-      class={`lane-row${chosen ? " chosen" : ""}${active ? " active" : ""}${
+      class={`lane-row${selected ? " selected" : ""}${active ? " active" : ""}${
         lane.superseded_by ? " replaced" : ""
       }`}
       role="row"
       aria-rowindex={index + 1}
-      aria-selected={chosen}
+      aria-selected={selected}
       style={{ top }}
-      onClick={() => chooseWorker(lane.key)}
+      onClick={() => selectWorker(lane.key)}
     >
       <div class="lane-label" role="rowheader" title={`${lane.key} ${lane.label}: ${words}`}>
-        <span class={`glyph tone-${tone}`} aria-hidden="true">{glyph}</span>
-        <span class={`lane-name${lane.parent ? " child" : ""}${tells === "name" ? " tells" : ""}`}>
+        <StatusGlyph status={lane.status} />
+        <span
+          class={`lane-name${lane.parent ? " child" : ""}${unique === "name" ? " unique" : ""}`}
+        >
           {name}
         </span>
-        {rest && <span class={`lane-rest${tells === "rest" ? " tells" : ""}`}>{rest}</span>}
+        {rest && <span class={`lane-rest${unique === "rest" ? " unique" : ""}`}>{rest}</span>}
         <span class="unseen">{words}</span>
       </div>
       <Bars lane={lane} scale={scale} to={to} />

@@ -1,15 +1,13 @@
-// Show what the calls returned that a result used. The log keeps that data with the calls.
+// The data that a result is based on: what its calls returned, as the log keeps it.
 
 import { useState } from "preact/hooks";
-import { getEvent } from "../api.ts";
 import { JsonView } from "../ui/json_view.tsx";
-import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
-import { Payloads, payloadsIn } from "./event_view.tsx";
+import { Payloads, payloadsIn, useEvent } from "./event_view.tsx";
 import type { Lane } from "./model.ts";
 import type { Call } from "./view.ts";
 
-/** `used` are the ids of the calls, as the result names them. */
+/** `used` are the ids of calls in the result. */
 export function UsedData(
   { runId, lane, used }: { runId: string; lane: Lane; used: readonly string[] },
 ) {
@@ -19,23 +17,21 @@ export function UsedData(
   return <>{calls.map((call) => <DataOf key={call.returned_seq} runId={runId} call={call} />)}</>;
 }
 
-/** The data of one call, fetched when somebody opens it. */
+/** The data of one call, fetched when it is opened. */
 function DataOf({ runId, call }: { runId: string; call: Call }) {
-  const [wanted, setWanted] = useState(false);
+  const [opened, setOpened] = useState(false);
   return (
-    <details onToggle={(event) => setWanted(wanted || event.currentTarget.open)}>
+    <details onToggle={(event) => setOpened(opened || event.currentTarget.open)}>
       <summary class="small">
         Data from <code>{call.name}</code>
       </summary>
-      {wanted && <Returned runId={runId} seq={call.returned_seq!} name={call.name} />}
+      {opened && <Returned runId={runId} seq={call.returned_seq!} name={call.name} />}
     </details>
   );
 }
 
 function Returned({ runId, seq, name }: { runId: string; seq: number; name: string }) {
-  const { value, problem } = useLoaded((giving) => getEvent(runId, seq, giving), {
-    key: `${runId}/${seq}`,
-  });
+  const { value, problem } = useEvent(runId, seq);
   if (problem) return <ProblemNote problem={problem} />;
   if (value === null) return <p class="muted small">Loading…</p>;
   const { raw } = value as { raw?: unknown };

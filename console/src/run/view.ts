@@ -1,5 +1,6 @@
 // The view of a run that the service sends, and the merge patches that change it.
 
+import { isObject } from "../json.ts";
 import type { AssignmentPart, AttemptPart, EventDocument } from "../wire.ts";
 
 export type {
@@ -17,12 +18,16 @@ export type Outcome = AttemptPart["outcome"];
 export type Words = EventDocument["words"];
 export type Args = { readonly [name: string]: unknown };
 
-/** One event of the run: its words, and what it changes in the view. */
-export interface Change {
+/** One event of the run, without what the log holds of it beside its words. */
+export interface EventSummary {
   readonly seq: number;
   readonly at: string;
   readonly type: string;
   readonly words: Words;
+}
+
+/** One event of the run, and what it changes in the view. */
+export interface Change extends EventSummary {
   readonly patch: Patch;
 }
 
@@ -40,10 +45,6 @@ export function merge(target: Record<string, unknown>, patch: Patch): void {
   }
 }
 
-function isObject(value: unknown): value is Patch {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 const OVER = new Set<string>(["succeeded", "partial", "failed", "cancelled"]);
 
 export function isOver(status: string): boolean {
@@ -56,7 +57,7 @@ export function isOpen(status: AssignmentStatus): boolean {
     status === "retrying";
 }
 
-/** Return a moment as milliseconds; null where there is none. */
+/** Return a moment as milliseconds; null for undefined. */
 export function millis(moment: string | undefined): number | null {
   return moment === undefined ? null : Date.parse(moment);
 }

@@ -4,9 +4,9 @@ import { startRun } from "../api.ts";
 import type { Problem } from "../problem.ts";
 import { go } from "../router.ts";
 import { Button, useAction } from "../ui/button.tsx";
-import { Field } from "../ui/field.tsx";
+import { Field, Form, TextArea, TextField } from "../ui/field.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
-import { type Draft, draft, EMPTY, keyOf, newRunOf, spent } from "./draft.ts";
+import { type Draft, draft, EMPTY, forgetKey, idempotencyKey, submissionOf } from "./draft.ts";
 
 const FLOWS = [["work-order", "Work order"]] as const;
 
@@ -18,30 +18,27 @@ const POLICIES = [
 ] as const;
 
 export function Composer() {
-  const written = draft.value;
-  const change = (changes: Partial<Draft>) => {
-    draft.value = { ...draft.peek(), ...changes };
+  const typed = draft.value;
+  const change = (name: keyof Draft) => (value: string | boolean) => {
+    draft.value = { ...draft.peek(), [name]: value };
   };
   const starting = useAction(async () => {
-    const run = newRunOf(draft.peek());
+    const run = submissionOf(draft.peek());
     if (!run.request) {
       document.querySelector<HTMLElement>(".composer textarea")?.focus();
       return;
     }
-    const started = await startRun(run, keyOf(run));
-    spent();
-    draft.value = { ...EMPTY, model: written.model, offline: written.offline };
+    const started = await startRun(run, idempotencyKey(run));
+    forgetKey();
+    draft.value = { ...EMPTY, model: typed.model, offline: typed.offline };
     go(`/runs/${started.run_id}`);
   });
-  const wrong = (name: string) => wrongAt(starting.problem, `body.${name}`);
+  const errorAt = (field: string) => starting.problem?.errorAt(field);
   return (
-    <form
+    <Form
       class="composer panel"
       aria-label="New run"
-      onSubmit={(event) => {
-        event.preventDefault();
-        starting.run();
-      }}
+      onSubmit={starting.run}
       onKeyDown={(event) => {
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
           event.preventDefault();
@@ -49,57 +46,47 @@ export function Composer() {
         }
       }}
     >
-      <Field label="Request" class="request" wrong={wrong("request")}>
-        {(described) => (
-          <textarea
-            {...described}
-            rows={2}
-            required
-            value={written.request}
-            placeholder="Weather in Paris tomorrow, and how to get from the Louvre to Orly airport"
-            onInput={(event) => change({ request: event.currentTarget.value })}
-          />
-        )}
-      </Field>
+      <TextArea
+        label="Request"
+        fieldClass="request"
+        error={errorAt("request")}
+        rows={2}
+        required
+        value={typed.request}
+        placeholder="Weather in Paris tomorrow, and how to get from the Louvre to Orly airport"
+        onInput={change("request")}
+      />
       <div class="composer-row">
-        <Field label="Flow" wrong={wrong("flow")}>
-          {(described) => (
-            <select
-              {...described}
-              value={written.flow}
-              onChange={(event) => change({ flow: event.currentTarget.value })}
-            >
-              {FLOWS.map(([name, label]) => <option key={name} value={name}>{label}</option>)}
-            </select>
-          )}
-        </Field>
-        <Field label="Model" wrong={wrong("model")}>
-          {(described) => (
-            <input
-              {...described}
-              value={written.offline ? "" : written.model}
-              disabled={written.offline}
-              placeholder={written.offline ? "built-in" : "Default"}
-              spellcheck={false}
-              autocomplete="off"
-              onInput={(event) => change({ model: event.currentTarget.value })}
-            />
-          )}
-        </Field>
+        <Choice
+          label="Flow"
+          error={errorAt("flow")}
+          value={typed.flow}
+          choices={FLOWS}
+          onChange={change("flow")}
+        />
+        <TextField
+          label="Model"
+          error={errorAt("model")}
+          value={typed.offline ? "" : typed.model}
+          disabled={typed.offline}
+          placeholder={typed.offline ? "built-in" : "Default"}
+          spellcheck={false}
+          autocomplete="off"
+          onInput={change("model")}
+        />
         <Amount
           label="Budget (US$)"
-          value={written.budget}
-          placeholder="Default"
+          error={errorAt("limits.budget")}
+          value={typed.budget}
           min="0"
           step="any"
-          wrong={wrong("limits.budget")}
-          onInput={(budget) => change({ budget })}
+          onInput={change("budget")}
         />
         <label class="check">
           <input
             type="checkbox"
-            checked={written.offline}
-            onChange={(event) => change({ offline: event.currentTarget.checked })}
+            checked={typed.offline}
+            onChange={(event) => change("offline")(event.currentTarget.checked)}
           />
           <span>
             Offline <span class="muted small">built-in model and sample data</span>
@@ -107,96 +94,101 @@ export function Composer() {
         </label>
         <Button type="submit" kind="primary" busy={starting.busy} title="Ctrl+Enter">Start</Button>
       </div>
-      <details class="limits" open={hidden(starting.problem) || undefined}>
+      <details class="limits" open={isHidden(starting.problem) || undefined}>
         <summary>Limits</summary>
         <div class="limits-fields">
           <Amount
             label="Max. work orders"
             hint="repairs included"
-            value={written.maxSteps}
-            wrong={wrong("limits.max_steps")}
-            onInput={(maxSteps) => change({ maxSteps })}
+            error={errorAt("limits.max_steps")}
+            value={typed.maxSteps}
+            onInput={change("maxSteps")}
           />
           <Amount
             label="Max. parallel workers"
-            value={written.maxWorkers}
-            wrong={wrong("limits.max_workers")}
-            onInput={(maxWorkers) => change({ maxWorkers })}
+            error={errorAt("limits.max_workers")}
+            value={typed.maxWorkers}
+            onInput={change("maxWorkers")}
           />
           <Amount
             label="Batch size"
             hint="empty: no batches"
-            value={written.batchSize}
-            wrong={wrong("limits.batch_size")}
-            onInput={(batchSize) => change({ batchSize })}
+            error={errorAt("limits.batch_size")}
+            value={typed.batchSize}
+            onInput={change("batchSize")}
           />
           <Amount
             label="Timeout (seconds)"
-            value={written.timeout}
+            error={errorAt("limits.timeout")}
+            value={typed.timeout}
             step="any"
-            wrong={wrong("limits.timeout")}
-            onInput={(timeout) => change({ timeout })}
+            onInput={change("timeout")}
           />
-          <Field
+          <Choice
             label="Irreversible calls"
-            wrong={wrong("approve")}
-          >
-            {(described) => (
-              <select
-                {...described}
-                value={written.approve}
-                onChange={(event) => change({ approve: event.currentTarget.value })}
-              >
-                {POLICIES.map(([name, label]) => <option key={name} value={name}>{label}</option>)}
-              </select>
-            )}
-          </Field>
+            error={errorAt("approve")}
+            value={typed.approve}
+            choices={POLICIES}
+            onChange={change("approve")}
+          />
         </div>
       </details>
       <ProblemNote problem={starting.problem} />
-    </form>
+    </Form>
   );
 }
 
 interface AmountProps {
   readonly label: string;
   readonly hint?: string;
+  readonly error: string | null | undefined;
   readonly value: string;
-  readonly placeholder?: string;
   readonly min?: string;
   readonly step?: string;
-  readonly wrong?: string | null;
   readonly onInput: (value: string) => void;
 }
 
 /** An optional number. */
 function Amount(props: AmountProps) {
-  const { label, hint, value, placeholder = "Default", min = "1", step = "1", wrong } = props;
   return (
-    <Field label={label} hint={hint} wrong={wrong}>
+    <TextField
+      type="number"
+      inputMode="decimal"
+      min="1"
+      step="1"
+      placeholder="Default"
+      {...props}
+    />
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly error: string | null | undefined;
+  readonly value: string;
+  readonly choices: readonly (readonly [value: string, label: string])[];
+  readonly onChange: (value: string) => void;
+}
+
+function Choice({ label, error, value, choices, onChange }: ChoiceProps) {
+  return (
+    <Field label={label} error={error}>
       {(described) => (
-        <input
+        <select
           {...described}
-          type="number"
-          inputMode="decimal"
-          min={min}
-          step={step}
           value={value}
-          placeholder={placeholder}
-          onInput={(event) => props.onInput(event.currentTarget.value)}
-        />
+          onChange={(event) => onChange(event.currentTarget.value)}
+        >
+          {choices.map(([name, text]) => <option key={name} value={name}>{text}</option>)}
+        </select>
       )}
     </Field>
   );
 }
 
-/** Return whether a field is wrong that may be hidden under "Limits". */
-function hidden(problem: Problem | null): boolean {
+/** Return whether an error is at a field that may be hidden under "Limits". */
+function isHidden(problem: Problem | null): boolean {
   return problem?.errors.some(({ where }) =>
     where === "body.approve" || where.startsWith("body.limits.") && where !== "body.limits.budget"
   ) ?? false;
-}
-
-function wrongAt(problem: Problem | null, where: string): string | null {
-  return problem?.errors.find((wrong) => wrong.where === where)?.what ?? null;
 }

@@ -1,9 +1,9 @@
-// The draft of a request: it outlives the screen, and the same content starts one run.
+// The draft of a run: it outlives the screen, and the same content starts one run.
 
 import { signal } from "@preact/signals";
 import type { Submission } from "../wire.ts";
 
-/** The fields of the form as they were typed; "" for an empty field. */
+/** The fields of the form as typed; "" for an empty field. */
 export interface Draft {
   readonly request: string;
   readonly flow: string;
@@ -32,43 +32,43 @@ export const EMPTY: Draft = {
 
 export const draft = signal<Draft>(EMPTY);
 
-/** Return what is sent for a draft: only the fields that are set; the service knows the defaults. */
-export function newRunOf(written: Draft): Submission {
+/** Return the request body for a draft: only the fields that are set, as the service has the defaults. */
+export function submissionOf(draft: Draft): Submission {
   const limits = Object.fromEntries(
     ([
-      ["budget", written.budget],
-      ["max_steps", written.maxSteps],
-      ["max_workers", written.maxWorkers],
-      ["batch_size", written.batchSize],
-      ["timeout", written.timeout],
+      ["budget", draft.budget],
+      ["max_steps", draft.maxSteps],
+      ["max_workers", draft.maxWorkers],
+      ["batch_size", draft.batchSize],
+      ["timeout", draft.timeout],
     ] as const).filter(([, value]) => value.trim() !== "")
       .map(([name, value]) => [name, Number(value)]),
   );
   return {
-    request: written.request.trim(),
-    flow: written.flow,
-    ...(written.model.trim() && !written.offline && { model: written.model.trim() }),
-    ...(written.offline && { offline: true }),
-    ...(written.approve && { approve: written.approve as Submission["approve"] }),
+    request: draft.request.trim(),
+    flow: draft.flow,
+    ...(draft.model.trim() && !draft.offline && { model: draft.model.trim() }),
+    ...(draft.offline && { offline: true }),
+    ...(draft.approve && { approve: draft.approve as Submission["approve"] }),
     ...(Object.keys(limits).length > 0 && { limits }),
   };
 }
 
-let keyed = { content: "", key: "" };
+let last = { content: "", key: "" };
 
 /**
- * Return the idempotency key of a run: the same for the same content until it has started, so that a double click, or a
- * retry after a lost answer, starts one run.
+ * Return the idempotency key of a run: the same for the same content until the run has started, so that a double click,
+ * or a retry after a lost response, starts one run.
  */
-export function keyOf(run: Submission): string {
+export function idempotencyKey(run: Submission): string {
   const content = JSON.stringify(run);
-  if (keyed.content !== content) keyed = { content, key: randomKey() };
-  return keyed.key;
+  if (last.content !== content) last = { content, key: randomKey() };
+  return last.key;
 }
 
-/** Note that the draft became a run: the same content is now another run. */
-export function spent(): void {
-  keyed = { content: "", key: "" };
+/** Forget the key of a run that has started: the same content starts another run. */
+export function forgetKey(): void {
+  last = { content: "", key: "" };
 }
 
 /** 128 random bits in hex: `crypto.randomUUID` is missing where a page is served over plain HTTP. */

@@ -1,15 +1,22 @@
-// A draft becomes what is sent, and one content makes one run.
+// Test the request body of a draft, and that one content starts one run.
 
 import assert from "node:assert/strict";
-import { EMPTY, keyOf, newRunOf, spent } from "./draft.ts";
+import { EMPTY, forgetKey, idempotencyKey, submissionOf } from "./draft.ts";
 
-Deno.test("only what was given is sent", () => {
-  assert.deepEqual(newRunOf({ ...EMPTY, request: " Weather " }), {
+Deno.test("only the fields that are set are sent", () => {
+  assert.deepEqual(submissionOf({ ...EMPTY, request: " Weather " }), {
     request: "Weather",
     flow: "work-order",
   });
   assert.deepEqual(
-    newRunOf({ ...EMPTY, request: "x", model: "m", budget: "0.5", maxSteps: "2", approve: "auto" }),
+    submissionOf({
+      ...EMPTY,
+      request: "x",
+      model: "m",
+      budget: "0.5",
+      maxSteps: "2",
+      approve: "auto",
+    }),
     {
       request: "x",
       flow: "work-order",
@@ -21,16 +28,16 @@ Deno.test("only what was given is sent", () => {
 });
 
 Deno.test("offline leaves the model out", () => {
-  const run = newRunOf({ ...EMPTY, request: "x", model: "m", offline: true });
+  const run = submissionOf({ ...EMPTY, request: "x", model: "m", offline: true });
   assert.deepEqual(run, { request: "x", flow: "work-order", offline: true });
 });
 
-Deno.test("the same content has the same key until it has started; another content has another", () => {
-  const run = newRunOf({ ...EMPTY, request: "x" });
-  const key = keyOf(run);
+Deno.test("the same content has the same key until its run has started; other content has another key", () => {
+  const run = submissionOf({ ...EMPTY, request: "x" });
+  const key = idempotencyKey(run);
   assert.match(key, /^[0-9a-f]{32}$/);
-  assert.equal(keyOf(newRunOf({ ...EMPTY, request: "x " })), key);
-  spent();
-  assert.notEqual(keyOf(run), key);
-  assert.notEqual(keyOf(newRunOf({ ...EMPTY, request: "y" })), keyOf(run));
+  assert.equal(idempotencyKey(submissionOf({ ...EMPTY, request: "x " })), key);
+  forgetKey();
+  assert.notEqual(idempotencyKey(run), key);
+  assert.notEqual(idempotencyKey(submissionOf({ ...EMPTY, request: "y" })), idempotencyKey(run));
 });

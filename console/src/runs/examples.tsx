@@ -1,4 +1,4 @@
-// Examples for an empty list: requests that the built-in tools can answer, and the same on the command line.
+// Examples for an empty list: requests that the built-in tools can answer, and a command line.
 
 import { Button } from "../ui/button.tsx";
 import { Copy } from "../ui/copy.tsx";
@@ -21,7 +21,7 @@ export function Examples() {
       <ul>
         {EXAMPLES.map((example) => (
           <li key={example}>
-            <Button onClick={() => take(example)}>{example}</Button>
+            <Button onClick={() => fillIn(example)}>{example}</Button>
           </li>
         ))}
       </ul>
@@ -34,7 +34,7 @@ export function Examples() {
   );
 }
 
-function take(example: string): void {
+function fillIn(example: string): void {
   draft.value = { ...draft.value, request: example };
   document.querySelector<HTMLTextAreaElement>(".composer textarea")?.focus();
 }

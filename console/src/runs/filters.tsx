@@ -1,19 +1,17 @@
 // Filters for the list of runs: status, text, time, and open approvals.
 
-import { useEffect, useRef, useState } from "preact/hooks";
 import { STATUSES } from "../ui/status.tsx";
 import { capitalized } from "../formats.ts";
 import { setQuery } from "../router.ts";
+import { SearchField } from "../ui/search_field.tsx";
 import { SPANS } from "./listing.ts";
 
-export interface Filter {
+interface Filter {
   readonly status: string;
   readonly q: string;
   readonly since: string;
   readonly asking: boolean;
 }
-
-const SETTLED_MS = 250;
 
 export function Filters({ filter }: { filter: Filter }) {
   return (
@@ -23,7 +21,15 @@ export function Filters({ filter }: { filter: Filter }) {
       aria-label="Filter runs"
       onSubmit={(event) => event.preventDefault()}
     >
-      <TextFilter q={filter.q} />
+      <label class="filter text">
+        <span class="unseen">Filter by text</span>
+        <SearchField
+          id="runs-text"
+          placeholder="Filter by text"
+          value={filter.q}
+          onChange={(q) => setQuery({ q })}
+        />
+      </label>
       <label class="filter">
         <span class="unseen">Status</span>
         <select
@@ -60,37 +66,5 @@ export function Filters({ filter }: { filter: Filter }) {
         Needs approval
       </label>
     </form>
-  );
-}
-
-/** Copy the text into the URL once typing has settled, and the URL (back, clear) into the field. */
-function TextFilter({ q }: { q: string }) {
-  const [text, setText] = useState(q);
-  const sent = useRef(q);
-  useEffect(() => {
-    if (q !== sent.current) {
-      sent.current = q;
-      setText(q);
-    }
-  }, [q]);
-  useEffect(() => {
-    if (text === sent.current) return;
-    const timer = setTimeout(() => {
-      sent.current = text;
-      setQuery({ q: text });
-    }, SETTLED_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return (
-    <label class="filter text">
-      <span class="unseen">Filter by text</span>
-      <input
-        id="runs-text"
-        type="search"
-        placeholder="Filter by text"
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
-    </label>
   );
 }

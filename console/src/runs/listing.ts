@@ -4,35 +4,35 @@ import type { RunLine, RunsPage } from "../wire.ts";
 
 export interface Listing {
   readonly lines: readonly RunLine[];
-  /** Gets the page after the last line; null on the last page. */
+  /** The cursor of the page after the last line; null after the last page. */
   readonly cursor: string | null;
   /** Whether pages after the first were fetched. */
   readonly further: boolean;
 }
 
-export const NOTHING: Listing = { lines: [], cursor: null, further: false };
+export const EMPTY: Listing = { lines: [], cursor: null, further: false };
 
 /**
- * Return the list after the newest page was fetched again. For the time that the page covers, the page alone counts: a
- * run that no longer passes the filter is removed. Older lines stay, if pages after the first were fetched.
+ * Return the list after the newest page was fetched again. The page replaces all lines of the time that it covers, so
+ * that a run that no longer matches the filter is removed. Older lines stay, if pages after the first were fetched.
  */
-export function refreshed(held: Listing, newest: RunsPage): Listing {
+export function refreshed(listing: Listing, newest: RunsPage): Listing {
   const end = newest.runs.at(-1);
-  if (!held.further || newest.next_cursor === null || end === undefined) {
+  if (!listing.further || newest.next_cursor === null || end === undefined) {
     return { lines: newest.runs, cursor: newest.next_cursor, further: false };
   }
   const fresh = new Set(newest.runs.map((line) => line.run_id));
-  const older = held.lines.filter((line) =>
+  const older = listing.lines.filter((line) =>
     !fresh.has(line.run_id) && line.created_at <= end.created_at
   );
-  return { lines: [...newest.runs, ...older], cursor: held.cursor, further: true };
+  return { lines: [...newest.runs, ...older], cursor: listing.cursor, further: true };
 }
 
 /** Return the list with another page at its end. */
-export function extended(held: Listing, page: RunsPage): Listing {
-  const known = new Set(held.lines.map((line) => line.run_id));
+export function extended(listing: Listing, page: RunsPage): Listing {
+  const known = new Set(listing.lines.map((line) => line.run_id));
   const more = page.runs.filter((line) => !known.has(line.run_id));
-  return { lines: [...held.lines, ...more], cursor: page.next_cursor, further: true };
+  return { lines: [...listing.lines, ...more], cursor: page.next_cursor, further: true };
 }
 
 /** The spans of time that the URL's `since` knows. */
@@ -44,7 +44,7 @@ export const SPANS: { readonly [span: string]: { readonly label: string; readonl
 };
 
 /** Return the moment that the URL's `since` names: a span before now, to the minute, or a moment. */
-export function momentOf(since: string, now: number): string | undefined {
+export function startOf(since: string, now: number): string | undefined {
   if (!since) return undefined;
   const span = SPANS[since];
   if (!span) return since;

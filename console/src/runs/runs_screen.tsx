@@ -1,9 +1,9 @@
 // Runs: the form that starts a run, and the list of runs. The URL holds the filter.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { getRuns, type RunFilter } from "../api.ts";
 import { now } from "../clock.ts";
-import { useKeys } from "../keys.ts";
+import { blurFocused, moveFocus, useShortcuts } from "../keys.ts";
 import { place, setQuery } from "../router.ts";
 import { may } from "../session.ts";
 import { Button, useAction } from "../ui/button.tsx";
@@ -13,74 +13,66 @@ import { useTitle } from "../ui/title.ts";
 import { Composer } from "./composer.tsx";
 import { Examples } from "./examples.tsx";
 import { Filters } from "./filters.tsx";
-import { extended, type Listing, momentOf, NOTHING, refreshed } from "./listing.ts";
+import { EMPTY, extended, type Listing, refreshed, startOf } from "./listing.ts";
 import { RunsTable } from "./runs_table.tsx";
 
 const EVERY_MS = 2000;
 const PAGE = 50;
-const MOST_LIVE = 200;
+const MAX_POLLED = 200;
 
 export function RunsScreen() {
   useTitle("Runs");
-  const { query } = place.value;
+  const url = place.value.query;
   const filter = {
-    status: query.get("status") ?? "",
-    q: query.get("q") ?? "",
-    since: query.get("since") ?? "",
-    asking: query.has("asking"),
+    status: url.get("status") ?? "",
+    q: url.get("q") ?? "",
+    since: url.get("since") ?? "",
+    asking: url.has("asking"),
   };
   const key = JSON.stringify(filter);
-  const [{ held, of }, setHeld] = useState<{ held: Listing; of: string }>({
-    held: NOTHING,
-    of: key,
-  });
-  const listing = of === key ? held : NOTHING;
-  const shown = useRef(0);
-  shown.current = listing.lines.length;
+  const [state, setState] = useState({ key, listing: EMPTY });
+  const listingOf = (current: typeof state): Listing =>
+    current.key === key ? current.listing : EMPTY;
+  const listing = listingOf(state);
 
-  const asked = (): RunFilter => ({
+  const query = (): RunFilter => ({
     status: filter.status,
     q: filter.q,
-    since: momentOf(filter.since, now.peek()),
+    since: startOf(filter.since, now.peek()),
     ...(filter.asking && { asking: true }),
   });
-  const newest = useLoaded(
-    (giving) =>
-      getRuns(
-        { ...asked(), limit: Math.min(MOST_LIVE, Math.max(PAGE, shown.current)) },
-        giving,
-      ),
-    { key, everyMs: EVERY_MS },
-  );
+  const limit = Math.min(MAX_POLLED, Math.max(PAGE, listing.lines.length));
+  const newest = useLoaded((options) => getRuns({ ...query(), limit }, options), {
+    key,
+    everyMs: EVERY_MS,
+  });
   useEffect(() => {
     const page = newest.value;
-    if (page) {
-      setHeld((was) => ({ held: refreshed(was.of === key ? was.held : NOTHING, page), of: key }));
-    }
+    if (page) setState((last) => ({ key, listing: refreshed(listingOf(last), page) }));
   }, [newest.value]);
 
   const more = useAction(async () => {
     if (listing.cursor === null) return;
-    const page = await getRuns({ ...asked(), limit: PAGE, cursor: listing.cursor });
-    setHeld((was) => was.of === key ? { held: extended(was.held, page), of: key } : was);
+    const page = await getRuns({ ...query(), limit: PAGE, cursor: listing.cursor });
+    setState((last) => last.key === key ? { key, listing: extended(last.listing, page) } : last);
   });
 
-  useRowKeys();
+  useRunsShortcuts();
   const filtered = Boolean(filter.status || filter.q || filter.since || filter.asking);
-  const none = newest.value !== null && listing.lines.length === 0 &&
+  const empty = newest.value !== null && listing.lines.length === 0 &&
     newest.value.runs.length === 0;
   return (
     <div class="runs">
       <h1 class="unseen">Runs</h1>
       {may("run") && <Composer />}
-      {none && !filtered ? <Examples /> : (
+      {empty && !filtered ? <Examples /> : (
         <section aria-label="All runs" class="runs-list">
           <Filters filter={filter} />
-          <ProblemNote problem={newest.problem?.code === "unreachable" ? null : newest.problem} />
-          {none && (
+          <ProblemNote problem={newest.problem} />
+          {empty && (
             <div class="empty">
               <p>No matching runs.</p>
-              <Button onClick={clear}>Show all runs</Button>
+              <Button onClick={clearFilter}>Show all runs</Button>
             </div>
           )}
           {listing.lines.length > 0 && <RunsTable lines={listing.lines} />}
@@ -99,37 +91,24 @@ export function RunsScreen() {
   );
 }
 
-function clear(): void {
+function clearFilter(): void {
   setQuery({ status: null, q: null, since: null, asking: null });
 }
 
-/** Let j and k move the focus from row to row. */
-function useRowKeys(): void {
-  const rows = () => [...document.querySelectorAll<HTMLElement>(".runs-table a.run-link")];
-  function walk(by: 1 | -1): void {
-    const all = rows();
-    const at = all.indexOf(document.activeElement as HTMLElement);
-    const to = at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by;
-    all[Math.max(0, Math.min(all.length - 1, to))]?.focus();
-  }
-  useKeys("Runs", {
-    j: { does: "Next run", act: () => walk(1) },
-    k: { does: "Previous run", act: () => walk(-1) },
-    Enter: { does: "Open the run", act: () => rows()[0]?.focus() },
-    "/": {
-      does: "Filter by text",
-      act: () => document.querySelector<HTMLInputElement>("#runs-text")?.focus(),
-    },
-    n: {
-      does: "New request",
-      act: () => document.querySelector<HTMLTextAreaElement>(".composer textarea")?.focus(),
-    },
+const ROW = ".runs-table a.run-link";
+
+function useRunsShortcuts(): void {
+  const focus = (selector: string) => document.querySelector<HTMLElement>(selector)?.focus();
+  useShortcuts("Runs", {
+    j: { label: "Next run", action: () => moveFocus(ROW, 1) },
+    k: { label: "Previous run", action: () => moveFocus(ROW, -1) },
+    Enter: { label: "Open the run", action: () => focus(ROW) },
+    "/": { label: "Filter by text", action: () => focus("#runs-text") },
+    n: { label: "New request", action: () => focus(".composer textarea") },
     Escape: {
-      does: "Leave the field, then clear the filter",
-      act: () => {
-        const held = document.activeElement;
-        if (held instanceof HTMLElement && held !== document.body) held.blur();
-        else clear();
+      label: "Leave the field, then clear the filter",
+      action: () => {
+        if (!blurFocused()) clearFilter();
       },
     },
   });

@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { reachable } from "../connection.ts";
-import { useKeys } from "../keys.ts";
+import { useShortcuts } from "../keys.ts";
 import { LoginScreen } from "../login/login_screen.tsx";
 import { go, partsOf, place } from "../router.ts";
 import { ApprovalsScreen } from "../approvals/approvals_screen.tsx";
@@ -17,42 +17,42 @@ import { Header } from "./header.tsx";
 import { Help } from "./help.tsx";
 import { NotFound } from "./not_found.tsx";
 
-const helping = signal(false);
+const helpOpen = signal(false);
 
 export function App() {
-  useKeys("Everywhere", {
-    "g r": { does: "Go to runs", act: () => go("/runs") },
-    "g a": { does: "Go to approvals", act: () => go("/approvals") },
-    "g t": { does: "Go to tools", act: () => go("/tools") },
-    "g s": { does: "Go to system", act: () => go("/system") },
-    "?": { does: "Show keyboard shortcuts", act: () => helping.value = true },
+  useShortcuts("Everywhere", {
+    "g r": { label: "Go to runs", action: () => go("/runs") },
+    "g a": { label: "Go to approvals", action: () => go("/approvals") },
+    "g t": { label: "Go to tools", action: () => go("/tools") },
+    "g s": { label: "Go to system", action: () => go("/system") },
+    "?": { label: "Show keyboard shortcuts", action: () => helpOpen.value = true },
   });
-  useFocusOnArrival();
-  const known = session.value;
+  useFocusOnNavigation();
+  const current = session.value;
   return (
     <>
       <a class="skip" href="#main">Skip to content</a>
-      <Header onHelp={() => helping.value = true} />
+      <Header onHelp={() => helpOpen.value = true} />
       <main id="main" tabIndex={-1}>
-        {known === null
-          ? <Waiting />
-          : known.needed && !known.authenticated
+        {current === null
+          ? <Connecting />
+          : current.needed && !current.authenticated
           ? <LoginScreen />
           : <Screen />}
       </main>
-      {helping.value && <Help onClose={() => helping.value = false} />}
+      {helpOpen.value && <Help onClose={() => helpOpen.value = false} />}
       <Announcer />
     </>
   );
 }
 
 /** Move the focus to a new screen: the focused element may be gone with the old one. */
-function useFocusOnArrival(): void {
+function useFocusOnNavigation(): void {
   const { path } = place.value;
-  const arrived = useRef(path);
+  const last = useRef(path);
   useEffect(() => {
-    if (arrived.current === path) return;
-    arrived.current = path;
+    if (last.current === path) return;
+    last.current = path;
     document.getElementById("main")?.focus({ preventScroll: true });
   }, [path]);
 }
@@ -81,7 +81,7 @@ function Screen() {
   }
 }
 
-function Waiting() {
+function Connecting() {
   return (
     <p class="waiting" role="status">
       {reachable.value ? "Connecting…" : "The service does not answer. Trying again…"}

@@ -1,22 +1,19 @@
 // The header: screens, open approvals, the connection, and who is logged in.
 
-import { link, reachable } from "../connection.ts";
+import { link, type LinkState, reachable } from "../connection.ts";
 import { partsOf, place } from "../router.ts";
-import { session } from "../session.ts";
+import { endSession, session } from "../session.ts";
 import { logOut } from "../api.ts";
 import { Button, useAction } from "../ui/button.tsx";
-import { count } from "../formats.ts";
+import { capitalized, count } from "../formats.ts";
 import { useOpenApprovals } from "./open_approvals.ts";
 
-const SCREENS = [["runs", "Runs"], ["approvals", "Approvals"], ["tools", "Tools"], [
-  "system",
-  "System",
-]] as const;
+const SCREENS = ["runs", "approvals", "tools", "system"] as const;
 
 export function Header({ onHelp }: { onHelp: () => void }) {
   const [here] = partsOf(place.value.path);
-  const known = session.value;
-  const inside = known !== null && (known.authenticated || !known.needed);
+  const current = session.value;
+  const inside = current !== null && (current.authenticated || !current.needed);
   return (
     <header class="header">
       <a class="brand" href="/runs">
@@ -24,13 +21,13 @@ export function Header({ onHelp }: { onHelp: () => void }) {
       </a>
       {inside && (
         <nav aria-label="Screens">
-          {SCREENS.map(([name, label]) => (
+          {SCREENS.map((name) => (
             <a
               key={name}
               href={`/${name}`}
               aria-current={here === name ? "page" : undefined}
             >
-              {label}
+              {capitalized(name)}
               {name === "approvals" && <OpenApprovals />}
             </a>
           ))}
@@ -38,7 +35,7 @@ export function Header({ onHelp }: { onHelp: () => void }) {
       )}
       <div class="header-end">
         <Connection />
-        {inside && known.needed && <Person name={known.name} />}
+        {inside && current.needed && <Person name={current.name} />}
         <Button
           kind="quiet"
           small
@@ -73,18 +70,19 @@ function OpenApprovals() {
   );
 }
 
+const LINKS: Record<
+  LinkState | "connected",
+  readonly [glyph: string, tone: string, words: string]
+> = {
+  connected: ["●", "good", "Connected"],
+  live: ["●", "good", "Live"],
+  reconnecting: ["◌", "asks", "Reconnecting"],
+  paused: ["‖", "idle", "Paused"],
+  ended: ["■", "idle", "Ended"],
+};
+
 function Connection() {
-  const [glyph, tone, words] = !reachable.value
-    ? ["◌", "asks", "Reconnecting"] as const
-    : link.value === "live"
-    ? ["●", "good", "Live"] as const
-    : link.value === "reconnecting"
-    ? ["◌", "asks", "Reconnecting"] as const
-    : link.value === "paused"
-    ? ["‖", "idle", "Paused"] as const
-    : link.value === "ended"
-    ? ["■", "idle", "Ended"] as const
-    : ["●", "good", "Connected"] as const;
+  const [glyph, tone, words] = LINKS[reachable.value ? link.value ?? "connected" : "reconnecting"];
   return (
     <span class={`chip tone-${tone}`} role="status">
       <span aria-hidden="true" class="glyph">{glyph}</span>
@@ -96,8 +94,7 @@ function Connection() {
 function Person({ name }: { name: string | null }) {
   const leaving = useAction(async () => {
     await logOut();
-    const known = session.value;
-    if (known) session.value = { ...known, authenticated: false, name: null, scopes: [] };
+    endSession();
   });
   return (
     <>

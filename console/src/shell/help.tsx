@@ -1,20 +1,24 @@
 // The keyboard shortcuts of the current screen.
 
-import { offered } from "../keys.ts";
+import { activeLayers } from "../keys.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 
 export function Help({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Keyboard shortcuts" onClose={onClose}>
-      {offered().map(({ title, keys }) => (
+      {activeLayers().map(({ title, shortcuts }) => (
         <section key={title} class="help">
           <h3>{title}</h3>
           <dl class="keys">
-            {Object.entries(keys).map(([key, { does }]) => (
+            {Object.entries(shortcuts).map(([key, { label }]) => (
               <div key={key}>
-                <dt>{key.split(" ").map((part) => <kbd key={part}>{shown(part)}</kbd>)}</dt>
-                <dd>{does}</dd>
+                <dt>
+                  {key.split(" ").map((part) => (
+                    <kbd key={part}>{part === "Escape" ? "Esc" : part}</kbd>
+                  ))}
+                </dt>
+                <dd>{label}</dd>
               </div>
             ))}
           </dl>
@@ -25,14 +29,4 @@ export function Help({ onClose }: { onClose: () => void }) {
       </div>
     </Dialog>
   );
-}
-
-function shown(key: string): string {
-  const names: { [key: string]: string } = {
-    Escape: "Esc",
-    ArrowDown: "↓",
-    ArrowUp: "↑",
-    " ": "Space",
-  };
-  return names[key] ?? key;
 }

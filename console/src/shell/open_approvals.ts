@@ -11,7 +11,7 @@ export const openApprovals = signal(0);
 
 /** Return the number of open approvals, kept up to date while the component exists. */
 export function useOpenApprovals(): number {
-  const { value } = useLoaded((giving) => getApprovals(undefined, giving), {
+  const { value } = useLoaded(getApprovals, {
     key: "approvals",
     everyMs: EVERY_MS,
   });

@@ -1,9 +1,9 @@
 // System: the service, its health checks, and how to fix what fails.
 
-import type { ComponentChildren } from "preact";
 import { getSystem } from "../api.ts";
 import type { CheckLine, SystemDocument } from "../wire.ts";
 import { bytes, count } from "../formats.ts";
+import { Fact } from "../ui/fact.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { StatusMark } from "../ui/status.tsx";
@@ -14,14 +14,14 @@ const EVERY_MS = 5000;
 
 export function SystemScreen() {
   useTitle("System");
-  const { value, problem } = useLoaded((giving) => getSystem(giving), {
+  const { value, problem } = useLoaded(getSystem, {
     key: "system",
     everyMs: EVERY_MS,
   });
   return (
     <div class="system">
       <h1>System</h1>
-      <ProblemNote problem={problem?.code === "unreachable" ? null : problem} />
+      <ProblemNote problem={problem} />
       {value === null ? !problem && <p class="waiting" role="status">Loading…</p> : (
         <>
           <Checks checks={value.checks} />
@@ -143,14 +143,5 @@ function Hosts({ system }: { system: SystemDocument }) {
         </table>
       )}
     </section>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }

@@ -1,35 +1,33 @@
-// What is sent when a role was edited: only what differs from the defaults.
+// The change of an edited role: only the fields that differ from the defaults.
 
 import type { AgentDocument } from "../wire.ts";
 
-/** The service refuses longer instructions. */
-export const LONGEST_INSTRUCTIONS = 8_000;
+/** The service refuses longer instructions. In code points. */
+export const MAX_INSTRUCTIONS = 8_000;
 
 /** The fields of the form. */
-export interface Written {
+export interface RoleFields {
   readonly model: string;
   readonly instructions: string;
 }
 
-/** Characters as the service counts them: a code point is one. */
+/** Return the number of code points, which is what the service limits. */
 export function lengthOf(text: string): number {
-  let length = 0;
-  for (const _ of text) length += 1;
-  return length;
+  return [...text].length;
 }
 
 /**
- * Return null, the default, for a field that is empty or equals the default: changing the model does not pin the
- * instructions of this version.
+ * Return the fields that change. A field that is empty or equals the default is null, so that changing the model does not
+ * pin the instructions of this version.
  */
 export function changesOf(
   agent: AgentDocument,
-  written: Written,
+  fields: RoleFields,
 ): { model: string | null; instructions: string | null } {
-  const change = (typed: string, ships: string) =>
-    typed.trim() === "" || typed === ships ? null : typed;
+  const change = (typed: string, standard: string) =>
+    typed.trim() === "" || typed === standard ? null : typed;
   return {
-    model: change(written.model.trim(), agent.ships.model),
-    instructions: change(written.instructions, agent.ships.instructions),
+    model: change(fields.model.trim(), agent.ships.model),
+    instructions: change(fields.instructions, agent.ships.instructions),
   };
 }

@@ -10,15 +10,15 @@ import { may } from "../session.ts";
 import { announce } from "../ui/announce.tsx";
 import { Button, useAction } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
-import { Field } from "../ui/field.tsx";
+import { Form, TextArea, TextField, useInitialFocus } from "../ui/field.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { Age } from "../ui/time.tsx";
-import { changesOf, lengthOf, LONGEST_INSTRUCTIONS, type Written } from "./role_change.ts";
+import { changesOf, lengthOf, MAX_INSTRUCTIONS, type RoleFields } from "./role_change.ts";
 
 export function Roles() {
-  const { value, problem, reload } = useLoaded((giving) => getAgents(giving), { key: "agents" });
-  const chosen = place.value.query.get("role");
+  const { value, problem, reload } = useLoaded(getAgents, { key: "agents" });
+  const selected = place.value.query.get("role");
   return (
     <section class="roles" aria-labelledby="roles-title">
       <h2 id="roles-title">Roles</h2>
@@ -28,7 +28,7 @@ export function Roles() {
         <RoleView
           key={agent.name}
           agent={agent}
-          open={agent.name === chosen}
+          open={agent.name === selected}
           onChanged={reload}
         />
       ))}
@@ -46,7 +46,7 @@ interface RoleProps {
 function RoleView({ agent, open, onChanged }: RoleProps) {
   const details = useRef<HTMLDetailsElement>(null);
   const [editing, setEditing] = useState(false);
-  const [asking, setAsking] = useState(false);
+  const [resetting, setResetting] = useState(false);
   const edit = useRef<HTMLButtonElement>(null);
   const wasEditing = useRef(false);
   useEffect(() => {
@@ -100,7 +100,7 @@ function RoleView({ agent, open, onChanged }: RoleProps) {
                   {agent.changed && (
                     <Button
                       label={`Reset ${agent.name}`}
-                      onClick={() => setAsking(true)}
+                      onClick={() => setResetting(true)}
                     >
                       Reset…
                     </Button>
@@ -110,7 +110,7 @@ function RoleView({ agent, open, onChanged }: RoleProps) {
             </>
           )}
       </div>
-      {asking && (
+      {resetting && (
         <Confirm
           title={`Reset ${agent.name}?`}
           action="Reset"
@@ -119,7 +119,7 @@ function RoleView({ agent, open, onChanged }: RoleProps) {
             announce(`Reset ${agent.name} to its defaults`);
             onChanged();
           }}
-          onClose={() => setAsking(false)}
+          onClose={() => setResetting(false)}
         >
           <p>
             The model and the instructions return to their defaults. Existing runs keep what they
@@ -139,14 +139,15 @@ interface RoleFormProps {
 
 /** The form that changes a role; its text stays when the service refuses it. */
 function RoleForm({ agent, onSaved, onBack }: RoleFormProps) {
-  const [written, setWritten] = useState<Written>({
+  const [fields, setFields] = useState<RoleFields>({
     model: agent.model,
     instructions: agent.instructions,
   });
-  const first = useRef<HTMLInputElement>(null);
-  useEffect(() => first.current?.focus(), []);
+  const change = (name: keyof RoleFields) => (value: string) =>
+    setFields((last) => ({ ...last, [name]: value }));
+  const first = useInitialFocus<HTMLInputElement>();
   const saving = useAction(async () => {
-    const changes = changesOf(agent, written);
+    const changes = changesOf(agent, fields);
     if (changes.model !== null || changes.instructions !== null) {
       await setAgent(agent.name, changes);
       announce(`Changed ${agent.name} for new runs`);
@@ -156,59 +157,38 @@ function RoleForm({ agent, onSaved, onBack }: RoleFormProps) {
     }
     onSaved();
   });
-  const wrong = (field: string) =>
-    saving.problem?.errors.find((each) => each.where === `body.${field}`)?.what ?? null;
-  const length = lengthOf(written.instructions);
-  const tooLong = length > LONGEST_INSTRUCTIONS
-    ? `At most ${count(LONGEST_INSTRUCTIONS, "character")}.`
+  const length = lengthOf(fields.instructions);
+  const tooLong = length > MAX_INSTRUCTIONS
+    ? `At most ${count(MAX_INSTRUCTIONS, "character")}.`
     : null;
   return (
-    <form
+    <Form
       class="role-form"
-      onSubmit={(event) => {
-        event.preventDefault();
+      onSubmit={() => {
         if (!tooLong) saving.run();
       }}
     >
-      <Field
+      <TextField
         label="Model"
         hint="provider:name. Empty: the default. A run's own model takes precedence."
-        wrong={wrong("model")}
-      >
-        {(described) => (
-          <input
-            {...described}
-            ref={first}
-            spellcheck={false}
-            autocomplete="off"
-            value={written.model}
-            onInput={(event) => {
-              const { value } = event.currentTarget;
-              setWritten((held) => ({ ...held, model: value }));
-            }}
-          />
-        )}
-      </Field>
-      <Field
+        error={saving.problem?.errorAt("model")}
+        ref={first}
+        spellcheck={false}
+        autocomplete="off"
+        value={fields.model}
+        onInput={change("model")}
+      />
+      <TextArea
         label="Instructions"
         hint={`Markdown. Empty: the default. ${length.toLocaleString("en")} of ${
-          count(LONGEST_INSTRUCTIONS, "character")
+          count(MAX_INSTRUCTIONS, "character")
         }.`}
-        wrong={tooLong ?? wrong("instructions")}
-      >
-        {(described) => (
-          <textarea
-            {...described}
-            class="code"
-            rows={16}
-            value={written.instructions}
-            onInput={(event) => {
-              const { value } = event.currentTarget;
-              setWritten((held) => ({ ...held, instructions: value }));
-            }}
-          />
-        )}
-      </Field>
+        error={tooLong ?? saving.problem?.errorAt("instructions")}
+        class="code"
+        rows={16}
+        value={fields.instructions}
+        onInput={change("instructions")}
+      />
       <ProblemNote problem={saving.problem} />
       <div class="buttons">
         <Button type="submit" kind="primary" busy={saving.busy} disabled={tooLong !== null}>
@@ -216,6 +196,6 @@ function RoleForm({ agent, onSaved, onBack }: RoleFormProps) {
         </Button>
         <Button onClick={onBack}>Back</Button>
       </div>
-    </form>
+    </Form>
   );
 }

@@ -1,9 +1,9 @@
-// The parameters of a tool, read from its JSON schema, and arguments from what was typed.
+// The parameters that a JSON schema describes, and their values as typed in a form.
 
-import type { Json, JsonObject, Schema } from "../json.ts";
+import { type Json, type JsonObject, parseJson, type Schema } from "../json.ts";
 
-/** How a parameter is typed in: a line, a number, a choice, yes or no, or JSON. */
-export type Control = "text" | "number" | "choice" | "truth" | "json";
+/** The form control of a parameter. */
+type Control = "text" | "number" | "choice" | "boolean" | "json";
 
 export interface Parameter {
   readonly name: string;
@@ -11,34 +11,34 @@ export interface Parameter {
   readonly description: string;
   /** The type in words: "text", "whole number", "list of text", "text or nothing". */
   readonly type: string;
-  /** What holds beside the type: "0 to 5", "at most 80 characters". */
+  /** Further constraints in words: "0 to 5", "at most 80 characters". */
   readonly bounds: string;
   readonly control: Control;
-  readonly whole: boolean;
+  readonly integer: boolean;
   readonly choices: readonly Json[];
-  /** Undefined where there is none. */
+  /** Undefined without a default. */
   readonly preset: Json | undefined;
   readonly minimum: number | undefined;
   readonly maximum: number | undefined;
 }
 
-/** The parameters of a tool, in the order of its schema. */
+/** Return the parameters in the order of the schema. */
 export function parametersOf(schema: Schema): readonly Parameter[] {
   const required = new Set(schema.required ?? []);
-  return Object.entries(schema.properties ?? {}).map(([name, written]) => {
-    const resolved = resolve(written, schema);
-    const only = alternatives(resolved, schema).filter((each) => each.type !== "null");
-    const single = only.length === 1 ? only[0]! : resolved;
+  return Object.entries(schema.properties ?? {}).map(([name, property]) => {
+    const resolved = resolve(property, schema);
+    const types = alternatives(resolved, schema).filter((each) => each.type !== "null");
+    const single = types.length === 1 ? types[0]! : resolved;
     return {
       name,
       required: required.has(name),
-      description: written.description ?? resolved.description ?? "",
+      description: property.description ?? resolved.description ?? "",
       type: typeWords(resolved, schema),
       bounds: boundsOf(single),
       control: controlOf(single),
-      whole: single.type === "integer",
+      integer: single.type === "integer",
       choices: choicesOf(single) ?? [],
-      preset: written.default ?? resolved.default,
+      preset: property.default ?? resolved.default,
       minimum: single.minimum,
       maximum: single.maximum,
     };
@@ -55,8 +55,8 @@ function resolve(schema: Schema, root: Schema): Schema {
 }
 
 function alternatives(schema: Schema, root: Schema): readonly Schema[] {
-  const several = schema.anyOf ?? schema.oneOf;
-  if (several) return several.map((each) => resolve(each, root));
+  const options = schema.anyOf ?? schema.oneOf;
+  if (options) return options.map((each) => resolve(each, root));
   if (Array.isArray(schema.type)) return schema.type.map((type: string) => ({ ...schema, type }));
   return [schema];
 }
@@ -74,13 +74,13 @@ function controlOf(schema: Schema): Control {
     case "number":
       return "number";
     case "boolean":
-      return "truth";
+      return "boolean";
     default:
       return "json";
   }
 }
 
-const WORDS: { readonly [type: string]: string } = {
+const TYPE_WORDS: { readonly [type: string]: string } = {
   string: "text",
   integer: "whole number",
   number: "number",
@@ -101,7 +101,7 @@ function typeWords(schema: Schema, root: Schema, depth = 0): string {
   if (only.type === "array" && only.items && depth < 3) {
     return `list of ${typeWords(resolve(only.items, root), root, depth + 1)}`;
   }
-  const word = typeof only.type === "string" ? WORDS[only.type] ?? only.type : "anything";
+  const word = typeof only.type === "string" ? TYPE_WORDS[only.type] ?? only.type : "anything";
   return only.format ? `${word} (${only.format})` : word;
 }
 
@@ -114,52 +114,52 @@ function boundsOf(schema: Schema): string {
   ].filter(Boolean).join(", ");
 }
 
-function between(least: number | undefined, most: number | undefined, what: string): string {
-  if (least !== undefined && most !== undefined) return `${least} to ${most}${what}`;
-  if (least !== undefined) return `at least ${least}${what}`;
-  return most === undefined ? "" : `at most ${most}${what}`;
+function between(least: number | undefined, most: number | undefined, unit: string): string {
+  if (least !== undefined && most !== undefined) return `${least} to ${most}${unit}`;
+  if (least !== undefined) return `at least ${least}${unit}`;
+  return most === undefined ? "" : `at most ${most}${unit}`;
 }
 
+/** Texts by the name of a parameter. */
 export type Typed = { readonly [name: string]: string };
 
 /**
- * Return the arguments that were typed, without empty ones, and by name what is missing or cannot be read. The service
- * checks the rest.
+ * Return the arguments that were typed, without empty ones, and the errors of parameters that are missing or cannot be
+ * read. The service checks the rest.
  */
 export function argumentsFrom(
   parameters: readonly Parameter[],
   typed: Typed,
-): { readonly args: JsonObject; readonly wrong: { readonly [name: string]: string } } {
+): { readonly args: JsonObject; readonly errors: Typed } {
   const args: JsonObject = {};
-  const wrong: { [name: string]: string } = {};
+  const errors: { [name: string]: string } = {};
   for (const parameter of parameters) {
     const { name, control, required } = parameter;
-    const written = typed[name] ?? "";
-    if (control === "text" ? written === "" : written.trim() === "") {
-      if (required) wrong[name] = "Required.";
+    const text = typed[name] ?? "";
+    if (control === "text" ? text === "" : text.trim() === "") {
+      if (required) errors[name] = "Required.";
       continue;
     }
     switch (control) {
       case "text":
-        args[name] = written;
+        args[name] = text;
         break;
       case "number": {
-        const number = Number(written);
-        if (Number.isNaN(number)) wrong[name] = "Not a number.";
+        const number = Number(text);
+        if (Number.isNaN(number)) errors[name] = "Not a number.";
         else args[name] = number;
         break;
       }
-      case "truth":
-        args[name] = written === "true";
+      case "boolean":
+        args[name] = text === "true";
         break;
       case "choice":
-      case "json":
-        try {
-          args[name] = JSON.parse(written) as Json;
-        } catch (error) {
-          wrong[name] = `This is no JSON: ${(error as Error).message}`;
-        }
+      case "json": {
+        const parsed = parseJson(text);
+        if ("error" in parsed) errors[name] = parsed.error;
+        else args[name] = parsed.value;
+      }
     }
   }
-  return { args, wrong };
+  return { args, errors };
 }

@@ -1,4 +1,4 @@
-// Tools' parameters in words, and arguments from what was typed.
+// Test the parameters that a schema describes, and the arguments from a form.
 
 import assert from "node:assert/strict";
 import type { Schema } from "../json.ts";
@@ -19,8 +19,8 @@ const SCHEMA: Schema = {
   $defs: { Options: { type: "object", description: "More." } },
 };
 
-Deno.test("each parameter says its type, its bounds and how it is typed in", () => {
-  const said = parametersOf(SCHEMA).map((each) => [
+Deno.test("each parameter has a type, bounds and a form control", () => {
+  const parameters = parametersOf(SCHEMA).map((each) => [
     each.name,
     each.required,
     each.type,
@@ -28,18 +28,18 @@ Deno.test("each parameter says its type, its bounds and how it is typed in", () 
     each.control,
     each.description,
   ]);
-  assert.deepEqual(said, [
+  assert.deepEqual(parameters, [
     ["to", true, "list of text", "at least 1 items", "json", ""],
     ["place", true, "text", "at most 80 characters", "text", "Where."],
     ["units", false, 'one of "metric", "imperial"', "", "choice", ""],
     ["days", false, "whole number", "1 to 16", "number", ""],
-    ["dry", false, "yes or no or nothing", "", "truth", ""],
+    ["dry", false, "yes or no or nothing", "", "boolean", ""],
     ["options", false, "object", "", "json", "More."],
     ["either", false, "text or whole number", "", "json", ""],
   ]);
 });
 
-Deno.test("a schema that refers to itself ends", () => {
+Deno.test("a recursive schema is cut off", () => {
   const loop: Schema = {
     type: "object",
     properties: { tree: { $ref: "#/$defs/Tree" } },
@@ -54,7 +54,7 @@ Deno.test("a schema that refers to itself ends", () => {
   assert.ok(parametersOf({ ...circle, properties: { b: { $ref: "#/$defs/B" } } })[0]!.type);
 });
 
-Deno.test("what is empty is left out, and each kind is read as what it is", () => {
+Deno.test("empty fields are left out, and each control is read by its type", () => {
   const typed = {
     to: '["ann"]',
     place: " 12 ",
@@ -65,12 +65,12 @@ Deno.test("what is empty is left out, and each kind is read as what it is", () =
   };
   assert.deepEqual(argumentsFrom(parametersOf(SCHEMA), typed), {
     args: { to: ["ann"], place: " 12 ", units: "imperial", days: 3, dry: false, either: 7 },
-    wrong: {},
+    errors: {},
   });
 });
 
-Deno.test("what is missing or cannot be read is told by name", () => {
-  const { args, wrong } = argumentsFrom(parametersOf(SCHEMA), { to: "[", days: "many" });
+Deno.test("missing and unreadable fields have errors", () => {
+  const { args, errors } = argumentsFrom(parametersOf(SCHEMA), { to: "[", days: "many" });
   assert.deepEqual(args, {});
-  assert.deepEqual(Object.keys(wrong), ["to", "place", "days"]);
+  assert.deepEqual(Object.keys(errors), ["to", "place", "days"]);
 });

@@ -1,15 +1,16 @@
 // One tool: description, policy, arguments, last error and schema.
 
 import type { ToolDocument, ToolError } from "../wire.ts";
-import { duration } from "../formats.ts";
+import { count, duration } from "../formats.ts";
 import { may } from "../session.ts";
 import { JsonView } from "../ui/json_view.tsx";
+import { Fact } from "../ui/fact.tsx";
 import { EffectMark } from "../ui/status.tsx";
 import { Age } from "../ui/time.tsx";
 import { type Parameter, parametersOf } from "./schema.ts";
 import { TryTool } from "./try_tool.tsx";
 
-const ASKED: { readonly [approval: string]: string } = {
+const APPROVAL: { readonly [approval: string]: string } = {
   ask: "Needed for each call",
   auto: "Not needed",
   never: "All calls are refused",
@@ -24,36 +25,24 @@ export function ToolView({ tool, onCalled }: { tool: ToolDocument; onCalled: () 
       </h2>
       <p class="tool-about">{tool.description}</p>
       <dl class="facts">
-        <div>
-          <dt>Effect</dt>
-          <dd>
-            <EffectMark effect={tool.effect} />
-          </dd>
-        </div>
-        <div>
-          <dt>Approval</dt>
-          <dd>
-            {tool.approval
-              ? ASKED[tool.approval]
-              : tool.effect === "once"
-              ? "Needed, unless the run allows it"
-              : "Not needed"}
-          </dd>
-        </div>
-        <div>
-          <dt>Timeout</dt>
-          <dd>
-            {tool.timeout_s === null ? "None" : duration(tool.timeout_s)}, {tool.retries}
-            {tool.retries === 1 ? " retry" : " retries"}
-          </dd>
-        </div>
-        <div>
-          <dt>Source</dt>
-          <dd>
-            <code>{tool.import_path}</code>
-            {tool.toolset && <>, toolset {tool.toolset}</>}
-          </dd>
-        </div>
+        <Fact name="Effect">
+          <EffectMark effect={tool.effect} />
+        </Fact>
+        <Fact name="Approval">
+          {tool.approval
+            ? APPROVAL[tool.approval]
+            : tool.effect === "once"
+            ? "Needed, unless the run allows it"
+            : "Not needed"}
+        </Fact>
+        <Fact name="Timeout">
+          {tool.timeout_s === null ? "None" : duration(tool.timeout_s)},{" "}
+          {count(tool.retries, "retry", "retries")}
+        </Fact>
+        <Fact name="Source">
+          <code>{tool.import_path}</code>
+          {tool.toolset && <>, toolset {tool.toolset}</>}
+        </Fact>
       </dl>
       {tool.last_error && <LastError error={tool.last_error} />}
       <section class="tool-part">

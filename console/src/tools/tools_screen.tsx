@@ -1,7 +1,7 @@
 // Tools: the list, one tool in detail, and the roles.
 
 import { getTools } from "../api.ts";
-import { useKeys } from "../keys.ts";
+import { blurFocused, moveFocus, useShortcuts } from "../keys.ts";
 import { EffectMark } from "../ui/status.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
@@ -12,10 +12,10 @@ import { ToolView } from "./tool_view.tsx";
 
 export function ToolsScreen({ name }: { name: string | null }) {
   useTitle(name ?? "Tools");
-  const { value, problem, reload } = useLoaded((giving) => getTools(giving), { key: "tools" });
-  useToolKeys();
+  const { value, problem, reload } = useLoaded(getTools, { key: "tools" });
+  useToolShortcuts();
   const tools = value?.tools ?? [];
-  const chosen = tools.find((tool) => tool.name === name);
+  const selected = tools.find((tool) => tool.name === name);
   return (
     <div class="tools">
       <h1>{name === null ? "Tools" : <a href="/tools" class="up">Tools</a>}</h1>
@@ -23,9 +23,9 @@ export function ToolsScreen({ name }: { name: string | null }) {
       {value === null && !problem && <p class="waiting" role="status">Loading tools…</p>}
       {value !== null && (
         <div class={name === null ? "tools-all" : "tools-two"}>
-          <ToolList tools={tools} chosen={name} />
-          {name !== null && (chosen
-            ? <ToolView key={chosen.name} tool={chosen} onCalled={reload} />
+          <ToolList tools={tools} selected={name} />
+          {name !== null && (selected
+            ? <ToolView key={selected.name} tool={selected} onCalled={reload} />
             : (
               <section class="empty">
                 <h2>
@@ -43,7 +43,9 @@ export function ToolsScreen({ name }: { name: string | null }) {
   );
 }
 
-function ToolList({ tools, chosen }: { tools: readonly ToolDocument[]; chosen: string | null }) {
+function ToolList(
+  { tools, selected }: { tools: readonly ToolDocument[]; selected: string | null },
+) {
   return (
     <nav aria-label="All tools" class="tool-list">
       <ul>
@@ -51,7 +53,7 @@ function ToolList({ tools, chosen }: { tools: readonly ToolDocument[]; chosen: s
           <li key={tool.name}>
             <a
               href={`/tools/${encodeURIComponent(tool.name)}`}
-              aria-current={tool.name === chosen ? "page" : undefined}
+              aria-current={tool.name === selected ? "page" : undefined}
             >
               <code>{tool.name}</code>
               <EffectMark effect={tool.effect} explained={false} />
@@ -69,21 +71,10 @@ function ToolList({ tools, chosen }: { tools: readonly ToolDocument[]; chosen: s
   );
 }
 
-function useToolKeys(): void {
-  function walk(by: 1 | -1): void {
-    const all = [...document.querySelectorAll<HTMLElement>(".tool-list a")];
-    const at = all.findIndex((link) => link === document.activeElement);
-    const from = at < 0 ? all.findIndex((link) => link.hasAttribute("aria-current")) : at;
-    all[Math.max(0, Math.min(all.length - 1, from + by))]?.focus();
-  }
-  useKeys("Tools", {
-    j: { does: "Next tool", act: () => walk(1) },
-    k: { does: "Previous tool", act: () => walk(-1) },
-    Escape: {
-      does: "Leave the field",
-      act: () => {
-        if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
-      },
-    },
+function useToolShortcuts(): void {
+  useShortcuts("Tools", {
+    j: { label: "Next tool", action: () => moveFocus(".tool-list a", 1) },
+    k: { label: "Previous tool", action: () => moveFocus(".tool-list a", -1) },
+    Escape: { label: "Leave the field", action: blurFocused },
   });
 }

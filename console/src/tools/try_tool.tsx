@@ -5,13 +5,14 @@ import { callTool } from "../api.ts";
 import type { ToolDocument, ToolTrial } from "../wire.ts";
 import { Button, useAction } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
-import { Field } from "../ui/field.tsx";
+import { Form } from "../ui/field.tsx";
 import { JsonView } from "../ui/json_view.tsx";
 import { OuterLink } from "../ui/outer_link.tsx";
-import { ProblemNote } from "../ui/problem_note.tsx";
+import { ProblemBox, ProblemNote } from "../ui/problem_note.tsx";
+import { ParameterField } from "./parameter_field.tsx";
 import { argumentsFrom, type Parameter, type Typed } from "./schema.ts";
 
-export interface TryToolProps {
+interface TryToolProps {
   readonly tool: ToolDocument;
   readonly parameters: readonly Parameter[];
   /** Called after each call, whether it succeeded or not. */
@@ -21,8 +22,8 @@ export interface TryToolProps {
 export function TryTool({ tool, parameters, onCalled }: TryToolProps) {
   const [typed, setTyped] = useState<Typed>({});
   const [offline, setOffline] = useState(false);
-  const [wrong, setWrong] = useState<Typed>({});
-  const [asking, setAsking] = useState(false);
+  const [errors, setErrors] = useState<Typed>({});
+  const [confirming, setConfirming] = useState(false);
   const [result, setResult] = useState<ToolTrial | null>(null);
   async function call(confirmed: boolean): Promise<void> {
     setResult(null);
@@ -37,21 +38,17 @@ export function TryTool({ tool, parameters, onCalled }: TryToolProps) {
     onCalled();
   }
   const calling = useAction(() => call(false));
-  const wrongOf = (name: string) =>
-    wrong[name] ??
-      calling.problem?.errors.find((each) => each.where === `body.args.${name}`)?.what ?? null;
   return (
     <section class="tool-part" aria-labelledby="try-title">
       <h3 id="try-title">Run tool</h3>
-      <form
+      <Form
         class="try panel"
         noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          const read = argumentsFrom(parameters, typed);
-          setWrong(read.wrong);
-          if (Object.keys(read.wrong).length > 0) return;
-          if (tool.effect === "once") setAsking(true);
+        onSubmit={() => {
+          const found = argumentsFrom(parameters, typed).errors;
+          setErrors(found);
+          if (Object.keys(found).length > 0) return;
+          if (tool.effect === "once") setConfirming(true);
           else calling.run();
         }}
       >
@@ -59,9 +56,9 @@ export function TryTool({ tool, parameters, onCalled }: TryToolProps) {
           <ParameterField
             key={parameter.name}
             parameter={parameter}
-            written={typed[parameter.name] ?? ""}
-            wrong={wrongOf(parameter.name)}
-            onInput={(value) => setTyped((held) => ({ ...held, [parameter.name]: value }))}
+            text={typed[parameter.name] ?? ""}
+            error={errors[parameter.name] ?? calling.problem?.errorAt(`args.${parameter.name}`)}
+            onInput={(text) => setTyped((last) => ({ ...last, [parameter.name]: text }))}
           />
         ))}
         <label class="check">
@@ -84,14 +81,14 @@ export function TryTool({ tool, parameters, onCalled }: TryToolProps) {
           </Button>
           <span class="muted small">Starts no run and calls no model.</span>
         </div>
-      </form>
+      </Form>
       <div aria-live="polite">{result && <Result result={result} />}</div>
-      {asking && (
+      {confirming && (
         <Confirm
           title={`Run ${tool.name}?`}
           action="Run tool"
           onConfirm={() => call(true)}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirming(false)}
         >
           <p>
             This call is irreversible. It belongs to no run, so no event log records it.
@@ -102,88 +99,13 @@ export function TryTool({ tool, parameters, onCalled }: TryToolProps) {
   );
 }
 
-interface ParameterFieldProps {
-  readonly parameter: Parameter;
-  readonly written: string;
-  readonly wrong: string | null;
-  readonly onInput: (value: string) => void;
-}
-
-function ParameterField({ parameter, written, wrong, onInput }: ParameterFieldProps) {
-  const { name, required, control, preset } = parameter;
-  const label = (
-    <>
-      <code>{name}</code> {required ? "" : <span class="muted">Optional</span>}
-    </>
-  );
-  const shown = preset === undefined || preset === null ? "" : JSON.stringify(preset);
-  const none = shown ? `Default: ${shown}` : "None";
-  const hint = control === "json" ? `JSON: ${parameter.type}` : undefined;
-  return (
-    <Field label={label} hint={hint} wrong={wrong}>
-      {(described) => {
-        switch (control) {
-          case "choice":
-          case "truth": {
-            const choices = control === "truth" ? [true, false] : parameter.choices;
-            return (
-              <select
-                {...described}
-                value={written}
-                onChange={(event) => onInput(event.currentTarget.value)}
-              >
-                <option value="">{required ? "Choose…" : none}</option>
-                {choices.map((choice) => {
-                  const value = JSON.stringify(choice);
-                  const words = choice === true ? "yes" : choice === false ? "no" : String(choice);
-                  return <option key={value} value={value}>{words}</option>;
-                })}
-              </select>
-            );
-          }
-          case "number":
-            return (
-              <input
-                {...described}
-                type="number"
-                step={parameter.whole ? 1 : "any"}
-                min={parameter.minimum}
-                max={parameter.maximum}
-                value={written}
-                placeholder={required ? "" : none}
-                onInput={(event) => onInput(event.currentTarget.value)}
-              />
-            );
-          default:
-            return (
-              <textarea
-                {...described}
-                class={control === "json" ? "code" : "line"}
-                rows={control === "json" ? 2 : 1}
-                spellcheck={false}
-                value={written}
-                placeholder={required ? "" : none}
-                onInput={(event) => onInput(event.currentTarget.value)}
-              />
-            );
-        }
-      }}
-    </Field>
-  );
-}
-
 function Result({ result: { data, error } }: { result: ToolTrial }) {
   if (error) {
     return (
-      <div class="problem">
-        <p>
-          <span aria-hidden="true" class="problem-mark">▲</span> {error.message}
-        </p>
-        <p class="problem-how">
-          {error.type} ({error.class}){error.next_action &&
-            `: ${error.next_action}`}
-        </p>
-      </div>
+      <ProblemBox
+        what={error.message}
+        how={`${error.type} (${error.class})${error.next_action ? `: ${error.next_action}` : ""}`}
+      />
     );
   }
   if (!data) return null;

@@ -2,16 +2,16 @@
 
 import { signal } from "@preact/signals";
 
-const words = signal("");
+const message = signal("");
 
-/** Announce a message; it is also shown for a moment at the bottom of the page. */
+/** Announce a message to screen readers, and show it for a moment at the bottom of the page. */
 export function announce(text: string): void {
-  words.value = "";
+  message.value = "";
   queueMicrotask(() => {
-    words.value = text;
+    message.value = text;
     clearTimeout(timer);
     timer = setTimeout(() => {
-      words.value = "";
+      message.value = "";
     }, 4000);
   });
 }
@@ -19,5 +19,5 @@ export function announce(text: string): void {
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 export function Announcer() {
-  return <div class="announcer" role="status" aria-live="polite">{words}</div>;
+  return <div class="announcer" role="status" aria-live="polite">{message}</div>;
 }

@@ -4,7 +4,7 @@ import type { ComponentChildren, Ref } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { asProblem, type Problem } from "../problem.ts";
 
-export interface ButtonProps {
+interface ButtonProps {
   readonly children: ComponentChildren;
   readonly onClick?: () => void;
   /** "primary": the main action. "danger": destructive. "quiet": secondary. */
@@ -42,30 +42,31 @@ export function Button(props: ButtonProps) {
   );
 }
 
-export interface Action<Given extends unknown[]> {
+interface Action<Args extends unknown[]> {
   readonly busy: boolean;
   /** Why the last try failed; null once another starts. */
   readonly problem: Problem | null;
-  /** Run the action, unless it is running already. Resolves when it ends, whether it succeeded or not. */
-  readonly run: (...given: Given) => Promise<void>;
-  readonly forget: () => void;
+  /** Run the action, unless it is running already. Never rejects: a failure becomes `problem`. */
+  readonly run: (...args: Args) => Promise<void>;
+  /** Forget the problem. */
+  readonly clear: () => void;
 }
 
 /** An action of a button. A second click while it runs does nothing. */
-export function useAction<Given extends unknown[]>(
-  does: (...given: Given) => Promise<unknown>,
-): Action<Given> {
+export function useAction<Args extends unknown[]>(
+  perform: (...args: Args) => Promise<unknown>,
+): Action<Args> {
   const [state, setState] = useState<{ busy: boolean; problem: Problem | null }>({
     busy: false,
     problem: null,
   });
   const running = useRef(false);
-  async function run(...given: Given): Promise<void> {
+  async function run(...args: Args): Promise<void> {
     if (running.current) return;
     running.current = true;
     setState({ busy: true, problem: null });
     try {
-      await does(...given);
+      await perform(...args);
       setState({ busy: false, problem: null });
     } catch (error) {
       setState({ busy: false, problem: asProblem(error) });
@@ -73,5 +74,5 @@ export function useAction<Given extends unknown[]>(
       running.current = false;
     }
   }
-  return { ...state, run, forget: () => setState({ busy: false, problem: null }) };
+  return { ...state, run, clear: () => setState({ busy: false, problem: null }) };
 }

@@ -4,9 +4,9 @@ import { useEffect, useState } from "preact/hooks";
 import { announce } from "./announce.tsx";
 import { Button } from "./button.tsx";
 
-export interface CopyProps {
+interface CopyProps {
   readonly text: string;
-  /** What is copied: "run ID". */
+  /** What is copied: "command". */
   readonly what: string;
   readonly children?: string;
 }

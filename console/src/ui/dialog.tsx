@@ -3,28 +3,27 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Button, useAction } from "./button.tsx";
+import { Form } from "./field.tsx";
 import { ProblemNote } from "./problem_note.tsx";
 
-export interface DialogProps {
+interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
-  readonly wide?: boolean;
 }
 
 /** Open for as long as it is rendered. Escape and a click beside it close it. */
-export function Dialog({ title, onClose, children, wide = false }: DialogProps) {
+export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useLayoutEffect(() => {
     const opened = dialog.current;
     opened?.showModal();
-    return () => opened?.close(); // gives the focus back to where it was
+    return () => opened?.close(); // returns the focus to where it was
   }, []);
   return (
     <dialog
       ref={dialog}
-      class={wide ? "wide" : undefined}
       aria-labelledby={heading}
       onCancel={(event) => {
         event.preventDefault();
@@ -42,42 +41,31 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
   );
 }
 
-export interface ConfirmProps {
-  /** The question: "Cancel this run?" */
-  readonly title: string;
-  /** What the action changes and what it keeps. */
-  readonly children: ComponentChildren;
+export interface ConfirmProps extends DialogProps {
   /** The label of the button: "Cancel run". */
   readonly action: string;
   readonly kind?: "danger" | "primary";
-  /** Perform the action; the dialog closes if it succeeds and shows the problem if it fails. */
-  readonly onConfirm: () => Promise<unknown>;
-  readonly onClose: () => void;
+  /** Perform the action. The dialog shows the problem if it fails, and closes unless it resolves to false. */
+  readonly onConfirm: () => Promise<boolean | void>;
 }
 
-/** Ask before an action; open for as long as it is rendered. */
-export function Confirm(props: ConfirmProps) {
-  const doing = useAction(async () => {
-    await props.onConfirm();
-    props.onClose();
+/** Ask before an action; `children` say what it changes and keeps. Open for as long as it is rendered. */
+export function Confirm(
+  { title, children, action, kind = "danger", onConfirm, onClose }: ConfirmProps,
+) {
+  const confirming = useAction(async () => {
+    if (await onConfirm() !== false) onClose();
   });
   return (
-    <Dialog title={props.title} onClose={props.onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          doing.run();
-        }}
-      >
-        {props.children}
-        <ProblemNote problem={doing.problem} />
+    <Dialog title={title} onClose={onClose}>
+      <Form onSubmit={confirming.run}>
+        {children}
+        <ProblemNote problem={confirming.problem} />
         <div class="buttons">
-          <Button type="submit" kind={props.kind ?? "danger"} busy={doing.busy}>
-            {props.action}
-          </Button>
-          <Button onClick={props.onClose}>Close</Button>
+          <Button type="submit" kind={kind} busy={confirming.busy}>{action}</Button>
+          <Button onClick={onClose}>Close</Button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

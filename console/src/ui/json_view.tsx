@@ -3,20 +3,19 @@
 import { exactJson } from "../formats.ts";
 import { Copy } from "./copy.tsx";
 
-export interface JsonViewProps {
+interface JsonViewProps {
   readonly value: unknown;
   /** The accessible name. */
   readonly label: string;
-  readonly copy?: boolean;
 }
 
-export function JsonView({ value, label, copy = true }: JsonViewProps) {
-  const written = exactJson(value);
+export function JsonView({ value, label }: JsonViewProps) {
+  const json = exactJson(value);
   return (
     <div class="json">
       {/* A scrollable area has to be reachable by key. */}
-      <pre tabIndex={0} role="group" aria-label={label}>{written}</pre>
-      {copy && <Copy text={written} what={label} />}
+      <pre tabIndex={0} role="group" aria-label={label}>{json}</pre>
+      <Copy text={json} what={label} />
     </div>
   );
 }

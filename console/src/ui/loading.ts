@@ -4,21 +4,22 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { reachable } from "../connection.ts";
 import { asProblem, type Problem } from "../problem.ts";
 
-export interface Loaded<T> {
+interface Loaded<T> {
   /** The newest value; it stays while a later load fails. */
   readonly value: T | null;
-  /** Why the last load failed; null when it worked. */
+  /** Why the last load failed; null if it succeeded. */
   readonly problem: Problem | null;
   readonly loading: boolean;
   readonly reload: () => void;
 }
 
 /**
- * Loads a value when the component appears and whenever `key` changes (the old value is dropped then), and every
- * `everyMs` after the last answer while the tab is visible; also as soon as the tab is shown again.
+ * Load a value when the component appears, when `key` changes (which drops the old value), and when the service is back.
+ * With `everyMs`, also poll while the tab is visible; a service that does not answer is then no problem of the value, as
+ * the header shows it.
  */
 export function useLoaded<T>(
-  load: (giving: { signal: AbortSignal }) => Promise<T>,
+  load: (options: { signal: AbortSignal }) => Promise<T>,
   { key, everyMs }: { key: string; everyMs?: number },
 ): Loaded<T> {
   const [state, setState] = useState<{
@@ -33,45 +34,45 @@ export function useLoaded<T>(
 
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let giveUp = new AbortController();
+    let abort = new AbortController();
     let over = false;
 
-    async function once(): Promise<void> {
+    async function loadOnce(): Promise<void> {
       clearTimeout(timer);
-      giveUp.abort();
-      const mine = giveUp = new AbortController();
+      abort.abort();
+      const mine = abort = new AbortController();
       try {
         const value = await newest.current({ signal: mine.signal });
         if (!mine.signal.aborted) setState({ key, value, problem: null, loading: false });
       } catch (error) {
         if (mine.signal.aborted) return;
         const problem = asProblem(error);
-        setState((held) => ({
+        setState((last) => ({
           key,
-          value: held.key === key ? held.value : null,
-          problem,
+          value: last.key === key ? last.value : null,
+          problem: everyMs && problem.code === "unreachable" ? null : problem,
           loading: false,
         }));
       }
-      if (!over && !mine.signal.aborted && everyMs) timer = setTimeout(next, everyMs);
+      if (!over && !mine.signal.aborted && everyMs) timer = setTimeout(loadIfVisible, everyMs);
     }
-    function next(): void {
-      if (!document.hidden) once();
+    function loadIfVisible(): void {
+      if (!document.hidden) loadOnce();
     }
 
-    again.current = once;
-    once();
-    if (everyMs) document.addEventListener("visibilitychange", next);
+    again.current = loadOnce;
+    loadOnce();
+    if (everyMs) document.addEventListener("visibilitychange", loadIfVisible);
     let lost = false;
     const unsubscribe = reachable.subscribe((answers) => {
-      if (answers && lost && !everyMs) once(); // the service is back; polling finds out by itself
+      if (answers && lost && !everyMs) loadOnce(); // polling loads it anyway
       lost = !answers;
     });
     return () => {
       over = true;
       clearTimeout(timer);
-      giveUp.abort();
-      document.removeEventListener("visibilitychange", next);
+      abort.abort();
+      document.removeEventListener("visibilitychange", loadIfVisible);
       unsubscribe();
     };
   }, [key, everyMs]);

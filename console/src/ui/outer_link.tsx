@@ -18,7 +18,7 @@ interface OuterLinkProps {
   readonly children: ComponentChildren;
 }
 
-/** A link if its address is safe, else its words alone. */
+/** A link if its address is safe, else its text alone. */
 export function OuterLink({ href, children }: OuterLinkProps) {
   if (!isSafe(href)) return <>{children}</>;
   return (

@@ -1,24 +1,41 @@
-// A problem, shown near its cause: what is wrong, and how to fix it.
+// A problem, shown near its cause: what went wrong, and what to do about it.
 
+import type { ComponentChildren } from "preact";
 import type { Problem } from "../problem.ts";
+
+interface ProblemBoxProps {
+  readonly what: ComponentChildren;
+  readonly how?: ComponentChildren;
+  /** Whether screen readers announce it when it appears. */
+  readonly alert?: boolean;
+  readonly children?: ComponentChildren;
+}
+
+export function ProblemBox({ what, how, alert = false, children }: ProblemBoxProps) {
+  return (
+    <div class="problem" role={alert ? "alert" : undefined}>
+      <p>
+        <span aria-hidden="true" class="problem-mark">▲</span> {what}
+      </p>
+      {children}
+      {how && <p class="problem-how">{how}</p>}
+    </div>
+  );
+}
 
 export function ProblemNote({ problem }: { problem: Problem | null | undefined }) {
   if (!problem) return null;
   return (
-    <div class="problem" role="alert">
-      <p>
-        <span aria-hidden="true" class="problem-mark">▲</span> {problem.what}
-      </p>
+    <ProblemBox alert what={problem.what} how={problem.how}>
       {problem.errors.length > 0 && (
         <ul>
-          {problem.errors.map((wrong) => (
-            <li key={wrong.where}>
-              <code>{wrong.where.replace(/^body\./, "")}</code>: {wrong.what}
+          {problem.errors.map(({ where, what }) => (
+            <li key={where}>
+              <code>{where.replace(/^body\./, "")}</code>: {what}
             </li>
           ))}
         </ul>
       )}
-      {problem.how && <p class="problem-how">{problem.how}</p>}
-    </div>
+    </ProblemBox>
   );
 }

@@ -1,4 +1,4 @@
-// The states of runs, assignments and attempts: a glyph and a word; the color only repeats them.
+// The states of runs, assignments, calls and todos as a glyph and a word; the color only repeats them.
 
 import { capitalized } from "../formats.ts";
 import type { Effect, RunStatus } from "../wire.ts";
@@ -15,27 +15,25 @@ export const STATUSES: readonly RunStatus[] = [
   "cancelled",
 ];
 
-/** Glyph, tone and word of every state that is shown anywhere. Tones are colours of style.css. */
+type Tone = "idle" | "busy" | "asks" | "good" | "bad";
+
+/** Glyph and tone of every state. Tones are colors of parts.css. */
 const MARKS: { readonly [status: string]: readonly [glyph: string, tone: Tone] } = {
   queued: ["○", "idle"],
   pending: ["○", "idle"],
   running: ["◐", "busy"],
   waiting: ["‖", "asks"],
+  retrying: ["↻", "asks"],
   paused: ["‖", "idle"],
-  parked: ["‖", "idle"],
-  blocked: ["⊘", "idle"],
   succeeded: ["✓", "good"],
   completed: ["✓", "good"],
   partial: ["◑", "asks"],
   failed: ["▲", "bad"],
-  lost: ["▲", "bad"],
   cancelled: ["×", "idle"],
   dropped: ["×", "idle"],
 };
 
-export type Tone = "idle" | "busy" | "asks" | "good" | "bad";
-
-/** Return how a state is drawn; an unknown state is an idle dot. */
+/** Return the glyph and the tone of a state; an unknown state is an idle dot. */
 export function markOf(status: string): { readonly glyph: string; readonly tone: Tone } {
   const [glyph, tone] = MARKS[status] ?? ["·", "idle" as Tone];
   return { glyph, tone };
@@ -43,15 +41,20 @@ export function markOf(status: string): { readonly glyph: string; readonly tone:
 
 /** A state as glyph and word. `word` replaces the word, never the glyph. */
 export function StatusMark({ status, word }: { status: string; word?: string }) {
-  const { glyph, tone } = markOf(status);
   return (
-    <span class={`status tone-${tone}`}>
-      <span aria-hidden="true" class="glyph">{glyph}</span> {word ?? capitalized(status)}
+    <span class={`status tone-${markOf(status).tone}`}>
+      <StatusGlyph status={status} /> {word ?? capitalized(status)}
     </span>
   );
 }
 
-export const EFFECTS: { readonly [effect in Effect]: string } = {
+/** The glyph of a state, where its word is elsewhere. */
+export function StatusGlyph({ status }: { status: string }) {
+  const { glyph, tone } = markOf(status);
+  return <span class={`glyph tone-${tone}`} aria-hidden="true">{glyph}</span>;
+}
+
+const EFFECTS: { readonly [effect in Effect]: string } = {
   pure: "reads only",
   idempotent: "safe to repeat",
   once: "irreversible",

@@ -3,25 +3,25 @@
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
 
-export interface Tab {
+interface Tab {
   readonly name: string;
   readonly label: ComponentChildren;
 }
 
-export interface TabsProps {
+interface TabsProps {
   readonly label: string;
   readonly tabs: readonly Tab[];
-  readonly chosen: string;
-  readonly onChoose: (name: string) => void;
-  /** The content of the chosen tab. */
+  readonly selected: string;
+  readonly onSelect: (name: string) => void;
+  /** The content of the selected tab. */
   readonly children: ComponentChildren;
 }
 
-export function Tabs({ label, tabs, chosen, onChoose, children }: TabsProps) {
+export function Tabs({ label, tabs, selected, onSelect, children }: TabsProps) {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
   function move(event: KeyboardEvent): void {
-    const at = tabs.findIndex((tab) => tab.name === chosen);
+    const at = tabs.findIndex((tab) => tab.name === selected);
     const to = event.key === "ArrowRight"
       ? at + 1
       : event.key === "ArrowLeft"
@@ -34,7 +34,7 @@ export function Tabs({ label, tabs, chosen, onChoose, children }: TabsProps) {
     if (to === null) return;
     event.preventDefault();
     const next = (to + tabs.length) % tabs.length;
-    onChoose(tabs[next]!.name);
+    onSelect(tabs[next]!.name);
     list.current?.querySelectorAll<HTMLButtonElement>("[role=tab]")[next]?.focus();
   }
   return (
@@ -46,10 +46,10 @@ export function Tabs({ label, tabs, chosen, onChoose, children }: TabsProps) {
             type="button"
             role="tab"
             id={`${id}-${tab.name}`}
-            aria-selected={tab.name === chosen}
+            aria-selected={tab.name === selected}
             aria-controls={`${id}-panel`}
-            tabIndex={tab.name === chosen ? 0 : -1}
-            onClick={() => onChoose(tab.name)}
+            tabIndex={tab.name === selected ? 0 : -1}
+            onClick={() => onSelect(tab.name)}
           >
             {tab.label}
           </button>
@@ -59,7 +59,7 @@ export function Tabs({ label, tabs, chosen, onChoose, children }: TabsProps) {
         class="tab-panel"
         role="tabpanel"
         id={`${id}-panel`}
-        aria-labelledby={`${id}-${chosen}`}
+        aria-labelledby={`${id}-${selected}`}
         tabIndex={0}
       >
         {children}

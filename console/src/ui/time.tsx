@@ -1,4 +1,4 @@
-// Times: how long ago, how long until, how long; the exact moment on hover.
+// Times: how long ago and how long until, with the exact moment on hover.
 
 import { now } from "../clock.ts";
 import { age, duration, moment } from "../formats.ts";
@@ -21,10 +21,4 @@ export function Until({ at }: { at: string }) {
       {left > 0 ? `in ${duration(Math.max(1, Math.round(left)))}` : "now"}
     </time>
   );
-}
-
-/** How long something took, or has taken so far. */
-export function Took({ from, to }: { from: string; to: string | null }) {
-  const until = to === null ? now.value : Date.parse(to);
-  return <span>{duration((until - Date.parse(from)) / 1000)}</span>;
 }

@@ -6,14 +6,14 @@ import { go } from "../router.ts";
 import { may } from "../session.ts";
 import { announce } from "../ui/announce.tsx";
 import { Button, useAction } from "../ui/button.tsx";
-import { Field } from "../ui/field.tsx";
+import { TextField } from "../ui/field.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
-import { chosen } from "./chosen.ts";
+import { selection } from "./selection.ts";
 import type { RunStore } from "./store.ts";
-import { VerbDialog } from "./verb_dialog.tsx";
+import { ActionDialog } from "./action_dialog.tsx";
 import { isOver } from "./view.ts";
 
-interface RunVerbsProps {
+interface RunActionsProps {
   readonly store: RunStore;
   readonly runId: string;
   readonly status: string;
@@ -31,50 +31,52 @@ function canResume(status: string, owner: string | null | undefined): boolean {
 /** Pause a run that is being executed, resume a run that is not. */
 export async function pauseOrResume(store: RunStore, runId: string, status: string): Promise<void> {
   if (canResume(status, store.document.value?.owner)) {
-    store.take(await resumeRun(runId));
+    store.update(await resumeRun(runId));
     announce("Run resumed");
   } else if (canPause(status)) {
-    store.take(await pauseRun(runId));
+    store.update(await pauseRun(runId));
     announce("Pausing the run. Work in progress restarts when you resume it");
   }
 }
 
-export function RunVerbs({ store, runId, status }: RunVerbsProps) {
-  const [asking, setAsking] = useState<"retry" | "fork" | "cancel" | null>(null);
-  const turning = useAction(() => pauseOrResume(store, runId, status));
+export function RunActions({ store, runId, status }: RunActionsProps) {
+  const [open, setOpen] = useState<"retry" | "fork" | "cancel" | null>(null);
+  const toggling = useAction(() => pauseOrResume(store, runId, status));
   if (!may("run")) return null;
   const model = store.live;
   const { current } = model.view.counts;
   const over = isOver(status);
   const resumable = canResume(status, store.document.value?.owner);
-  const failed = current.retriable;
-  const dialog = { onDone: store.take.bind(store), onClose: () => setAsking(null) };
+  const { retriable } = current;
+  const dialog = { onDone: store.update.bind(store), onClose: () => setOpen(null) };
   return (
-    <div class="run-verbs">
+    <div class="run-actions">
       <div class="buttons">
         <Button
-          busy={turning.busy}
+          busy={toggling.busy}
           kind={resumable ? "primary" : "plain"}
           disabled={!resumable && !canPause(status)}
-          onClick={turning.run}
+          onClick={toggling.run}
         >
           {resumable ? "Resume" : "Pause"}
         </Button>
         <Button
-          disabled={failed === 0}
-          title={failed === 0 ? "Nothing has failed" : undefined}
-          onClick={() => setAsking("retry")}
+          disabled={retriable === 0}
+          title={retriable === 0 ? "Nothing has failed" : undefined}
+          onClick={() => setOpen("retry")}
         >
-          {failed > 0 ? `Retry failed (${failed})` : "Retry failed"}
+          {retriable > 0 ? `Retry failed (${retriable})` : "Retry failed"}
         </Button>
-        <Button disabled={model.seq < 2} onClick={() => setAsking("fork")}>Fork…</Button>
-        <Button kind="danger" disabled={over} onClick={() => setAsking("cancel")}>Cancel…</Button>
+        <Button disabled={model.seq < 2} onClick={() => setOpen("fork")}>Fork…</Button>
+        <Button kind="danger" disabled={over} onClick={() => setOpen("cancel")}>Cancel…</Button>
       </div>
-      <ProblemNote problem={turning.problem} />
-      {asking === "retry" && (
-        <VerbDialog
+      <ProblemNote problem={toggling.problem} />
+      {open === "retry" && (
+        <ActionDialog
           {...dialog}
-          title={failed === 1 ? "Retry the failed subtask?" : `Retry ${failed} failed subtasks?`}
+          title={retriable === 1
+            ? "Retry the failed subtask?"
+            : `Retry ${retriable} failed subtasks?`}
           action="Retry"
           perform={(confirmed) => retryRun(runId, { confirmed })}
         >
@@ -82,11 +84,11 @@ export function RunVerbs({ store, runId, status }: RunVerbsProps) {
             A new work order repeats what failed. All results and events are kept. A finished run
             continues and writes a new answer.
           </p>
-        </VerbDialog>
+        </ActionDialog>
       )}
-      {asking === "fork" && <Fork store={store} runId={runId} onClose={dialog.onClose} />}
-      {asking === "cancel" && (
-        <VerbDialog
+      {open === "fork" && <Fork store={store} runId={runId} onClose={dialog.onClose} />}
+      {open === "cancel" && (
+        <ActionDialog
           {...dialog}
           title="Cancel this run?"
           action="Cancel run"
@@ -99,7 +101,7 @@ export function RunVerbs({ store, runId, status }: RunVerbsProps) {
             subtasks, the event log, and an answer from the results so far. To stop for a while,
             pause the run instead.
           </p>
-        </VerbDialog>
+        </ActionDialog>
       )}
     </div>
   );
@@ -109,9 +111,9 @@ function Fork(
   { store, runId, onClose }: { store: RunStore; runId: string; onClose: () => void },
 ) {
   const last = store.live.seq;
-  const [at, setAt] = useState(String(chosen.value.seq ?? last));
+  const [at, setAt] = useState(String(selection.value.seq ?? last));
   return (
-    <VerbDialog
+    <ActionDialog
       title="Fork this run"
       action="Fork"
       perform={(confirmed) => forkRun(runId, { at: Number(at), confirmed })}
@@ -122,19 +124,16 @@ function Fork(
         A new run copies everything up to an event, results included, and continues from there. This
         run does not change.
       </p>
-      <Field label="Last event to copy" hint={`1 to ${last.toLocaleString("en")}`}>
-        {(described) => (
-          <input
-            {...described}
-            type="number"
-            required
-            min={1}
-            max={last}
-            value={at}
-            onInput={(event) => setAt(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-    </VerbDialog>
+      <TextField
+        label="Last event to copy"
+        hint={`1 to ${last.toLocaleString("en")}`}
+        type="number"
+        required
+        min={1}
+        max={last}
+        value={at}
+        onInput={setAt}
+      />
+    </ActionDialog>
   );
 }

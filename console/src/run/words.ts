@@ -1,13 +1,6 @@
-// Glyphs, tones and words of the states of assignments and attempts.
+// Words for the states of assignments and attempts, and their urgency.
 
-import { markOf, type Tone } from "../ui/status.tsx";
 import type { AssignmentStatus, Outcome } from "./view.ts";
-
-export function laneMark(
-  status: AssignmentStatus,
-): { readonly glyph: string; readonly tone: Tone } {
-  return status === "retrying" ? { glyph: "↻", tone: "asks" } : markOf(status);
-}
 
 export const STATUS_WORDS: Record<AssignmentStatus, string> = {
   pending: "Pending",
@@ -29,7 +22,7 @@ export const OUTCOME_WORDS: Record<Outcome, string> = {
   stopped: "stopped",
 };
 
-/** States in the order in which a person wants to see them. */
+/** The order of states when problems come first. */
 export const URGENCY: Record<AssignmentStatus, number> = {
   failed: 0,
   waiting: 1,

@@ -1,71 +1,71 @@
-// The selection on the run screen. The URL holds it, so that a link or a reload restores it.
+// What is selected on the run screen. The URL holds it, so that a link or a reload restores it.
 
 import { computed } from "@preact/signals";
 import { place, setQuery, withQuery } from "../router.ts";
 import { type Kind, KINDS } from "./event_pages.ts";
 
-export type TabName = "answer" | "inspector" | "order";
-export const TABS: readonly TabName[] = ["answer", "inspector", "order"];
+export const TABS = ["answer", "inspector", "order"] as const;
+export type TabName = typeof TABS[number];
 
-export interface Chosen {
-  /** The id of the chosen assignment, "" for none. */
+export interface Selection {
+  /** The id of the selected assignment, "" for none. */
   readonly worker: string;
   readonly seq: number | null;
   readonly tab: TabName;
   readonly filter: string;
   readonly kinds: readonly Kind[];
-  /** Show what failed and what waits on top of the timeline. */
+  /** Show failed and waiting assignments on top of the timeline. */
   readonly problemsFirst: boolean;
 }
 
-export const chosen = computed((): Chosen => {
+export const selection = computed((): Selection => {
   const { query } = place.value;
   const seq = Number(query.get("seq"));
-  const tab = query.get("tab") as TabName | null;
   const worker = query.get("worker") ?? "";
+  const kinds = (query.get("show") ?? "").split(",");
   return {
     worker,
     seq: Number.isSafeInteger(seq) && seq > 0 ? seq : null,
-    tab: tab && TABS.includes(tab) ? tab : worker || seq > 0 ? "inspector" : "answer",
+    tab: TABS.find((tab) => tab === query.get("tab")) ??
+      (worker || seq > 0 ? "inspector" : "answer"),
     filter: query.get("filter") ?? "",
-    kinds: (query.get("show") ?? "").split(",").filter((kind): kind is Kind =>
-      KINDS.some((known) => known === kind)
-    ),
+    kinds: KINDS.filter((kind) => kinds.includes(kind)),
     problemsFirst: query.get("first") === "problems",
   };
 });
 
-export function chooseWorker(key: string): void {
+export function selectWorker(key: string): void {
   setQuery({ worker: key, seq: null, tab: "inspector" });
 }
 
-export function chooseEvent(seq: number, worker = ""): void {
-  setQuery({ seq, worker: worker || chosen.value.worker || null, tab: "inspector" });
+/** Select an event, and the assignment that it is about, if any. */
+export function selectEvent(seq: number, worker = ""): void {
+  setQuery({ seq, worker: worker || selection.value.worker, tab: "inspector" });
 }
 
-export function chooseTab(tab: TabName): void {
+export function selectTab(tab: TabName): void {
   setQuery({ tab });
 }
 
-export function chooseNothing(): void {
+export function clearSelection(): void {
   setQuery({ worker: null, seq: null, tab: null });
 }
 
 export function setFilter(filter: string): void {
-  setQuery({ filter: filter || null });
+  setQuery({ filter });
 }
 
 export function toggleKind(kind: Kind): void {
-  const { kinds } = chosen.value;
+  const { kinds } = selection.value;
   const next = kinds.includes(kind) ? kinds.filter((each) => each !== kind) : [...kinds, kind];
-  setQuery({ show: next.join(",") || null });
+  setQuery({ show: next.join(",") });
 }
 
 export function toggleProblemsFirst(): void {
-  setQuery({ first: chosen.value.problemsFirst ? null : "problems" });
+  setQuery({ first: selection.value.problemsFirst ? null : "problems" });
 }
 
-/** Return a link to an event on this screen, without anything else that is chosen. */
+/** Return a link to an event on this screen, without any other selection. */
 export function eventLink(seq: number): string {
   return `${place.value.path}?seq=${seq}`;
 }

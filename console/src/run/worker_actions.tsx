@@ -1,0 +1,204 @@
+// The actions on one assignment: retry it, skip it, or supply its result.
+
+import { useState } from "preact/hooks";
+import { retryRun, skipSubtask, supplyResult } from "../api.ts";
+import { type JsonObject, type Parsed, parseJson, parseObject } from "../json.ts";
+import { Problem } from "../problem.ts";
+import { may } from "../session.ts";
+import { Button } from "../ui/button.tsx";
+import { JsonArea, TextArea, TextField } from "../ui/field.tsx";
+import { ActionDialog } from "./action_dialog.tsx";
+import { type Lane, lastAttempt } from "./model.ts";
+import type { RunStore } from "./store.ts";
+import { isOpen, isOver } from "./view.ts";
+
+interface WorkerActionsProps {
+  readonly store: RunStore;
+  readonly runId: string;
+  readonly lane: Lane;
+  /** The whole arguments: those of the lane may be cut. */
+  readonly args: JsonObject;
+}
+
+export function WorkerActions({ store, runId, lane, args }: WorkerActionsProps) {
+  const [open, setOpen] = useState<"retry" | "edit" | "skip" | "supply" | null>(null);
+  if (!lane.counts || !may("run")) return null;
+  const reasons = unavailable(lane, store);
+  const dialog = {
+    runId,
+    lane,
+    onDone: store.update.bind(store),
+    onClose: () => setOpen(null),
+  };
+  return (
+    <>
+      <div class="buttons">
+        <ActionButton reason={reasons.retry} onClick={() => setOpen("retry")}>
+          Retry…
+        </ActionButton>
+        <ActionButton reason={reasons.retry} onClick={() => setOpen("edit")}>
+          Change arguments…
+        </ActionButton>
+        <ActionButton reason={reasons.skip} onClick={() => setOpen("skip")}>
+          Skip…
+        </ActionButton>
+        <ActionButton reason={reasons.supply} onClick={() => setOpen("supply")}>
+          Supply result…
+        </ActionButton>
+      </div>
+      {open === "retry" && <Retry {...dialog} />}
+      {open === "edit" && <RetryEdited {...dialog} args={args} />}
+      {open === "skip" && <Skip {...dialog} />}
+      {open === "supply" && <Supply {...dialog} />}
+    </>
+  );
+}
+
+interface ActionButtonProps {
+  /** Why the action is not possible now; "" if it is. */
+  readonly reason: string;
+  readonly onClick: () => void;
+  readonly children: string;
+}
+
+function ActionButton({ reason, onClick, children }: ActionButtonProps) {
+  return (
+    <Button small disabled={reason !== ""} title={reason || undefined} onClick={onClick}>
+      {children}
+    </Button>
+  );
+}
+
+/** Return why each action is not possible now; "" for an action that is. */
+function unavailable(lane: Lane, store: RunStore): Record<"retry" | "skip" | "supply", string> {
+  if (lane.superseded_by !== undefined) {
+    const reason = `Replaced by ${lane.superseded_by}`;
+    return { retry: reason, skip: reason, supply: reason };
+  }
+  const { status } = store.live.view.run;
+  const executing = status !== "paused" && !isOver(status) && store.document.value?.owner !== null;
+  const inProgress = executing && lastAttempt(lane)?.outcome === "running"
+    ? "In progress. Pause the run first, or wait"
+    : "";
+  const completed = lane.status === "completed";
+  const accepted = completed && lane.verdict?.verdict === "accept";
+  return {
+    retry: accepted
+      ? "The result was accepted. Fork the run to repeat it"
+      : isOpen(lane.status)
+      ? "Nothing has failed"
+      : "",
+    skip: completed || lane.status === "dropped" ? "Nothing to skip" : inProgress,
+    supply: completed ? "Has a result" : inProgress,
+  };
+}
+
+interface DialogProps {
+  readonly runId: string;
+  readonly lane: Lane;
+  readonly onDone: RunStore["update"];
+  readonly onClose: () => void;
+}
+
+function Retry({ runId, lane, ...dialog }: DialogProps) {
+  return (
+    <ActionDialog
+      {...dialog}
+      title={`Retry ${lane.label}?`}
+      action="Retry"
+      perform={(confirmed) => retryRun(runId, { subtasks: [lane.key], confirmed })}
+    >
+      <RetryEffect />
+    </ActionDialog>
+  );
+}
+
+function RetryEdited({ runId, lane, args, ...dialog }: DialogProps & { args: JsonObject }) {
+  const [text, setText] = useState(JSON.stringify(args, null, 2));
+  const parsed = parseObject(text);
+  return (
+    <ActionDialog
+      {...dialog}
+      title={`Retry ${lane.name} with other arguments`}
+      action="Retry"
+      perform={async (confirmed) =>
+        await retryRun(runId, { subtasks: [lane.key], args: valueOf(parsed), confirmed })}
+    >
+      <RetryEffect />
+      <JsonArea
+        label="Arguments (JSON)"
+        error={errorOf(parsed)}
+        rows={8}
+        value={text}
+        onInput={setText}
+      />
+    </ActionDialog>
+  );
+}
+
+function RetryEffect() {
+  return (
+    <p>
+      A new work order repeats it. All results and events are kept. A finished run continues and
+      writes a new answer.
+    </p>
+  );
+}
+
+function Skip({ runId, lane, ...dialog }: DialogProps) {
+  const [reason, setReason] = useState("");
+  return (
+    <ActionDialog
+      {...dialog}
+      title={`Skip ${lane.label}?`}
+      action="Skip"
+      kind="danger"
+      perform={() => skipSubtask(runId, { subtask: lane.key, ...(reason && { reason }) })}
+    >
+      <p>
+        The answer lists it as a gap, with your reason. Work that needs its result does not start.
+        All other work is kept.
+      </p>
+      <TextField label="Reason (shown in the answer)" value={reason} onInput={setReason} />
+    </ActionDialog>
+  );
+}
+
+function Supply({ runId, lane, ...dialog }: DialogProps) {
+  const [summary, setSummary] = useState("");
+  const [data, setData] = useState("");
+  const parsed = data.trim() ? parseJson(data) : null;
+  return (
+    <ActionDialog
+      {...dialog}
+      title={`Supply the result of ${lane.label}`}
+      action="Supply result"
+      perform={async () =>
+        await supplyResult(runId, {
+          subtask: lane.key,
+          summary,
+          ...(parsed && { raw: valueOf(parsed) }),
+        })}
+    >
+      <p>The log records that you supplied the result. No tool is called.</p>
+      <TextArea label="Summary" required rows={3} value={summary} onInput={setSummary} />
+      <JsonArea
+        label="Data (JSON, optional)"
+        error={parsed && errorOf(parsed)}
+        rows={3}
+        value={data}
+        onInput={setData}
+      />
+    </ActionDialog>
+  );
+}
+
+function errorOf(parsed: Parsed<unknown>): string {
+  return "error" in parsed ? parsed.error : "";
+}
+
+/** Return what was typed; throw a Problem that the dialog shows if it cannot be used. */
+function valueOf<T>(parsed: Parsed<T>): T {
+  if ("error" in parsed) throw new Problem({ status: 422, code: "usage", title: parsed.error });
+  return parsed.value;
+}

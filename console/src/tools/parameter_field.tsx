@@ -1,0 +1,59 @@
+// The form field of a parameter, by its schema.
+
+import { Field, JsonArea, TextArea, TextField } from "../ui/field.tsx";
+import type { Parameter } from "./schema.ts";
+
+interface ParameterFieldProps {
+  readonly parameter: Parameter;
+  readonly text: string;
+  readonly error: string | null | undefined;
+  readonly onInput: (text: string) => void;
+}
+
+export function ParameterField({ parameter, text, error, onInput }: ParameterFieldProps) {
+  const { name, required, control, preset } = parameter;
+  const label = (
+    <>
+      <code>{name}</code> {!required && <span class="muted">Optional</span>}
+    </>
+  );
+  const hasPreset = preset !== undefined && preset !== null;
+  const absent = hasPreset ? `Default: ${JSON.stringify(preset)}` : "None";
+  const field = { label, error, value: text, onInput, placeholder: required ? "" : absent };
+  switch (control) {
+    case "choice":
+    case "boolean":
+      return (
+        <Field label={label} error={error}>
+          {(described) => (
+            <select
+              {...described}
+              value={text}
+              onChange={(event) => onInput(event.currentTarget.value)}
+            >
+              <option value="">{required ? "Choose…" : absent}</option>
+              {(control === "boolean" ? [true, false] : parameter.choices).map((choice) => {
+                const value = JSON.stringify(choice);
+                const words = choice === true ? "yes" : choice === false ? "no" : String(choice);
+                return <option key={value} value={value}>{words}</option>;
+              })}
+            </select>
+          )}
+        </Field>
+      );
+    case "number":
+      return (
+        <TextField
+          {...field}
+          type="number"
+          step={parameter.integer ? 1 : "any"}
+          min={parameter.minimum}
+          max={parameter.maximum}
+        />
+      );
+    case "text":
+      return <TextArea {...field} class="line" rows={1} spellcheck={false} />;
+    case "json":
+      return <JsonArea {...field} hint={`JSON: ${parameter.type}`} rows={2} />;
+  }
+}
