@@ -11,6 +11,7 @@ from playwright.async_api import Page, expect
 from server.teams import Office, team
 
 from browser.long_run import EVENTS, RUN
+from browser.notes import PATH, Notebook, Notes
 from browser.serving import Served
 from browser.survey import REQUEST, SOUTH, TOWNS, Survey
 from leadhand.app.keys import key_store, make_key
@@ -166,6 +167,29 @@ async def run_event(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 
 
 @asynccontextmanager
+async def run_todos(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with notes_live(home) as (served, run_id):
+        yield Scene(served, f"/runs/{run_id}?tab=todos", _shows("Compare the towns"))
+
+
+@asynccontextmanager
+async def run_artifacts(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+    async with notes_live(home) as (served, run_id):
+        yield Scene(served, f"/runs/{run_id}?tab=artifacts", _shows(PATH))
+
+
+@asynccontextmanager
+async def notes_live(home: Path) -> AsyncGenerator[tuple[Served, str]]:
+    """A run of the notes flow that waits in the middle."""
+    notebook = Notebook()
+    async with Served(home, models=notebook.models, tools=notebook.tools, flows=[Notes()]) as served:
+        run_id = await served.started("Noise at night", flow="notes")
+        await served.event(run_id, "artifact_written")
+        yield served, run_id
+        notebook.gate.set()
+
+
+@asynccontextmanager
 async def run_long(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
     async def ready(page: Page) -> None:
         await expect(page.get_by_role("grid", name="Events")).to_have_attribute("aria-rowcount", str(EVENTS))
@@ -251,6 +275,8 @@ SCENES: dict[str, Play] = {
     "run-answered": run_answered,
     "run-repaired": run_repaired,
     "run-event": run_event,
+    "run-todos": run_todos,
+    "run-artifacts": run_artifacts,
     "run-long": run_long,
     "approvals": approvals,
     "approvals-empty": approvals_empty,

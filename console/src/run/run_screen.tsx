@@ -16,7 +16,7 @@ import { focusedList } from "./focused_list.ts";
 import { Head } from "./head.tsx";
 import { pauseOrResume } from "./run_actions.tsx";
 import { RunSummary } from "./run_summary.tsx";
-import { clearSelection, selection, selectTab, TABS } from "./selection.ts";
+import { clearSelection, selection, selectTab, tabsOf } from "./selection.ts";
 import { Side } from "./side.tsx";
 import { RunStore } from "./store.ts";
 import { Timeline } from "./timeline.tsx";
@@ -81,8 +81,9 @@ function useRunShortcuts(
   setFollowing: (following: boolean) => void,
 ): void {
   const switchTab = (by: number) => {
-    const at = TABS.indexOf(selection.value.tab);
-    selectTab(TABS[(at + by + TABS.length) % TABS.length]!);
+    const { tab } = selection.value;
+    const tabs = tabsOf(store.model.view, tab);
+    selectTab(tabs[(tabs.indexOf(tab) + by + tabs.length) % tabs.length]!);
   };
   useShortcuts("Run", {
     j: { label: "Next row of the focused list", action: () => focusedList()?.move(1) },

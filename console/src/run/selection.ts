@@ -3,8 +3,9 @@
 import { computed } from "@preact/signals";
 import { place, setQuery, withQuery } from "../router.ts";
 import { type Kind, KINDS } from "./event_pages.ts";
+import type { View } from "./view.ts";
 
-export const TABS = ["answer", "inspector", "order"] as const;
+const TABS = ["answer", "inspector", "order", "todos", "artifacts"] as const;
 export type TabName = typeof TABS[number];
 
 export interface Selection {
@@ -41,6 +42,18 @@ export function selectWorker(key: string): void {
 /** Select an event, and the assignment that it is about, if any. */
 export function selectEvent(seq: number, worker = ""): void {
   setQuery({ seq, worker: worker || selection.value.worker, tab: "inspector" });
+}
+
+/** Return the tabs to show: the selected one, and those that have something to show. */
+export function tabsOf(view: View, selected: TabName): readonly TabName[] {
+  const shown: Record<TabName, boolean> = {
+    answer: true,
+    inspector: true,
+    order: view.run.flow === "work-order" || Object.keys(view.orders).length > 0,
+    todos: Object.keys(view.todos).length > 0,
+    artifacts: Object.keys(view.artifacts).length > 0,
+  };
+  return TABS.filter((tab) => shown[tab] || tab === selected);
 }
 
 export function selectTab(tab: TabName): void {

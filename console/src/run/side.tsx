@@ -1,12 +1,14 @@
-// The right column: open approvals on top, then the answer, the inspector and the orders as tabs.
+// The right column: open approvals on top, then the answer, the inspector and more of the run as tabs.
 
 import { ApprovalCard } from "../approvals/card.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { Answer } from "./answer.tsx";
-import { type Selection, selectTab, type TabName } from "./selection.ts";
 import { Inspector } from "./inspector.tsx";
 import { Orders } from "./orders.tsx";
+import { Artifacts, todoProgress, Todos } from "./outputs.tsx";
+import { type Selection, selectTab, type TabName, tabsOf } from "./selection.ts";
 import type { RunStore } from "./store.ts";
+import type { View } from "./view.ts";
 
 interface SideProps {
   readonly store: RunStore;
@@ -15,34 +17,43 @@ interface SideProps {
 }
 
 export function Side({ store, runId, selection }: SideProps) {
+  const { tab } = selection;
+  const { view } = store.live;
   return (
     <aside class="side" aria-label="Approvals, answer and details">
       <Approvals store={store} />
       <div class="panel side-tabs">
         <Tabs
           label="Details"
-          tabs={[
-            { name: "answer", label: "Answer" },
-            { name: "inspector", label: "Inspector" },
-            { name: "order", label: <OrderLabel store={store} /> },
-          ]}
-          selected={selection.tab}
+          tabs={tabsOf(view, tab).map((name) => ({ name, label: labelOf(name, view) }))}
+          selected={tab}
           onSelect={(name) => selectTab(name as TabName)}
         >
-          {selection.tab === "answer" && <Answer store={store} />}
-          {selection.tab === "inspector" && (
-            <Inspector store={store} runId={runId} selection={selection} />
-          )}
-          {selection.tab === "order" && <Orders store={store} />}
+          {tab === "answer" && <Answer store={store} />}
+          {tab === "inspector" && <Inspector store={store} runId={runId} selection={selection} />}
+          {tab === "order" && <Orders store={store} />}
+          {tab === "todos" && <Todos store={store} />}
+          {tab === "artifacts" && <Artifacts store={store} />}
         </Tabs>
       </div>
     </aside>
   );
 }
 
-function OrderLabel({ store }: { store: RunStore }) {
-  const orders = Object.keys(store.live.view.orders).length;
-  return <>{orders > 1 ? `Orders (${orders})` : "Order"}</>;
+function labelOf(tab: TabName, { orders, todos, artifacts }: View): string {
+  const issued = Object.keys(orders).length;
+  switch (tab) {
+    case "answer":
+      return "Answer";
+    case "inspector":
+      return "Inspector";
+    case "order":
+      return issued > 1 ? `Orders (${issued})` : "Order";
+    case "todos":
+      return `Todos (${todoProgress(todos)})`;
+    case "artifacts":
+      return `Artifacts (${Object.keys(artifacts).length})`;
+  }
 }
 
 function Approvals({ store }: { store: RunStore }) {

@@ -22,6 +22,7 @@ const MARKS: { readonly [status: string]: readonly [glyph: string, tone: Tone] }
   queued: ["○", "idle"],
   pending: ["○", "idle"],
   running: ["◐", "busy"],
+  in_progress: ["◐", "busy"],
   waiting: ["‖", "asks"],
   retrying: ["↻", "asks"],
   paused: ["‖", "idle"],

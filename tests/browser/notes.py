@@ -1,0 +1,54 @@
+"""A flow of its own, without work orders: one writer keeps a todo list and writes a file, twice."""
+
+from __future__ import annotations
+
+import asyncio
+
+from leadhand import ToolReturn, tool
+from leadhand.domain.asks import SetTodos, Todo, WriteArtifact
+from leadhand.flows import Assign, Finish, Flow, Role, RunView
+from leadhand.testing.scripted_model import ScriptedModel, calls, says
+
+PATH = "reports/noise.md"
+
+
+class Notes(Flow):
+    """Write notes on the request."""
+
+    name = "notes"
+
+    def roles(self, options: Flow.Options) -> list[Role]:
+        return [Role(name="writer", instructions="Write notes.", tools=("keep",), counts=True)]
+
+    def next(self, run: RunView[Flow.Options]) -> list[Assign | Finish]:
+        if not run.assignments:
+            return [Assign(id="notes", role="writer", title="Noise at night")]
+        return [] if run.open else [Finish()]
+
+
+class Notebook:
+    """The model and the tool of the flow. The second call of the tool waits for ``gate``."""
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        self.models = ScriptedModel([calls("keep", done=1), calls("keep", done=3), says("The notes are complete.")])
+
+        @tool
+        async def keep(done: int) -> ToolReturn:
+            """Keep the todo list and the notes."""
+            if done > 1:
+                await self.gate.wait()
+            texts = ("Read the meters", "Compare the towns", "Write the report")
+            todos = tuple(
+                Todo(
+                    id=str(n),
+                    content=text,
+                    status="completed" if n < done else "in_progress" if n == done else "pending",
+                    priority="high" if n == 1 else None,
+                )
+                for n, text in enumerate(texts)
+            )
+            notes = WriteArtifact(path=PATH, content="# Noise\n" * done)
+            return ToolReturn(summary=f"{done} done", asks=(SetTodos(todos=todos), notes))
+
+        self.tools = [keep]

@@ -1,0 +1,38 @@
+"""A run page shows the todo list and the artifacts of its run, live."""
+
+from __future__ import annotations
+
+from playwright.async_api import expect
+
+from browser.conftest import OpenServer, Visit
+from browser.notes import PATH, Notebook, Notes
+
+
+async def test_todos_and_artifacts_are_shown_and_follow_the_run(serve: OpenServer, visit: Visit) -> None:
+    notebook = Notebook()
+    served = await serve(models=notebook.models, tools=notebook.tools, flows=[Notes()])
+    run_id = await served.started("Noise at night", flow="notes")
+    page = await (await visit(served.url)).open(f"/runs/{run_id}")
+    panel = page.get_by_role("tabpanel")
+
+    await page.get_by_role("tab", name="Todos (1/3)").click()
+    await expect(panel.get_by_role("listitem")).to_have_count(3)
+    await expect(panel.get_by_role("listitem").nth(0)).to_contain_text("Read the metersCompleted")
+    await expect(panel.get_by_role("listitem").nth(1)).to_contain_text("Compare the townsIn progress, high priority")
+    await expect(panel.get_by_role("listitem").nth(2)).to_contain_text("Write the reportPending")
+    await expect(page.get_by_role("tab", name="Order")).to_have_count(0)
+
+    await page.get_by_role("tab", name="Artifacts (1)").click()
+    await expect(panel).to_contain_text(PATH)
+    await expect(panel).to_contain_text("version 1")
+    notebook.gate.set()
+    await expect(panel).to_contain_text("version 2")
+    await expect(panel).to_contain_text("24 B")
+    (latest,) = [each for each in (await served.over(run_id))["artifacts"] if each["version"] == 2]
+    await expect(panel).to_contain_text(latest["digest"])
+
+    await panel.get_by_role("link", name="Noise at night").click()
+    await expect(panel.get_by_role("heading", name="Noise at night", level=2)).to_be_visible()
+    await page.get_by_role("tab", name="Todos (3/3)").click()
+    await page.reload()
+    await expect(panel.get_by_role("listitem").nth(2)).to_contain_text("Completed")
