@@ -67,8 +67,12 @@ function Figures({ store, status }: { store: RunStore; status: string }) {
   return (
     <div class="figures">
       <Figure word="Workers">
-        <strong>{current.completed.toLocaleString("en")}</strong> of{" "}
-        {current.total.toLocaleString("en")} completed
+        {current.total === 0 ? "None" : (
+          <>
+            <strong>{current.completed.toLocaleString("en")}</strong> of{" "}
+            {current.total.toLocaleString("en")} completed
+          </>
+        )}
         {counts.running > 0 && <span class="tone-busy">, {counts.running} running</span>}
         {counts.retrying > 0 && <span class="tone-asks">, {counts.retrying} retrying</span>}
         {counts.waiting > 0 && <span class="tone-asks">, {counts.waiting} waiting</span>}
@@ -143,15 +147,15 @@ function Banner({ store, status }: { store: RunStore; status: string }) {
     return (
       <ProblemBox
         alert
-        what={failure ? `${failure.message} (${failure.class})` : run.reason || "The run failed."}
+        what={
+          <>
+            {failure ? `${failure.message} (${failure.class})` : run.reason || "The run failed."}
+            {" "}
+            {event !== undefined && <a href={eventLink(event)}>First problem: event {event}</a>}
+          </>
+        }
         how={failure?.next_action && `Next step: ${failure.next_action}`}
-      >
-        {event !== undefined && (
-          <p>
-            <a href={eventLink(event)}>First problem: event {event}</a>
-          </p>
-        )}
-      </ProblemBox>
+      />
     );
   }
   if (status === "running" && document?.owner === null && document.last_seq >= store.live.seq) {

@@ -16,6 +16,9 @@ import { type Args, type Call, type Failure, millis } from "./view.ts";
 import { OUTCOME_WORDS, STATUS_WORDS } from "./words.ts";
 import { WorkerActions } from "./worker_actions.tsx";
 
+/** Characters of the arguments of a call, as JSON in one line. */
+const MAX_ARGS = 120;
+
 interface InspectorProps {
   readonly store: RunStore;
   readonly runId: string;
@@ -70,6 +73,7 @@ function Worker({ store, runId, lane }: { store: RunStore; runId: string; lane: 
         <AttemptView
           key={attempt.number}
           attempt={attempt}
+          args={lane.args}
           shownFailure={attempt === attempts.at(-1) ? lane.failure : undefined}
         />
       ))}
@@ -117,17 +121,12 @@ function FailureNote({ failure, seq }: { failure: Failure; seq: number | undefin
     <ProblemBox
       what={
         <>
-          <strong>{failure.class}</strong>: {failure.message}
+          <strong>{failure.class}</strong>: {failure.message}{" "}
+          {seq !== undefined && <a href={eventLink(seq)}>Event {seq}</a>}
         </>
       }
       how={failure.next_action && `Next step: ${failure.next_action}`}
-    >
-      {seq !== undefined && (
-        <p>
-          <a href={eventLink(seq)}>Event {seq}</a>
-        </p>
-      )}
-    </ProblemBox>
+    />
   );
 }
 
@@ -182,11 +181,13 @@ function ResultOf({ runId, seq, lane }: { runId: string; seq: number; lane: Lane
 
 interface AttemptProps {
   readonly attempt: NumberedAttempt;
+  /** The arguments of the assignment. */
+  readonly args: Args;
   /** The failure that is shown above already. */
   readonly shownFailure: Failure | undefined;
 }
 
-function AttemptView({ attempt, shownFailure }: AttemptProps) {
+function AttemptView({ attempt, args, shownFailure }: AttemptProps) {
   const [start, end] = [millis(attempt.started_at), millis(attempt.ended_at)];
   const took = start !== null && end !== null ? `, ${duration((end - start) / 1000)}` : "";
   const openCalls = (attempt.outcome === "parked" && attempt.open_calls) || [];
@@ -214,7 +215,13 @@ function AttemptView({ attempt, shownFailure }: AttemptProps) {
       {Object.keys(attempt.calls).length > 0 && (
         <ol class="calls">
           {Object.entries(attempt.calls).map(([seq, call]) => (
-            <CallView key={seq} seq={Number(seq)} call={call} over={end !== null} />
+            <CallView
+              key={seq}
+              seq={Number(seq)}
+              call={call}
+              args={call.args ?? args}
+              over={end !== null}
+            />
           ))}
         </ol>
       )}
@@ -231,7 +238,15 @@ function AttemptView({ attempt, shownFailure }: AttemptProps) {
   );
 }
 
-function CallView({ seq, call, over }: { seq: number; call: Call; over: boolean }) {
+interface CallProps {
+  readonly seq: number;
+  readonly call: Call;
+  readonly args: Args;
+  /** The attempt has ended. */
+  readonly over: boolean;
+}
+
+function CallView({ seq, call, args, over }: CallProps) {
   const unfinished = over ? "dropped" : "running";
   const status = call.ok === undefined ? unfinished : call.ok ? "completed" : "failed";
   const ended = millis(call.ended_at);
@@ -246,7 +261,9 @@ function CallView({ seq, call, over }: { seq: number; call: Call; over: boolean 
       <span>
         <a href={eventLink(call.returned_seq ?? seq)}>{call.name}</a>{" "}
         <span class="muted small">
-          {call.kind === "model" ? modelCall(call) : argsInLine(call.args)} · {took}
+          {call.kind === "model" ? modelCall(call) : shortened(JSON.stringify(args), MAX_ARGS)} ·
+          {" "}
+          {took}
           {call.effect === "once" && " · irreversible"}
         </span>
         {call.failure
@@ -259,8 +276,4 @@ function CallView({ seq, call, over }: { seq: number; call: Call; over: boolean 
 
 function modelCall(call: Call): string {
   return call.tokens ? `model, ${call.tokens.toLocaleString("en")} tokens` : "model";
-}
-
-function argsInLine(args: Args | undefined): string {
-  return shortened(JSON.stringify(args ?? {}), 120);
 }

@@ -16,7 +16,7 @@ export function Examples() {
     <section class="empty examples" aria-labelledby="examples-title">
       <h2 id="examples-title">No runs yet</h2>
       <p class="muted">
-        Write a request, or start with an example. The built-in tools can answer them.
+        Write a request, or start with an example that the built-in tools can answer.
       </p>
       <ul>
         {EXAMPLES.map((example) => (
