@@ -5,6 +5,7 @@ import type { EventDocument, ResultData } from "../wire.ts";
 import { duration, shortened } from "../formats.ts";
 import { Markdown } from "../markdown.tsx";
 import { JsonView } from "../ui/json_view.tsx";
+import { SourceList } from "../ui/outer_link.tsx";
 import { ProblemBox, ProblemNote } from "../ui/problem_note.tsx";
 import { StatusGlyph, StatusMark } from "../ui/status.tsx";
 import { EventView, Payloads, payloadsIn, useEvent } from "./event_view.tsx";
@@ -170,11 +171,7 @@ function ResultOf({ runId, seq, lane }: { runId: string; seq: number; lane: Lane
       )}
       <Payloads of={data?.raw} />
       <UsedData runId={runId} lane={lane} used={used} />
-      {data?.sources && data.sources.length > 0 && (
-        <ul class="small">
-          {data.sources.map((source) => <li key={source.url}>{source.title}</li>)}
-        </ul>
-      )}
+      {data && <SourceList sources={data.sources} />}
     </>
   );
 }

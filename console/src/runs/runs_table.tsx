@@ -1,9 +1,10 @@
 // The runs as a table; on narrow screens the last columns move below the request.
 
-import type { RunLine } from "../wire.ts";
 import { money, shortened } from "../formats.ts";
+import { isOver } from "../run/view.ts";
 import { StatusMark } from "../ui/status.tsx";
 import { Age } from "../ui/time.tsx";
+import type { RunLine } from "../wire.ts";
 
 /** The service sends the first 200 characters of a request; a longer request ends with an ellipsis. */
 const SHOWN = 199;
@@ -81,7 +82,9 @@ function shortFacts(line: RunLine): readonly string[] {
 }
 
 function Progress({ line }: { line: RunLine }) {
-  if (line.subtasks === 0) return <span class="muted">No subtasks yet</span>;
+  if (line.subtasks === 0) {
+    return <span class="muted">{isOver(line.status) ? "No subtasks" : "No subtasks yet"}</span>;
+  }
   const part = (number: number) => `${100 * number / line.subtasks}%`;
   return (
     <span class="progress">

@@ -7,7 +7,7 @@ import { Button, useAction } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Form } from "../ui/field.tsx";
 import { JsonView } from "../ui/json_view.tsx";
-import { OuterLink } from "../ui/outer_link.tsx";
+import { SourceList } from "../ui/outer_link.tsx";
 import { ProblemBox, ProblemNote } from "../ui/problem_note.tsx";
 import { ParameterField } from "./parameter_field.tsx";
 import { argumentsFrom, type Parameter, type Typed } from "./schema.ts";
@@ -119,15 +119,7 @@ function Result({ result: { data, error } }: { result: ToolTrial }) {
         {summary}
       </p>
       {raw !== undefined && raw !== null && <JsonView value={raw} label="result" />}
-      {sources.length > 0 && (
-        <ul class="small">
-          {sources.map((source) => (
-            <li key={source.url + source.title}>
-              <OuterLink href={source.url}>{source.title || source.url}</OuterLink>
-            </li>
-          ))}
-        </ul>
-      )}
+      <SourceList sources={sources} />
     </div>
   );
 }

@@ -1,4 +1,4 @@
-// A link out of the console, to an address that a model or a tool wrote.
+// Links out of the console, to addresses that a model or a tool wrote.
 
 import type { ComponentChildren } from "preact";
 
@@ -23,5 +23,19 @@ export function OuterLink({ href, children }: OuterLinkProps) {
   if (!isSafe(href)) return <>{children}</>;
   return (
     <a href={href} title={href} target="_blank" rel="noopener noreferrer nofollow">{children}</a>
+  );
+}
+
+/** The sources of a result. */
+export function SourceList({ sources }: { sources: readonly { title: string; url: string }[] }) {
+  if (sources.length === 0) return null;
+  return (
+    <ul class="small">
+      {sources.map(({ title, url }) => (
+        <li key={url + title}>
+          <OuterLink href={url}>{title || url}</OuterLink>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -25,11 +25,17 @@ export function ProblemBox({ what, how, alert = false, children }: ProblemBoxPro
 
 export function ProblemNote({ problem }: { problem: Problem | null | undefined }) {
   if (!problem) return null;
+  const { code, errors } = problem;
+  const invalid = code === "invalid" && errors.length > 0; // then the errors say it all
   return (
-    <ProblemBox alert what={problem.what} how={problem.how}>
-      {problem.errors.length > 0 && (
+    <ProblemBox
+      alert
+      what={invalid ? "The input is not valid." : problem.what}
+      how={invalid ? "" : problem.how}
+    >
+      {errors.length > 0 && (
         <ul>
-          {problem.errors.map(({ where, what }) => (
+          {errors.map(({ where, what }) => (
             <li key={where}>
               <code>{where.replace(/^body\./, "")}</code>: {what}
             </li>
