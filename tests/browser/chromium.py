@@ -1,4 +1,4 @@
-"""Which browser the tests drive, and with what: a Chromium on PATH, kept from talking to its maker."""
+"""The browser of the tests: a Chromium on PATH, and flags that keep it from making requests of its own."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ ARGUMENTS = (
 
 
 def executable() -> str | None:
-    """The path of a Chromium; None where there is none."""
+    """Return the path of a Chromium; None without one."""
     return next(filter(None, map(shutil.which, NAMES)), None)

@@ -1,4 +1,4 @@
-"""What the browser tests share: one Chromium, servers, and pages that must do nothing wrong."""
+"""Fixtures of the browser tests: one Chromium, servers, and pages whose faults fail the test."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ expect.set_options(timeout=PATIENCE_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One loop for all tests here: the browser lives in it."""
+    """Run all tests of this folder in the loop of the browser."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
@@ -42,11 +42,11 @@ def _console() -> None:
 
 @pytest.fixture(autouse=True)
 def _no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No provider's key and nothing of a user's own is in reach."""
+    """Hide API keys of providers and the settings of the user."""
     for name in list(os.environ):
         if name.startswith((*PROVIDERS, "LEADHAND_", "OLLAMA_")):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")  # nobody listens there
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")  # no model listens there
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -63,7 +63,7 @@ async def browser() -> AsyncIterator[Browser]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def office() -> AsyncIterator[Office]:
-    """Tools that wait for a word; they get it when the test is over."""
+    """Tools that wait for the gate, which opens when the test is over at the latest."""
     office = Office()
     yield office
     office.gate.set()
@@ -74,7 +74,7 @@ OpenServer = Callable[..., Awaitable[Served]]
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def serve(tmp_path: Path, office: Office) -> AsyncIterator[OpenServer]:
-    """Serves apps on the office's tools, with a lead that plans by the request's words, until the test is over."""
+    """Serve apps with the tools of the office and a lead that plans by the words of the request."""
     async with contextlib.AsyncExitStack() as opened:
 
         async def serve_(**options: Any) -> Served:
@@ -87,12 +87,12 @@ async def serve(tmp_path: Path, office: Office) -> AsyncIterator[OpenServer]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def served(serve: OpenServer) -> Served:
-    """A server that everybody on this machine may use."""
+    """A server that requires no key."""
     return await serve()
 
 
 class Visitor:
-    """A person with a browser of their own: opens pages of one server, and sees to it that they do nothing wrong."""
+    """A person with their own browser profile, who opens pages of one server; faults of the pages are recorded."""
 
     def __init__(self, context: BrowserContext, url: str) -> None:
         self.context = context
@@ -100,7 +100,7 @@ class Visitor:
         self.watch = Watch(context, url)
 
     async def open(self, path: str = "/runs") -> Page:
-        """A new tab at a path."""
+        """Open a tab at a path."""
         page = await self.context.new_page()
         await page.goto(self.url + path)
         return page
@@ -111,7 +111,7 @@ Visit = Callable[..., Awaitable[Visitor]]
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def visit(browser: Browser, request: pytest.FixtureRequest) -> AsyncIterator[Visit]:
-    """Sends people to servers; what their pages did wrong fails the test. Pages of a test that failed are kept."""
+    """Make visitors. Faults of their pages fail the test; pictures of the pages of a failed test are kept."""
     visitors: list[Visitor] = []
 
     async def visit_(url: str, **options: Any) -> Visitor:
@@ -146,13 +146,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def ann(served: Served, visit: Visit) -> Visitor:
-    """Somebody at the server of this test."""
+    """A visitor of the server of this test."""
     return await visit(served.url)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def long_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with one run of 1,000 workers and 10,000 events; whoever serves it changes nothing."""
+    """A home with one run of 1,000 workers and 10,000 events; serving it does not change it."""
     home = tmp_path_factory.mktemp("long") / "home"
     await write_long_run(home)
     return home

@@ -1,4 +1,4 @@
-"""Judges a page as it stands: axe-core's rules, what stands out of the page at its sides, and a picture to look at."""
+"""Check a page: the rules of axe-core and its width. Keep a picture of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from playwright.async_api import Page
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 RUN_AXE = """async (rules) => {
   const found = await axe.run(
-    { exclude: [".fleet > :nth-child(n + 60)"] }, // sixty shapes stand for a thousand that are drawn alike
+    { exclude: [".fleet > :nth-child(n + 60)"] }, // the first sixty shapes represent the thousand
     { resultTypes: ["violations"], ...(rules && { runOnly: rules }) },
   );
   return found.violations.map(({ id, help, nodes }) =>
@@ -27,7 +27,7 @@ SIDEWAYS = """() => {
 
 
 async def check_accessible(page: Page, *rules: str) -> None:
-    """Raise AssertionError with what axe-core finds, by all its rules or by some."""
+    """Raise AssertionError with the violations that axe-core finds, by all its rules or only by some."""
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(Axe().axe_script)
     found = await page.evaluate(RUN_AXE, list(rules) or None)
@@ -35,13 +35,13 @@ async def check_accessible(page: Page, *rules: str) -> None:
 
 
 async def check_width(page: Page) -> None:
-    """Raise AssertionError when the page has to be scrolled sideways."""
+    """Raise AssertionError if the page has to be scrolled sideways."""
     wide = await page.evaluate(SIDEWAYS)
     assert not wide, f"the page is wider than its window, by: {', '.join(wide)}"
 
 
 async def picture(page: Page, name: str, *, whole: bool = True) -> None:
-    """Keep how the page looks: the whole of it from its top, or what is in the window."""
+    """Keep a picture of the whole page, or of its visible part."""
     SCREENSHOTS.mkdir(exist_ok=True)
     if whole:
         await page.evaluate("scrollTo(0, 0)")

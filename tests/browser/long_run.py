@@ -1,4 +1,4 @@
-"""A run of 1,000 workers and 10,000 events, written into a store as a paused run would have left it."""
+"""A run of 1,000 workers and 10,000 events, written into a store as by a run that was paused."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ async def write_long_run(home: Path) -> None:
     )
     order = WorkOrder(work_order_id="wo-001", goal="the noise everywhere", subtasks=subtasks)
     events: list[AnyEvent] = [WorkOrderIssued(order=order)]
-    events += [event for n in range(WORKERS) for event in happened(n)]
-    events = events[: EVENTS - 2]  # the last workers are under way
+    events += [event for n in range(WORKERS) for event in events_of(n)]
+    events = events[: EVENTS - 2]  # the last workers are running
     for first in range(0, len(events), 500):
         await store.append(RUN, events[first : first + 500])
     await store.append(RUN, [RunPaused(reason="for the night")])
@@ -64,8 +64,8 @@ async def write_long_run(home: Path) -> None:
     await store.aclose()
 
 
-def happened(n: int) -> list[AnyEvent]:
-    """All that the log holds of one worker: 10 events, or 16 of one that was tried twice."""
+def events_of(n: int) -> list[AnyEvent]:
+    """Return the events of one worker: 10, or 16 of a worker with two attempts."""
     key = f"wo-001.{n}"
     begun: list[AnyEvent] = [AssignmentIssued(assignment=Assignment(assignment_id=key, role=RoleName.WORK))]
     if n in FAILED:
@@ -77,37 +77,37 @@ def happened(n: int) -> list[AnyEvent]:
 
 
 def attempt(n: int, number: int, failure: Failure | None, *, final: bool) -> list[AnyEvent]:
-    """One attempt: the model asks for a call, the call is made, the model tells of it."""
+    """Return the events of one attempt: the model requests a call, the call is made, the model reports on it."""
     key = f"wo-001.{n}"
     id_, args = f"{key}/a{number}", {"place": f"crossing {n}"}
     call, first, second = f"{key}/t0/c0", f"{key}/t0", f"{key}/t1"
-    asked = AssistantMessage(tool_calls=(ToolCall(id="call_0", name="measure", arguments=args, raw=""),))
-    told = f"crossing {n}: {40 + n % 30} dB"
+    request = AssistantMessage(tool_calls=(ToolCall(id="call_0", name="measure", arguments=args, raw=""),))
+    report = f"crossing {n}: {40 + n % 30} dB"
     source = Source(title=f"meter {n}", url=f"https://example.org/meters/{n}")
     usage = Usage(requests=1, input_tokens=180, output_tokens=20, nanousd=40_000)
     result = (
-        WorkResult(task_name=f"crossing_{n}", ok=True, data=ResultData(summary=told, sources=(source,)), used=(call,))
+        WorkResult(task_name=f"crossing_{n}", ok=True, data=ResultData(summary=report, sources=(source,)), used=(call,))
         if failure is None
         else WorkResult.failed(f"crossing_{n}", failure)
     )
     return [
         AttemptStarted(attempt=id_, host="gone"),
         ModelCallBegan(attempt=id_, call_id=first, model="scripted"),
-        ModelCallReturned(attempt=id_, call_id=first, model="scripted", message=asked, usage=usage, duration_ms=400),
+        ModelCallReturned(attempt=id_, call_id=first, model="scripted", message=request, usage=usage, duration_ms=400),
         ToolCallBegan(attempt=id_, call_id=call, tool="measure", args=args),
         ToolCallReturned(
             attempt=id_,
             call_id=call,
             tool="measure",
             ok=failure is None,
-            summary=told if failure is None else None,
+            summary=report if failure is None else None,
             raw={"dB": 40 + n % 30} if failure is None else None,
             sources=(source,) if failure is None else (),
             failure=failure,
         ),
         ModelCallBegan(attempt=id_, call_id=second, model="scripted"),
         ModelCallReturned(
-            attempt=id_, call_id=second, model="scripted", message=AssistantMessage(text=told), usage=usage
+            attempt=id_, call_id=second, model="scripted", message=AssistantMessage(text=report), usage=usage
         ),
         AttemptReturned(attempt=id_, result=result),
         AttemptSettled(attempt=id_, ok=failure is None, final=final, failure=failure),

@@ -1,4 +1,4 @@
-"""Reads lists of which a page draws only the rows in sight, by scrolling through them as a person would."""
+"""Read lists that draw only the rows in sight, by scrolling through them as a person would."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NEXT_PAGE = """list => {
 
 
 async def event_numbers(page: Page) -> list[int]:
-    """The numbers of all events in the log, each as often as it stands there."""
+    """Return the numbers of all events in the log, each as often as the log shows it."""
     log = page.get_by_role("grid", name="Events")
     follow = page.get_by_role("button", name="Follow", exact=True)
     if await follow.get_attribute("aria-pressed") == "true":

@@ -1,4 +1,4 @@
-"""Screens at telling moments: what a server has to hold, where a person goes, and what shows that all is drawn."""
+"""Scenes: a server in some state, the path of a page, and how to wait until the page is drawn."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from leadhand.testing.scripted_model import ScriptedModel, fails
 
 
 class Scene(NamedTuple):
-    """A screen. ``served`` is its server, at the moment that is to be seen; ``path`` where it is seen; ``ready`` waits
-    until the page shows it."""
+    """A page of ``served`` at ``path``; ``ready`` waits until the page is drawn."""
 
     served: Served
     path: str
@@ -30,7 +29,7 @@ class Scene(NamedTuple):
 
 
 Play = Callable[[Path, Path], Any]
-"""Plays a scene in a home of its own (the second is that of the long run), and ends it with the block."""
+"""Set up a scene for the length of a block, in an empty home. The second path is the home of the long run."""
 
 
 def _shows(*texts: str) -> Callable[[Page], Awaitable[None]]:
@@ -67,7 +66,7 @@ async def runs_full(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
         ]
         over.append(await served.started("measure Oslo"))
         for run_id in over:
-            await served.over(run_id)
+            await served.finished(run_id)
         await served.event(await served.started("measure Nice, measure Rome"), "tool_call_returned")
         cancelled = await served.started("measure Metz, measure Rome, measure Dijon")
         await served.event(cancelled, "tool_call_returned")
@@ -75,9 +74,9 @@ async def runs_full(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
         paused = await served.started("measure Brest, measure Rome")
         await served.event(paused, "tool_call_returned")
         await served.post(f"/api/runs/{paused}/pause", {"reason": "for the night"})
-        await served.asked(await served.started("pay Ann, measure Paris"))
+        await served.open_approvals(await served.started("pay Ann, measure Paris"))
         long = "measure " + ", measure ".join(f"Town-number-{n}-of-a-very-long-list" for n in range(12))
-        await served.over(await served.started(long))
+        await served.finished(await served.started(long))
         yield Scene(served, "/runs", _shows("measure Brest", "measure Town-number-0", "needs approval"))
 
 
@@ -87,7 +86,7 @@ async def run_live(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 
         async def ready(page: Page) -> None:
             workers = page.get_by_role("listbox", name="Workers").get_by_role("option")
-            await expect(workers).to_have_count(len(TOWNS) + 1 + len(SOUTH) + 2)  # some are there twice
+            await expect(workers).to_have_count(len(TOWNS) + 1 + len(SOUTH) + 2)  # retried subtasks are there twice
             await expect(page.get_by_role("heading", name="Approval needed")).to_be_visible()
             earlier = page.get_by_text("Answer 1")
             await expect(earlier).to_be_visible()
@@ -99,19 +98,19 @@ async def run_live(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 
 @asynccontextmanager
 async def surveyed(home: Path) -> AsyncGenerator[tuple[Served, str]]:
-    """The survey under way for the second time: its server and its run."""
+    """The server and the run of a survey that is being retried."""
     survey = Survey()
     try:
         async with Served(home, models=survey.models, tools=survey.tools) as served:
             run_id = await served.started(REQUEST)
-            (asked,) = await served.asked(run_id)
+            (approval,) = await served.open_approvals(run_id)
             reason = "not before all towns are known"
-            await served.post(f"/api/approvals/{asked['id']}", {"decision": "deny", "reason": reason})
-            await served.over(run_id)
+            await served.post(f"/api/approvals/{approval['id']}", {"decision": "deny", "reason": reason})
+            await served.finished(run_id)
             survey.reach_the_south()
             await served.post(f"/api/runs/{run_id}/retry", {})
             await survey.halfway.wait()
-            await served.asked(run_id)
+            await served.open_approvals(run_id)
             yield served, run_id
             survey.release()
     finally:
@@ -122,7 +121,7 @@ async def surveyed(home: Path) -> AsyncGenerator[tuple[Served, str]]:
 async def run_asking(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
         run_id = await served.started("pay Ann, wire Bob, measure Paris, measure Oslo")
-        await served.asked(run_id, 2)
+        await served.open_approvals(run_id, 2)
         await served.until(run_id, "waiting")
         yield Scene(served, f"/runs/{run_id}", _shows("2 approvals needed", "its outcome is unknown"))
 
@@ -132,7 +131,7 @@ async def run_failed(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
     refused = fails("unavailable", "http_401", "the provider refused the key: it was revoked")
     async with _office(home, models=ScriptedModel(plan=refused)) as (served, _):
         run_id = await served.started("measure Paris")
-        await served.over(run_id)
+        await served.finished(run_id)
         yield Scene(served, f"/runs/{run_id}", _shows("the provider refused the key"))
 
 
@@ -142,7 +141,7 @@ async def run_answered(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
     survey.release()
     async with Served(home, models=survey.models, tools=survey.tools, approve="auto") as served:
         run_id = await served.started(REQUEST)
-        await served.over(run_id)
+        await served.finished(run_id)
         yield Scene(served, f"/runs/{run_id}", _shows("Sources", "Gaps"))
 
 
@@ -150,7 +149,7 @@ async def run_answered(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 async def run_repaired(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, office):
         run_id = await served.started("measure Paris, measure Oslo")
-        await served.over(run_id)
+        await served.finished(run_id)
         office.broken.clear()
         await served.post(f"/api/runs/{run_id}/retry", {})
         await served.until(run_id, "succeeded")
@@ -161,7 +160,7 @@ async def run_repaired(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 async def run_event(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
         run_id = await served.started("measure Paris, measure Oslo")
-        await served.over(run_id)
+        await served.finished(run_id)
         seq = (await served.event(run_id, "tool_call_returned"))["seq"]
         yield Scene(served, f"/runs/{run_id}?seq={seq}", _shows(f"Event {seq}", '"tool_call_returned"'))
 
@@ -202,7 +201,7 @@ async def run_long(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 async def approvals(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
     async with _office(home, approval_timeout=3_600.0) as (served, _):
         for request in ("pay Ann", "wire Bob, measure Paris", "pay Marie-Christine-de-la-Tour-d’Auvergne"):
-            await served.asked(await served.started(request))
+            await served.open_approvals(await served.started(request))
         yield Scene(served, "/approvals", _shows("Marie-Christine", "wire"))
 
 
@@ -215,7 +214,7 @@ async def approvals_empty(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 @asynccontextmanager
 async def tools(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
-        await served.over(await served.started("measure Oslo"))
+        await served.finished(await served.started("measure Oslo"))
         yield Scene(served, "/tools", _shows("Measure the noise at a place.", "Last call failed"))
 
 
@@ -242,7 +241,7 @@ async def role(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 @asynccontextmanager
 async def system(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
-        await served.over(await served.started("measure Paris"))
+        await served.finished(await served.started("measure Paris"))
         await served.event(await served.started("measure Rome"), "tool_call_began")
         yield Scene(served, "/system", _shows("sqlite"))
 

@@ -1,4 +1,4 @@
-"""Servers for browsers: an app on a team of its own, or `leadhand serve` as a process that can be killed."""
+"""Servers for browsers: an app in this process, or `leadhand serve` as a process that can be killed."""
 
 from __future__ import annotations
 
@@ -21,69 +21,69 @@ from leadhand.server.wiring import Live
 
 PATIENCE_S = 60.0
 OVER = ("succeeded", "partial", "failed", "cancelled")
-NOBODY = "127.0.0.1:9"
-"""Where no model listens."""
+NO_MODEL = "127.0.0.1:9"
+"""An address at which no model listens."""
 
 
-class Asking:
-    """Asks a server what a page asks it, too, and waits until it answers what is wanted."""
+class Client:
+    """A client of a server that waits for states."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.http = httpx2.AsyncClient(base_url=url, timeout=PATIENCE_S)
 
     async def get(self, path: str, **params: Any) -> Any:
-        """The document at a path."""
+        """Return the document at a path."""
         response = await self.http.get(path, params=params)
         response.raise_for_status()
         return response.json()
 
     async def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """What the service answers to a wish."""
+        """Post a body; return the document of the response."""
         response = await self.http.post(path, json=body)
         assert response.is_success, response.text
         return response.json()
 
     async def started(self, request: str, **more: Any) -> str:
-        """Start a run; its id."""
+        """Start a run; return its ID."""
         return (await self.post("/api/runs", {"request": request, **more}))["run_id"]
 
     async def until(self, run_id: str, *statuses: str) -> dict[str, Any]:
-        """The run's document, once it has one of these statuses."""
-        return await self.seen(lambda: self.get(f"/api/runs/{run_id}"), lambda run: run["status"] in statuses)
+        """Wait until the run has one of these statuses; return its document."""
+        return await self.wait_for(lambda: self.get(f"/api/runs/{run_id}"), lambda run: run["status"] in statuses)
 
-    async def over(self, run_id: str) -> dict[str, Any]:
-        """The run's document, once it is over and nobody drives it any more."""
-        return await self.seen(
+    async def finished(self, run_id: str) -> dict[str, Any]:
+        """Wait until the run is over and no process executes it; return its document."""
+        return await self.wait_for(
             lambda: self.get(f"/api/runs/{run_id}"), lambda run: run["status"] in OVER and run["owner"] is None
         )
 
-    async def asked(self, run_id: str, number: int = 1) -> list[dict[str, Any]]:
-        """The open questions of a run, once there are so many."""
-        found = await self.seen(
+    async def open_approvals(self, run_id: str, number: int = 1) -> list[dict[str, Any]]:
+        """Wait until a run has so many open approvals; return them."""
+        found = await self.wait_for(
             lambda: self.get("/api/approvals", run_id=run_id), lambda page: len(page["approvals"]) >= number
         )
         return found["approvals"]
 
     async def event(self, run_id: str, type_: str) -> dict[str, Any]:
-        """The first event of a type, once there is one."""
+        """Wait for the first event of a type; return it."""
 
         async def look() -> list[dict[str, Any]]:
             page = await self.get(f"/api/runs/{run_id}/events", limit=1_000)
             return [each for each in page["events"] if each["type"] == type_]
 
-        return (await self.seen(look, bool))[0]
+        return (await self.wait_for(look, bool))[0]
 
-    async def seen(self, look: Callable[[], Awaitable[Any]], holds: Callable[[Any], object]) -> Any:
-        """What is seen, once it is as it should be."""
+    async def wait_for(self, look: Callable[[], Awaitable[Any]], holds: Callable[[Any], object]) -> Any:
+        """Call ``look`` until its result passes ``holds``; return the result."""
         async with asyncio.timeout(PATIENCE_S):
             while not holds(seen := await look()):  # noqa: ASYNC110 (others change it)
                 await asyncio.sleep(0.02)
         return seen
 
 
-class Served(Asking):
-    """An app with the console on a free port of this machine, in this loop. ``team`` is what Leadhand takes."""
+class Served(Client):
+    """An app with the console on a free port, in this loop. ``team`` are arguments of Leadhand."""
 
     def __init__(self, home: Path, *, doors: Doors | None = None, console: bool = True, **team: Any) -> None:
         self._home, self._doors, self._team = home, doors, team
@@ -103,7 +103,7 @@ class Served(Asking):
         serving = asyncio.create_task(server.serve(sockets=[self._listening]))
         self._open.push_async_callback(self._end, server, serving)
         async with asyncio.timeout(PATIENCE_S):
-            while not server.started:  # noqa: ASYNC110 (uvicorn says it nowhere else)
+            while not server.started:  # noqa: ASYNC110 (uvicorn has no event for it)
                 await asyncio.sleep(0.005)
         return self
 
@@ -116,8 +116,8 @@ class Served(Asking):
             await serving
 
 
-class Process(Asking):
-    """`leadhand serve --offline` with tools of a file: a process that can be killed, and started again where it was."""
+class Process(Client):
+    """`leadhand serve --offline` as a process that can be killed and started again."""
 
     def __init__(self, home: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
         with contextlib.closing(socket.socket()) as probe:
@@ -126,7 +126,7 @@ class Process(Asking):
         self._command = [sys.executable, "-m", "leadhand", "serve", "--offline", "--port", str(port)]
         self._command += ["--home", str(home), *arguments]
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("LEADHAND_", "OLLAMA_"))}
-        self._environment = {**kept, "OLLAMA_HOST": NOBODY, "LEADHAND_LOG_LEVEL": "error", **(environment or {})}
+        self._environment = {**kept, "OLLAMA_HOST": NO_MODEL, "LEADHAND_LOG_LEVEL": "error", **(environment or {})}
         self._log = home.with_name("serve.log")
         self._process: asyncio.subprocess.Process | None = None
         super().__init__(f"http://127.0.0.1:{port}")
@@ -140,7 +140,7 @@ class Process(Asking):
         await self.kill()
 
     async def start(self) -> None:
-        """Start it, and wait until it listens."""
+        """Start the process and wait until it listens."""
         with self._log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *self._command, stdout=asyncio.subprocess.PIPE, stderr=log, env=self._environment
@@ -149,10 +149,10 @@ class Process(Asking):
         async with asyncio.timeout(PATIENCE_S):
             line = await self._process.stdout.readline()
         assert line.decode().strip() == self.url, self._log.read_text()
-        await self.seen(self._answers, bool)
+        await self.wait_for(self._answers, bool)
 
     async def kill(self) -> None:
-        """SIGKILL: it has no time for a word."""
+        """Kill the process with SIGKILL."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()

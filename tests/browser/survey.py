@@ -1,8 +1,8 @@
-"""A survey of forty towns at a telling moment: answered in part, and what fell short being done again.
+"""A survey of 39 towns with a partial answer, whose failed subtasks are being retried.
 
-First, the south cannot be reached, and a person denies the report that costs money: the answer is partial. Then they
-have done again what failed: of the south some towns are done, some under way, one is between two tries, one fails
-again, and the report asks again.
+First, the south cannot be reached, and a person denies the report that costs money: the answer is partial. Then the
+person retries what failed: some towns of the south are completed, some are running, one waits for its next attempt, one
+fails again, and the report needs approval again.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ SOUTH = (
 )
 TOWNS = [*NORTH, *SOUTH]
 SILENT = ("Amiens", "Avignon")
-"""Their meters never answer."""
+"""Towns whose meters never answer."""
 FLAKY = ("Reims", "Rennes", "Bordeaux")
-"""Fail once, then work."""
+"""Towns that fail once, then succeed."""
 SHAKY = "Limoges"
-"""Fails until it is released: between two tries meanwhile."""
+"""A town that fails until the survey is released, so that it waits for its next attempt."""
 HELD = SOUTH[-6:]
-"""Under way until they are released."""
+"""Towns that run until the survey is released."""
 ANSWER = """**Paris is the loudest at night (61 dB), Quimper the quietest (34 dB).**
 
 | Town | Night | Day |
@@ -46,7 +46,7 @@ Nothing is known of the south: *its meters could not be reached*.
 
 
 class Survey:
-    """The survey's tools and models. ``halfway`` is set when all has happened that can before :meth:`release`."""
+    """The tools and models of the survey. ``halfway`` is set when only :meth:`release` is awaited."""
 
     def __init__(self) -> None:
         self.halfway = asyncio.Event()
@@ -76,18 +76,20 @@ class Survey:
             return ToolReturn(summary=f"a report of {pages} pages on {town} is on its way", raw={"pages": pages})
 
         self.tools = [measure_noise, order_report]
-        wanted = [subtask("noise", "measure_noise", town=town) for town in TOWNS]
-        wanted.append(subtask("report", "order_report", town="Paris"))
-        plan = plans(*wanted, goal="the loudest town").costing(input_tokens=900, output_tokens=1_400, nanousd=9_200_000)
+        subtasks = [subtask("noise", "measure_noise", town=town) for town in TOWNS]
+        subtasks.append(subtask("report", "order_report", town="Paris"))
+        plan = plans(*subtasks, goal="the loudest town").costing(
+            input_tokens=900, output_tokens=1_400, nanousd=9_200_000
+        )
         answer = says(ANSWER).costing(input_tokens=4_100, output_tokens=380, nanousd=18_000_000)
-        self.models = ScriptedModel(plan=lambda _: plan, work=_told, compose=lambda _: answer, lenient=True)
+        self.models = ScriptedModel(plan=lambda _: plan, work=_report, compose=lambda _: answer, lenient=True)
 
     def reach_the_south(self) -> None:
-        """From now on, what could not be reached can be."""
+        """Make the south reachable."""
         self._south = True
 
     def release(self) -> None:
-        """Let everything go on."""
+        """Let all towns finish."""
         self._south = True
         self._gate.set()
 
@@ -109,14 +111,14 @@ class Survey:
 
 
 def _loudness(town: str) -> int:
-    """Decibels, made up."""
+    """Return made-up decibels."""
     at = TOWNS.index(town)
     return 61 - 3 * at if at < 4 else 34 + (at * 7 - 112) % 17
 
 
-def _told(request: ModelRequest) -> Step:
-    """What a worker says of the one town that it was told of."""
-    told = str(request.messages)
-    (town,) = [each for each in TOWNS if each in told]
+def _report(request: ModelRequest) -> Step:
+    """Return what a worker reports on the town of its subtask."""
+    messages = str(request.messages)
+    (town,) = [each for each in TOWNS if each in messages]
     step = says(f"{town}: {_loudness(town)} dB at night")
     return step.costing(input_tokens=310 + 3 * len(town), output_tokens=14, nanousd=420_000)

@@ -1,4 +1,4 @@
-"""Where a key is needed: getting in, what a key may not do, and getting out again."""
+"""A server that requires keys: logging in, the limits of a key, and logging out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REFUSED = r"\b401\b"
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def guarded(serve: OpenServer) -> Served:
-    """A server that asks everybody for a key."""
+    """A server that requires a key."""
     return await serve(doors=Doors(key_needed=True))
 
 
@@ -29,9 +29,7 @@ async def log_in(page: Page, secret: str) -> None:
     await page.get_by_role("button", name="Log in").click()
 
 
-async def test_a_wrong_key_is_refused_and_a_right_one_goes_on_to_the_place_of_the_link(
-    guarded: Served, visit: Visit
-) -> None:
+async def test_a_wrong_key_is_refused_and_a_right_key_opens_the_requested_page(guarded: Served, visit: Visit) -> None:
     _, secret = await key_of(guarded)
     visitor = await visit(guarded.url)
     visitor.watch.allow(REFUSED)
@@ -53,7 +51,7 @@ async def test_a_wrong_key_is_refused_and_a_right_one_goes_on_to_the_place_of_th
     assert cookie.get("sameSite") == "Strict"
 
 
-async def test_who_logs_out_sees_nothing_any_more(guarded: Served, visit: Visit) -> None:
+async def test_after_logging_out_only_the_login_is_shown(guarded: Served, visit: Visit) -> None:
     _, secret = await key_of(guarded)
     visitor = await visit(guarded.url)
     visitor.watch.allow(REFUSED)
@@ -66,7 +64,7 @@ async def test_who_logs_out_sees_nothing_any_more(guarded: Served, visit: Visit)
     await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
 
 
-async def test_a_key_that_is_revoked_leads_back_to_the_door(guarded: Served, visit: Visit) -> None:
+async def test_a_revoked_key_leads_back_to_the_login(guarded: Served, visit: Visit) -> None:
     key, secret = await key_of(guarded)
     visitor = await visit(guarded.url)
     visitor.watch.allow(REFUSED)
@@ -81,7 +79,7 @@ async def test_a_key_that_is_revoked_leads_back_to_the_door(guarded: Served, vis
     await expect(page.get_by_label("Request")).to_have_value("measure Paris")
 
 
-async def test_a_run_that_is_watched_ends_with_its_key(
+async def test_watching_a_run_ends_when_the_key_is_revoked(
     guarded: Served,
     visit: Visit,
 ) -> None:
@@ -97,7 +95,7 @@ async def test_a_run_that_is_watched_ends_with_its_key(
     await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
 
 
-async def test_what_a_key_may_not_do_is_not_offered(guarded: Served, visit: Visit) -> None:
+async def test_actions_that_the_key_does_not_allow_are_not_offered(guarded: Served, visit: Visit) -> None:
     _, all_scopes = await key_of(guarded)
     _, reader = await key_of(guarded, Scope.READ)
     owner: Visitor = await visit(guarded.url)

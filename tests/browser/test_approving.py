@@ -1,4 +1,4 @@
-"""People are asked in the browser: they approve, change, deny and settle calls, from the run and from the inbox."""
+"""People approve, change, deny and settle calls in the browser, on the run page and on the approvals screen."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from browser.conftest import Visitor
 from browser.serving import Served
 
 
-async def asked(served: Served, request: str = "pay Ann") -> str:
-    """A run that waits for a person."""
+async def waiting_run(served: Served, request: str = "pay Ann") -> str:
+    """Start a run that waits for an approval; return its ID."""
     run_id = await served.started(request)
-    await served.asked(run_id)
+    await served.open_approvals(run_id)
     return run_id
 
 
@@ -23,7 +23,7 @@ async def answered(page: Page) -> None:
     await expect(page.get_by_role("heading", name="Approval needed")).to_have_count(0)
 
 
-async def test_a_call_is_approved_on_the_page_of_its_run(served: Served, ann: Visitor, office: Office) -> None:
+async def test_a_call_is_approved_on_the_run_page(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("pay Ann, measure Paris")
     page = await ann.open(f"/runs/{run_id}")
     await expect(page.get_by_role("heading", name="Approval needed")).to_be_visible()
@@ -38,10 +38,8 @@ async def test_a_call_is_approved_on_the_page_of_its_run(served: Served, ann: Vi
     assert (await served.event(run_id, "approval_answered"))["by"]
 
 
-async def test_a_call_is_made_with_the_arguments_that_a_person_changed(
-    served: Served, ann: Visitor, office: Office
-) -> None:
-    page = await ann.open(f"/runs/{await asked(served)}")
+async def test_a_call_is_approved_with_changed_arguments(served: Served, ann: Visitor, office: Office) -> None:
+    page = await ann.open(f"/runs/{await waiting_run(served)}")
     await page.get_by_role("button", name="Edit arguments of pay").click()
     field = page.get_by_label("Arguments")
     assert json.loads(await field.input_value()) == {"to": "Ann"}
@@ -55,10 +53,10 @@ async def test_a_call_is_made_with_the_arguments_that_a_person_changed(
     assert office.calls == {"Ann 2.5": 1}
 
 
-async def test_arguments_that_do_not_fit_the_tool_are_refused_beside_the_button_and_stay(
+async def test_invalid_arguments_are_refused_and_stay_in_the_field(
     served: Served, ann: Visitor, office: Office
 ) -> None:
-    page = await ann.open(f"/runs/{await asked(served)}")
+    page = await ann.open(f"/runs/{await waiting_run(served)}")
     ann.watch.allow(r"\b4(09|22)\b")
     await page.get_by_role("button", name="Edit arguments of pay").click()
     field = page.get_by_label("Arguments")
@@ -75,8 +73,10 @@ async def test_arguments_that_do_not_fit_the_tool_are_refused_beside_the_button_
     assert office.calls == {"Bob 1": 1}
 
 
-async def test_a_denied_call_is_not_made_and_its_reason_is_told(served: Served, ann: Visitor, office: Office) -> None:
-    run_id = await asked(served, "pay Ann, measure Paris")
+async def test_a_denied_call_is_not_made_and_the_answer_gives_the_reason(
+    served: Served, ann: Visitor, office: Office
+) -> None:
+    run_id = await waiting_run(served, "pay Ann, measure Paris")
     page = await ann.open(f"/runs/{run_id}")
     await page.get_by_role("button", name="Deny pay").click()
     await page.get_by_label("Reason (optional)").fill("we owe Ann nothing")
@@ -87,9 +87,11 @@ async def test_a_denied_call_is_not_made_and_its_reason_is_told(served: Served, 
     assert office.calls == {"Paris": 1}
 
 
-async def test_the_inbox_answers_questions_of_all_runs(served: Served, ann: Visitor, office: Office) -> None:
+async def test_the_approvals_of_all_runs_are_answered_on_one_screen(
+    served: Served, ann: Visitor, office: Office
+) -> None:
     for who in ("Ann", "Bob"):
-        await asked(served, f"pay {who}")
+        await waiting_run(served, f"pay {who}")
     page = await ann.open("/approvals")
     cards = page.get_by_role("article", name="Call pay?")
     await expect(cards).to_have_count(2)
@@ -103,13 +105,15 @@ async def test_the_inbox_answers_questions_of_all_runs(served: Served, ann: Visi
     await cards.get_by_role("button", name="Deny pay").click()
     await page.get_by_role("button", name="Deny", exact=True).click()
     await expect(page.get_by_text("No open approvals.")).to_be_visible()
-    await served.seen(lambda: served.get("/api/runs", status="waiting"), lambda found: not found["runs"])
+    await served.wait_for(lambda: served.get("/api/runs", status="waiting"), lambda found: not found["runs"])
     assert office.calls == {"Bob 1": 1}
 
 
-async def test_a_yes_may_hold_for_every_later_call_of_the_run(served: Served, ann: Visitor, office: Office) -> None:
+async def test_an_approval_can_cover_all_later_calls_of_the_tool_in_the_run(
+    served: Served, ann: Visitor, office: Office
+) -> None:
     run_id = await served.started("pay Ann, pay Bob")
-    await served.asked(run_id, 2)
+    await served.open_approvals(run_id, 2)
     page = await ann.open(f"/runs/{run_id}")
     await expect(page.get_by_role("heading", name="2 approvals needed")).to_be_visible()
     await page.get_by_role("button", name="Always approve pay").first.click()
@@ -117,8 +121,8 @@ async def test_a_yes_may_hold_for_every_later_call_of_the_run(served: Served, an
     assert office.calls == {"Ann 1": 1, "Bob 1": 1}
 
 
-async def test_what_became_of_a_call_is_settled_by_a_person(served: Served, ann: Visitor, office: Office) -> None:
-    run_id = await asked(served, "wire Ann")
+async def test_a_person_settles_a_call_of_unknown_outcome(served: Served, ann: Visitor, office: Office) -> None:
+    run_id = await waiting_run(served, "wire Ann")
     page = await ann.open(f"/runs/{run_id}")
     card = page.get_by_role("article", name="Did wire happen?")
     await expect(card).to_contain_text("its outcome is unknown")
@@ -130,11 +134,11 @@ async def test_what_became_of_a_call_is_settled_by_a_person(served: Served, ann:
     assert office.calls == {"wire Ann": 1}
 
 
-async def test_a_question_that_somebody_else_answered_says_so_beside_the_button(
+async def test_an_approval_that_was_answered_elsewhere_shows_a_problem(
     served: Served, ann: Visitor, office: Office
 ) -> None:
-    run_id = await asked(served)
-    (card,) = await served.asked(run_id)
+    run_id = await waiting_run(served)
+    (card,) = await served.open_approvals(run_id)
     page = await ann.open("/approvals")
     approve = page.get_by_role("button", name="Approve pay", exact=True)
     await expect(approve).to_be_visible()
@@ -153,9 +157,9 @@ async def test_a_question_that_somebody_else_answered_says_so_beside_the_button(
     assert not office.calls
 
 
-async def test_a_whole_approval_without_a_mouse(served: Served, ann: Visitor, office: Office) -> None:
-    await asked(served, "pay Ann")
-    await asked(served, "pay Bob")
+async def test_approvals_are_answered_with_the_keyboard_alone(served: Served, ann: Visitor, office: Office) -> None:
+    await waiting_run(served, "pay Ann")
+    await waiting_run(served, "pay Bob")
     page = await ann.open("/runs")
     await expect(page.get_by_role("link", name="pay Ann")).to_be_visible()
     await page.keyboard.press("?")
@@ -182,5 +186,5 @@ async def test_a_whole_approval_without_a_mouse(served: Served, ann: Visitor, of
     await page.keyboard.type("too dear")
     await page.keyboard.press("Enter")
     await expect(page.get_by_text("No open approvals.")).to_be_visible()
-    await served.seen(lambda: served.get("/api/runs", status="waiting"), lambda found: not found["runs"])
+    await served.wait_for(lambda: served.get("/api/runs", status="waiting"), lambda found: not found["runs"])
     assert office.calls == {f"{first} 1": 1}

@@ -1,4 +1,4 @@
-"""What models and tools say is not trusted: nothing of it runs, and nothing of it asks another host for anything."""
+"""Output of models and tools is not trusted: none of it runs or makes a request to another host."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ ATTRIBUTES = """() => [...document.querySelectorAll("main *")]
 
 
 @pytest.fixture
-def liars(office: Office) -> list[object]:
-    """Tools whose every word is an attack."""
+def hostile_tools(office: Office) -> list[object]:
+    """Tools whose every text is an attack."""
 
     @tool
     async def measure(place: str) -> ToolReturn:
@@ -66,8 +66,8 @@ def liars(office: Office) -> list[object]:
     return [measure, office.pay]
 
 
-async def harmless(page: Page) -> None:
-    """Nothing ran; there is no element, attribute or link that could."""
+async def check_harmless(page: Page) -> None:
+    """Raise AssertionError if something ran, or if an element, attribute or link could run something."""
     assert await page.evaluate("window.owned") is None
     assert await page.locator("main").locator(FOREIGN).count() == 0
     assert await page.evaluate(ATTRIBUTES) == []
@@ -79,37 +79,37 @@ async def harmless(page: Page) -> None:
             assert {"noopener", "noreferrer", "nofollow"} <= set((await link.get_attribute("rel") or "").split())
 
 
-async def test_a_hostile_answer_is_text(serve: OpenServer, visit: Visit, liars: list[object]) -> None:
+async def test_a_hostile_answer_is_text(serve: OpenServer, visit: Visit, hostile_tools: list[object]) -> None:
     models = ScriptedModel(plan=planner, compose=says(HOSTILE), lenient=True)
-    served: Served = await serve(models=models, tools=liars)
+    served: Served = await serve(models=models, tools=hostile_tools)
     run_id = await served.started("measure Paris, measure Oslo")
-    await served.over(run_id)
+    await served.finished(run_id)
     page = await (await visit(served.url)).open(f"/runs/{run_id}")
     answer = page.get_by_role("article", name="Answer")
     await expect(answer).to_contain_text("<script>window.owned = 1</script>")
     await expect(answer.get_by_role("link", name="far")).to_have_attribute("href", f"{EVIL}/page")
     for text in ("plain", "coded", "split", "data", "cased", "cell"):
         await expect(answer.get_by_role("link", name=text, exact=True)).to_have_count(0)
-    await harmless(page)
+    await check_harmless(page)
     await check_accessible(page)
 
     for place in ("?worker=wo-001.0", "?worker=wo-001.1", "?tab=order", "?seq=1", "?filter=owned"):
         await page.goto(f"{served.url}/runs/{run_id}{place}")
         await expect(page.get_by_role("grid", name="Events").get_by_role("row").first).to_be_visible()
-        await harmless(page)
+        await check_harmless(page)
     await page.goto(f"{served.url}/tools/measure")
     await expect(page.get_by_role("heading", name="Run tool", exact=True)).to_be_visible()
-    await harmless(page)
+    await check_harmless(page)
 
 
-async def test_a_hostile_question_shows_exactly_what_would_be_sent(serve: OpenServer, visit: Visit) -> None:
+async def test_a_hostile_approval_shows_exactly_what_would_be_sent(serve: OpenServer, visit: Visit) -> None:
     from leadhand.testing.scripted_model import plans, subtask
 
     sent = '<img src=x onerror="window.owned=1">\u202egnp.exe \u200bAnn'
     plan = plans(subtask("<script>window.owned=2</script>", "pay", to=sent))
     served = await serve(models=ScriptedModel(plan=lambda _: plan, lenient=True))
     run_id = await served.started("<script>window.owned=3</script> pay")
-    await served.asked(run_id)
+    await served.open_approvals(run_id)
     visitor = await visit(served.url)
     for path in ("/approvals", f"/runs/{run_id}", "/runs"):
         page = await visitor.open(path)
@@ -117,5 +117,5 @@ async def test_a_hostile_question_shows_exactly_what_would_be_sent(serve: OpenSe
         if path != "/runs":
             shown = await page.get_by_label("to, as it would be sent").inner_text()
             assert shown.startswith('<img src=x onerror="window.owned=1">')
-            assert "\u202e" not in shown  # what turns the writing round is named, not obeyed
-        await harmless(page)
+            assert "\u202e" not in shown  # characters that change the direction of writing are escaped
+        await check_harmless(page)

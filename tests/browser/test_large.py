@@ -1,4 +1,4 @@
-"""A run of 1,000 workers and 10,000 events: few nodes are drawn, and the page does at once what it is told."""
+"""A run of 1,000 workers and 10,000 events: the page draws few nodes and reacts at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_NODES = 3_000
 """Nodes of the page, the fleet's thousand shapes included."""
 
 
-async def test_a_thousand_workers_leave_the_page_usable(serve: OpenServer, visit: Visit, long_home: Path) -> None:
+async def test_the_page_stays_usable_with_a_thousand_workers(serve: OpenServer, visit: Visit, long_home: Path) -> None:
     served = await serve(home=long_home)
     page = await (await visit(served.url, viewport={"width": 1400, "height": 900})).open(f"/runs/{RUN}")
     log = page.get_by_role("grid", name="Events")

@@ -1,4 +1,4 @@
-"""A run is watched while it goes on: its answer being written, a reload in the middle, and many tabs at once."""
+"""A run is watched live: a draft of its answer, a reload, and many tabs at once."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ HIDE = """hidden => {
   Object.defineProperty(document, "visibilityState", { configurable: true, get: () => hidden ? "hidden" : "visible" });
   document.dispatchEvent(new Event("visibilitychange"));
 }"""
-"""What Chromium does to a tab behind another. Not under Playwright, which keeps all tabs in the light, as if each had
-the focus; what six open streams do to a seventh request is the same."""
+"""Hide or show a tab. Playwright keeps all tabs visible, so that no tab is hidden behind another."""
 
 
 @pytest.fixture
 def author() -> Author:
-    """Writes what the test says, as the answer of a run that found Paris and missed Oslo."""
+    """An author whose answer the test writes, for a run that completed Paris and failed in Oslo."""
     return Author("Paris", "Oslo")
 
 
-async def test_an_answer_is_a_draft_until_it_is_committed(serve: OpenServer, visit: Visit, author: Author) -> None:
+async def test_an_answer_is_a_draft_until_it_is_final(serve: OpenServer, visit: Visit, author: Author) -> None:
     served = await serve(models=author)
     page = await (await visit(served.url)).open("/runs")
     await page.get_by_label("Request").fill("How loud is it?")
@@ -42,7 +41,7 @@ async def test_an_answer_is_a_draft_until_it_is_committed(serve: OpenServer, vis
     author.write("at night.\n\n", "Of Oslo nothing is known. ")
     await expect(draft).to_contain_text("loud at night.")
     await expect(draft).to_contain_text("Of Oslo nothing is known.")
-    author.write("", "Paris: ", "40 dB, the rest is unknown. ")  # the model was asked again: the draft begins anew
+    author.write("", "Paris: ", "40 dB, the rest is unknown. ")  # the model is called again: the draft starts over
     await expect(draft).to_contain_text("Paris: 40 dB")
     await expect(draft).not_to_contain_text("quite")
     author.end()
@@ -52,9 +51,7 @@ async def test_an_answer_is_a_draft_until_it_is_committed(serve: OpenServer, vis
     await expect(draft).to_have_count(0)
 
 
-async def test_a_reload_in_the_middle_shows_the_same_and_loses_nothing(
-    serve: OpenServer, visit: Visit, author: Author
-) -> None:
+async def test_a_reload_during_the_run_shows_the_same_page(serve: OpenServer, visit: Visit, author: Author) -> None:
     served = await serve(models=author)
     run_id = await served.started("How loud is it?")
     page = await (await visit(served.url)).open(f"/runs/{run_id}?filter=&first=problems")
@@ -76,14 +73,12 @@ async def test_a_reload_in_the_middle_shows_the_same_and_loses_nothing(
     await expect(draft).to_contain_text("Paris is loud, Oslo is silent.")
     author.end()
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("Paris is loud, Oslo is silent.")
-    last = (await served.over(run_id))["last_seq"]
+    last = (await served.finished(run_id))["last_seq"]
     await expect(page.get_by_role("grid", name="Events")).to_have_attribute("aria-rowcount", str(last))
     assert await event_numbers(page) == list(range(1, last + 1))
 
 
-async def test_seven_tabs_are_live_on_one_server_and_none_blocks_the_others(
-    served: Served, ann: Visitor, office: Office
-) -> None:
+async def test_seven_tabs_of_one_server_do_not_block_each_other(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Rome")
     tabs: list[Page] = []
     for _ in range(7):
@@ -93,7 +88,7 @@ async def test_seven_tabs_are_live_on_one_server_and_none_blocks_the_others(
         await expect(tabs[-1].locator(".header")).to_contain_text("Live")
         await expect(tabs[-1].locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
 
-    await served.seen(lambda: served.get("/api/system"), lambda system: system["streams"] == 1)
+    await served.wait_for(lambda: served.get("/api/system"), lambda system: system["streams"] == 1)
     first = tabs[0]
     await expect(first.locator(".header")).to_contain_text("Paused")
     assert await first.evaluate("fetch('/api/session').then(answer => answer.status)") == 200
@@ -106,7 +101,7 @@ async def test_seven_tabs_are_live_on_one_server_and_none_blocks_the_others(
         await expect(tab.get_by_role("article", name="Answer")).to_contain_text("Rome: 40 dB")
         await expect(tab.locator(".header")).to_contain_text("Ended")
         await tab.evaluate(HIDE, True)
-    await served.seen(lambda: served.get("/api/system"), lambda system: system["streams"] == 0)
+    await served.wait_for(lambda: served.get("/api/system"), lambda system: system["streams"] == 0)
 
 
 async def test_a_hidden_tab_keeps_its_title(served: Served, ann: Visitor, office: Office) -> None:
@@ -115,11 +110,11 @@ async def test_a_hidden_tab_keeps_its_title(served: Served, ann: Visitor, office
     await expect(page).to_have_title("◐ 1/2 measure Paris, measure Rome · Leadhand")
     await page.evaluate(HIDE, True)
     office.gate.set()
-    await served.over(run_id)
+    await served.finished(run_id)
     await expect(page).to_have_title("✓ 2/2 measure Paris, measure Rome · Leadhand")
 
 
-async def test_an_answer_that_was_committed_is_no_draft_when_the_run_goes_on(
+async def test_the_answer_before_a_retry_is_not_shown_as_a_draft(
     serve: OpenServer, visit: Visit, author: Author, office: Office
 ) -> None:
     served = await serve(models=author)

@@ -1,4 +1,4 @@
-"""The server is killed and started again: the page says so, goes on by itself, and nothing is lost."""
+"""The server is killed and started again: the page shows it, reconnects, and loses nothing."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ async def process(tmp_path: Path) -> AsyncIterator[Process]:
         yield process
 
 
-async def test_a_server_that_is_killed_comes_back_and_the_page_goes_on(
-    process: Process, visit: Visit, tmp_path: Path
-) -> None:
+async def test_the_page_reconnects_after_the_server_was_killed(process: Process, visit: Visit, tmp_path: Path) -> None:
     visitor = await visit(process.url)
     page = await visitor.open("/runs")
     await page.get_by_label("Request").fill("Measure Paris and Rome")
@@ -69,14 +67,14 @@ async def test_a_server_that_is_killed_comes_back_and_the_page_goes_on(
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("Rome: 40 dB")
     await expect(state).to_have_text("■Ended")
     run_id = page.url.rpartition("/")[2]
-    run = await process.over(run_id)
+    run = await process.finished(run_id)
     assert run["status"] == "succeeded"
     await expect(page.get_by_role("grid", name="Events")).to_have_attribute("aria-rowcount", str(run["last_seq"]))
     assert await event_numbers(page) == list(range(1, run["last_seq"] + 1))
     assert (tmp_path / "calls.txt").read_text().split().count("Paris") == 1
 
 
-async def test_lists_wait_for_the_server_and_what_was_typed_stays(process: Process, visit: Visit) -> None:
+async def test_a_typed_request_survives_a_restart_of_the_server(process: Process, visit: Visit) -> None:
     visitor = await visit(process.url)
     page = await visitor.open("/runs")
     request = page.get_by_label("Request")

@@ -28,7 +28,7 @@ async def test_todos_and_artifacts_are_shown_and_follow_the_run(serve: OpenServe
     notebook.gate.set()
     await expect(panel).to_contain_text("version 2")
     await expect(panel).to_contain_text("24 B")
-    (latest,) = [each for each in (await served.over(run_id))["artifacts"] if each["version"] == 2]
+    (latest,) = [each for each in (await served.finished(run_id))["artifacts"] if each["version"] == 2]
     await expect(panel).to_contain_text(latest["digest"])
 
     await panel.get_by_role("link", name="Noise at night").click()

@@ -1,4 +1,4 @@
-"""The address of a page is its state: every link restores what was seen, and keys go everywhere."""
+"""The URL of a page is its state, so that a link restores the page; every screen is reached by keyboard."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from browser.conftest import OpenServer, Visit, Visitor
 from browser.serving import Served
 
 
-async def test_every_choice_on_the_run_screen_is_in_its_address(served: Served, visit: Visit) -> None:
+async def test_the_url_holds_every_selection_of_the_run_page(served: Served, visit: Visit) -> None:
     run_id = await served.started("measure Paris, measure Oslo")
-    await served.over(run_id)
+    await served.finished(run_id)
     page = await (await visit(served.url)).open(f"/runs/{run_id}")
     await page.get_by_role("option", name="Oslo").click()
     await page.get_by_role("button", name="Problems", exact=True).click()
@@ -37,12 +37,12 @@ async def test_every_choice_on_the_run_screen_is_in_its_address(served: Served, 
     await expect(other.get_by_role("tabpanel")).to_contain_text("Review: incomplete")
 
 
-async def test_runs_are_found_by_status_text_and_time_and_the_address_says_so(
+async def test_runs_are_filtered_by_status_text_and_time_and_the_url_holds_the_filter(
     served: Served, ann: Visitor, office: Office
 ) -> None:
     for request in ("measure Paris", "measure Lyon", "measure Oslo"):
-        await served.over(await served.started(request))
-    await served.asked(await served.started("pay Ann"))
+        await served.finished(await served.started(request))
+    await served.open_approvals(await served.started("pay Ann"))
     page = await ann.open("/runs")
     rows = page.get_by_role("row")
     await expect(rows).to_have_count(5)
@@ -68,10 +68,10 @@ async def test_runs_are_found_by_status_text_and_time_and_the_address_says_so(
     await expect(page.get_by_role("link", name="pay Ann")).to_be_visible()
 
 
-async def test_keys_go_everywhere(serve: OpenServer, visit: Visit, office: Office) -> None:
+async def test_every_screen_is_reached_by_keyboard(serve: OpenServer, visit: Visit, office: Office) -> None:
     served = await serve()
     for request in ("measure Paris", "measure Lyon"):
-        await served.over(await served.started(request))
+        await served.finished(await served.started(request))
     running = await served.started("measure Nice, measure Rome")
     page = await (await visit(served.url)).open("/system")
     await expect(page.get_by_role("heading", name="System", level=1)).to_be_visible()
@@ -87,7 +87,7 @@ async def test_keys_go_everywhere(serve: OpenServer, visit: Visit, office: Offic
     await page.keyboard.press("Enter")
     await expect(page).to_have_url(f"{served.url}/runs/{running}")
 
-    # On the run: the filter, the log's rows, the tabs, and parking it.
+    # On the run page: the filter, the rows of the log, the tabs, pause and resume.
     await expect(page.locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
     await page.keyboard.press("/")
     await page.keyboard.type("nice")
@@ -113,7 +113,7 @@ async def test_keys_go_everywhere(serve: OpenServer, visit: Visit, office: Offic
     await expect(dialog).to_have_count(0)
 
 
-async def test_the_first_stop_of_the_tab_key_leads_past_the_header(ann: Visitor) -> None:
+async def test_the_first_tab_stop_skips_the_header(ann: Visitor) -> None:
     page = await ann.open("/runs")
     await expect(page.get_by_text("No runs yet")).to_be_visible()
     await page.keyboard.press("Tab")
@@ -123,19 +123,19 @@ async def test_the_first_stop_of_the_tab_key_leads_past_the_header(ann: Visitor)
     await expect(page.get_by_label("Request")).to_be_focused()
 
 
-async def test_who_wants_no_motion_sees_none(served: Served, visit: Visit, office: Office) -> None:
+async def test_nothing_moves_with_reduced_motion(served: Served, visit: Visit, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Rome")
     moving = "document.getAnimations().filter(each => each.effect.getComputedTiming().duration > 1).length"
     calm = await (await visit(served.url, reduced_motion="reduce")).open(f"/runs/{run_id}")
     await expect(calm.locator(".figures").get_by_text("1 running")).to_be_visible()
     assert await calm.evaluate(moving) == 0
     office.gate.set()
-    last = (await served.over(run_id))["last_seq"]
+    last = (await served.finished(run_id))["last_seq"]
     await expect(calm.get_by_role("grid", name="Events").locator(f"[aria-rowindex='{last}']")).to_be_in_viewport()
     assert await calm.evaluate(moving) == 0
 
 
-async def test_a_server_without_a_console_says_how_to_get_one(serve: OpenServer, visit: Visit) -> None:
+async def test_a_server_without_a_console_explains_how_to_build_it(serve: OpenServer, visit: Visit) -> None:
     served = await serve(console=False)
     page = await (await visit(served.url)).open("/")
     await expect(page.get_by_role("heading", name="The console was not built")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The Runs screen: starting, finding and opening runs."""
+"""The Runs screen: starting a run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ async def test_a_run_is_started_from_the_composer_and_watched_to_its_answer(serv
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("Paris: 40 dB")
 
 
-async def test_what_is_wrong_with_a_request_stands_beside_its_button_and_nothing_is_lost(
-    served: Served, ann: Visitor
-) -> None:
+async def test_errors_are_shown_beside_the_fields_and_the_input_is_kept(served: Served, ann: Visitor) -> None:
     page = await ann.open("/runs")
     ann.watch.allow(r"\b4(00|09|22)\b")
     form = page.get_by_role("form", name="New run")
@@ -40,7 +38,7 @@ async def test_what_is_wrong_with_a_request_stands_beside_its_button_and_nothing
     assert started["definition"]["limits"]["max_workers"] == 2
 
 
-async def test_an_example_is_taken_with_one_click(served: Served, ann: Visitor) -> None:
+async def test_a_click_on_an_example_fills_in_the_request(served: Served, ann: Visitor) -> None:
     page = await ann.open("/")
     await page.get_by_role("button", name="Compare the weather in Lisbon").click()
     request = page.get_by_label("Request")

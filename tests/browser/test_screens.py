@@ -1,4 +1,4 @@
-"""Every screen, in light, in dark and on a phone: axe-core finds nothing, nothing sticks out, and a picture is kept."""
+"""Every screen in light, dark and narrow: axe-core finds no violation, nothing overflows, and a picture is kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ PHONE: ViewportSize = {"width": 360, "height": 740}
 
 
 @pytest.mark.parametrize("name", SCENES)
-async def test_screens_are_for_everybody(name: str, visit: Visit, tmp_path: Path, long_home: Path) -> None:
+async def test_every_screen_is_accessible_and_fits_the_window(
+    name: str, visit: Visit, tmp_path: Path, long_home: Path
+) -> None:
     async with SCENES[name](tmp_path / "home", long_home) as scene:
         visitor = await visit(scene.served.url, viewport=DESK, color_scheme="light")
         if name == "no-such-run":
@@ -43,9 +45,9 @@ async def test_screens_are_for_everybody(name: str, visit: Visit, tmp_path: Path
         await visitor.context.close()  # before its server is
 
 
-async def test_dialogs_and_forms_are_for_everybody_and_give_the_focus_back(served: Served, ann: Visitor) -> None:
+async def test_dialogs_and_forms_are_accessible_and_return_the_focus(served: Served, ann: Visitor) -> None:
     run_id = await served.started("pay Ann, measure Oslo, measure Paris")
-    await served.asked(run_id)
+    await served.open_approvals(run_id)
     await served.until(run_id, "waiting")
     page = await ann.open(f"/runs/{run_id}?worker=wo-001.1")
     for name in ("Cancel…", "Fork…", "Retry failed (1)", "Supply result…", "Skip…", "Change arguments…"):

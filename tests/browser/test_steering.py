@@ -1,4 +1,4 @@
-"""Runs are steered from the page: stopped, parked, repaired, forked; what takes something away says what is kept."""
+"""Actions on a run and its subtasks: cancel, pause, retry, fork, supply, skip."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def shown(ann: Visitor, run_id: str, place: str = "") -> Page:
     return page
 
 
-async def test_a_cancelled_run_keeps_what_was_finished_and_says_so_before(
+async def test_a_cancelled_run_keeps_finished_work_as_the_dialog_says(
     served: Served, ann: Visitor, office: Office
 ) -> None:
     run_id = await served.started("measure Paris, measure Rome")
@@ -36,12 +36,12 @@ async def test_a_cancelled_run_keeps_what_was_finished_and_says_so_before(
     await expect(page.locator(".run-state")).to_contain_text("Cancelled")
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("Paris: 40 dB")
     await expect(page.get_by_role("button", name="Cancel…")).to_be_disabled()
-    assert (await served.over(run_id))["status"] == "cancelled"
+    assert (await served.finished(run_id))["status"] == "cancelled"
     requested = await served.event(run_id, "cancel_requested")
     assert requested["by"]
 
 
-async def test_a_run_is_paused_and_goes_on_where_it_was(served: Served, ann: Visitor, office: Office) -> None:
+async def test_a_paused_run_resumes_where_it_was(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Rome")
     page = await shown(ann, run_id)
     await expect(page.locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
@@ -54,7 +54,7 @@ async def test_a_run_is_paused_and_goes_on_where_it_was(served: Served, ann: Vis
     assert office.calls["Paris"] == 1
 
 
-async def test_only_what_failed_is_done_again(served: Served, ann: Visitor, office: Office) -> None:
+async def test_a_retry_repeats_only_what_failed(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Oslo")
     page = await shown(ann, run_id)
     await expect(page.locator(".run-state")).to_contain_text("Partial")
@@ -74,9 +74,9 @@ async def test_only_what_failed_is_done_again(served: Served, ann: Visitor, offi
     await expect(page.get_by_role("tabpanel")).to_contain_text("Repairs wo-001")
 
 
-async def test_a_run_forks_at_the_event_that_is_chosen(served: Served, ann: Visitor, office: Office) -> None:
+async def test_a_run_forks_at_the_selected_event(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris")
-    await served.over(run_id)
+    await served.finished(run_id)
     planned = (await served.event(run_id, "work_order_issued"))["seq"]
     page = await shown(ann, run_id, f"?seq={planned}")
     await page.get_by_role("button", name="Fork…").click()
@@ -89,9 +89,11 @@ async def test_a_run_forks_at_the_event_that_is_chosen(served: Served, ann: Visi
     assert office.calls["Paris"] == 2
 
 
-async def test_a_fork_that_may_pay_twice_is_asked_about_twice(served: Served, ann: Visitor, office: Office) -> None:
+async def test_a_fork_that_may_repeat_an_irreversible_call_needs_a_confirmation(
+    served: Served, ann: Visitor, office: Office
+) -> None:
     run_id = await served.started("pay Ann", approve="auto")
-    await served.over(run_id)
+    await served.finished(run_id)
     planned = (await served.event(run_id, "work_order_issued"))["seq"]
     page = await shown(ann, run_id, f"?seq={planned}")
     ann.watch.allow(r"\b409\b")
@@ -108,7 +110,7 @@ async def test_a_fork_that_may_pay_twice_is_asked_about_twice(served: Served, an
     assert office.calls["Ann 1"] == 2
 
 
-async def test_a_result_is_supplied_for_what_failed(served: Served, ann: Visitor, office: Office) -> None:
+async def test_a_person_supplies_the_result_of_a_failed_subtask(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Oslo, measure Rome")
     page = await shown(ann, run_id)
     await page.get_by_role("option", name="Oslo").and_(page.get_by_role("option", name="Failed")).click()
@@ -130,7 +132,7 @@ async def test_a_result_is_supplied_for_what_failed(served: Served, ann: Visitor
     assert (await served.event(run_id, "result_supplied"))["by"]
 
 
-async def test_a_subtask_is_left_out_for_a_reason(served: Served, ann: Visitor, office: Office) -> None:
+async def test_a_subtask_is_skipped_with_a_reason(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Oslo, measure Rome")
     page = await shown(ann, run_id)
     await page.get_by_role("option", name="Oslo").and_(page.get_by_role("option", name="Failed")).click()
@@ -145,9 +147,7 @@ async def test_a_subtask_is_left_out_for_a_reason(served: Served, ann: Visitor, 
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("nobody lives there")
 
 
-async def test_what_is_under_way_or_accepted_says_why_it_cannot_be_touched(
-    served: Served, ann: Visitor, office: Office
-) -> None:
+async def test_unavailable_actions_say_why(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Rome")
     page = await shown(ann, run_id, "?worker=wo-001.1")
     skip = page.get_by_role("button", name="Skip…")
@@ -160,9 +160,9 @@ async def test_what_is_under_way_or_accepted_says_why_it_cannot_be_touched(
     )
 
 
-async def test_a_subtask_is_done_again_with_other_arguments(served: Served, ann: Visitor, office: Office) -> None:
+async def test_a_subtask_is_retried_with_other_arguments(served: Served, ann: Visitor, office: Office) -> None:
     run_id = await served.started("measure Paris, measure Oslo")
-    await served.over(run_id)
+    await served.finished(run_id)
     page = await shown(ann, run_id, "?worker=wo-001.1")
     await page.get_by_role("button", name="Change arguments…").click()
     dialog = page.get_by_role("dialog", name="with other arguments")

@@ -1,4 +1,4 @@
-"""The Tools screen: tools are tried by hand, and roles are set for the runs to come."""
+"""The Tools screen: tools are called by hand, and roles are changed for new runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from browser.conftest import Visitor
 from browser.serving import Served
 
 
-async def test_a_tool_is_tried_by_hand(served: Served, ann: Visitor, office: Office) -> None:
+async def test_a_tool_is_called_by_hand(served: Served, ann: Visitor, office: Office) -> None:
     page = await ann.open("/tools")
     await page.get_by_role("link", name="measure").click()
     await page.get_by_label("place").fill("Oslo")
@@ -30,7 +30,7 @@ async def test_a_tool_is_tried_by_hand(served: Served, ann: Visitor, office: Off
     assert office.calls["Ann 1"] == 1
 
 
-async def test_a_role_is_set_for_later_runs_and_is_as_it_ships_again(served: Served, ann: Visitor) -> None:
+async def test_a_role_is_changed_for_new_runs_and_reset_to_its_defaults(served: Served, ann: Visitor) -> None:
     page = await ann.open("/tools?role=lead")
     lead = page.get_by_role("group").filter(has_text="Plans the request as a work order.")
     await page.get_by_role("button", name="Edit lead").click()

@@ -1,4 +1,4 @@
-"""What a page must not do: fail, complain, break the content-security policy, or ask another host."""
+"""Watch what a page must not do: fail, log errors, violate its content security policy, or request another host."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import BrowserContext, ConsoleMessage, Request, Response, WebError
 
-GIVEN_UP = "net::ERR_ABORTED"
-"""What a request ends with that the page itself gave up: a stream that it closed, a fetch that nobody needs."""
+ABORTED = "net::ERR_ABORTED"
+"""The failure of a request that the page itself aborted."""
 
 
 class Watch:
-    """Notes what pages of a context do wrong. ``url`` is that of their server: all requests have to go there."""
+    """Records the faults of the pages of a context. ``url`` is that of their server: all requests have to go there."""
 
     def __init__(self, context: BrowserContext, url: str) -> None:
         self._host = urlsplit(url).netloc
@@ -25,13 +25,13 @@ class Watch:
         context.on("response", self._response)
 
     def allow(self, *patterns: str) -> None:
-        """What matches one of these is what the test brings about."""
+        """Ignore faults that match one of these patterns: the test causes them."""
         self._allowed += [re.compile(pattern) for pattern in patterns]
 
     def check(self) -> None:
-        """Raise AssertionError when something went wrong that nobody allowed."""
+        """Raise AssertionError if there was a fault that is not allowed."""
         wrong = [each for each in self._wrong if not any(pattern.search(each) for pattern in self._allowed)]
-        assert not wrong, "\n".join(["the page did what it must not:", *wrong])
+        assert not wrong, "\n".join(["the page has faults:", *wrong])
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning", "assert"):
@@ -47,7 +47,7 @@ class Watch:
             self._wrong.append(f"request to another host: {request.url}")
 
     def _request_failed(self, request: Request) -> None:
-        if request.failure != GIVEN_UP:
+        if request.failure != ABORTED:
             self._wrong.append(f"request failed: {request.method} {request.url}: {request.failure}")
 
     def _response(self, response: Response) -> None:

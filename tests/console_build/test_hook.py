@@ -1,7 +1,6 @@
 """The hook that builds the console: when it builds, when it does not, and what happens when it cannot.
 
-Hatchling and Deno are fakes here: what the hook asks of hatchling fits in a class of three lines, and what it asks of
-Deno is a program that leaves files in a folder.
+Hatchling and Deno are fakes: a class of a few lines, and a program that writes files into a folder.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ exit 1
 """
 
 Hook = Any
-"""A hook as loaded at run time: no type is known of it."""
+"""A hook is loaded at run time and has no static type."""
 
 
 class FakeInterface:
-    """What hatchling gives a hook: the project's folder, and an application that takes warnings."""
+    """The parts of hatchling that the hook uses: the folder of the project, and an application that shows warnings."""
 
     def __init__(self, root: Path) -> None:
         self.root = str(root)
@@ -72,7 +71,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def deno(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], Path]:
-    """Puts a program called ``deno`` on PATH, or none; gives the file in which it notes its calls."""
+    """Put a program called ``deno`` on PATH, or remove it; return the file in which the program records its calls."""
     folder, calls = tmp_path / "bin", tmp_path / "calls"
     folder.mkdir()
     calls.touch()
@@ -92,7 +91,7 @@ def deno(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str | Non
 
 
 def build(hook_module: ModuleType, project: Path, version: str = "standard") -> list[str]:
-    """One build; the warnings it gave."""
+    """Build once; return the warnings."""
     hook: Hook = hook_module.ConsoleHook(project)
     hook.initialize(version, {})
     return hook.warnings
@@ -120,7 +119,7 @@ def test_a_build_bundles_the_console_into_the_package(
     assert {"--frozen", "--minify", "--platform=browser", "src/main.tsx", "src/style.css"} <= set(arguments)
 
 
-def test_nothing_is_built_again_until_a_source_changes(
+def test_the_console_is_built_again_only_after_a_source_changed(
     hook_module: ModuleType, project: Path, deno: Callable[[str | None], Path]
 ) -> None:
     calls = deno(BUNDLES)
@@ -141,7 +140,7 @@ def test_nothing_is_built_again_until_a_source_changes(
 
 
 @pytest.mark.parametrize("change", ["renamed", "lock", "removed"])
-def test_every_kind_of_change_is_seen(
+def test_every_kind_of_change_is_detected(
     hook_module: ModuleType, project: Path, deno: Callable[[str | None], Path], change: str
 ) -> None:
     deno(BUNDLES)
@@ -157,7 +156,7 @@ def test_every_kind_of_change_is_seen(
     assert hook_module.console_is_stale(project)
 
 
-def test_what_is_to_be_shipped_fails_without_its_console_and_says_why(
+def test_a_distribution_fails_without_its_console_and_says_why(
     hook_module: ModuleType, project: Path, deno: Callable[[str | None], Path]
 ) -> None:
     deno(FAILS)
@@ -166,7 +165,7 @@ def test_what_is_to_be_shipped_fails_without_its_console_and_says_why(
     assert not built(project).exists()
 
 
-def test_an_editable_install_goes_on_without_a_console_and_says_so(
+def test_an_editable_install_continues_without_a_console_and_warns(
     hook_module: ModuleType, project: Path, deno: Callable[[str | None], Path]
 ) -> None:
     deno(FAILS)
@@ -176,7 +175,7 @@ def test_an_editable_install_goes_on_without_a_console_and_says_so(
     assert not built(project).exists()
 
 
-def test_a_build_that_fails_leaves_the_console_that_was_there(
+def test_a_failed_build_keeps_the_last_console(
     hook_module: ModuleType, project: Path, deno: Callable[[str | None], Path]
 ) -> None:
     deno(BUNDLES)
@@ -190,7 +189,7 @@ def test_a_build_that_fails_leaves_the_console_that_was_there(
     assert hook_module.console_is_stale(project)
 
 
-def test_a_machine_without_deno_is_told_what_is_missing(
+def test_a_machine_without_deno_gets_an_error_that_names_it(
     hook_module: ModuleType, project: Path, deno: Callable[[str | None], Path]
 ) -> None:
     deno(None)
@@ -198,7 +197,7 @@ def test_a_machine_without_deno_is_told_what_is_missing(
         build(hook_module, project)
 
 
-def test_where_pypi_has_no_deno_none_is_asked_for_and_one_on_path_does(
+def test_without_a_wheel_of_deno_the_deno_on_path_is_used(
     hook_module: ModuleType,
     project: Path,
     deno: Callable[[str | None], Path],
@@ -212,7 +211,7 @@ def test_where_pypi_has_no_deno_none_is_asked_for_and_one_on_path_does(
     assert (built(project) / "index.html").exists()
 
 
-def test_skip_builds_nothing_and_asks_for_nothing(
+def test_skip_neither_builds_nor_requires_deno(
     hook_module: ModuleType,
     project: Path,
     deno: Callable[[str | None], Path],
@@ -226,7 +225,7 @@ def test_skip_builds_nothing_and_asks_for_nothing(
     assert calls.read_text() == ""
 
 
-def test_an_sdist_has_no_sources_and_builds_nothing(
+def test_an_sdist_without_sources_builds_nothing(
     hook_module: ModuleType, tmp_path: Path, deno: Callable[[str | None], Path]
 ) -> None:
     calls = deno(BUNDLES)
@@ -237,7 +236,7 @@ def test_an_sdist_has_no_sources_and_builds_nothing(
 
 
 @pytest.mark.skipif(not (ROOT / "console").is_dir(), reason="an sdist has no sources of the console")
-def test_all_that_the_page_loads_is_among_what_is_built(hook_module: ModuleType) -> None:
+def test_everything_that_the_page_loads_is_built(hook_module: ModuleType) -> None:
     page = (ROOT / "console" / "index.html").read_text()
     made = {Path(entry).with_suffix(".js" if entry.endswith("tsx") else ".css").name for entry in hook_module.ENTRIES}
     for name in {*made, *hook_module.COPIED} - {"index.html"}:

@@ -117,7 +117,7 @@ function Gaps({ gaps, store }: { gaps: readonly Gap[]; store: RunStore }) {
   return (
     <section aria-labelledby="gaps-title">
       <h3 id="gaps-title">Gaps</h3>
-      <ul class="gaps">
+      <ul class="list gaps">
         {shown.map((gap, index) => {
           const key = gap.work_order_id === null
             ? null

@@ -13,11 +13,10 @@ import type { RunStore } from "./store.ts";
 
 interface EventViewProps {
   readonly store: RunStore;
-  readonly runId: string;
   readonly seq: number;
 }
 
-export function EventView({ store, runId, seq }: EventViewProps) {
+export function EventView({ store, seq }: EventViewProps) {
   const model = store.live;
   const event = store.log.get(seq);
   const lane = event && model.byKey.get(event.words.subject);
@@ -51,7 +50,7 @@ export function EventView({ store, runId, seq }: EventViewProps) {
           Subject: <a href={workerLink(lane.key)}>{lane.label}</a> ({lane.key})
         </p>
       )}
-      <WholeEvent runId={runId} seq={seq} />
+      <WholeEvent runId={store.runId} seq={seq} />
     </div>
   );
 

@@ -13,7 +13,7 @@ import { isOver, millis } from "./view.ts";
 
 const NANO = 1e9;
 
-export function Head({ store, runId }: { store: RunStore; runId: string }) {
+export function Head({ store }: { store: RunStore }) {
   const { run } = store.live.view;
   const document = store.document.value;
   const { status } = store;
@@ -26,15 +26,15 @@ export function Head({ store, runId }: { store: RunStore; runId: string }) {
           {run.reason && !isOver(status) && <span class="muted">{run.reason}</span>}
           {run.phase && status === "running" && <span class="muted">{run.phase.text}</span>}
           <span class="muted">
-            {run.flow} · {run.model} · <code class="run-id">{runId}</code>
+            {run.flow} · {run.model} · <code class="run-id">{store.runId}</code>
           </span>
           <ForkedFrom document={document} />
-          <Export runId={runId} />
+          <Export runId={store.runId} />
         </p>
       </div>
-      <RunActions store={store} runId={runId} status={status} />
-      <Figures store={store} status={status} />
-      <Banner store={store} status={status} />
+      <RunActions store={store} />
+      <Figures store={store} />
+      <Banner store={store} />
     </header>
   );
 }
@@ -61,7 +61,7 @@ function Export({ runId }: { runId: string }) {
   );
 }
 
-function Figures({ store, status }: { store: RunStore; status: string }) {
+function Figures({ store }: { store: RunStore }) {
   const { spend, counts } = store.live.view;
   const { current } = counts;
   return (
@@ -80,7 +80,7 @@ function Figures({ store, status }: { store: RunStore; status: string }) {
         {current.dropped > 0 && <span>, {current.dropped} skipped</span>}
       </Figure>
       <Figure word="Time">
-        <Elapsed store={store} status={status} />
+        <Elapsed store={store} />
       </Figure>
       <Figure word="Cost">
         <Spent store={store} />
@@ -101,10 +101,12 @@ function Figure({ word, children }: { word: string; children: preact.ComponentCh
   );
 }
 
-function Elapsed({ store, status }: { store: RunStore; status: string }) {
+function Elapsed({ store }: { store: RunStore }) {
   const { startedAt, lastAt, view } = store.live;
   // Read the clock only while the run continues, so that a finished run is not drawn each second.
-  const to = isOver(status) ? millis(view.run.finished_at) ?? lastAt : Math.max(now.value, lastAt);
+  const to = isOver(store.status)
+    ? millis(view.run.finished_at) ?? lastAt
+    : Math.max(now.value, lastAt);
   return <>{duration((to - startedAt) / 1000)}</>;
 }
 
@@ -138,7 +140,8 @@ function Spent({ store }: { store: RunStore }) {
   );
 }
 
-function Banner({ store, status }: { store: RunStore; status: string }) {
+function Banner({ store }: { store: RunStore }) {
+  const { status } = store;
   const { run } = store.live.view;
   const document = store.document.value;
   const failure = document?.failure;

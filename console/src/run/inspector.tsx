@@ -4,6 +4,7 @@ import { type JsonObject, parseJson } from "../json.ts";
 import type { EventDocument, ResultData } from "../wire.ts";
 import { duration, shortened } from "../formats.ts";
 import { Markdown } from "../markdown.tsx";
+import { Fact } from "../ui/fact.tsx";
 import { JsonView } from "../ui/json_view.tsx";
 import { SourceList } from "../ui/outer_link.tsx";
 import { ProblemBox, ProblemNote } from "../ui/problem_note.tsx";
@@ -22,15 +23,14 @@ const MAX_ARGS = 120;
 
 interface InspectorProps {
   readonly store: RunStore;
-  readonly runId: string;
   readonly selection: Selection;
 }
 
-export function Inspector({ store, runId, selection }: InspectorProps) {
+export function Inspector({ store, selection }: InspectorProps) {
   const { seq, worker } = selection;
-  if (seq !== null) return <EventView store={store} runId={runId} seq={seq} />;
+  if (seq !== null) return <EventView store={store} seq={seq} />;
   const lane = store.live.byKey.get(worker);
-  if (lane) return <Worker key={worker} store={store} runId={runId} lane={lane} />;
+  if (lane) return <Worker key={worker} store={store} lane={lane} />;
   if (worker) return <p class="muted">This run has no assignment {worker}.</p>;
   return (
     <p class="muted">
@@ -39,7 +39,7 @@ export function Inspector({ store, runId, selection }: InspectorProps) {
   );
 }
 
-function Worker({ store, runId, lane }: { store: RunStore; runId: string; lane: Lane }) {
+function Worker({ store, lane }: { store: RunStore; lane: Lane }) {
   const args = argsOf(store, lane);
   const attempts = attemptsOf(lane);
   return (
@@ -60,14 +60,14 @@ function Worker({ store, runId, lane }: { store: RunStore; runId: string; lane: 
           {lane.verdict.reason && `, ${lane.verdict.reason}`}
         </p>
       )}
-      <WorkerActions store={store} runId={runId} lane={lane} args={args} />
+      <WorkerActions store={store} lane={lane} args={args} />
       {Object.keys(args).length > 0 && (
         <>
           <h3>Arguments</h3>
           <JsonView value={args} label="arguments" />
         </>
       )}
-      <Result runId={runId} lane={lane} />
+      <Result runId={store.runId} lane={lane} />
       <h3>Attempts</h3>
       {attempts.length === 0 && <p class="muted">Not started.</p>}
       {attempts.toReversed().map((attempt) => (
@@ -100,18 +100,15 @@ function Related({ store, lane }: { store: RunStore; lane: Lane }) {
   const related = rows.filter(([, keys]) => keys.length > 0);
   if (related.length === 0) return null;
   return (
-    <dl class="related">
-      {related.map(([word, keys]) => (
-        <div key={word}>
-          <dt>{word}</dt>
-          <dd>
-            {keys.map((key) => (
-              <a key={key} href={workerLink(key)}>
-                {key} {store.live.byKey.get(key)?.label}
-              </a>
-            ))}
-          </dd>
-        </div>
+    <dl class="facts small">
+      {related.map(([name, keys]) => (
+        <Fact key={name} name={name}>
+          {keys.map((key) => (
+            <div key={key}>
+              <a href={workerLink(key)}>{key} {store.live.byKey.get(key)?.label}</a>
+            </div>
+          ))}
+        </Fact>
       ))}
     </dl>
   );
@@ -210,7 +207,7 @@ function AttemptView({ attempt, args, shownFailure }: AttemptProps) {
         </p>
       )}
       {Object.keys(attempt.calls).length > 0 && (
-        <ol class="calls">
+        <ol class="list calls">
           {Object.entries(attempt.calls).map(([seq, call]) => (
             <CallView
               key={seq}

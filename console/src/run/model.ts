@@ -26,7 +26,8 @@ export interface NumberedAttempt extends Attempt {
 }
 
 export class Model {
-  view: View = emptyView();
+  /** Set by `replace`, before anything reads the model. */
+  view!: View;
   /** All assignments in the order of the log. */
   lanes: Lane[] = [];
   byKey: Map<string, Lane> = new Map();
@@ -131,51 +132,4 @@ export function attemptsOf(lane: Lane): NumberedAttempt[] {
 
 export function lastAttempt(lane: Lane): Attempt | undefined {
   return Object.values(lane.attempts).at(-1);
-}
-
-const NEVER = new Date(0).toISOString();
-
-function emptyView(): View {
-  return {
-    run_id: "",
-    last_seq: 0,
-    last_at: NEVER,
-    run: {
-      request: "",
-      flow: "",
-      model: "",
-      status: "queued",
-      reason: "",
-      created_at: NEVER,
-      answers: {},
-      unsupported: [],
-      idle: {},
-    },
-    spend: {
-      requests: 0,
-      tokens: 0,
-      input_tokens: 0,
-      output_tokens: 0,
-      nanousd: 0,
-      reserved_nanousd: 0,
-      unpriced: false,
-    },
-    counts: {
-      pending: 0,
-      running: 0,
-      waiting: 0,
-      retrying: 0,
-      completed: 0,
-      failed: 0,
-      dropped: 0,
-      current: { total: 0, completed: 0, failed: 0, dropped: 0, retriable: 0 },
-      approvals: 0,
-      attempts_running: 0,
-    },
-    orders: {},
-    assignments: {},
-    approvals: {},
-    todos: {},
-    artifacts: {},
-  };
 }

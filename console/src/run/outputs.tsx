@@ -18,7 +18,7 @@ export function Todos({ store }: OutputProps) {
     .sort(([, one], [, other]) => one.position - other.position);
   if (entries.length === 0) return <p class="muted">No todos.</p>;
   return (
-    <ol class="todos">
+    <ol class="list todos">
       {entries.map(([id, { content, status, priority }]) => (
         <li key={id} class={`todo-${status}`}>
           <StatusGlyph status={status} />
@@ -38,7 +38,7 @@ export function Artifacts({ store }: OutputProps) {
   const entries = Object.entries(model.view.artifacts);
   if (entries.length === 0) return <p class="muted">No artifacts.</p>;
   return (
-    <ul class="artifacts">
+    <ul class="list artifacts">
       {entries.sort(([one], [other]) => one.localeCompare(other)).map(([path, artifact]) => (
         <li key={path}>
           <p>

@@ -13,12 +13,6 @@ import type { RunStore } from "./store.ts";
 import { ActionDialog } from "./action_dialog.tsx";
 import { isOver } from "./view.ts";
 
-interface RunActionsProps {
-  readonly store: RunStore;
-  readonly runId: string;
-  readonly status: string;
-}
-
 function canPause(status: string): boolean {
   return status === "running" || status === "waiting";
 }
@@ -29,7 +23,8 @@ function canResume(status: string, owner: string | null | undefined): boolean {
 }
 
 /** Pause a run that is being executed, resume a run that is not. */
-export async function pauseOrResume(store: RunStore, runId: string, status: string): Promise<void> {
+export async function pauseOrResume(store: RunStore): Promise<void> {
+  const { runId, status } = store;
   if (canResume(status, store.document.value?.owner)) {
     store.update(await resumeRun(runId));
     announce("Run resumed");
@@ -39,9 +34,10 @@ export async function pauseOrResume(store: RunStore, runId: string, status: stri
   }
 }
 
-export function RunActions({ store, runId, status }: RunActionsProps) {
+export function RunActions({ store }: { store: RunStore }) {
+  const { runId, status } = store;
   const [open, setOpen] = useState<"retry" | "fork" | "cancel" | null>(null);
-  const toggling = useAction(() => pauseOrResume(store, runId, status));
+  const toggling = useAction(() => pauseOrResume(store));
   if (!may("run")) return null;
   const model = store.live;
   const { current } = model.view.counts;
@@ -86,7 +82,7 @@ export function RunActions({ store, runId, status }: RunActionsProps) {
           </p>
         </ActionDialog>
       )}
-      {open === "fork" && <Fork store={store} runId={runId} onClose={dialog.onClose} />}
+      {open === "fork" && <Fork store={store} onClose={dialog.onClose} />}
       {open === "cancel" && (
         <ActionDialog
           {...dialog}
@@ -107,16 +103,14 @@ export function RunActions({ store, runId, status }: RunActionsProps) {
   );
 }
 
-function Fork(
-  { store, runId, onClose }: { store: RunStore; runId: string; onClose: () => void },
-) {
+function Fork({ store, onClose }: { store: RunStore; onClose: () => void }) {
   const last = store.live.seq;
   const [at, setAt] = useState(String(selection.value.seq ?? last));
   return (
     <ActionDialog
       title="Fork this run"
       action="Fork"
-      perform={(confirmed) => forkRun(runId, { at: Number(at), confirmed })}
+      perform={(confirmed) => forkRun(store.runId, { at: Number(at), confirmed })}
       onDone={(document) => go(`/runs/${encodeURIComponent(document.run_id)}`)}
       onClose={onClose}
     >

@@ -35,7 +35,7 @@ export function RunScreen({ runId }: { runId: string }) {
     };
   }, [store]);
   const problem = store.problem.value;
-  if (store.version.value > 0) return <LoadedRun store={store} runId={runId} />;
+  if (store.version.value > 0) return <LoadedRun store={store} />;
   return problem === null
     ? <p class="waiting" role="status">Loading the run…</p>
     : (
@@ -47,16 +47,16 @@ export function RunScreen({ runId }: { runId: string }) {
     );
 }
 
-function LoadedRun({ store, runId }: { store: RunStore; runId: string }) {
+function LoadedRun({ store }: { store: RunStore }) {
   const selected = selection.value;
   // A link to an event stays at that event.
   const [following, setFollowing] = useState(() => selected.seq === null);
-  useRunShortcuts(store, runId, following, setFollowing);
+  useRunShortcuts(store, following, setFollowing);
   return (
     <div class="run-screen">
       <TabTitle store={store} />
       <RunSummary store={store} />
-      <Head store={store} runId={runId} />
+      <Head store={store} />
       <FleetOf store={store} worker={selected.worker} />
       <div class="run-columns">
         <div class="run-main">
@@ -68,7 +68,7 @@ function LoadedRun({ store, runId }: { store: RunStore; runId: string }) {
             onFollow={setFollowing}
           />
         </div>
-        <Side store={store} runId={runId} selection={selected} />
+        <Side store={store} selection={selected} />
       </div>
     </div>
   );
@@ -76,7 +76,6 @@ function LoadedRun({ store, runId }: { store: RunStore; runId: string }) {
 
 function useRunShortcuts(
   store: RunStore,
-  runId: string,
   following: boolean,
   setFollowing: (following: boolean) => void,
 ): void {
@@ -104,7 +103,7 @@ function useRunShortcuts(
     ".": {
       label: "Pause or resume the run",
       action: () => {
-        pauseOrResume(store, runId, store.status).catch((error) => announce(asProblem(error).what));
+        pauseOrResume(store).catch((error) => announce(asProblem(error).what));
       },
     },
     "[": { label: "Previous tab", action: () => switchTab(-1) },

@@ -1,7 +1,6 @@
 // Views and changes of made-up runs, for tests.
 
 import type { Assignment, Change, Patch, View, Words } from "./view.ts";
-import { Model } from "./model.ts";
 
 export const START = "2026-11-21T12:00:00.000Z";
 
@@ -26,34 +25,50 @@ export function sampleAssignment(given: Partial<Assignment> = {}): Assignment {
 
 /** A run with one order of so many subtasks, after `seq` events. */
 export function sampleView(subtasks = 2, seq = 2): View {
-  const { view } = new Model();
-  const order = {
-    goal: "all of it",
-    seq: 2,
-    at: START,
-    total: subtasks,
-    completed: 0,
-    failed: 0,
-    dropped: 0,
-  };
+  const none = { completed: 0, failed: 0, dropped: 0 };
   const assignments = Array.from({ length: subtasks }, (_, position) => {
     const name = `town_${position}`;
     return [`wo-001.${position}`, sampleAssignment({ name, label: name, position })];
   });
   return {
-    ...view,
     run_id: "run_1",
     last_seq: seq,
     last_at: START,
     run: {
-      ...view.run,
       request: "Weather",
       flow: "work-order",
+      model: "offline",
       status: "running",
+      reason: "",
       created_at: START,
+      answers: {},
+      unsupported: [],
+      idle: {},
     },
-    orders: { "wo-001": order },
+    spend: {
+      requests: 0,
+      tokens: 0,
+      input_tokens: 0,
+      output_tokens: 0,
+      nanousd: 0,
+      reserved_nanousd: 0,
+      unpriced: false,
+    },
+    counts: {
+      ...none,
+      pending: subtasks,
+      running: 0,
+      waiting: 0,
+      retrying: 0,
+      current: { ...none, total: subtasks, retriable: 0 },
+      approvals: 0,
+      attempts_running: 0,
+    },
+    orders: { "wo-001": { goal: "all of it", seq: 2, at: START, total: subtasks, ...none } },
     assignments: Object.fromEntries(assignments),
+    approvals: {},
+    todos: {},
+    artifacts: {},
   };
 }
 

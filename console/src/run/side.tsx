@@ -12,11 +12,10 @@ import type { View } from "./view.ts";
 
 interface SideProps {
   readonly store: RunStore;
-  readonly runId: string;
   readonly selection: Selection;
 }
 
-export function Side({ store, runId, selection }: SideProps) {
+export function Side({ store, selection }: SideProps) {
   const { tab } = selection;
   const { view } = store.live;
   return (
@@ -30,7 +29,7 @@ export function Side({ store, runId, selection }: SideProps) {
           onSelect={(name) => selectTab(name as TabName)}
         >
           {tab === "answer" && <Answer store={store} />}
-          {tab === "inspector" && <Inspector store={store} runId={runId} selection={selection} />}
+          {tab === "inspector" && <Inspector store={store} selection={selection} />}
           {tab === "order" && <Orders store={store} />}
           {tab === "todos" && <Todos store={store} />}
           {tab === "artifacts" && <Artifacts store={store} />}

@@ -38,6 +38,7 @@ const FAST_POLL_MS = 1_000;
 const FAST_POLLS = 20;
 
 export class RunStore {
+  readonly runId: string;
   readonly model: Model = new Model();
   readonly log: EventPages;
   /** Increases each time the screen is drawn; 0 until the view is loaded. */
@@ -51,7 +52,6 @@ export class RunStore {
   readonly draft: Signal<{ attempt: string; text: string } | null> = signal(null);
   readonly link: Signal<LinkState | null> = signal(null);
 
-  #runId: string;
   #service: Service;
   #following: Following | null = null;
   #texts = new Map<string, string>();
@@ -65,7 +65,7 @@ export class RunStore {
   #closed = false;
 
   constructor(runId: string, service: Service) {
-    this.#runId = runId;
+    this.runId = runId;
     this.#service = service;
     this.log = new EventPages((after) => service.getEvents(runId, after), () => this.#draw());
   }
@@ -73,7 +73,7 @@ export class RunStore {
   /** Fetch the view and show it, then follow the run and fetch its document. */
   async open(): Promise<void> {
     try {
-      const view = await this.#service.getView(this.#runId);
+      const view = await this.#service.getView(this.runId);
       if (this.#closed) return;
       this.#replace(view);
       this.problem.value = null;
@@ -145,7 +145,7 @@ export class RunStore {
 
   #follow(): void {
     this.#following?.close();
-    this.#following = this.#service.follow(this.#runId, this.model.seq, {
+    this.#following = this.#service.follow(this.runId, this.model.seq, {
       snapshot: (view) => {
         this.#replace(view);
         this.#draw();
@@ -241,8 +241,8 @@ export class RunStore {
     this.#fetching = true;
     try {
       const [document, cards] = await Promise.all([
-        this.#service.getRun(this.#runId),
-        this.#service.getCards(this.#runId),
+        this.#service.getRun(this.runId),
+        this.#service.getCards(this.runId),
       ]);
       if (this.#closed) return;
       this.document.value = document;
@@ -269,7 +269,7 @@ export class RunStore {
     const hidden = this.#service.hidden();
     try {
       if (hidden || this.#following === null) {
-        const last = await this.#service.getLastSeq(this.#runId, this.model.seq);
+        const last = await this.#service.getLastSeq(this.runId, this.model.seq);
         if (this.#closed) return;
         if (last > this.model.seq) {
           if (this.#following === null) this.#follow();

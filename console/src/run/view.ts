@@ -18,7 +18,7 @@ export type Outcome = AttemptPart["outcome"];
 export type Words = EventDocument["words"];
 export type Args = { readonly [name: string]: unknown };
 
-/** One event of the run, without what the log holds of it beside its words. */
+/** One event of the run as a row of the log shows it. */
 export interface EventSummary {
   readonly seq: number;
   readonly at: string;

@@ -14,18 +14,17 @@ import { isOpen, isOver } from "./view.ts";
 
 interface WorkerActionsProps {
   readonly store: RunStore;
-  readonly runId: string;
   readonly lane: Lane;
   /** The whole arguments: those of the lane may be cut. */
   readonly args: JsonObject;
 }
 
-export function WorkerActions({ store, runId, lane, args }: WorkerActionsProps) {
+export function WorkerActions({ store, lane, args }: WorkerActionsProps) {
   const [open, setOpen] = useState<"retry" | "edit" | "skip" | "supply" | null>(null);
   if (!lane.counts || !may("run")) return null;
   const reasons = unavailable(lane, store);
   const dialog = {
-    runId,
+    runId: store.runId,
     lane,
     onDone: store.update.bind(store),
     onClose: () => setOpen(null),

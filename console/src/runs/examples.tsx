@@ -18,7 +18,7 @@ export function Examples() {
       <p class="muted">
         Write a request, or start with an example that the built-in tools can answer.
       </p>
-      <ul>
+      <ul class="list">
         {EXAMPLES.map((example) => (
           <li key={example}>
             <Button onClick={() => fillIn(example)}>{example}</Button>

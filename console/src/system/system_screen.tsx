@@ -43,7 +43,7 @@ function Checks({ checks }: { checks: readonly CheckLine[] }) {
       <h2 id="checks-title">
         {bad === 0 ? "All checks passed" : `${count(bad, "check")} failed`}
       </h2>
-      <ul class="checks">
+      <ul class="list checks">
         {[...checks].sort((one, other) => Number(one.ok) - Number(other.ok)).map((check) => (
           <li key={check.name}>
             <span class={`status ${check.ok ? "tone-good" : "tone-asks"}`}>
