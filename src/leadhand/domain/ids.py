@@ -41,6 +41,12 @@ def assignment_of(attempt: str) -> str:
     return attempt.rpartition("/a")[0]
 
 
+def split_attempt(attempt: str) -> tuple[str, str]:
+    """The assignment of an attempt, and the attempt's number."""
+    key, _, number = attempt.rpartition("/a")
+    return key, number
+
+
 def model_call_id(assignment: str, turn: int) -> str:
     """The key of the model call of a turn, counted from 0."""
     return f"{assignment}/t{turn}"

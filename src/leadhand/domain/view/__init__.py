@@ -6,8 +6,7 @@ Consoles, terminals and exporters read it instead of folding the log themselves.
 from .patches import merge
 from .projection import Change, Projection, View, changes
 from .shapes import ViewDocument, empty
-from .wording import Level, Tone, Words
-from .words import WORDS, words
+from .words import WORDS, Level, Tone, Words, words
 
 __all__ = [
     "WORDS",

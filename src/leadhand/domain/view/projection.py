@@ -18,8 +18,7 @@ from .patches import Draft, Patch, differing, merge, moment
 from .runs import RUNS
 from .shapes import ViewDocument, empty
 from .texts import failure_part, line
-from .wording import Tone, Words
-from .words import words
+from .words import Tone, Words, words
 
 
 class Change(NamedTuple):

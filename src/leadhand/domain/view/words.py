@@ -2,59 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import NamedTuple
 
 from leadhand.domain import events as ev
-from leadhand.domain.ids import assignment_of
+from leadhand.domain.errors import Failure
+from leadhand.domain.evolve.attempts import INTERRUPTED
+from leadhand.domain.ids import assignment_of, split_attempt
 from leadhand.domain.run import RunStatus
+from leadhand.domain.work_order import OpenCall
 from leadhand.domain.work_result import VerdictKind
 
-from .reading import INTERRUPTED
 from .texts import label, line, waits_for
-from .wording import Level, Tone, Words, by_whom, caller, listed, named_calls, split, why
 
 
-def words(entry: ev.Entry) -> Words:
-    """The words for an entry: the same wherever they are asked for, since nothing but the entry decides them."""
-    return WORDS[type(entry.event)](entry, entry.event)
+class Tone(StrEnum):
+    """How an event is to be taken. ``attention``: something waits, is retried, or was decided by a person."""
+
+    INFO = "info"
+    GOOD = "good"
+    ATTENTION = "attention"
+    PROBLEM = "problem"
+
+
+class Level(StrEnum):
+    """Where an event is worth showing: ``phase`` is about the run as a whole, ``step`` about one assignment and worth a
+    line of plain output, ``detail`` belongs in the log only."""
+
+    PHASE = "phase"
+    STEP = "step"
+    DETAIL = "detail"
+
+
+class Words(NamedTuple):
+    """An event in words. ``text`` is one line, "" where the title says everything; ``subject`` is the id of what it is
+    about: an assignment, an order, or "" for the run. ``topics`` are among work, tools, models and people."""
+
+    title: str
+    text: str = ""
+    subject: str = ""
+    tone: Tone = Tone.INFO
+    level: Level = Level.DETAIL
+    topics: tuple[str, ...] = ()
 
 
 _WORK = ("work",)
 _TOOLS = ("tools",)
 _MODELS = ("models",)
 _PEOPLE = ("people",)
-_WORK_PEOPLE = ("work", "people")
-_PROBLEM, _ATTENTION, _GOOD, _INFO = Tone.PROBLEM, Tone.ATTENTION, Tone.GOOD, Tone.INFO
+_GOOD, _ATTENTION, _PROBLEM = Tone.GOOD, Tone.ATTENTION, Tone.PROBLEM
 _PHASE, _STEP = Level.PHASE, Level.STEP
 
-
-# --- the run ---------------------------------------------------------------------------------------------------------
-
-
-def _run_started(_: ev.Entry, event: ev.RunStarted) -> Words:
-    return Words("Run started", line(event.definition.request), level=_PHASE)
-
-
-def _run_claimed(_: ev.Entry, event: ev.RunClaimed) -> Words:
-    return Words("Run taken over", f"by {event.owner}", level=_PHASE)
-
-
-def _run_paused(_: ev.Entry, event: ev.RunPaused) -> Words:
-    return Words("Run paused", line(event.reason), tone=_ATTENTION, level=_PHASE)
-
-
-def _run_waiting(_: ev.Entry, event: ev.RunWaiting) -> Words:
-    return Words("Run waiting for people", line(event.reason), tone=_ATTENTION, level=_PHASE, topics=_PEOPLE)
-
-
-def _run_resumed(_: ev.Entry, _event: ev.RunResumed) -> Words:
-    return Words("Run resumed", level=_PHASE)
-
-
-def _run_reopened(_: ev.Entry, event: ev.RunReopened) -> Words:
-    return Words("Run reopened", f"by {event.by}", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE)
-
+WORDS: dict[type, Words] = {
+    ev.RunStarted: Words("Run started", level=_PHASE),
+    ev.RunClaimed: Words("Run taken over", level=_PHASE),
+    ev.RunPaused: Words("Run paused", tone=_ATTENTION, level=_PHASE),
+    ev.RunWaiting: Words("Run waiting for people", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE),
+    ev.RunResumed: Words("Run resumed", level=_PHASE),
+    ev.RunReopened: Words("Run reopened", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE),
+    ev.RunFinished: Words("Run finished", level=_PHASE),
+    ev.WorkOrderIssued: Words("Work order issued", level=_PHASE, topics=_WORK),
+    ev.GapsNoted: Words("Not supported", tone=_PROBLEM, level=_PHASE),
+    ev.ResultsJudged: Words("Results reviewed", tone=_PROBLEM, level=_PHASE, topics=_WORK),
+    ev.SubtaskBlocked: Words("Blocked", tone=_PROBLEM, level=_PHASE, topics=_WORK),
+    ev.SubtaskResolved: Words("Skipped", tone=_ATTENTION, level=_PHASE, topics=("work", "people")),
+    ev.AssignmentIssued: Words("Assignment issued", topics=_WORK),
+    ev.AttemptScheduled: Words("Attempt scheduled", topics=_WORK),
+    ev.AttemptStarted: Words("Attempt started", topics=_WORK),
+    ev.AttemptReturned: Words("Result returned", topics=_WORK),
+    ev.AttemptSettled: Words("Completed", tone=_GOOD, level=_STEP, topics=_WORK),
+    ev.AttemptLost: Words("Attempt lost", tone=_PROBLEM, topics=_WORK),
+    ev.AttemptParked: Words("Waiting", tone=_ATTENTION, level=_PHASE, topics=_WORK),
+    ev.EffectQuestioned: Words("Waiting for confirmation", tone=_PROBLEM, level=_PHASE, topics=("work", "people")),
+    ev.ModelCallBegan: Words("Model called", topics=_MODELS),
+    ev.ModelCallReturned: Words("Model answered", topics=_MODELS),
+    ev.ConversationCompacted: Words("Conversation shortened", topics=_MODELS),
+    ev.ToolCallBegan: Words("Tool called", topics=_TOOLS),
+    ev.ToolCallReturned: Words("Tool answered", topics=_TOOLS),
+    ev.CallAnswered: Words("Call answered", topics=_WORK),
+    ev.WorkerDefined: Words("Worker defined", level=_STEP, topics=_WORK),
+    ev.ArtifactWritten: Words("File written", level=_STEP, topics=_WORK),
+    ev.TodosSet: Words("Todos updated", level=_STEP, topics=_WORK),
+    ev.NoteEmitted: Words("Note", level=_STEP, topics=_WORK),
+    ev.ApprovalRequested: Words("Approval requested", tone=_ATTENTION, topics=("tools", "people")),
+    ev.ApprovalAnswered: Words("Approved", tone=_ATTENTION, topics=_PEOPLE),
+    ev.ApprovalExpired: Words("Approval expired", tone=_PROBLEM, level=_PHASE, topics=_PEOPLE),
+    ev.EffectAnswered: Words("Call confirmed", tone=_ATTENTION, topics=_PEOPLE),
+    ev.RetryRequested: Words("Retry requested", tone=_ATTENTION, topics=_PEOPLE),
+    ev.RetryGranted: Words("Retry accepted", tone=_ATTENTION, level=_PHASE, topics=("work", "people")),
+    ev.SkipRequested: Words("Skip requested", tone=_ATTENTION, topics=_PEOPLE),
+    ev.ResultSupplied: Words("Result offered", tone=_ATTENTION, topics=_PEOPLE),
+    ev.CancelRequested: Words("Cancellation requested", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE),
+    ev.PauseRequested: Words("Pause requested", tone=_ATTENTION, topics=_PEOPLE),
+    ev.ResumeRequested: Words("Resume requested", tone=_ATTENTION, topics=_PEOPLE),
+    ev.RequestDeclined: Words("Request declined", tone=_PROBLEM, level=_PHASE, topics=_PEOPLE),
+}
+"""What is said of an event of each type, unless what it holds says otherwise."""
 
 _ENDINGS = {
     RunStatus.SUCCEEDED: ("Run succeeded", _GOOD),
@@ -62,253 +106,12 @@ _ENDINGS = {
     RunStatus.CANCELLED: ("Run cancelled", _ATTENTION),
     RunStatus.FAILED: ("Run failed", _PROBLEM),
 }
-
-
-def _run_finished(_: ev.Entry, event: ev.RunFinished) -> Words:
-    title, tone = _ENDINGS.get(event.status, ("Run finished", _INFO))
-    return Words(title, why(event.failure), tone=tone, level=_PHASE)
-
-
-# --- orders ----------------------------------------------------------------------------------------------------------
-
-
-def _order_issued(_: ev.Entry, event: ev.WorkOrderIssued) -> Words:
-    order = event.order
-    number = len(order.subtasks)
-    text = f"{number:,} {'subtask' if number == 1 else 'subtasks'}: {order.goal}"
-    if order.repairs:
-        asked = f", requested by {event.by}" if event.by else ""
-        return Words(
-            "Repair order issued",
-            line(f"{text} (repairs {order.repairs}{asked})"),
-            order.work_order_id,
-            _ATTENTION,
-            _PHASE,
-            _WORK,
-        )
-    return Words("Work order issued", line(text), order.work_order_id, level=_PHASE, topics=_WORK)
-
-
-def _gaps_noted(_: ev.Entry, event: ev.GapsNoted) -> Words:
-    text = "; ".join(f"{part.what}: {part.reason}" for part in event.parts)
-    return Words("Not supported", line(text), tone=_PROBLEM, level=_PHASE)
-
-
 _VERDICTS = {
     VerdictKind.ACCEPT: "accepted",
     VerdictKind.RETRY: "to retry",
     VerdictKind.REPLAN: "to plan again",
     VerdictKind.DROP: "dropped",
 }
-
-
-def _results_judged(_: ev.Entry, event: ev.ResultsJudged) -> Words:
-    verdicts = [verdict.verdict for verdict in event.review.verdicts]
-    found = [(verdicts.count(verdict), word) for verdict, word in _VERDICTS.items()]
-    found.append((len(event.review.missing), "missing"))
-    tone = _GOOD if found[0][0] == len(verdicts) and not event.review.missing else _PROBLEM
-    text = ", ".join(f"{number:,} {word}" for number, word in found if number)
-    return Words("Results reviewed", text, event.work_order_id, tone, _PHASE, _WORK)
-
-
-def _subtask_blocked(_: ev.Entry, event: ev.SubtaskBlocked) -> Words:
-    return Words("Blocked", f"needs {event.cause}, which did not succeed", event.subtask, _PROBLEM, _PHASE, _WORK)
-
-
-def _subtask_resolved(_: ev.Entry, event: ev.SubtaskResolved) -> Words:
-    said = event.data.summary if event.data is not None else event.reason
-    text = line(f"by {event.by}: {said}" if said else f"by {event.by}")
-    if event.data is not None:
-        return Words("Result supplied", text, event.subtask, _GOOD, _PHASE, _WORK_PEOPLE)
-    return Words("Skipped", text, event.subtask, _ATTENTION, _PHASE, _WORK_PEOPLE)
-
-
-# --- attempts --------------------------------------------------------------------------------------------------------
-
-
-def _assignment_issued(_: ev.Entry, event: ev.AssignmentIssued) -> Words:
-    return Words("Assignment issued", event.assignment.role, event.assignment.assignment_id, topics=_WORK)
-
-
-def _attempt_scheduled(entry: ev.Entry, event: ev.AttemptScheduled) -> Words:
-    key, number = split(event.attempt)
-    wait = (event.not_before - entry.at).total_seconds() if event.not_before is not None else 0.0
-    when = f"in {wait:.1f} s" if wait >= 0.05 else ""
-    why = event.feedback or (f"continues {event.continues}" if event.continues else "")
-    text = line(": ".join(filter(None, (when, why))))
-    again = number != "1" and (bool(event.feedback) or event.continues is None)
-    return Words(
-        f"Attempt {number} scheduled",
-        text,
-        key,
-        _ATTENTION if again else _INFO,
-        _STEP if again else Level.DETAIL,
-        _WORK,
-    )
-
-
-def _attempt_started(_: ev.Entry, event: ev.AttemptStarted) -> Words:
-    key, number = split(event.attempt)
-    return Words(
-        f"Attempt {number} started",
-        f"on {event.host}",
-        key,
-        level=_STEP if number == "1" else Level.DETAIL,
-        topics=_WORK,
-    )
-
-
-def _attempt_returned(_: ev.Entry, event: ev.AttemptReturned) -> Words:
-    key = assignment_of(event.attempt)
-    result = event.result
-    if result.ok:
-        return Words("Result returned", line(result.data.summary) if result.data else "", key, topics=_WORK)
-    return Words("Failure returned", why(result.error), key, _PROBLEM, topics=_WORK)
-
-
-def _attempt_settled(_: ev.Entry, event: ev.AttemptSettled) -> Words:
-    key = assignment_of(event.attempt)
-    if event.ok:
-        return Words("Completed", "", key, _GOOD, _STEP, _WORK)
-    interrupted = event.failure is not None and event.failure.type == INTERRUPTED
-    tone = _INFO if interrupted else _PROBLEM
-    if event.final:
-        return Words("Failed", why(event.failure), key, tone, _PHASE, _WORK)
-    return Words("Will be retried", why(event.failure), key, tone, topics=_WORK)
-
-
-def _attempt_lost(_: ev.Entry, event: ev.AttemptLost) -> Words:
-    key = assignment_of(event.attempt)
-    if event.failure.type == INTERRUPTED:
-        return Words("Interrupted", line(event.failure.message), key, topics=_WORK)
-    return Words("Attempt lost", why(event.failure), key, _PROBLEM, topics=_WORK)
-
-
-def _attempt_parked(_: ev.Entry, event: ev.AttemptParked) -> Words:
-    text = line(f"{waits_for(event.open_calls)}: {named_calls(event.open_calls)}")
-    return Words("Waiting", text, assignment_of(event.attempt), _ATTENTION, _PHASE, _WORK)
-
-
-def _effect_questioned(_: ev.Entry, event: ev.EffectQuestioned) -> Words:
-    text = line(f"a person has to say whether this call was made: {named_calls(event.open_calls)}")
-    return Words("Waiting for confirmation", text, assignment_of(event.attempt), _PROBLEM, _PHASE, _WORK_PEOPLE)
-
-
-# --- calls -----------------------------------------------------------------------------------------------------------
-
-
-def _model_began(_: ev.Entry, event: ev.ModelCallBegan) -> Words:
-    return Words("Model called", event.model, assignment_of(event.attempt), topics=_MODELS)
-
-
-def _model_returned(_: ev.Entry, event: ev.ModelCallReturned) -> Words:
-    key = assignment_of(event.attempt)
-    if event.failure is not None:
-        return Words("Model call failed", why(event.failure), key, _PROBLEM, topics=_MODELS)
-    usage = event.usage
-    used = "usage unknown" if usage is None else f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-    return Words("Model answered", f"{event.model}: {used}", key, topics=_MODELS)
-
-
-def _compacted(_: ev.Entry, event: ev.ConversationCompacted) -> Words:
-    text = f"answers of tools through turn {event.through}"
-    return Words("Conversation shortened", text, assignment_of(event.attempt), topics=_MODELS)
-
-
-def _tool_began(_: ev.Entry, event: ev.ToolCallBegan) -> Words:
-    return Words("Tool called", label(event.tool, event.args), assignment_of(event.attempt), topics=_TOOLS)
-
-
-def _tool_returned(_: ev.Entry, event: ev.ToolCallReturned) -> Words:
-    key = assignment_of(event.attempt)
-    if event.ok:
-        return Words("Tool answered", line(f"{event.tool}: {event.summary or 'data'}"), key, topics=_TOOLS)
-    return Words("Tool failed", line(f"{event.tool}: {why(event.failure)}"), key, _PROBLEM, topics=_TOOLS)
-
-
-def _call_answered(_: ev.Entry, event: ev.CallAnswered) -> Words:
-    key = caller(event.call_id)
-    if event.ok:
-        return Words("Call answered", line(event.content), key, topics=_WORK)
-    return Words("Call failed", line(event.content), key, _PROBLEM, topics=_WORK)
-
-
-def _worker_defined(_: ev.Entry, event: ev.WorkerDefined) -> Words:
-    text = f"{event.role.name}: {event.description}" if event.description else event.role.name
-    return Words("Worker defined", line(text), assignment_of(event.attempt), level=_STEP, topics=_WORK)
-
-
-def _artifact_written(_: ev.Entry, event: ev.ArtifactWritten) -> Words:
-    text = line(f"{event.path} ({event.size:,} bytes)")
-    return Words("File written", text, assignment_of(event.attempt), level=_STEP, topics=_WORK)
-
-
-def _todos_set(_: ev.Entry, event: ev.TodosSet) -> Words:
-    done = sum(todo.status == "completed" for todo in event.todos)
-    text = f"{done:,} of {len(event.todos):,} completed"
-    return Words("Todos updated", text, assignment_of(event.attempt), level=_STEP, topics=_WORK)
-
-
-def _note_emitted(_: ev.Entry, event: ev.NoteEmitted) -> Words:
-    return Words("Note", line(event.message), assignment_of(event.attempt), level=_STEP, topics=_WORK)
-
-
-# --- people ----------------------------------------------------------------------------------------------------------
-
-
-def _approval_requested(_: ev.Entry, event: ev.ApprovalRequested) -> Words:
-    asked = event.approval
-    title = "Approval requested" if asked.kind == "call" else "Confirmation requested"
-    topics = ("tools", "people")
-    return Words(title, label(asked.tool, asked.args), assignment_of(asked.attempt), _ATTENTION, topics=topics)
-
-
-def _approval_answered(_: ev.Entry, event: ev.ApprovalAnswered) -> Words:
-    title = "Denied" if not event.approve else "Approved for the run" if event.always else "Approved"
-    return Words(title, by_whom(event.by, event.reason), caller(event.approval_id), _ATTENTION, topics=_PEOPLE)
-
-
-def _approval_expired(_: ev.Entry, event: ev.ApprovalExpired) -> Words:
-    text = "nobody answered in time, so the call is denied"
-    return Words("Approval expired", text, caller(event.approval_id), _PROBLEM, _PHASE, _PEOPLE)
-
-
-def _effect_answered(_: ev.Entry, event: ev.EffectAnswered) -> Words:
-    title = "Call confirmed" if event.happened else "Call was not made"
-    return Words(title, by_whom(event.by, event.summary), caller(event.approval_id), _ATTENTION, topics=_PEOPLE)
-
-
-def _retry_requested(_: ev.Entry, event: ev.RetryRequested) -> Words:
-    which = listed(event.subtasks) or "all that failed"
-    return Words("Retry requested", by_whom(event.by, which), tone=_ATTENTION, topics=_PEOPLE)
-
-
-def _retry_granted(_: ev.Entry, event: ev.RetryGranted) -> Words:
-    title = "Retry accepted" if event.data is None else "Result accepted"
-    changed = " with other arguments" if event.args is not None else ""
-    return Words(title, line(f"{listed(event.subtasks)}{changed}, by {event.by}"), "", _ATTENTION, _PHASE, _WORK_PEOPLE)
-
-
-def _skip_requested(_: ev.Entry, event: ev.SkipRequested) -> Words:
-    return Words("Skip requested", by_whom(event.by, event.reason), event.subtask, _ATTENTION, topics=_PEOPLE)
-
-
-def _result_supplied(_: ev.Entry, event: ev.ResultSupplied) -> Words:
-    return Words("Result offered", by_whom(event.by, event.summary), event.subtask, _ATTENTION, topics=_PEOPLE)
-
-
-def _cancel_requested(_: ev.Entry, event: ev.CancelRequested) -> Words:
-    return Words("Cancellation requested", by_whom(event.by), "", _ATTENTION, _PHASE, _PEOPLE)
-
-
-def _pause_requested(_: ev.Entry, event: ev.PauseRequested) -> Words:
-    return Words("Pause requested", by_whom(event.by, event.reason), "", _ATTENTION, topics=_PEOPLE)
-
-
-def _resume_requested(_: ev.Entry, event: ev.ResumeRequested) -> Words:
-    return Words("Resume requested", by_whom(event.by), "", _ATTENTION, topics=_PEOPLE)
-
-
 _REQUESTS = {
     "retry_requested": "retry",
     "retry_granted": "retry",
@@ -317,52 +120,189 @@ _REQUESTS = {
 }
 
 
-def _request_declined(_: ev.Entry, event: ev.RequestDeclined) -> Words:
-    text = line(f"{_REQUESTS.get(event.request, event.request)}: {event.reason}")
-    return Words("Request declined", text, "", _PROBLEM, _PHASE, _PEOPLE)
+def words(entry: ev.Entry) -> Words:
+    """The words for an entry: the same wherever they are shown, since nothing but the entry decides them."""
+    event = entry.event
+    said = WORDS[type(event)]
+    text = ""
+    match event:
+        case ev.RunStarted():
+            text = event.definition.request
+        case ev.RunClaimed():
+            text = f"by {event.owner}"
+        case ev.RunPaused() | ev.RunWaiting():
+            text = event.reason
+        case ev.RunReopened():
+            text = f"by {event.by}"
+        case ev.RunFinished():
+            text = _why(event.failure)
+            title, tone = _ENDINGS.get(event.status, (said.title, said.tone))
+            said = said._replace(title=title, tone=tone)
+        case ev.WorkOrderIssued():
+            number, order = len(event.order.subtasks), event.order
+            text = f"{number:,} {'subtask' if number == 1 else 'subtasks'}: {order.goal}"
+            if order.repairs:
+                text += f" (repairs {order.repairs}{f', requested by {event.by}' if event.by else ''})"
+                said = said._replace(title="Repair order issued", tone=_ATTENTION)
+        case ev.GapsNoted():
+            text = "; ".join(f"{part.what}: {part.reason}" for part in event.parts)
+        case ev.ResultsJudged():
+            verdicts = [verdict.verdict for verdict in event.review.verdicts]
+            found = [(verdicts.count(verdict), word) for verdict, word in _VERDICTS.items()]
+            found.append((len(event.review.missing), "missing"))
+            text = ", ".join(f"{number:,} {word}" for number, word in found if number)
+            if found[0][0] == len(verdicts) and not event.review.missing:
+                said = said._replace(tone=_GOOD)
+        case ev.SubtaskBlocked():
+            text = f"needs {event.cause}, which did not succeed"
+        case ev.SubtaskResolved():
+            text = _by(event.by, event.data.summary if event.data is not None else event.reason)
+            if event.data is not None:
+                said = said._replace(title="Result supplied", tone=_GOOD)
+        case ev.AssignmentIssued():
+            text = event.assignment.role
+        case ev.AttemptScheduled():
+            wait = (event.not_before - entry.at).total_seconds() if event.not_before is not None else 0.0
+            when = f"in {wait:.1f} s" if wait >= 0.05 else ""
+            why = event.feedback or (f"continues {event.continues}" if event.continues else "")
+            text = ": ".join(filter(None, (when, why)))
+            number = split_attempt(event.attempt)[1]
+            said = said._replace(title=f"Attempt {number} scheduled")
+            if number != "1" and (event.feedback or event.continues is None):
+                said = said._replace(tone=_ATTENTION, level=_STEP)
+        case ev.AttemptStarted():
+            text = f"on {event.host}"
+            number = split_attempt(event.attempt)[1]
+            said = said._replace(title=f"Attempt {number} started", level=_STEP if number == "1" else Level.DETAIL)
+        case ev.AttemptReturned():
+            text = event.result.data.summary if event.result.data is not None else _why(event.result.error)
+            if not event.result.ok:
+                said = said._replace(title="Failure returned", tone=_PROBLEM)
+        case ev.AttemptSettled() if not event.ok:
+            text = _why(event.failure)
+            tone = Tone.INFO if _is_interruption(event.failure) else _PROBLEM
+            said = said._replace(title="Failed", tone=tone, level=_PHASE)
+            if not event.final:
+                said = said._replace(title="Will be retried", level=Level.DETAIL)
+        case ev.AttemptLost() if _is_interruption(event.failure):
+            text = event.failure.message
+            said = said._replace(title="Interrupted", tone=Tone.INFO)
+        case ev.AttemptLost():
+            text = _why(event.failure)
+        case ev.AttemptParked():
+            text = f"{waits_for(event.open_calls)}: {_named(event.open_calls)}"
+        case ev.EffectQuestioned():
+            text = f"a person has to say whether this call was made: {_named(event.open_calls)}"
+        case ev.ModelCallBegan():
+            text = event.model
+        case ev.ModelCallReturned():
+            usage = event.usage
+            text = f"{event.model}: usage unknown"
+            if event.failure is not None:
+                text = _why(event.failure)
+                said = said._replace(title="Model call failed", tone=_PROBLEM)
+            elif usage is not None:
+                text = f"{event.model}: {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+        case ev.ConversationCompacted():
+            text = f"answers of tools through turn {event.through}"
+        case ev.ToolCallBegan():
+            text = label(event.tool, event.args)
+        case ev.ToolCallReturned():
+            text = f"{event.tool}: {(event.summary or 'data') if event.ok else _why(event.failure)}"
+            if not event.ok:
+                said = said._replace(title="Tool failed", tone=_PROBLEM)
+        case ev.CallAnswered():
+            text = event.content
+            if not event.ok:
+                said = said._replace(title="Call failed", tone=_PROBLEM)
+        case ev.WorkerDefined():
+            text = f"{event.role.name}: {event.description}" if event.description else event.role.name
+        case ev.ArtifactWritten():
+            text = f"{event.path} ({event.size:,} bytes)"
+        case ev.TodosSet():
+            done = sum(todo.status == "completed" for todo in event.todos)
+            text = f"{done:,} of {len(event.todos):,} completed"
+        case ev.NoteEmitted():
+            text = event.message
+        case ev.ApprovalRequested():
+            text = label(event.approval.tool, event.approval.args)
+            if event.approval.kind != "call":
+                said = said._replace(title="Confirmation requested")
+        case ev.ApprovalAnswered():
+            text = _by(event.by, event.reason)
+            if not event.approve or event.always:
+                said = said._replace(title="Approved for the run" if event.approve else "Denied")
+        case ev.ApprovalExpired():
+            text = "nobody answered in time, so the call is denied"
+        case ev.EffectAnswered():
+            text = _by(event.by, event.summary)
+            if not event.happened:
+                said = said._replace(title="Call was not made")
+        case ev.RetryRequested():
+            text = _by(event.by, _listed(event.subtasks) or "all that failed")
+        case ev.RetryGranted():
+            changed = " with other arguments" if event.args is not None else ""
+            text = f"{_listed(event.subtasks)}{changed}, by {event.by}"
+            if event.data is not None:
+                said = said._replace(title="Result accepted")
+        case ev.SkipRequested() | ev.PauseRequested():
+            text = _by(event.by, event.reason)
+        case ev.ResultSupplied():
+            text = _by(event.by, event.summary)
+        case ev.CancelRequested() | ev.ResumeRequested():
+            text = _by(event.by)
+        case ev.RequestDeclined():
+            text = f"{_REQUESTS.get(event.request, event.request)}: {event.reason}"
+        case ev.RunResumed() | ev.AttemptSettled():
+            pass  # the title says everything
+    return said._replace(text=line(text), subject=_subject(event))
 
 
-WORDS: dict[type, Callable[[ev.Entry, Any], Words]] = {
-    ev.RunStarted: _run_started,
-    ev.RunClaimed: _run_claimed,
-    ev.RunPaused: _run_paused,
-    ev.RunWaiting: _run_waiting,
-    ev.RunResumed: _run_resumed,
-    ev.RunReopened: _run_reopened,
-    ev.RunFinished: _run_finished,
-    ev.WorkOrderIssued: _order_issued,
-    ev.GapsNoted: _gaps_noted,
-    ev.ResultsJudged: _results_judged,
-    ev.SubtaskBlocked: _subtask_blocked,
-    ev.SubtaskResolved: _subtask_resolved,
-    ev.AssignmentIssued: _assignment_issued,
-    ev.AttemptScheduled: _attempt_scheduled,
-    ev.AttemptStarted: _attempt_started,
-    ev.AttemptReturned: _attempt_returned,
-    ev.AttemptSettled: _attempt_settled,
-    ev.AttemptLost: _attempt_lost,
-    ev.AttemptParked: _attempt_parked,
-    ev.EffectQuestioned: _effect_questioned,
-    ev.ModelCallBegan: _model_began,
-    ev.ModelCallReturned: _model_returned,
-    ev.ConversationCompacted: _compacted,
-    ev.ToolCallBegan: _tool_began,
-    ev.ToolCallReturned: _tool_returned,
-    ev.CallAnswered: _call_answered,
-    ev.WorkerDefined: _worker_defined,
-    ev.ArtifactWritten: _artifact_written,
-    ev.TodosSet: _todos_set,
-    ev.NoteEmitted: _note_emitted,
-    ev.ApprovalRequested: _approval_requested,
-    ev.ApprovalAnswered: _approval_answered,
-    ev.ApprovalExpired: _approval_expired,
-    ev.EffectAnswered: _effect_answered,
-    ev.RetryRequested: _retry_requested,
-    ev.RetryGranted: _retry_granted,
-    ev.SkipRequested: _skip_requested,
-    ev.ResultSupplied: _result_supplied,
-    ev.CancelRequested: _cancel_requested,
-    ev.PauseRequested: _pause_requested,
-    ev.ResumeRequested: _resume_requested,
-    ev.RequestDeclined: _request_declined,
-}
+def _subject(event: ev.AnyEvent) -> str:
+    match event:
+        case ev.ApprovalAnswered() | ev.ApprovalExpired() | ev.EffectAnswered():
+            return _caller(event.approval_id)
+        case ev.CallAnswered():
+            return _caller(event.call_id)
+        case ev.SkipRequested() | ev.ResultSupplied():
+            return event.subtask
+        case ev.WorkOrderIssued() | ev.ResultsJudged() | ev.AssignmentIssued():
+            return event.subject
+        case ev.SubtaskBlocked() | ev.SubtaskResolved():
+            return event.subject
+        case _:
+            return assignment_of(event.subject)
+
+
+def _caller(call_id: str) -> str:
+    """The assignment that a call belongs to: ``wo-001.0/t1/c0`` is a call of ``wo-001.0``."""
+    return call_id.rpartition("/t")[0] or call_id
+
+
+def _is_interruption(failure: Failure | None) -> bool:
+    return failure is not None and failure.type == INTERRUPTED
+
+
+def _why(failure: Failure | None) -> str:
+    """A failure with its class; "" for none."""
+    return f"{failure.message} ({failure.class_.value})" if failure is not None else ""
+
+
+def _by(name: str, more: str = "") -> str:
+    """Who did something, and what they said."""
+    who = f"by {name or 'somebody'}"
+    return f"{who}: {more}" if more else who
+
+
+def _named(calls: Iterable[OpenCall]) -> str:
+    """The tools that calls are of, with their arguments."""
+    return ", ".join(label(call.tool, call.args) for call in calls if call.tool)
+
+
+_LISTED = 5
+
+
+def _listed(keys: tuple[str, ...]) -> str:
+    """The first few ids, and how many more there are."""
+    more = f" and {len(keys) - _LISTED:,} more" if len(keys) > _LISTED else ""
+    return f"{', '.join(keys[:_LISTED])}{more}"
