@@ -1,60 +1,33 @@
-"""What events about attempts and their calls change in a view."""
+"""What the steps of attempts and of their calls change in a view."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from leadhand.domain import events as ev
+from leadhand.domain.ids import split_attempt
 
-from . import reading
+from .lanes import add_lane
 from .patches import Draft, moment
-from .texts import arguments, cut, failure_part, open_calls, waits_for
+from .steps import AttemptStep, CallStep
+from .texts import arguments, cut, failure_part, is_interruption, open_calls, waits_for
 
 
 def issued(draft: Draft, event: ev.AssignmentIssued) -> None:
     key = event.assignment.assignment_id
     if not draft.knows(key):
-        add_lane(draft, key, reading.facts_of(draft.state, key))
-    if reading.has_attempt(draft.state, key):
+        add_lane(draft, key)
+    if draft.state.assignments[key].attempt is not None:
         draft.add_attempt(key, "1")
     draft.note(key, "")
     draft.touched[key] = None
 
 
-def add_lane(draft: Draft, key: str, facts: reading.Facts) -> None:
-    """Add an assignment to the view."""
-    lane = draft.lane(key)
-    lane.update(
-        {
-            "name": cut(facts.name),
-            "label": facts.label,
-            "role": facts.role,
-            "position": facts.position,
-            "counts": facts.counts,
-            "args": arguments(facts.args),
-            "needs": list(facts.needs),
-            "note": "",
-            "tries": reading.tries(draft.state, facts),
-            "seq": draft.seq,
-            "attempts": {},
-        }
-    )
-    for name, value in (
-        ("order", facts.order), ("tool", facts.tool), ("parent", facts.parent), ("repairs", facts.repairs)
-    ):  # fmt: skip
-        if value:
-            lane[name] = value
-    draft.touched[key] = None
-
-
 def scheduled(draft: Draft, event: ev.AttemptScheduled) -> None:
-    key, number = _split(event.attempt)
+    key, number = split_attempt(event.attempt)
     if not draft.knows(key):
         return
-    before = draft.last(key)
-    if before is not None and _is_open(draft, key, before):
-        draft.outcome(key, before, "stopped")
+    draft.stop_last(key)
     attempt = draft.add_attempt(key, number)
     if event.not_before is not None:
         attempt["not_before"] = moment(event.not_before)
@@ -66,154 +39,73 @@ def scheduled(draft: Draft, event: ev.AttemptScheduled) -> None:
     draft.touched[key] = None
 
 
-def started(draft: Draft, event: ev.AttemptStarted) -> None:
-    key, number = _split(event.attempt)
-    if not _is_open(draft, key, number):
-        return
-    draft.outcome(key, number, "running")
-    draft.attempt(key, number).update({"started_at": draft.at, "host": event.host})
-    draft.note(key, "")
-    draft.touched[key] = None
-
-
-def returned(draft: Draft, event: ev.AttemptReturned) -> None:
-    key, number = _split(event.attempt)
-    if _is_late(draft, key, number):
-        return
-    if "ended_at" in (draft.attempt_now(key, number) or {}):
-        draft.touched[key] = None  # it runs until it is judged, as every attempt that returns
-    draft.outcome(key, number, "ok" if event.result.ok else "failed")
-    attempt = draft.attempt(key, number)
-    attempt["result_seq"] = draft.seq
-    if event.result.error is not None:
-        attempt["failure"] = failure_part(event.result.error)
-
-
-def lost(draft: Draft, event: ev.AttemptLost) -> None:
-    key, number = _split(event.attempt)
-    if _is_late(draft, key, number):
-        return
-    interrupted = event.failure.type == reading.INTERRUPTED
-    draft.outcome(key, number, "stopped" if interrupted else "lost")
-    if not interrupted:
-        draft.attempt(key, number)["failure"] = failure_part(event.failure)
-    draft.touched[key] = None
-
-
-def settled(draft: Draft, event: ev.AttemptSettled) -> None:
-    key, number = _split(event.attempt)
+def attempt_changed(draft: Draft, step: AttemptStep) -> None:
+    """Show what became of an attempt. Only the last one can be judged or park; what returns late changes nothing."""
+    key, number = split_attempt(step.attempt)
     now = draft.attempt_now(key, number)
-    if now is None or draft.last(key) != number:
+    if now is None:
         return
-    failure = event.failure
-    if failure is not None and failure.type == reading.INTERRUPTED:
-        failure = None
-    # Lost and stopped stay what they are; a result that was found unsound did fail.
-    kept = now["outcome"] == "lost" or (now["outcome"] == "stopped" and failure is None)
-    draft.outcome(key, number, "ok" if event.ok else now["outcome"] if kept else "failed")
+    ended = "ended_at" in now
+    outcome, failure = step.outcome, failure_part(step.failure)
+    match outcome:
+        case "running":
+            if ended:
+                return
+            draft.attempt(key, number).update({"started_at": draft.at, "host": step.host})
+        case "returned" | "lost":
+            if ended and now["outcome"] != "stopped":  # one that a pause stopped may yet return
+                return
+            if outcome == "returned":
+                draft.attempt(key, number)["result_seq"] = draft.seq
+                outcome = "ok" if step.failure is None else "failed"
+            elif is_interruption(step.failure):
+                outcome = "stopped"
+        case "parked" | "ok" | "failed":
+            if draft.last(key) != number:
+                return
+            if outcome == "parked":
+                draft.attempt(key, number)["open_calls"] = open_calls(step.open_calls)
+            else:
+                draft.lane(key)["settled_seq"] = draft.seq
+            # Lost and stopped stay what they are; a result that was found unsound did fail.
+            if outcome == "failed" and (now["outcome"] == "lost" or (now["outcome"] == "stopped" and failure is None)):
+                outcome = now["outcome"]
+    draft.outcome(key, number, outcome)
     if failure is not None:
-        draft.attempt(key, number)["failure"] = failure_part(failure)
-    draft.lane(key)["settled_seq"] = draft.seq
-    draft.note(key, "")
-    draft.touched[key] = None
+        draft.attempt(key, number)["failure"] = failure
+    if step.outcome not in ("returned", "lost"):
+        draft.note(key, waits_for(step.open_calls))
+    if step.outcome != "returned" or ended:  # what returns is running until it is judged
+        draft.touched[key] = None
 
 
-def parked(draft: Draft, event: ev.AttemptParked | ev.EffectQuestioned) -> None:
-    key, number = _split(event.attempt)
-    if draft.attempt_now(key, number) is None or draft.last(key) != number:
+def call_changed(draft: Draft, step: CallStep) -> None:
+    """Show a call that began, or what is known of one that returned."""
+    key, number = split_attempt(step.attempt)
+    now = draft.attempt_now(key, number)
+    if now is None:
         return
-    draft.outcome(key, number, "parked")
-    draft.attempt(key, number)["open_calls"] = open_calls(event.open_calls)
-    draft.note(key, waits_for(event.open_calls))
-    draft.touched[key] = None
-
-
-# --- calls -----------------------------------------------------------------------------------------------------------
-
-
-def model_began(draft: Draft, event: ev.ModelCallBegan) -> None:
-    _begin(draft, event.attempt, {"id": event.call_id, "kind": "model", "name": event.model})
-
-
-def model_returned(draft: Draft, event: ev.ModelCallReturned) -> None:
-    call = _open_call(draft, event.attempt, event.call_id)
-    if call is None:
-        return
-    if event.usage is not None:
-        call["tokens"] = event.usage.input_tokens + event.usage.output_tokens
-    if event.failure is not None:
-        call["failure"] = failure_part(event.failure)
-    call.update({"ended_at": draft.at, "ok": event.failure is None, "returned_seq": draft.seq})
-
-
-def tool_began(draft: Draft, event: ev.ToolCallBegan) -> None:
-    call: dict[str, Any] = {"id": event.call_id, "kind": "tool", "name": event.tool, "effect": event.effect.value}
-    args = arguments(event.args)
-    lane = draft.shown["assignments"].get(_split(event.attempt)[0])
-    if lane is None or lane["args"] != args:
-        call["args"] = args
-    _begin(draft, event.attempt, call)
-
-
-def tool_returned(draft: Draft, event: ev.ToolCallReturned) -> None:
-    call = _open_call(draft, event.attempt, event.call_id)
-    if call is None:
-        return
-    if event.summary:
-        call["summary"] = cut(event.summary)
-    if event.failure is not None:
-        call["failure"] = failure_part(event.failure)
-    call.update({"ended_at": draft.at, "ok": event.ok, "returned_seq": draft.seq})
-
-
-def _begin(draft: Draft, attempt: str, call: dict[str, Any]) -> None:
-    key, number = _split(attempt)
-    if draft.attempt_now(key, number) is not None:
-        call["began_at"] = draft.at
+    if not step.returned:
+        call: dict[str, Any] = {"id": step.call_id, "kind": step.kind, "name": step.name, "began_at": draft.at}
+        if step.effect is not None:
+            call["effect"] = step.effect.value
+            args = arguments(step.args)
+            lane = draft.shown["assignments"].get(key)
+            if lane is None or lane["args"] != args:
+                call["args"] = args
         draft.attempt(key, number).setdefault("calls", {})[str(draft.seq)] = call
-
-
-def _open_call(draft: Draft, attempt: str, call_id: str) -> dict[str, Any] | None:
-    """The changes to the latest call of this id that has not returned, if the view has one."""
-    key, number = _split(attempt)
-    now = draft.attempt_now(key, number)
-    for seq, call in reversed(now["calls"].items()) if now is not None else ():
-        if call["id"] == call_id and "ended_at" not in call:
-            return draft.attempt(key, number).setdefault("calls", {}).setdefault(seq, {})
-    return None
-
-
-# --- parts -----------------------------------------------------------------------------------------------------------
-
-
-def _split(attempt: str) -> tuple[str, str]:
-    key, _, number = attempt.rpartition("/a")
-    return key, number
-
-
-def _is_open(draft: Draft, key: str, number: str) -> bool:
-    now = draft.attempt_now(key, number)
-    return now is not None and "ended_at" not in now
-
-
-def _is_late(draft: Draft, key: str, number: str) -> bool:
-    """Whether an attempt is over, or not known, so that its return changes nothing. One that a pause stopped may yet
-    return."""
-    now = draft.attempt_now(key, number)
-    return now is None or ("ended_at" in now and now["outcome"] != "stopped")
-
-
-ATTEMPTS: dict[type, Callable[[Draft, Any], None]] = {
-    ev.AssignmentIssued: issued,
-    ev.AttemptScheduled: scheduled,
-    ev.AttemptStarted: started,
-    ev.AttemptReturned: returned,
-    ev.AttemptLost: lost,
-    ev.AttemptSettled: settled,
-    ev.AttemptParked: parked,
-    ev.EffectQuestioned: parked,
-    ev.ModelCallBegan: model_began,
-    ev.ModelCallReturned: model_returned,
-    ev.ToolCallBegan: tool_began,
-    ev.ToolCallReturned: tool_returned,
-}
+        return
+    calls = reversed(now["calls"].items())
+    seq = next((seq for seq, call in calls if call["id"] == step.call_id and "ended_at" not in call), None)
+    if seq is None:
+        return
+    values = {
+        "ended_at": draft.at,
+        "ok": step.failure is None,
+        "returned_seq": draft.seq,
+        "failure": failure_part(step.failure),
+        "summary": cut(step.summary) or None,
+        "tokens": step.usage.input_tokens + step.usage.output_tokens if step.usage is not None else None,
+    }
+    found = draft.attempt(key, number).setdefault("calls", {}).setdefault(seq, {})
+    found.update({name: value for name, value in values.items() if value is not None})

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from leadhand.domain.document import iso
 from leadhand.domain.events import Entry
+from leadhand.domain.state import RunState
 
-from . import reading
 from .shapes import ViewDocument
 
 Patch = dict[str, Any]
@@ -42,7 +42,7 @@ class Draft:
 
     __slots__ = ("at", "entry", "patch", "seq", "shown", "started", "state", "touched")
 
-    def __init__(self, shown: ViewDocument, state: reading.RunState, entry: Entry) -> None:
+    def __init__(self, shown: ViewDocument, state: RunState, entry: Entry) -> None:
         self.shown = shown
         self.state = state
         self.entry = entry
@@ -121,6 +121,12 @@ class Draft:
         attempt["outcome"] = outcome
         if outcome != "running" and "ended_at" not in now:
             attempt["ended_at"] = self.at
+
+    def stop_last(self, key: str) -> None:
+        """Stop the latest attempt at an assignment, if it has not ended."""
+        number = self.last(key)
+        if number is not None and "ended_at" not in (self.attempt_now(key, number) or {}):
+            self.outcome(key, number, "stopped")
 
 
 def differing(shown: Mapping[str, Any], values: Mapping[str, Any]) -> Patch:

@@ -2,27 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
+from leadhand.domain.evolve.attempts import descendants
 from leadhand.domain.ids import assignment_of
+from leadhand.domain.run import ENDED
 from leadhand.domain.work_result import VerdictKind
 
-from . import reading
-from .attempts import add_lane
+from .attempts import issued, scheduled
+from .lanes import add_lane, args_of
 from .patches import Draft, differing, moment
 from .texts import LONGEST_REQUEST, arguments, cut, line
 
 _OPEN = frozenset({"pending", "running", "waiting", "retrying"})
 
 
+def event_changed(draft: Draft, event: ev.AnyEvent) -> None:
+    """Show what an event changes that is not in its steps."""
+    state = draft.state
+    match event.type:
+        case "assignment_issued":
+            issued(draft, event)
+        case "attempt_scheduled":
+            scheduled(draft, event)
+        case "run_started":
+            _started(draft)
+        case "run_claimed":
+            draft.set("run", {"owner": event.owner})
+        case "run_paused":
+            _paused(draft, event.reason)
+        case "run_waiting":
+            _rest(draft, event.reason)
+        case "run_resumed":
+            _rest(draft, "")
+        case "run_reopened":
+            _rest(draft, "")
+            draft.set("run", {"finished_at": None, "cancelled_by": None})
+            _reopen_lanes(draft)
+            _questions(draft, draft.shown["approvals"])
+        case "run_finished":
+            _finished(draft, event)
+        case "cancel_requested":
+            draft.set("run", {"cancelled_by": state.cancel_by})
+        case "gaps_noted":
+            parts = [{"what": cut(part.what), "reason": cut(part.reason)} for part in state.unsupported]
+            draft.set("run", {"unsupported": parts})
+        case "work_order_issued":
+            _order_issued(draft, event)
+        case "results_judged":
+            _judged(draft, event)
+        case "subtask_blocked":
+            if draft.knows(event.subtask):
+                draft.lane(event.subtask)["settled_seq"] = draft.seq
+                draft.touched[event.subtask] = None
+        case "subtask_resolved":
+            _resolved(draft, event)
+        case "retry_granted":
+            _retried(draft, event)
+        case "todos_set":
+            _todos_set(draft)
+        case "artifact_written":
+            versions = state.artifacts[event.path]
+            latest = versions[-1]
+            draft.part("artifacts")[event.path] = {
+                "version": len(versions),
+                "bytes": latest.size,
+                "digest": latest.digest,
+                "media_type": latest.media_type,
+                "by": latest.by,
+                "at": moment(latest.at),
+                "seq": draft.seq,
+            }
+        case "approval_requested":
+            _asked(draft, event)
+        case "approval_answered":
+            _questions(draft, draft.shown["approvals"] if event.always else (event.approval_id,))
+        case "approval_expired" | "effect_answered":
+            _questions(draft, (event.approval_id,))
+        case _:
+            pass
+
+
 # --- the run ---------------------------------------------------------------------------------------------------------
 
 
-def started(draft: Draft, event: ev.RunStarted) -> None:
-    definition = event.definition
+def _started(draft: Draft) -> None:
+    definition = draft.state.definition
     limits = definition.limits
     draft.set(
         "run",
@@ -34,46 +102,27 @@ def started(draft: Draft, event: ev.RunStarted) -> None:
             "created_at": moment(draft.state.created_at),
         },
     )
-    ceilings = {
-        "budget_nanousd": limits.budget_nanousd,
-        "max_tokens": limits.max_tokens,
-        "max_requests": limits.max_requests,
-    }
-    draft.set("spend", ceilings)
+    draft.set(
+        "spend",
+        {
+            "budget_nanousd": limits.budget_nanousd,
+            "max_tokens": limits.max_tokens,
+            "max_requests": limits.max_requests,
+        },
+    )
 
 
-def claimed(draft: Draft, event: ev.RunClaimed) -> None:
-    draft.set("run", {"owner": event.owner})
-
-
-def paused(draft: Draft, event: ev.RunPaused) -> None:
+def _paused(draft: Draft, reason: str) -> None:
     """What is under way is stopped, though the log says so only once the run resumes."""
-    _rest(draft, event.reason)
-    for key in reading.under_way(draft.state):
+    _rest(draft, reason)
+    for key in (*draft.state.live, *draft.state.unsettled):
         number = draft.last(key)
         now = draft.attempt_now(key, number) if number is not None else None
-        if number is not None and now is not None and now["outcome"] == "running":
-            draft.outcome(key, number, "stopped")
-            draft.note(key, "until the run resumes")
-            draft.touched[key] = None
+        if now is not None and now["outcome"] == "running":
+            _withdraw(draft, key, "until the run resumes")
 
 
-def waiting(draft: Draft, event: ev.RunWaiting) -> None:
-    _rest(draft, event.reason)
-
-
-def resumed(draft: Draft, _event: ev.RunResumed) -> None:
-    _rest(draft, "")
-
-
-def reopened(draft: Draft, _event: ev.RunReopened) -> None:
-    _rest(draft, "")
-    draft.set("run", {"finished_at": None, "cancelled_by": None})
-    _reopen_lanes(draft)
-    _questions(draft, draft.shown["approvals"])
-
-
-def finished(draft: Draft, event: ev.RunFinished) -> None:
+def _finished(draft: Draft, event: ev.RunFinished) -> None:
     _rest(draft, line(event.failure.message) if event.failure is not None else "")
     answer = {"status": event.status, "seq": draft.seq, "at": draft.at}
     draft.part("run").update({"finished_at": draft.at, "answers": {str(event.number): answer}})
@@ -87,35 +136,26 @@ def _rest(draft: Draft, reason: str) -> None:
     draft.set("run", {"status": draft.state.status, "reason": cut(reason)})
 
 
-def cancel_requested(draft: Draft, _event: ev.CancelRequested) -> None:
-    draft.set("run", {"cancelled_by": draft.state.cancel_by})
-
-
-def unsupported(draft: Draft, _event: ev.GapsNoted) -> None:
-    parts = [{"what": cut(what), "reason": cut(reason)} for what, reason in reading.unsupported(draft.state)]
-    draft.set("run", {"unsupported": parts})
-
-
 # --- orders ----------------------------------------------------------------------------------------------------------
 
 
-def order_issued(draft: Draft, event: ev.WorkOrderIssued) -> None:
+def _order_issued(draft: Draft, event: ev.WorkOrderIssued) -> None:
     order = event.order
-    lanes = reading.order_facts(draft.state, order.work_order_id)
+    keys = order.subtask_keys()
     part: dict[str, Any] = {"goal": cut(order.goal), "seq": draft.seq, "at": draft.at}
-    part.update({"total": len(lanes), "completed": 0, "failed": 0, "dropped": 0})
+    part.update({"total": len(keys), "completed": 0, "failed": 0, "dropped": 0})
     if order.repairs:
         part["repairs"] = order.repairs
     if event.by:
         part["by"] = event.by
     draft.part("orders")[order.work_order_id] = part
-    for key, facts in lanes:
-        add_lane(draft, key, facts)
-        if facts.repairs is not None and draft.knows(facts.repairs):
-            draft.touched[facts.repairs] = None
+    for key, subtask in zip(keys, order.subtasks, strict=True):
+        add_lane(draft, key)
+        if subtask.repairs_subtask is not None and draft.knows(subtask.repairs_subtask):
+            draft.touched[subtask.repairs_subtask] = None
 
 
-def judged(draft: Draft, event: ev.ResultsJudged) -> None:
+def _judged(draft: Draft, event: ev.ResultsJudged) -> None:
     review = event.review
     verdicts = [verdict.verdict for verdict in review.verdicts]
     if event.work_order_id:
@@ -137,16 +177,11 @@ def judged(draft: Draft, event: ev.ResultsJudged) -> None:
             draft.touched[verdict.subtask] = None
 
 
-def subtask_blocked(draft: Draft, event: ev.SubtaskBlocked) -> None:
-    if draft.knows(event.subtask):
-        draft.lane(event.subtask)["settled_seq"] = draft.seq
-        draft.touched[event.subtask] = None
-
-
-def retry_granted(draft: Draft, event: ev.RetryGranted) -> None:
+def _retried(draft: Draft, event: ev.RetryGranted) -> None:
     """A part of an order is repaired by another order; anything else starts again under its own id."""
     for key in _reopen_lanes(draft) if event.subtasks else ():
-        shown, args = draft.shown["assignments"][key], arguments(reading.args_of(draft.state, key))
+        shown = draft.shown["assignments"][key]
+        args = arguments(args_of(draft.state.assignments[key].assignment))
         if shown["args"] != args:
             draft.lane(key)["args"] = {**dict.fromkeys(shown["args"]), **args}
 
@@ -156,7 +191,7 @@ def _reopen_lanes(draft: Draft) -> list[str]:
     found = [
         key
         for key, lane in draft.shown["assignments"].items()
-        if lane["status"] not in _OPEN and reading.standing(draft.state, key).status == "open"
+        if lane["status"] not in _OPEN and not draft.state.assignments[key].closed
     ]
     for key in found:
         draft.note(key, "")
@@ -164,30 +199,8 @@ def _reopen_lanes(draft: Draft) -> list[str]:
     return found
 
 
-def todos_set(draft: Draft, _event: ev.TodosSet) -> None:
-    after: dict[str, Any] = {}
-    for position, todo in enumerate(reading.todos(draft.state)):
-        shown = {"content": cut(todo.content), "status": todo.status, "position": position}
-        after[todo.id] = {**shown, "priority": todo.priority}  # None removes what an earlier list said
-    gone = dict.fromkeys(draft.shown["todos"].keys() - after.keys())
-    draft.part("todos").update({**gone, **after})
-
-
-def artifact_written(draft: Draft, event: ev.ArtifactWritten) -> None:
-    number, latest = reading.artifact(draft.state, event.path)
-    draft.part("artifacts")[event.path] = {
-        "version": number,
-        "bytes": latest.size,
-        "digest": latest.digest,
-        "media_type": latest.media_type,
-        "by": latest.by,
-        "at": moment(latest.at),
-        "seq": draft.seq,
-    }
-
-
-def subtask_resolved(draft: Draft, event: ev.SubtaskResolved) -> None:
-    keys = [key for key in (event.subtask, *reading.below(draft.state, event.subtask)) if draft.knows(key)]
+def _resolved(draft: Draft, event: ev.SubtaskResolved) -> None:
+    keys = [key for key in (event.subtask, *descendants(draft.state, event.subtask)) if draft.knows(key)]
     for key in keys:
         if key == event.subtask or draft.shown["assignments"][key]["status"] in _OPEN:
             _withdraw(draft, key, f"settled by {event.by}")
@@ -199,18 +212,25 @@ def subtask_resolved(draft: Draft, event: ev.SubtaskResolved) -> None:
 
 
 def _withdraw(draft: Draft, key: str, why: str) -> None:
-    """End an assignment that nothing waits for any more."""
-    number = draft.last(key)
-    if number is not None and "ended_at" not in (draft.attempt_now(key, number) or {}):
-        draft.outcome(key, number, "stopped")
+    """Stop the attempt at an assignment, and say why."""
+    draft.stop_last(key)
     draft.note(key, why)
     draft.touched[key] = None
+
+
+def _todos_set(draft: Draft) -> None:
+    after: dict[str, Any] = {}
+    for position, todo in enumerate(draft.state.todos):
+        shown = {"content": cut(todo.content), "status": todo.status, "position": position}
+        after[todo.id] = {**shown, "priority": todo.priority}  # None removes what an earlier list said
+    gone = dict.fromkeys(draft.shown["todos"].keys() - after.keys())
+    draft.part("todos").update({**gone, **after})
 
 
 # --- approvals -------------------------------------------------------------------------------------------------------
 
 
-def approval_requested(draft: Draft, event: ev.ApprovalRequested) -> None:
+def _asked(draft: Draft, event: ev.ApprovalRequested) -> None:
     asked = event.approval
     part: dict[str, Any] = {
         "kind": asked.kind,
@@ -230,23 +250,15 @@ def approval_requested(draft: Draft, event: ev.ApprovalRequested) -> None:
     _questions(draft, (asked.approval_id,))
 
 
-def approval_answered(draft: Draft, event: ev.ApprovalAnswered) -> None:
-    _questions(draft, draft.shown["approvals"] if event.always else (event.approval_id,))
-
-
-def approval_closed(draft: Draft, event: ev.ApprovalExpired | ev.EffectAnswered) -> None:
-    _questions(draft, (event.approval_id,))
-
-
 _SHOWN = {ApprovalStatus.CONSUMED: "approved"}
 
 
 def _questions(draft: Draft, approvals: Iterable[str]) -> None:
     """Show approvals as the state has them; a run that is over asks nothing."""
     opened = 0
-    over = reading.is_over(draft.state)
+    over = draft.state.status in ENDED
     for approval_id in approvals:
-        asked = reading.approval(draft.state, approval_id)
+        asked = draft.state.approvals.get(approval_id)
         if asked is None:
             continue
         shown: Any = draft.shown["approvals"].get(approval_id)
@@ -261,27 +273,3 @@ def _questions(draft: Draft, approvals: Iterable[str]) -> None:
         opened += (status == "pending") - (before.get("status") == "pending")
     if opened:
         draft.part("counts")["approvals"] = draft.shown["counts"]["approvals"] + opened
-
-
-RUNS: dict[type, Callable[[Draft, Any], None]] = {
-    ev.RunStarted: started,
-    ev.RunClaimed: claimed,
-    ev.RunPaused: paused,
-    ev.RunWaiting: waiting,
-    ev.RunResumed: resumed,
-    ev.RunReopened: reopened,
-    ev.RunFinished: finished,
-    ev.CancelRequested: cancel_requested,
-    ev.GapsNoted: unsupported,
-    ev.WorkOrderIssued: order_issued,
-    ev.ResultsJudged: judged,
-    ev.SubtaskBlocked: subtask_blocked,
-    ev.RetryGranted: retry_granted,
-    ev.TodosSet: todos_set,
-    ev.ArtifactWritten: artifact_written,
-    ev.SubtaskResolved: subtask_resolved,
-    ev.ApprovalRequested: approval_requested,
-    ev.ApprovalAnswered: approval_answered,
-    ev.ApprovalExpired: approval_closed,
-    ev.EffectAnswered: approval_closed,
-}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from leadhand.domain.errors import Failure
+from leadhand.domain.evolve.attempts import INTERRUPTED
 from leadhand.domain.work_order import OpenCall
 
 from .shapes import FailurePart, OpenCallPart
@@ -67,8 +68,15 @@ def _word(value: Any) -> str:
             return str(value)
 
 
-def failure_part(failure: Failure) -> FailurePart:
-    """A failure as it is shown."""
+def is_interruption(failure: Failure | None) -> bool:
+    """Whether an attempt was stopped by a pause, which is not shown as a failure."""
+    return failure is not None and failure.type == INTERRUPTED
+
+
+def failure_part(failure: Failure | None) -> FailurePart | None:
+    """A failure as it is shown; None if there is nothing to show."""
+    if failure is None or is_interruption(failure):
+        return None
     part: FailurePart = {"message": line(failure.message), "type": failure.type, "class": failure.class_.value}
     if failure.next_action:
         part["next_action"] = line(failure.next_action)

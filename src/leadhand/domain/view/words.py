@@ -8,13 +8,12 @@ from typing import NamedTuple
 
 from leadhand.domain import events as ev
 from leadhand.domain.errors import Failure
-from leadhand.domain.evolve.attempts import INTERRUPTED
 from leadhand.domain.ids import assignment_of, split_attempt
 from leadhand.domain.run import RunStatus
 from leadhand.domain.work_order import OpenCall
 from leadhand.domain.work_result import VerdictKind
 
-from .texts import label, line, waits_for
+from .texts import is_interruption, label, line, waits_for
 
 
 class Tone(StrEnum):
@@ -125,43 +124,43 @@ def words(entry: ev.Entry) -> Words:
     event = entry.event
     said = WORDS[type(event)]
     text = ""
-    match event:
-        case ev.RunStarted():
+    match event.type:
+        case "run_started":
             text = event.definition.request
-        case ev.RunClaimed():
+        case "run_claimed":
             text = f"by {event.owner}"
-        case ev.RunPaused() | ev.RunWaiting():
+        case "run_paused" | "run_waiting":
             text = event.reason
-        case ev.RunReopened():
+        case "run_reopened":
             text = f"by {event.by}"
-        case ev.RunFinished():
+        case "run_finished":
             text = _why(event.failure)
             title, tone = _ENDINGS.get(event.status, (said.title, said.tone))
             said = said._replace(title=title, tone=tone)
-        case ev.WorkOrderIssued():
+        case "work_order_issued":
             number, order = len(event.order.subtasks), event.order
             text = f"{number:,} {'subtask' if number == 1 else 'subtasks'}: {order.goal}"
             if order.repairs:
                 text += f" (repairs {order.repairs}{f', requested by {event.by}' if event.by else ''})"
                 said = said._replace(title="Repair order issued", tone=_ATTENTION)
-        case ev.GapsNoted():
+        case "gaps_noted":
             text = "; ".join(f"{part.what}: {part.reason}" for part in event.parts)
-        case ev.ResultsJudged():
+        case "results_judged":
             verdicts = [verdict.verdict for verdict in event.review.verdicts]
             found = [(verdicts.count(verdict), word) for verdict, word in _VERDICTS.items()]
             found.append((len(event.review.missing), "missing"))
             text = ", ".join(f"{number:,} {word}" for number, word in found if number)
             if found[0][0] == len(verdicts) and not event.review.missing:
                 said = said._replace(tone=_GOOD)
-        case ev.SubtaskBlocked():
+        case "subtask_blocked":
             text = f"needs {event.cause}, which did not succeed"
-        case ev.SubtaskResolved():
+        case "subtask_resolved":
             text = _by(event.by, event.data.summary if event.data is not None else event.reason)
             if event.data is not None:
                 said = said._replace(title="Result supplied", tone=_GOOD)
-        case ev.AssignmentIssued():
+        case "assignment_issued":
             text = event.assignment.role
-        case ev.AttemptScheduled():
+        case "attempt_scheduled":
             wait = (event.not_before - entry.at).total_seconds() if event.not_before is not None else 0.0
             when = f"in {wait:.1f} s" if wait >= 0.05 else ""
             why = event.feedback or (f"continues {event.continues}" if event.continues else "")
@@ -170,32 +169,32 @@ def words(entry: ev.Entry) -> Words:
             said = said._replace(title=f"Attempt {number} scheduled")
             if number != "1" and (event.feedback or event.continues is None):
                 said = said._replace(tone=_ATTENTION, level=_STEP)
-        case ev.AttemptStarted():
+        case "attempt_started":
             text = f"on {event.host}"
             number = split_attempt(event.attempt)[1]
             said = said._replace(title=f"Attempt {number} started", level=_STEP if number == "1" else Level.DETAIL)
-        case ev.AttemptReturned():
+        case "attempt_returned":
             text = event.result.data.summary if event.result.data is not None else _why(event.result.error)
             if not event.result.ok:
                 said = said._replace(title="Failure returned", tone=_PROBLEM)
-        case ev.AttemptSettled() if not event.ok:
+        case "attempt_settled" if not event.ok:
             text = _why(event.failure)
-            tone = Tone.INFO if _is_interruption(event.failure) else _PROBLEM
+            tone = Tone.INFO if is_interruption(event.failure) else _PROBLEM
             said = said._replace(title="Failed", tone=tone, level=_PHASE)
             if not event.final:
                 said = said._replace(title="Will be retried", level=Level.DETAIL)
-        case ev.AttemptLost() if _is_interruption(event.failure):
+        case "attempt_lost" if is_interruption(event.failure):
             text = event.failure.message
             said = said._replace(title="Interrupted", tone=Tone.INFO)
-        case ev.AttemptLost():
+        case "attempt_lost":
             text = _why(event.failure)
-        case ev.AttemptParked():
+        case "attempt_parked":
             text = f"{waits_for(event.open_calls)}: {_named(event.open_calls)}"
-        case ev.EffectQuestioned():
+        case "effect_questioned":
             text = f"a person has to say whether this call was made: {_named(event.open_calls)}"
-        case ev.ModelCallBegan():
+        case "model_call_began":
             text = event.model
-        case ev.ModelCallReturned():
+        case "model_call_returned":
             usage = event.usage
             text = f"{event.model}: usage unknown"
             if event.failure is not None:
@@ -203,72 +202,72 @@ def words(entry: ev.Entry) -> Words:
                 said = said._replace(title="Model call failed", tone=_PROBLEM)
             elif usage is not None:
                 text = f"{event.model}: {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-        case ev.ConversationCompacted():
+        case "conversation_compacted":
             text = f"answers of tools through turn {event.through}"
-        case ev.ToolCallBegan():
+        case "tool_call_began":
             text = label(event.tool, event.args)
-        case ev.ToolCallReturned():
+        case "tool_call_returned":
             text = f"{event.tool}: {(event.summary or 'data') if event.ok else _why(event.failure)}"
             if not event.ok:
                 said = said._replace(title="Tool failed", tone=_PROBLEM)
-        case ev.CallAnswered():
+        case "call_answered":
             text = event.content
             if not event.ok:
                 said = said._replace(title="Call failed", tone=_PROBLEM)
-        case ev.WorkerDefined():
+        case "worker_defined":
             text = f"{event.role.name}: {event.description}" if event.description else event.role.name
-        case ev.ArtifactWritten():
+        case "artifact_written":
             text = f"{event.path} ({event.size:,} bytes)"
-        case ev.TodosSet():
+        case "todos_set":
             done = sum(todo.status == "completed" for todo in event.todos)
             text = f"{done:,} of {len(event.todos):,} completed"
-        case ev.NoteEmitted():
+        case "note_emitted":
             text = event.message
-        case ev.ApprovalRequested():
+        case "approval_requested":
             text = label(event.approval.tool, event.approval.args)
             if event.approval.kind != "call":
                 said = said._replace(title="Confirmation requested")
-        case ev.ApprovalAnswered():
+        case "approval_answered":
             text = _by(event.by, event.reason)
             if not event.approve or event.always:
                 said = said._replace(title="Approved for the run" if event.approve else "Denied")
-        case ev.ApprovalExpired():
+        case "approval_expired":
             text = "nobody answered in time, so the call is denied"
-        case ev.EffectAnswered():
+        case "effect_answered":
             text = _by(event.by, event.summary)
             if not event.happened:
                 said = said._replace(title="Call was not made")
-        case ev.RetryRequested():
+        case "retry_requested":
             text = _by(event.by, _listed(event.subtasks) or "all that failed")
-        case ev.RetryGranted():
+        case "retry_granted":
             changed = " with other arguments" if event.args is not None else ""
             text = f"{_listed(event.subtasks)}{changed}, by {event.by}"
             if event.data is not None:
                 said = said._replace(title="Result accepted")
-        case ev.SkipRequested() | ev.PauseRequested():
+        case "skip_requested" | "pause_requested":
             text = _by(event.by, event.reason)
-        case ev.ResultSupplied():
+        case "result_supplied":
             text = _by(event.by, event.summary)
-        case ev.CancelRequested() | ev.ResumeRequested():
+        case "cancel_requested" | "resume_requested":
             text = _by(event.by)
-        case ev.RequestDeclined():
+        case "request_declined":
             text = f"{_REQUESTS.get(event.request, event.request)}: {event.reason}"
-        case ev.RunResumed() | ev.AttemptSettled():
+        case "run_resumed" | "attempt_settled":
             pass  # the title says everything
-    return said._replace(text=line(text), subject=_subject(event))
+    return Words(said.title, line(text), _subject(event), said.tone, said.level, said.topics)
 
 
 def _subject(event: ev.AnyEvent) -> str:
-    match event:
-        case ev.ApprovalAnswered() | ev.ApprovalExpired() | ev.EffectAnswered():
+    match event.type:
+        case "approval_answered" | "approval_expired" | "effect_answered":
             return _caller(event.approval_id)
-        case ev.CallAnswered():
+        case "call_answered":
             return _caller(event.call_id)
-        case ev.SkipRequested() | ev.ResultSupplied():
+        case "skip_requested" | "result_supplied":
             return event.subtask
-        case ev.WorkOrderIssued() | ev.ResultsJudged() | ev.AssignmentIssued():
+        case "work_order_issued" | "results_judged" | "assignment_issued":
             return event.subject
-        case ev.SubtaskBlocked() | ev.SubtaskResolved():
+        case "subtask_blocked" | "subtask_resolved":
             return event.subject
         case _:
             return assignment_of(event.subject)
@@ -277,10 +276,6 @@ def _subject(event: ev.AnyEvent) -> str:
 def _caller(call_id: str) -> str:
     """The assignment that a call belongs to: ``wo-001.0/t1/c0`` is a call of ``wo-001.0``."""
     return call_id.rpartition("/t")[0] or call_id
-
-
-def _is_interruption(failure: Failure | None) -> bool:
-    return failure is not None and failure.type == INTERRUPTED
 
 
 def _why(failure: Failure | None) -> str:

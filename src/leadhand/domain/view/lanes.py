@@ -1,0 +1,191 @@
+"""Assignments in a view: what each is, what it is doing, and how many are doing what."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from leadhand.domain.evolve.attempts import parent_of
+from leadhand.domain.lifecycle import AttemptStatus
+from leadhand.domain.run import ENDED
+from leadhand.domain.state import AssignmentState
+from leadhand.domain.work_order import Assignment
+
+from .patches import Draft, differing
+from .texts import arguments, cut, failure_part, label, line
+
+
+def add_lane(draft: Draft, key: str) -> None:
+    """Add an assignment to the view."""
+    state = draft.state
+    found = state.assignments[key]
+    given = found.assignment
+    subtask, parent = given.subtask, parent_of(given)
+    name, args = _name(given), args_of(given)
+    shown = label(name, args) if subtask is not None or parent else name
+    tool = subtask.tool if subtask is not None else None
+    retries = next((spec.retries for spec in state.definition.tools if spec.name == tool), None)
+    lane = draft.lane(key)
+    lane.update(
+        {
+            "name": cut(name),
+            "label": f"{shown} (for {_name(state.assignments[parent].assignment)})" if parent else shown,
+            "role": given.role,
+            "position": found.position,
+            "counts": given.counts,
+            "args": arguments(args),
+            "needs": list(given.needs),
+            "note": "",
+            "tries": 1 + (state.definition.limits.max_retries if retries is None else retries),
+            "seq": draft.seq,
+            "attempts": {},
+        }
+    )
+    order = found.order or given.input.get("work_order_id")
+    repairs = subtask.repairs_subtask if subtask is not None else None
+    optional = {"order": order if isinstance(order, str) else None, "tool": tool, "parent": parent, "repairs": repairs}
+    lane.update({field: value for field, value in optional.items() if value})
+    draft.touched[key] = None
+
+
+def args_of(given: Assignment) -> Mapping[str, Any]:
+    """The input of work; what the lead's own thinking is given repeats what the view has elsewhere."""
+    if given.subtask is not None:
+        return given.subtask.args
+    return given.input if given.counts or given.parent is not None else {}
+
+
+_TITLES = {"plan": "Plan", "review": "Review", "compose": "Write the answer"}
+
+
+def _name(given: Assignment) -> str:
+    """A name for people: ``Review wo-001``, and which part where the work was divided."""
+    if given.subtask is not None:
+        return given.subtask.name
+    key, role = given.assignment_id, given.role
+    if given.title or role not in _TITLES:
+        return given.name
+    order = given.input.get("work_order_id")
+    of = f" {order}" if isinstance(order, str) else ""
+    part = key.removeprefix(f"{role}-{order}-") if of else key.removeprefix(role)
+    whole = part.removeprefix("-") in ("", "0", "whole", key) or (not of and part.isdigit())
+    return f"{_TITLES[role]}{of}" + ("" if whole else f" · part {part.removeprefix('-')}")
+
+
+# --- statuses and counts ---------------------------------------------------------------------------------------------
+
+
+class _Tally:
+    """How many assignments entered a status, or left it."""
+
+    def __init__(self) -> None:
+        self.statuses = Counter[str]()
+        self.current = Counter[str]()
+        self.orders = defaultdict[str, Counter[str]](Counter)
+
+    def add(self, lane: dict[str, Any], by: int) -> None:
+        """Count an assignment (1), or no longer (-1)."""
+        status = lane["status"]
+        self.statuses[status] += by
+        if status in _FINAL and "order" in lane:
+            self.orders[lane["order"]][status] += by
+        if lane.get("superseded_by") is not None:
+            return
+        self.current["total"] += by
+        if status in _FINAL:
+            self.current[status] += by
+            # What was blocked by another's failure is repeated with that one.
+            failure = lane.get("failure")
+            if status != "completed" and (failure is None or failure["type"] != "needs_failed"):
+                self.current["retriable"] += by
+
+
+_FINAL = frozenset({"completed", "failed", "dropped"})
+
+
+def show_lanes(draft: Draft) -> None:
+    """Show the assignments that were touched as the state has them, and count them."""
+    tally = _Tally()
+    for key in draft.touched:
+        shown: Any = draft.shown["assignments"].get(key)
+        before: dict[str, Any] = shown or {}
+        found = draft.state.assignments[key]
+        verdict = found.verdict
+        values: dict[str, Any] = {
+            "status": _status(draft, key, found),
+            "failure": failure_part(found.failure),
+            "verdict": {"verdict": verdict.verdict.value, "reason": line(verdict.reason)} if verdict else None,
+            "superseded_by": found.superseded_by,
+            "by": found.by or None,
+        }
+        different = differing(before, values)
+        if not different:
+            continue
+        draft.lane(key).update(different)
+        static = before or draft.lane(key)
+        after = {**values, "order": static["order"]} if "order" in static else values
+        if static["counts"]:
+            if before:
+                tally.add(before, -1)
+            tally.add(after, 1)
+        elif "parent" not in static:
+            _show_phase(draft, key, static["role"], before.get("status"), values["status"])
+    _show_counts(draft, tally)
+
+
+def _status(draft: Draft, key: str, found: AssignmentState) -> str:
+    """What an assignment is doing: as the state says when it is settled, else as its latest attempt does."""
+    if found.closed:
+        return found.status.value
+    if draft.state.status in ENDED:
+        return "dropped"
+    number = draft.last(key)
+    now = draft.attempt_now(key, number) if number is not None else None
+    match now["outcome"] if now is not None else None:
+        case "parked":
+            return "waiting"
+        case "running":
+            return "running"
+        case "scheduled":
+            before = draft.attempt_now(key, str(int(number or 1) - 1))
+            return "retrying" if before is not None and before["outcome"] in ("failed", "lost") else "pending"
+        case "ok" | "failed" | "lost":
+            if found.attempt is not None and found.attempt.status is AttemptStatus.RETURNED:
+                return "running"  # it is not judged yet
+            return "retrying" if found.failure is not None else "pending"
+        case _:
+            return "pending"
+
+
+def _show_counts(draft: Draft, tally: _Tally) -> None:
+    counts: Any = draft.shown["counts"]
+    for name, by in tally.statuses.items():
+        if by:
+            draft.part("counts")[name] = counts[name] + by
+    for name, by in tally.current.items():
+        if by:
+            draft.part("counts").setdefault("current", {})[name] = counts["current"][name] + by
+    for order, finals in tally.orders.items():
+        shown: Any = draft.shown["orders"].get(order)
+        for name, by in finals.items():
+            if by:
+                draft.part("orders").setdefault(order, {})[name] = (shown[name] if shown is not None else 0) + by
+
+
+_PHASES = {"plan": "Planning", "review": "Reviewing", "compose": "Writing the answer"}
+
+
+def _show_phase(draft: Draft, key: str, role: str, before: str | None, after: str) -> None:
+    """What the lead is doing: the role of its assignments that run, from the first of them to the last."""
+    shown: Any = {**draft.shown["run"], **draft.patch.get("run", {})}.get("phase")
+    if before != "running" and after == "running":
+        if shown is not None and shown["role"] == role:
+            draft.part("run")["phase"] = {**shown, "running": shown["running"] + 1}
+        else:
+            text = _PHASES.get(role, role[:1].upper() + role[1:])
+            phase = {"assignment": key, "role": role, "text": text, "since": draft.at, "running": 1}
+            draft.part("run")["phase"] = phase
+    elif before == "running" and after != "running" and shown is not None and shown["role"] == role:
+        left = shown["running"] - 1
+        draft.part("run")["phase"] = {**shown, "running": left} if left else None

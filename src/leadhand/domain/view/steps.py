@@ -1,0 +1,122 @@
+"""What an entry says was done: the attempts and calls that began or ended, the assignments that were settled.
+
+The view is patched from these steps. Spans and metrics are made of them too: they show no document, so they need none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from leadhand.domain import events as ev
+from leadhand.domain.errors import Failure
+from leadhand.domain.ids import assignment_of
+from leadhand.domain.limits import Usage
+from leadhand.domain.run import RunStatus
+from leadhand.domain.tool import Effect
+from leadhand.domain.work_order import OpenCall
+
+
+class RunEnded(NamedTuple):
+    """The run is over."""
+
+    status: RunStatus
+
+
+class AssignmentSettled(NamedTuple):
+    """An assignment that counts was settled; ``blocked``: what it needs has failed. ``by``: the person who did it."""
+
+    assignment: str
+    outcome: Literal["completed", "failed", "blocked", "supplied", "skipped"]
+    by: str = ""
+
+
+class AttemptStep(NamedTuple):
+    """An attempt began (``running``), came back (``returned``), or ended: ``ok`` and ``failed`` are the verdict of the
+    controller on an attempt that returned."""
+
+    attempt: str
+    outcome: Literal["running", "returned", "ok", "failed", "lost", "parked"]
+    failure: Failure | None = None
+    host: str = ""
+    open_calls: tuple[OpenCall, ...] = ()
+
+
+class CallStep(NamedTuple):
+    """A call of a model or a tool that began, or that ``returned``: then with what is known of it by then."""
+
+    attempt: str
+    call_id: str
+    kind: Literal["model", "tool"]
+    name: str
+    args: Mapping[str, Any] = {}
+    effect: Effect | None = None
+    returned: bool = False
+    failure: Failure | None = None
+    duration_ms: int = 0
+    usage: Usage | None = None
+    finish_reason: str = ""
+    summary: str = ""
+    sample: bool = False
+
+
+Step = RunEnded | AssignmentSettled | AttemptStep | CallStep
+
+
+def steps(event: ev.AnyEvent) -> tuple[Step, ...]:
+    """The steps of an event, in order; most events have one or none."""
+    match event.type:
+        case "model_call_began":
+            return (CallStep(event.attempt, event.call_id, "model", event.model),)
+        case "model_call_returned":
+            return (
+                CallStep(
+                    event.attempt,
+                    event.call_id,
+                    "model",
+                    event.model,
+                    returned=True,
+                    failure=event.failure,
+                    duration_ms=event.duration_ms,
+                    usage=event.usage,
+                    finish_reason=event.finish_reason,
+                ),
+            )
+        case "tool_call_began":
+            return (CallStep(event.attempt, event.call_id, "tool", event.tool, event.args, event.effect),)
+        case "tool_call_returned":
+            return (
+                CallStep(
+                    event.attempt,
+                    event.call_id,
+                    "tool",
+                    event.tool,
+                    returned=True,
+                    failure=event.failure,
+                    duration_ms=event.duration_ms,
+                    summary=event.summary or "",
+                    sample=event.sample,
+                ),
+            )
+        case "attempt_started":
+            return (AttemptStep(event.attempt, "running", host=event.host),)
+        case "attempt_returned":
+            return (AttemptStep(event.attempt, "returned", event.result.error),)
+        case "attempt_lost":
+            return (AttemptStep(event.attempt, "lost", event.failure),)
+        case "attempt_parked" | "effect_questioned":
+            return (AttemptStep(event.attempt, "parked", open_calls=event.open_calls),)
+        case "attempt_settled":
+            judged = AttemptStep(event.attempt, "ok" if event.ok else "failed", event.failure)
+            if not (event.final and event.counts):
+                return (judged,)
+            key = assignment_of(event.attempt)
+            return judged, AssignmentSettled(key, "completed" if event.ok else "failed")
+        case "subtask_blocked":
+            return (AssignmentSettled(event.subtask, "blocked"),)
+        case "subtask_resolved":
+            return (AssignmentSettled(event.subtask, "skipped" if event.data is None else "supplied", event.by),)
+        case "run_finished":
+            return (RunEnded(event.status),)
+        case _:
+            return ()
