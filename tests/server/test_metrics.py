@@ -41,7 +41,7 @@ def value(metrics: Metrics, name: str, **labels: str) -> float | None:
 
 def watch(metrics: Metrics, runtime: Runtime) -> None:
     runtime.watchers.append(metrics.watch)
-    runtime.on_release.append(metrics.let_go)
+    runtime.on_release.append(metrics.release)
 
 
 def watch_log(metrics: Metrics, entries: Sequence[Entry], known: int = 1, *, let_go: bool = True) -> None:
@@ -51,7 +51,7 @@ def watch_log(metrics: Metrics, entries: Sequence[Entry], known: int = 1, *, let
         state = evolve(state, entry)
         metrics.watch(state, [entry])
     if let_go:
-        metrics.let_go(state)
+        metrics.release(state)
 
 
 async def log_of(world: World) -> list[Entry]:
@@ -81,7 +81,7 @@ async def test_a_run_counts_as_driven_until_it_is_let_go(metrics: Metrics, open_
     log = await log_of(open_world(FakeModels(plan(ask("a", "look", n=1))), [Bench().look]))
     watch_log(metrics, log, let_go=False)
     assert value(metrics, "leadhand_runs_driving") == 1
-    metrics.let_go(replay("run_1", log))
+    metrics.release(replay("run_1", log))
     assert value(metrics, "leadhand_runs_driving") == 0
 
 

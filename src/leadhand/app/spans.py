@@ -1,13 +1,14 @@
-"""Spans out of a run's log: run, attempts, model calls and tool calls, by the OpenTelemetry conventions for GenAI.
+"""Spans of a run, its attempts, model calls and tool calls, by the OpenTelemetry conventions for GenAI.
 
-Spans begin and end at the times of the log's entries. They hold no text of a request, a prompt, an answer, an argument
-or a result, and no names that a model may have made up.
+The spans begin and end with the steps that the projection reads from the log (``domain/view/steps.py``), at the times
+of their entries. No span contains text of a request, a prompt, an answer, an argument or a result, nor names that a
+model may have made up.
 
-A run is one trace, in every process and however often it is resumed: the ids of the trace and of its outermost span
-come from the run's id. The outermost span itself is never sent, since no process sees all of it.
+A run is one trace, whichever processes drive it: the ids of the trace and of its outermost span are derived from the
+run's id. The outermost span is never sent, since no process sees all of it.
 
 The names of the attributes are those of https://github.com/open-telemetry/semantic-conventions-genai, written out:
-the package with the conventions calls its constants for them moved.
+the constants in the package of the conventions are deprecated.
 """
 
 from __future__ import annotations
@@ -34,13 +35,14 @@ from opentelemetry.trace import (
 )
 from opentelemetry.util.types import AttributeValue
 
-from leadhand.domain import events as ev
 from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.events import Entry
 from leadhand.domain.evolve.attempts import INTERRUPTED, descendants
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.limits import usd
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
+from leadhand.domain.view import AssignmentSettled, AttemptStep, CallStep, is_interruption, steps
 from leadhand.flows.work_order.roles import RoleName
 
 PROVIDERS = {
@@ -51,7 +53,7 @@ PROVIDERS = {
     "google-cloud": "gcp.vertex_ai",
     "bedrock": "aws.bedrock",
 }
-"""The conventions' names of providers where model names use others."""
+"""Providers whose names in the conventions differ from those in model names."""
 
 AGENTS: dict[str, str] = {
     RoleName.PLAN: "lead",
@@ -61,22 +63,24 @@ AGENTS: dict[str, str] = {
 }
 
 _GONE = Failure.model_validate({"message": "", "type": "driver_gone", "class": FailureClass.LOST})
-"""The failure of what was under way when this process released the run."""
+"""The failure of everything that was open when this process stopped driving the run."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KIND = re.compile(r"[A-Za-z][\w.\-]{0,63}")
-"""A failure's type or a model's finish reason, if it is one word; anything longer may quote content."""
+"""A failure's type or a finish reason is passed on only if it is one word: anything longer may be text of the run."""
 
 
 class LogTracer:
-    """Makes spans from the entries of the runs that a process drives."""
+    """Turns the entries of the runs that a process drives into spans of ``tracer``."""
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
         self._runs: dict[str, _RunSpans] = {}
 
-    def watch(self, state: RunState, entries: list[ev.Entry]) -> None:
+    def watch(self, state: RunState, entries: list[Entry]) -> None:
         """Begin and end the spans of these entries; ``state`` is the run's state after them."""
+        if not entries:
+            return
         spans = self._runs.get(state.run_id)
         if spans is None:
             spans = self._runs[state.run_id] = _RunSpans(self._tracer, state, entries[0])
@@ -84,7 +88,7 @@ class LogTracer:
             spans.take(state, entry)
 
     def release(self, state: RunState) -> None:
-        """End all open spans of a run that this process no longer drives."""
+        """End the open spans of a run that this process no longer drives."""
         spans = self._runs.pop(state.run_id, None)
         if spans is not None:
             spans.end(state)
@@ -92,7 +96,7 @@ class LogTracer:
 
 @dataclass(slots=True)
 class _OpenAttempt:
-    """An attempt whose span is open; ``returned`` is when it returned, which is before it is settled."""
+    """An attempt whose span is open. ``returned`` is when it returned; it stays open until it is judged."""
 
     span: Span
     calls: dict[str, Span] = field(default_factory=dict[str, Span])
@@ -101,15 +105,15 @@ class _OpenAttempt:
 
 
 class _RunSpans:
-    """The open spans of one run, from the first entry that this process saw until it releases the run."""
+    """The open spans of one run, from the first entry that this process sees until the run is released."""
 
-    def __init__(self, tracer: Tracer, state: RunState, first: ev.Entry) -> None:
+    def __init__(self, tracer: Tracer, state: RunState, first: Entry) -> None:
         self._tracer = tracer
         self._run_id = state.run_id
         self._attempts: dict[str, _OpenAttempt] = {}
         self._parked: dict[str, tuple[str, Span]] = {}
         self._late: dict[tuple[str, str], Span] = {}
-        began = state.created_at if first.seq == 2 else first.at  # the run started here
+        began = state.created_at if first.seq == 2 else first.at  # the run was made here, and is driven from its start
         flow = state.definition.flow
         around = get_current_span().get_span_context()
         self._span = tracer.start_span(
@@ -125,36 +129,21 @@ class _RunSpans:
             start_time=_ns(began),
         )
 
-    def take(self, state: RunState, entry: ev.Entry) -> None:
-        match entry.event:
-            case ev.AttemptStarted() as event:
-                self._open(state, event.attempt, entry.at, {"leadhand.host": event.host})
-            case ev.ModelCallBegan() as event:
-                self._begin_call(event.attempt, event.call_id, self._chat(event, entry.at))
-            case ev.ModelCallReturned() as event:
-                span = self._ended_call(event.attempt, event.call_id) or self._chat(event, _before(entry, event))
-                _end(span, entry.at, event.failure, _answered(event))
-            case ev.ToolCallBegan() as event:
-                self._begin_call(event.attempt, event.call_id, self._tool(event, entry.at))
-            case ev.ToolCallReturned() as event:
-                span = self._ended_call(event.attempt, event.call_id) or self._tool(event, _before(entry, event))
-                _end(span, entry.at, event.failure, {"leadhand.sample": event.sample})
-            case ev.AttemptReturned() as event if event.attempt in self._attempts:
-                attempt = self._attempts[event.attempt]
-                attempt.returned, attempt.failure = entry.at, event.result.error
-            case ev.AttemptSettled() as event:
-                self._settle(event.attempt, entry.at, "ok" if event.ok else "failed", event.failure)
-            case ev.AttemptLost() as event:
-                self._lose(state, entry.at, event)
-            case ev.AttemptParked() | ev.EffectQuestioned() as event:
-                self._park(event.attempt, entry.at)
-            case ev.SubtaskResolved() as event:
-                self._withdraw(state, event.subtask, entry.at)
-            case _:
-                pass
+    def take(self, state: RunState, entry: Entry) -> None:
+        """Begin and end the spans of what this entry says was done."""
+        for step in steps(entry.event):
+            match step:
+                case AttemptStep():
+                    self._take_attempt(state, step, entry.at)
+                case CallStep():
+                    self._take_call(step, entry.at)
+                case AssignmentSettled(outcome="supplied" | "skipped"):
+                    self._withdraw(state, step.assignment, entry.at)
+                case _:
+                    pass
 
     def end(self, state: RunState) -> None:
-        """End all open spans, at the time of the last entry."""
+        """End all open spans at the time of the last entry."""
         at = state.last_at or state.created_at
         gone = _GONE if state.status is RunStatus.RUNNING else None
         for attempt, opened in list(self._attempts.items()):
@@ -171,6 +160,25 @@ class _RunSpans:
         _end(self._span, at, failure, {"leadhand.run.status": str(state.status)})
 
     # --- attempts ----------------------------------------------------------------------------------------------------
+
+    def _take_attempt(self, state: RunState, step: AttemptStep, at: datetime) -> None:
+        attempt = step.attempt
+        match step.outcome:
+            case "running":
+                self._open(state, attempt, at, {"leadhand.host": step.host})
+            case "returned":
+                if attempt in self._attempts:
+                    self._attempts[attempt].returned = at
+                    self._attempts[attempt].failure = step.failure
+            case "parked":
+                span = self._settle(attempt, at, "parked", None)
+                if span is not None:
+                    self._parked[assignment_of(attempt)] = (attempt, span)  # the parent of the children it waits for
+            case "ok" | "failed" | "lost":
+                # An attempt that was lost with another process has no span yet: it gets one of this moment alone.
+                if step.outcome == "lost" and attempt not in self._attempts and not is_interruption(step.failure):
+                    self._open(state, attempt, at, {})
+                self._settle(attempt, at, step.outcome, step.failure)
 
     def _open(self, state: RunState, attempt: str, at: datetime, more: Mapping[str, AttributeValue]) -> Span:
         agent = _agent(state, assignment_of(attempt))
@@ -192,6 +200,7 @@ class _RunSpans:
         return span
 
     def _settle(self, attempt: str, at: datetime, outcome: str, failure: Failure | None) -> Span | None:
+        """End the span of an attempt, and those of its open calls."""
         opened = self._attempts.pop(attempt, None)
         if opened is None:
             return None
@@ -201,17 +210,6 @@ class _RunSpans:
         _end(opened.span, over, failure, {"leadhand.outcome": outcome})
         return opened.span
 
-    def _lose(self, state: RunState, at: datetime, event: ev.AttemptLost) -> None:
-        """An attempt that another process lost has no span yet: make one of no length."""
-        if event.attempt not in self._attempts and event.failure.type != INTERRUPTED:
-            self._open(state, event.attempt, at, {})
-        self._settle(event.attempt, at, "lost", event.failure)
-
-    def _park(self, attempt: str, at: datetime) -> None:
-        span = self._settle(attempt, at, "parked", None)
-        if span is not None:
-            self._parked[assignment_of(attempt)] = (attempt, span)  # the children it waits for come under it
-
     def _withdraw(self, state: RunState, subtask: str, at: datetime) -> None:
         keys = {subtask, *descendants(state, subtask)}
         for attempt in [attempt for attempt in self._attempts if assignment_of(attempt) in keys]:
@@ -219,47 +217,49 @@ class _RunSpans:
 
     # --- calls -------------------------------------------------------------------------------------------------------
 
-    def _begin_call(self, attempt: str, call_id: str, span: Span) -> None:
-        opened = self._attempts.get(attempt)
-        if opened is not None:
-            opened.calls[call_id] = span
-        else:
-            self._late[attempt, call_id] = span
+    def _take_call(self, step: CallStep, at: datetime) -> None:
+        opened = self._attempts.get(step.attempt)
+        if not step.returned:
+            span = self._start_call(step, at)
+            if opened is not None:
+                opened.calls[step.call_id] = span
+            else:
+                self._late[step.attempt, step.call_id] = span
+            return
+        span = self._late.pop((step.attempt, step.call_id), None)
+        if span is None and opened is not None:
+            span = opened.calls.pop(step.call_id, None)
+        if span is None:  # the call began before this process watched the run
+            span = self._start_call(step, at - timedelta(milliseconds=step.duration_ms))
+        _end(span, at, step.failure, _returned(step))
 
-    def _ended_call(self, attempt: str, call_id: str) -> Span | None:
-        opened = self._attempts.get(attempt)
-        late = self._late.pop((attempt, call_id), None)
-        return late or (opened.calls.pop(call_id, None) if opened is not None else None)
-
-    def _chat(self, event: ev.ModelCallBegan | ev.ModelCallReturned, at: datetime) -> Span:
-        provider, colon, model = event.model.partition(":")
-        attributes: dict[str, AttributeValue] = {
-            "gen_ai.operation.name": "chat",
-            "gen_ai.request.model": model or event.model,
-            "leadhand.call.id": event.call_id,
-            **self._about(event.attempt),
-        }
-        if colon or event.model in PROVIDERS:  # a port of the program's own names no provider
-            attributes["gen_ai.provider.name"] = PROVIDERS.get(provider, provider)
-        return self._start(f"chat {model or event.model}", self._over(event.attempt), at, attributes, SpanKind.CLIENT)
-
-    def _tool(self, event: ev.ToolCallBegan | ev.ToolCallReturned, at: datetime) -> Span:
-        attributes: dict[str, AttributeValue] = {
+    def _start_call(self, step: CallStep, at: datetime) -> Span:
+        opened = self._attempts.get(step.attempt)
+        parent = opened.span if opened is not None else self._span
+        if step.kind == "model":
+            provider, colon, model = step.name.partition(":")
+            model = model or step.name
+            attributes: dict[str, AttributeValue] = {
+                "gen_ai.operation.name": "chat",
+                "gen_ai.request.model": model,
+                "leadhand.call.id": step.call_id,
+                **self._about(step.attempt),
+            }
+            if colon or step.name in PROVIDERS:  # the name of a model adapter of the program names no provider
+                attributes["gen_ai.provider.name"] = PROVIDERS.get(provider, provider)
+            return self._start(f"chat {model}", parent, at, attributes, SpanKind.CLIENT)
+        attributes = {
             "gen_ai.operation.name": "execute_tool",
-            "gen_ai.tool.name": event.tool,
-            "gen_ai.tool.call.id": event.call_id,
+            "gen_ai.tool.name": step.name,
+            "gen_ai.tool.call.id": step.call_id,
             "gen_ai.tool.type": "function",
-            **self._about(event.attempt),
+            **self._about(step.attempt),
         }
-        if isinstance(event, ev.ToolCallBegan):
-            attributes["leadhand.tool.effect"] = str(event.effect)
-        return self._start(f"execute_tool {event.tool}", self._over(event.attempt), at, attributes)
+        if step.effect is not None:
+            attributes["leadhand.tool.effect"] = str(step.effect)
+        return self._start(f"execute_tool {step.name}", parent, at, attributes)
 
     # --- spans -------------------------------------------------------------------------------------------------------
-
-    def _over(self, attempt: str) -> Span:
-        opened = self._attempts.get(attempt)
-        return opened.span if opened is not None else self._span
 
     def _about(self, attempt: str) -> dict[str, str]:
         return {
@@ -281,7 +281,7 @@ class _RunSpans:
 
 
 def outermost(run_id: str) -> SpanContext:
-    """Return the parent of all spans of a run: the same in every process, from the SHA-256 of the run's id."""
+    """Return the outermost span of a run: the same in every process, from the SHA-256 of the run's id."""
     digest = hashlib.sha256(run_id.encode()).digest()
     return SpanContext(
         trace_id=int.from_bytes(digest[:16]),
@@ -292,9 +292,9 @@ def outermost(run_id: str) -> SpanContext:
 
 
 def _agent(state: RunState, assignment: str) -> str:
-    """The agent's name: from the tool that it calls or that requested it, else from its role.
+    """Return the agent of an assignment: named after its tool, or after the tool that asked for it, else its role.
 
-    The name that a model gave the subtask is not used.
+    The names that a model gives to subtasks are not passed on.
     """
     issued = state.assignments[assignment].assignment
     known = {tool.name for tool in state.definition.tools}
@@ -305,31 +305,29 @@ def _agent(state: RunState, assignment: str) -> str:
     return AGENTS.get(issued.role, issued.role)
 
 
-def _answered(event: ev.ModelCallReturned) -> dict[str, AttributeValue]:
+def _returned(step: CallStep) -> dict[str, AttributeValue]:
+    """The attributes of a call that returned: what a model call used, as far as that is known."""
+    if step.kind == "tool":
+        return {"leadhand.sample": step.sample}
     attributes: dict[str, AttributeValue] = {}
-    if _KIND.fullmatch(event.finish_reason):
-        attributes["gen_ai.response.finish_reasons"] = (event.finish_reason,)
-    if event.usage is not None:
-        attributes["gen_ai.usage.input_tokens"] = event.usage.input_tokens
-        attributes["gen_ai.usage.output_tokens"] = event.usage.output_tokens
-        if event.usage.nanousd is not None:
-            attributes["leadhand.cost_usd"] = usd(event.usage.nanousd)
+    if _KIND.fullmatch(step.finish_reason):
+        attributes["gen_ai.response.finish_reasons"] = (step.finish_reason,)
+    if step.usage is not None:
+        attributes["gen_ai.usage.input_tokens"] = step.usage.input_tokens
+        attributes["gen_ai.usage.output_tokens"] = step.usage.output_tokens
+        if step.usage.nanousd is not None:
+            attributes["leadhand.cost_usd"] = usd(step.usage.nanousd)
     return attributes
 
 
 def _end(span: Span, at: datetime, failure: Failure | None, attributes: Mapping[str, AttributeValue]) -> None:
-    """End a span, with the type and class of a failure but not its message, which may quote content."""
+    """End a span. A failure sets its type and class, but not its message, which may quote the run's content."""
     span.set_attributes(attributes)
     if failure is not None:
         kind = failure.type if _KIND.fullmatch(failure.type) else str(failure.class_)
         span.set_attributes({"error.type": kind, "leadhand.failure.class": str(failure.class_)})
         span.set_status(Status(StatusCode.ERROR, kind))
     span.end(_ns(at))
-
-
-def _before(entry: ev.Entry, event: ev.ModelCallReturned | ev.ToolCallReturned) -> datetime:
-    """When a call began that another process began."""
-    return entry.at - timedelta(milliseconds=event.duration_ms)
 
 
 def _ns(at: datetime) -> int:

@@ -1,4 +1,4 @@
-"""Set up traces of a process's runs. Imports OpenTelemetry only if something receives them."""
+"""Tracing of the runs of this process. OpenTelemetry is imported only if tracing is configured."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _INSTALL = 'uv add "leadhand[otel]", or pip install "leadhand[otel]"'
 class Tracing:
     """Makes spans and sends them.
 
-    ``shut_down`` sends the last spans and may block. None: the program's own provider sends them.
+    ``shut_down`` sends the remaining spans; it may block. None: the program has its own provider and shuts it down.
     """
 
     def __init__(self, tracer: LogTracer, shut_down: Callable[[], None] | None = None) -> None:
@@ -42,7 +42,7 @@ class Tracing:
         self._shut_down = shut_down
 
     async def aclose(self) -> None:
-        """Send the last spans, for ``FLUSH_S`` seconds at most."""
+        """Send the remaining spans, for ``FLUSH_S`` seconds at most."""
         if self._shut_down is None:
             return
         shut_down, self._shut_down = self._shut_down, None
@@ -63,10 +63,10 @@ class Tracing:
 
 
 def tracing(environment: Mapping[str, str]) -> Tracing | None:
-    """Return the tracing of a process with this environment; None if nothing receives traces.
+    """Return the tracing that the program or the environment configures, or None.
 
-    The program's own provider comes first, then an OTLP endpoint in the environment. A set-up that fails is logged
-    once, and no run fails for it.
+    The program's own provider takes precedence over an OTLP endpoint in the environment. A setup that fails is logged
+    once, and no run fails because of it.
     """
     if _says(environment, "OTEL_SDK_DISABLED", "true"):
         return None
@@ -78,7 +78,7 @@ def tracing(environment: Mapping[str, str]) -> Tracing | None:
         return _exporting(endpoint) if endpoint else None
     except ImportError:
         warn_once(f"an OpenTelemetry endpoint is set, and no traces are sent: install leadhand[otel]: {_INSTALL}")
-    except Exception as error:  # the SDK's message is not logged: it may hold a secret from a header
+    except Exception as error:  # an invalid setting; the SDK's message may contain a secret of a header
         warn_once(
             f"no traces are sent: OpenTelemetry cannot be set up from its OTEL_… variables: {type(error).__name__}"
         )
@@ -90,14 +90,14 @@ def _says(environment: Mapping[str, str], variable: str, word: str) -> bool:
 
 
 def _endpoint(environment: Mapping[str, str]) -> str:
-    """Return the endpoint of traces, or "". The variable for all signals needs the path of traces."""
+    """The endpoint for spans, "" if none is set; the second variable is the root of all signals."""
     traces, root = environment.get(_TRACES_ENDPOINT, "").strip(), environment.get(_ENDPOINT, "").strip()
     return traces or (f"{root.rstrip('/')}/v1/traces" if root else "")
 
 
 def _programs_own() -> TracerProvider | None:
-    """The provider that the program set for the whole process, if any."""
-    api: Any = sys.modules.get("opentelemetry.trace")  # a program that set one has imported it
+    """The provider that the program has set, if any. A program that has not imported the API has set none."""
+    api: Any = sys.modules.get("opentelemetry.trace")
     if api is None:
         return None
     provider = api.get_tracer_provider()
@@ -113,7 +113,7 @@ def _log_tracer(provider: TracerProvider) -> LogTracer:
 
 
 def _exporting(endpoint: str) -> Tracing:
-    """Send traces over OTLP/HTTP. The exporter reads the other OTEL_… variables itself."""
+    """Return tracing over OTLP/HTTP. The exporter reads the other OTEL_… variables itself."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -124,7 +124,7 @@ def _exporting(endpoint: str) -> Tracing:
 
 
 def _resource() -> Resource:
-    """The service's name from ``OTEL_SERVICE_NAME`` or ``OTEL_RESOURCE_ATTRIBUTES``, else leadhand."""
+    """The service of the spans: ``OTEL_SERVICE_NAME`` or that of ``OTEL_RESOURCE_ATTRIBUTES``, else leadhand."""
     from importlib.metadata import version
 
     from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
@@ -137,4 +137,5 @@ def _resource() -> Resource:
 
 @cache
 def warn_once(message: str) -> None:
+    """Log a warning once per process."""
     LOGGER.warning(message)

@@ -63,7 +63,7 @@ def create_app(
     rates = Rates(doors.allowed)
     store = service.runtime.store
     service.runtime.watchers.append(counted.watch)
-    service.runtime.on_release.append(counted.let_go)
+    service.runtime.on_release.append(counted.release)
     resumer = Resumer(service)
 
     @asynccontextmanager

@@ -11,8 +11,9 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from leadhand.domain.events import AttemptLost, AttemptParked, AttemptReturned, AttemptSettled, Entry
+from leadhand.domain.events import Entry
 from leadhand.domain.state import RunState
+from leadhand.domain.view import AttemptStep, steps
 from leadhand.engine.redaction import Redactor
 
 EVERY_S = 0.05
@@ -94,13 +95,14 @@ class Drafts:
         if drafts is None:
             return
         for entry in entries:
-            if isinstance(entry.event, AttemptReturned | AttemptSettled | AttemptLost | AttemptParked):
-                drafts.pop(entry.event.attempt, None)
+            for step in steps(entry.event):
+                if isinstance(step, AttemptStep) and step.outcome != "running":
+                    drafts.pop(step.attempt, None)
         if not drafts or state.finished is not None:
-            self.let_go(state)
+            self.release(state)
 
-    def let_go(self, state: RunState) -> None:
-        """Forget all drafts of a run: it is no longer driven here, and nobody goes on writing them."""
+    def release(self, state: RunState) -> None:
+        """Forget all drafts of a run that is no longer driven here."""
         self._of_run.pop(state.run_id, None)
 
     def close(self) -> None:

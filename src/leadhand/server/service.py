@@ -16,11 +16,12 @@ from leadhand.app.runtime import Runtime
 from leadhand.domain.decide.operator_requests import OperatorRequest
 from leadhand.domain.document import RunDocument, run_document
 from leadhand.domain.errors import ConfigurationError, Failure, Fenced, LeadhandError, RunOwned, UsageError
-from leadhand.domain.events import CancelRequested, Entry, PauseRequested, ToolCallReturned
+from leadhand.domain.events import CancelRequested, Entry, PauseRequested
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
+from leadhand.domain.view import CallStep, steps
 from leadhand.engine.controller import OnState
 from leadhand.server.access import Principal
 from leadhand.server.agents import Agents
@@ -56,7 +57,7 @@ class Service:
         self._noting: set[asyncio.Task[None]] = set()
         runtime.watchers.append(drafts.watch)
         runtime.watchers.append(self._note_errors)
-        runtime.on_release.append(drafts.let_go)
+        runtime.on_release.append(drafts.release)
 
     async def aclose(self) -> None:
         """Write down what is still to be noted. The runtime is closed by whoever opened it."""
@@ -224,9 +225,9 @@ class Service:
 
     def _note_errors(self, state: RunState, entries: list[Entry]) -> None:
         for entry in entries:
-            event = entry.event
-            if isinstance(event, ToolCallReturned) and event.failure is not None:
-                self.note_error(event.tool, event.failure, entry.at, state.run_id)
+            for step in steps(entry.event):
+                if isinstance(step, CallStep) and step.kind == "tool" and step.failure is not None:
+                    self.note_error(step.name, step.failure, entry.at, state.run_id)
 
     def note_error(self, tool: str, failure: Failure, at: datetime, run_id: str | None) -> None:
         """Keep the failure of a tool."""

@@ -1,7 +1,7 @@
 """A stream of Server-Sent Events to one client: a cursor in a run's log, and nothing else that could grow.
 
-An idle stream is one task that waits for the client to go. Sending is a task of its own, made when there is something
-to send and gone when it is sent. A client that does not take what it is sent within half a minute is cut off.
+An idle stream is one task that waits for the client to disconnect. A second task exists while there is something to
+send. A client that does not read for half a minute is disconnected.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ from leadhand.server.feeds import Feed, Feeds, as_json
 
 CUT_AFTER_S = 30.0
 CHUNK = 65_536
-"""Bytes that are sent at once, and have so long to be taken: a client that reads slowly is not one that has stopped."""
+"""Bytes that are sent at once; ``CUT_AFTER_S`` applies to each chunk, so that a slow client is not disconnected."""
 RETRY_MS = 2_000
-"""What a browser waits before it comes back."""
+"""How long a browser waits before it reconnects."""
 HEADERS = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
 
 Cut = Callable[[Scope], None]
-"""Ends a client's connection at once, whatever is on its way to it."""
+"""Closes a client's connection immediately; data in transit is lost."""
 
 
 class EventStream(Response):
     """The response that streams a run's events above ``after``, or with ``view`` what they change in its view.
-    ``welcome`` says from time to time whether the client
-    may still watch; ``gone`` is called when the stream is over."""
+
+    It is one client of the run's feed: a cursor, and a task that sends while there is something to send. ``welcome``
+    is asked at every heartbeat whether the client may still watch; ``gone`` is called when the stream is over.
+    """
 
     media_type = "text/event-stream"
 
@@ -58,61 +60,32 @@ class EventStream(Response):
         self._gone = gone
         self._cut = cut
         self._cut_after_s = cut_after_s
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        watcher: _Watcher | None = None
-        try:
-            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-            await send(_body(f"retry: {RETRY_MS}\n\n".encode()))
-            watcher = _Watcher(self._after, self._brief, self._view, send, self._welcome, self._cut_after_s)
-            feed = await self._feeds.join(self._run_id, watcher)
-            try:
-                watcher.begin(feed, lambda: self._cut(scope))
-                if self._feeds.closed:
-                    watcher.leave()
-                while (await receive())["type"] != "http.disconnect":
-                    pass
-            finally:
-                await watcher.aclose()
-                await self._feeds.part(feed, watcher)
-        finally:
-            self._gone()
-
-
-class _Watcher:
-    """One client's cursor, and the task that brings it forward while there is something to send."""
-
-    __slots__ = (
-        "_after", "_beat", "_brief", "_cut", "_cut_after_s", "_drafts", "_feed", "_leaving", "_more", "_over",
-        "_send", "_sending", "_view", "_welcome",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        after: int,
-        brief: bool,
-        view: bool,
-        send: Send,
-        welcome: Callable[[], Awaitable[bool]] | None,
-        cut_after_s: float,
-    ) -> None:
-        self._after = after
-        self._brief = brief
-        self._view = view
-        self._send = send
-        self._welcome = welcome
-        self._cut_after_s = cut_after_s
         self._feed: Feed | None = None
-        self._cut: Callable[[], None] = lambda: None
         self._drafts: Reading | None = None
         self._sending: asyncio.Task[None] | None = None
         self._more = self._beat = self._leaving = self._over = False
 
-    def begin(self, feed: Feed, cut: Callable[[], None]) -> None:
-        """Send what there is, and from now on what comes."""
-        self._feed = feed
-        self._cut = cut
-        self.poke()
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope, self._send = scope, send
+        try:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            await send(_body(f"retry: {RETRY_MS}\n\n".encode()))
+            feed = await self._feeds.join(self._run_id, self)
+            try:
+                self._feed = feed
+                self.poke()
+                if self._feeds.closed:
+                    self.leave()
+                while (await receive())["type"] != "http.disconnect":
+                    pass
+            finally:
+                self._over = True
+                if self._sending is not None:
+                    self._sending.cancel()
+                    await asyncio.gather(self._sending, return_exceptions=True)
+                await self._feeds.part(feed, self)
+        finally:
+            self._gone()
 
     def poke(self) -> None:
         self._more = True
@@ -127,16 +100,8 @@ class _Watcher:
         self._leaving = True
         self.poke()
 
-    async def aclose(self) -> None:
-        """Send nothing more."""
-        self._over = True
-        sending = self._sending
-        if sending is not None:
-            sending.cancel()
-            await asyncio.gather(sending, return_exceptions=True)
-
     async def _bring_forward(self, feed: Feed) -> None:
-        """Send everything there is. Waiting for the client to take it is bounded."""
+        """Send everything there is. Waiting for the client to read it is bounded."""
         try:
             while self._more and not self._over:
                 self._more = False
@@ -145,9 +110,8 @@ class _Watcher:
                 await self._send_the_rest(feed)
         except TimeoutError:
             self._over = True
-            self._cut()
-        except Exception:
-            # The log cannot be read, which is said where it is followed: the client comes back, and learns it then.
+            self._cut(self._scope)
+        except Exception:  # the log cannot be read: the feed reports it, and the client learns it when it reconnects
             self._over = True
             with contextlib.suppress(TimeoutError):
                 await self._put(b"", more=False)
@@ -182,7 +146,7 @@ class _Watcher:
             await self._put("".join(f"event: delta\ndata: {as_json(each._asdict())}\n\n" for each in pieces).encode())
 
     async def _send_the_rest(self, feed: Feed) -> None:
-        """The heartbeat; and the end, when the run is over and all of it was sent, or the client may stay no longer."""
+        """Send the heartbeat; and the end, if the run is over and all of it was sent, or the client must leave."""
         if self._beat:
             self._beat = False
             if self._welcome is not None and not await self._welcome():
@@ -198,7 +162,7 @@ class _Watcher:
             await self._put(f"event: end\ndata: {end}\n\n".encode(), more=False)
 
     async def _put(self, body: bytes, *, more: bool = True) -> None:
-        """Send. Raises TimeoutError when the client takes nothing for too long."""
+        """Send. Raises TimeoutError if the client does not read for too long."""
         async with asyncio.timeout(self._cut_after_s):
             await self._send(_body(body, more=more))
 

@@ -10,7 +10,7 @@ from pydantic_core import CoreSchema
 
 from leadhand.domain.events import Entry, Event
 
-from .moments import iso
+from .shapes import iso
 
 _PLACE = {
     "seq": {"type": "integer", "description": "The event's number in its run, from 1."},

@@ -1,17 +1,34 @@
-"""Make the run document from a run's state and log."""
+"""Make the documents of a run from its state and its log."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from leadhand.domain.events import Entry
+from leadhand.domain.errors import Failure
+from leadhand.domain.events import AttemptSettled, Entry, SubtaskBlocked, SubtaskResolved
+from leadhand.domain.evidence import needs_failed, skipped
+from leadhand.domain.ids import assignment_of, event_id
+from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED
-from leadhand.domain.state import RunState
+from leadhand.domain.state import OrderState, RunState
+from leadhand.domain.work_result import ResultData
 
-from .shapes import ContextStore, EarlierAnswer, RunDocument, RunLimits, RunLine
-from .work import artifacts, context_events, usage, work_order, work_state
+from .shapes import (
+    ArtifactLine,
+    ContextEvent,
+    ContextStore,
+    EarlierAnswer,
+    EventRefs,
+    IssuedOrder,
+    RunDocument,
+    RunLimits,
+    RunLine,
+    RunUsage,
+    SubtaskProgress,
+    WorkState,
+)
 
 
 def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None) -> RunDocument:
@@ -63,23 +80,92 @@ def run_limits(state: RunState) -> RunLimits:
 
 def run_line(listing: RunListing) -> RunLine:
     """A run in a list."""
-    return RunLine(
-        run_id=listing.run_id,
-        flow=listing.flow,
-        request=listing.request,
-        status=listing.status,
-        model=listing.model,
-        created_at=listing.created_at,
-        finished_at=listing.finished_at,
-        last_seq=listing.head_seq,
-        owner=listing.owner,
-        orphan=listing.orphan,
-        detached=listing.detached,
-        subtasks=listing.subtasks,
-        completed=listing.completed,
-        failed=listing.failed,
-        asking=listing.asking,
-        requests=listing.requests,
-        tokens=listing.tokens,
-        cost_usd=usd(listing.nanousd),
+    same = listing.model_dump(exclude={"head_seq", "epoch", "nanousd"})
+    return RunLine(last_seq=listing.head_seq, cost_usd=usd(listing.nanousd), **same)
+
+
+def work_order(order: OrderState) -> IssuedOrder:
+    """A work order as it was issued."""
+    return IssuedOrder.model_validate(order.order.model_dump())
+
+
+def work_state(state: RunState, order: OrderState) -> WorkState:
+    """The state of one work order."""
+    subtasks = [state.assignments[key] for key in order.order.subtask_keys()]
+    return WorkState(
+        work_order_id=order.order.work_order_id,
+        created_at=order.at,
+        subtask_state={
+            str(each.position): SubtaskProgress(name=each.subtask.name, status=each.status, event_ids=each.event_ids)
+            for each in subtasks
+        },
+        completed=all(each.status is AssignmentStatus.COMPLETED for each in subtasks),
+    )
+
+
+def usage(state: RunState) -> RunUsage:
+    """What the model calls of a run used so far."""
+    return RunUsage(
+        requests=state.spent.requests,
+        input_tokens=state.input_tokens,
+        output_tokens=state.output_tokens,
+        cost_usd=None if state.unpriced else usd(state.spent.nanousd),
+    )
+
+
+def artifacts(state: RunState) -> tuple[ArtifactLine, ...]:
+    """Every version of every file of a run."""
+    return tuple(
+        ArtifactLine(path=path, version=number, digest=each.digest, bytes=each.size, media_type=each.media_type)
+        for path, versions in state.artifacts.items()
+        for number, each in enumerate(versions, start=1)
+    )
+
+
+def context_events(state: RunState, entries: Iterable[Entry]) -> tuple[ContextEvent, ...]:
+    """The evidence: one event for each settled attempt at a subtask, each blocked one, each that a person settled."""
+    return tuple(found for entry in entries if (found := _context_event(state, entry)) is not None)
+
+
+def _context_event(state: RunState, entry: Entry) -> ContextEvent | None:
+    event = entry.event
+    match event:
+        case AttemptSettled() if event.counts:
+            key = assignment_of(event.attempt)
+            outcome = state.assignments[key].data if event.ok else event.failure
+            return _made(state, entry, key, ok=event.ok, outcome=outcome, attempt=event.attempt)
+        case SubtaskBlocked():
+            return _made(state, entry, event.subtask, ok=False, outcome=needs_failed(event.cause))
+        case SubtaskResolved():
+            outcome = skipped(event.by, event.reason) if event.data is None else event.data
+            return _made(state, entry, event.subtask, ok=event.data is not None, outcome=outcome, by=event.by)
+        case _:
+            return None
+
+
+def _made(
+    state: RunState,
+    entry: Entry,
+    key: str,
+    *,
+    ok: bool,
+    outcome: ResultData | Failure | None,
+    attempt: str | None = None,
+    by: str | None = None,
+) -> ContextEvent:
+    assignment = state.assignments[key]
+    given, subtask = assignment.assignment, assignment.assignment.subtask
+    agent, args = (given.role, given.input) if subtask is None else (subtask.agent, subtask.args)
+    order = assignment.order
+    content = {} if outcome is None else outcome.model_dump(mode="json")
+    return ContextEvent(
+        event_id=event_id(entry.seq),
+        timestamp=entry.at,
+        task_name=given.name,
+        result="success" if ok else "failure",
+        agent=agent if by is None else "person",
+        content={**args, **({"error": content} if isinstance(outcome, Failure) else content)},
+        refs=EventRefs(work_order_id=order, subtask_index=assignment.position) if order else EventRefs(assignment=key),
+        attempt=attempt,
+        by=by,
     )

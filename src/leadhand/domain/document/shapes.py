@@ -5,9 +5,10 @@ The command line, Python, the HTTP API and the console's types all use these val
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, overload
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, PlainSerializer, WithJsonSchema
 
 from leadhand.domain.approval import Approval, ApprovalStatus
 from leadhand.domain.asks import Todo
@@ -18,7 +19,28 @@ from leadhand.domain.run import CitedSource, ForkPoint, Gap, RunStatus
 from leadhand.domain.tool import Effect
 from leadhand.domain.value import Json, Value
 
-from .moments import Moment
+
+@overload
+def iso(moment: datetime) -> str: ...
+@overload
+def iso(moment: datetime | None) -> str | None: ...
+def iso(moment: datetime | None) -> str | None:
+    """A moment as ISO 8601 in UTC with a Z, to the millisecond; None stays None."""
+    if moment is None:
+        return None
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _iso(moment: datetime) -> str:
+    return iso(moment)
+
+
+Moment = Annotated[
+    datetime,
+    PlainSerializer(_iso, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+"""A time that JSON shows as :func:`iso` writes it."""
 
 
 def _unset(value: object) -> bool:
