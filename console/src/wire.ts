@@ -88,16 +88,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "approval_answered";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly ApprovalCard: {
       readonly approval_id: string;
@@ -133,16 +124,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "approval_expired";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly ApprovalPart: {
       readonly args: {
@@ -172,16 +154,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "approval_requested";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly ApprovalsList: {
       readonly approvals: readonly components["schemas"]["ApprovalCard"][];
@@ -215,16 +188,7 @@ export interface components {
       readonly size: number;
       /** @constant */
       readonly type: "artifact_written";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly Assignment: {
       readonly answers: boolean;
@@ -250,16 +214,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "assignment_issued";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly AssignmentPart: {
       readonly args: {
@@ -319,16 +274,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "attempt_lost";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly AttemptParked: {
       readonly at: string;
@@ -338,16 +284,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "attempt_parked";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly AttemptPart: {
       readonly calls: {
@@ -375,16 +312,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "attempt_returned";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly AttemptScheduled: {
       readonly at: string;
@@ -396,16 +324,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "attempt_scheduled";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly AttemptSettled: {
       readonly at: string;
@@ -418,16 +337,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "attempt_settled";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly AttemptStarted: {
       readonly at: string;
@@ -437,16 +347,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "attempt_started";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly CallAnswered: {
       readonly at: string;
@@ -457,16 +358,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "call_answered";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly CallBody: {
       readonly args?: {
@@ -499,16 +391,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "cancel_requested";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly Ceiling: {
       readonly nanousd: number | null;
@@ -560,16 +443,7 @@ export interface components {
       readonly through: number;
       /** @constant */
       readonly type: "conversation_compacted";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly CountsPart: {
       readonly approvals: number;
@@ -640,16 +514,7 @@ export interface components {
       readonly summary: string;
       /** @constant */
       readonly type: "effect_answered";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly EffectQuestioned: {
       readonly at: string;
@@ -659,16 +524,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "effect_questioned";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly EventDocument:
       | components["schemas"]["RunStarted"]
@@ -724,6 +580,16 @@ export interface components {
       readonly next_after: number | null;
       readonly next_before: number | null;
     };
+    readonly EventWords: {
+      /** @enum {string} */
+      readonly level: "phase" | "step" | "detail";
+      readonly subject: string;
+      readonly text: string;
+      readonly title: string;
+      /** @enum {string} */
+      readonly tone: "info" | "good" | "attention" | "problem";
+      readonly topics: readonly string[];
+    };
     readonly Failure: {
       readonly class: components["schemas"]["FailureClass"];
       readonly message: string;
@@ -773,16 +639,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "gaps_noted";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly Health: {
       /** @constant */
@@ -845,16 +702,7 @@ export interface components {
       /** @constant */
       readonly type: "model_call_began";
       readonly within?: readonly components["schemas"]["Allowance"][];
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly ModelCallReturned: {
       readonly at: string;
@@ -871,16 +719,7 @@ export interface components {
       readonly type: "model_call_returned";
       readonly usage: components["schemas"]["Usage"] | null;
       readonly value: unknown;
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly ModelChoice: {
       readonly default: string;
@@ -908,16 +747,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "note_emitted";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly Nothing: Record<string, never>;
     readonly Opaque: {
@@ -979,16 +809,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "pause_requested";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly PhasePart: {
       readonly assignment: string;
@@ -1027,16 +848,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "request_declined";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly ResultCheck: {
       readonly at_least?: number | null;
@@ -1059,16 +871,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "results_judged";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
       readonly work_order_id: string;
     };
     readonly ResultSupplied: {
@@ -1081,16 +884,7 @@ export interface components {
       readonly summary: string;
       /** @constant */
       readonly type: "result_supplied";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly ResumeRequested: {
       readonly at: string;
@@ -1099,16 +893,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "resume_requested";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly RetryBody: {
       readonly args?: {
@@ -1130,16 +915,7 @@ export interface components {
       readonly subtasks: readonly string[];
       /** @constant */
       readonly type: "retry_granted";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly RetryRequested: {
       readonly args: {
@@ -1153,16 +929,7 @@ export interface components {
       readonly subtasks: readonly string[];
       /** @constant */
       readonly type: "retry_requested";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly Review: {
       readonly answer: string | null;
@@ -1201,16 +968,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "run_claimed";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly RunDefinition: {
       readonly approve: components["schemas"]["ApprovalPolicy"];
@@ -1277,16 +1035,7 @@ export interface components {
       readonly status: components["schemas"]["RunStatus"];
       /** @constant */
       readonly type: "run_finished";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly RunLimits: {
       readonly approval_timeout_s: number | null;
@@ -1351,16 +1100,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "run_paused";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly RunReopened: {
       readonly at: string;
@@ -1369,16 +1109,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "run_reopened";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly RunResumed: {
       readonly at: string;
@@ -1386,16 +1117,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "run_resumed";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly RunsPage: {
       readonly next_cursor: string | null;
@@ -1408,16 +1130,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "run_started";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     /** @enum {string} */
     readonly RunStatus:
@@ -1442,16 +1155,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "run_waiting";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     /** @enum {string} */
     readonly Scope: "read" | "run" | "approve" | "admin";
@@ -1480,16 +1184,7 @@ export interface components {
       readonly subtask: string;
       /** @constant */
       readonly type: "skip_requested";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly Source: {
       readonly title: string;
@@ -1545,16 +1240,7 @@ export interface components {
       readonly subtask: string;
       /** @constant */
       readonly type: "subtask_blocked";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly SubtaskProgress: {
       readonly event_ids: readonly string[];
@@ -1573,16 +1259,7 @@ export interface components {
       readonly subtask: string;
       /** @constant */
       readonly type: "subtask_resolved";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly SupplyBody: {
       readonly raw?: unknown;
@@ -1624,16 +1301,7 @@ export interface components {
       readonly todos: readonly components["schemas"]["Todo"][];
       /** @constant */
       readonly type: "todos_set";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly ToolCall: {
       readonly arguments: {
@@ -1656,16 +1324,7 @@ export interface components {
       readonly tool: string;
       /** @constant */
       readonly type: "tool_call_began";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly ToolCallReturned: {
       readonly asks: readonly (
@@ -1689,16 +1348,7 @@ export interface components {
       readonly tool: string;
       /** @constant */
       readonly type: "tool_call_returned";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly ToolDocument: {
       readonly approval: components["schemas"]["ApprovalPolicy"] | null;
@@ -1814,16 +1464,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "worker_defined";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly WorkOrder: {
       readonly goal: string;
@@ -1839,16 +1480,7 @@ export interface components {
       readonly seq: number;
       /** @constant */
       readonly type: "work_order_issued";
-      readonly words: {
-        /** @enum {string} */
-        readonly level: "phase" | "step" | "detail";
-        readonly subject: string;
-        readonly text: string;
-        readonly title: string;
-        /** @enum {string} */
-        readonly tone: "info" | "good" | "attention" | "problem";
-        readonly topics: readonly string[];
-      };
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly WorkResult: {
       readonly data: components["schemas"]["ResultData"] | null;
@@ -1937,6 +1569,7 @@ export type EffectQuestioned = components["schemas"]["EffectQuestioned"];
 export type EventDocument = components["schemas"]["EventDocument"];
 export type EventRefs = components["schemas"]["EventRefs"];
 export type EventsPage = components["schemas"]["EventsPage"];
+export type EventWords = components["schemas"]["EventWords"];
 export type Failure = components["schemas"]["Failure"];
 export type FailureClass = components["schemas"]["FailureClass"];
 export type FailurePart = components["schemas"]["FailurePart"];

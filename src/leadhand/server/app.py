@@ -15,6 +15,7 @@ from starlette.types import Lifespan
 
 from leadhand import __version__
 from leadhand.app.keys import key_store
+from leadhand.domain.document import EventWords
 from leadhand.runs import user
 from leadhand.server.access import Access
 from leadhand.server.api_page import add_api_page
@@ -134,7 +135,8 @@ def _describe(app: FastAPI) -> None:
         if app.openapi_schema is None:
             schema = usual()
             shapes = schema["components"]["schemas"]
-            shapes["ProblemDetails"] = ProblemDetails.model_json_schema()
+            for shared in (EventWords, ProblemDetails):  # shapes that others refer to by name
+                shapes[shared.__name__] = shared.model_json_schema()
             for name, example in EXAMPLES.items():
                 shapes[name]["examples"] = [example]
             for operations in schema["paths"].values():

@@ -1,12 +1,13 @@
 """The documents of a run, as scripts, the console and people read them: projections of the log and nothing else."""
 
-from .event_line import EventDocument, event_line
+from .event_line import EventDocument, EventWords, event_line
 from .run_document import context_events, run_document, run_line, work_order, work_state
 from .shapes import ApprovalCard, Moment, RunDocument, RunLine, iso
 
 __all__ = [
     "ApprovalCard",
     "EventDocument",
+    "EventWords",
     "Moment",
     "RunDocument",
     "RunLine",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ConfigDict, GetJsonSchemaHandler, RootModel
 from pydantic.json_schema import JsonSchemaValue
@@ -10,26 +10,25 @@ from pydantic_core import CoreSchema
 
 from leadhand.domain.events import Entry, Event
 
-from .shapes import iso
+from .shapes import Document, iso
 
 _PLACE = {
     "seq": {"type": "integer", "description": "The event's number in its run, from 1."},
     "at": {"type": "string", "format": "date-time"},
     "epoch": {"type": "integer", "description": "How many owners the run had had."},
-    "words": {
-        "type": "object",
-        "description": "What the event says to people: see the reference of the view.",
-        "properties": {
-            "title": {"type": "string"},
-            "text": {"type": "string"},
-            "subject": {"type": "string"},
-            "tone": {"type": "string", "enum": ["info", "good", "attention", "problem"]},
-            "level": {"type": "string", "enum": ["phase", "step", "detail"]},
-            "topics": {"type": "array", "items": {"type": "string"}},
-        },
-        "required": ["title", "text", "subject", "tone", "level", "topics"],
-    },
+    "words": {"$ref": "#/components/schemas/EventWords"},
 }
+
+
+class EventWords(Document):
+    """What an event says to people: see the reference of the view."""
+
+    title: str
+    text: str
+    subject: str
+    tone: Literal["info", "good", "attention", "problem"]
+    level: Literal["phase", "step", "detail"]
+    topics: tuple[str, ...]
 
 
 def event_line(entry: Entry) -> dict[str, Any]:
