@@ -224,7 +224,7 @@ async def test_an_orphan_is_found_behind_any_number_of_runs_that_are_driven(
     monkeypatch.setattr(listings, "PAGE", 2)
     async with opened() as api:
         with monkeypatch.context() as held:
-            held.setattr(api.service, "may_go_on", _never)
+            held.setattr(api.service, "may_resume", _never)
             newer = [await api.started("measure Rome") for _ in range(5)]
             await looks(api)
         office.gate.set()

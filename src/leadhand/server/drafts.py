@@ -1,7 +1,7 @@
-"""Text that models are writing right now: shown while it lasts, never logged, without secrets.
+"""Text that models are writing right now: shown but never logged, with secrets redacted.
 
-A secret may be cut anywhere between two pieces. So only whole words are shown, nothing of what may yet become a secret,
-and what is shown is made anew from all that was written: where a secret turns out to have begun earlier, the text shown
+A secret may be split anywhere between two pieces. So only whole words are shown, and nothing that may still become a
+secret. The shown text is computed from everything written so far: if a secret turns out to have begun earlier, the text
 is replaced from its beginning.
 """
 
@@ -17,13 +17,13 @@ from leadhand.domain.view import AttemptStep, steps
 from leadhand.engine.redaction import Redactor
 
 EVERY_S = 0.05
-"""Pieces are put together, so that nobody is woken more often than this."""
+"""Pieces are collected, so that clients are notified at most once in this time."""
 LONGEST = 200_000
 """Characters of one draft; a model that writes more is shown no further."""
 
 
 class Piece(NamedTuple):
-    """A part of a draft: ``text`` stands at ``offset`` of it, in UTF-16 code units; "" at 0 begins it anew."""
+    """A part of a draft: its ``text`` at ``offset``, in UTF-16 code units; "" at 0 restarts the draft."""
 
     attempt: str
     offset: int
@@ -31,37 +31,37 @@ class Piece(NamedTuple):
 
 
 class Draft:
-    """What one attempt has written so far. ``shown`` never holds a secret; ``version`` changes when it begins anew."""
+    """What one attempt has written so far. ``shown`` never holds a secret; ``version`` changes when it restarts."""
 
-    __slots__ = ("_anew", "_pieces", "_raw", "shown", "version")
+    __slots__ = ("_pieces", "_raw", "_restarted", "shown", "version")
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._raw = ""
-        self._anew = False
+        self._restarted = False
         self.shown: str = ""
         self.version = 0
 
     def write(self, piece: str) -> None:
-        """Take the next piece; an empty one begins the text anew."""
+        """Add the next piece; an empty one restarts the text."""
         if not piece:
             self._pieces.clear()
             self._raw = self.shown = ""
-            self._anew = True
+            self._restarted = True
             self.version += 1
         elif len(self._raw) < LONGEST:
             self._pieces.append(piece)
 
     def show(self, redactor: Redactor) -> bool:
-        """Show what can be shown by now; whether anything has changed."""
-        anew, self._anew = self._anew, False
+        """Update ``shown``, and return whether it has changed."""
+        restarted, self._restarted = self._restarted, False
         if not self._pieces:
-            return anew
+            return restarted
         self._raw += "".join(self._pieces)
         self._pieces.clear()
         text = redactor.unfinished(self._raw)
         if text == self.shown:
-            return anew
+            return restarted
         if not text.startswith(self.shown):
             self.version += 1
         self.shown = text
@@ -69,7 +69,7 @@ class Draft:
 
 
 class Drafts:
-    """The drafts of all runs that this process drives. ``changed`` is told which run has more to show."""
+    """The drafts of all runs that this process drives. ``changed`` is called with the id of a run with more text."""
 
     def __init__(self, redactor: Redactor, changed: Callable[[str], None]) -> None:
         self._redactor = redactor
@@ -79,7 +79,7 @@ class Drafts:
         self._later: asyncio.TimerHandle | None = None
 
     def write(self, run_id: str, attempt: str, piece: str) -> None:
-        """Take a piece of an attempt's text, as :data:`leadhand.engine.host.OnText` hands it out."""
+        """Add a piece of an attempt's text: an :data:`leadhand.engine.host.OnText`."""
         self._of_run.setdefault(run_id, {}).setdefault(attempt, Draft()).write(piece)
         self._dirty.add(run_id)
         if self._later is None:
@@ -90,7 +90,7 @@ class Drafts:
         return self._of_run.get(run_id, {})
 
     def watch(self, state: RunState, entries: Sequence[Entry]) -> None:
-        """Forget the drafts of attempts that have come to an end: what they wrote is in the log, or gone."""
+        """Delete the drafts of attempts that have ended: their finished text is in the log."""
         drafts = self._of_run.get(state.run_id)
         if drafts is None:
             return
@@ -102,11 +102,11 @@ class Drafts:
             self.release(state)
 
     def release(self, state: RunState) -> None:
-        """Forget all drafts of a run that is no longer driven here."""
+        """Delete all drafts of a run that is no longer driven here."""
         self._of_run.pop(state.run_id, None)
 
     def close(self) -> None:
-        """Show nothing more."""
+        """Stop showing text."""
         if self._later is not None:
             self._later.cancel()
 
@@ -115,13 +115,15 @@ class Drafts:
         dirty, self._dirty = self._dirty, set()
         for run_id in dirty:
             drafts = self._of_run.get(run_id, {})
-            changed = [draft.show(self._redactor) for draft in drafts.values()]  # each of them, not up to the first
+            changed = [
+                draft.show(self._redactor) for draft in drafts.values()
+            ]  # a list, so that every draft is updated
             if any(changed):
                 self._changed(run_id)
 
 
 class Reading:
-    """How much of a run's drafts one client has been shown."""
+    """How much of a run's drafts one client has been sent."""
 
     __slots__ = ("_read",)
 
@@ -129,7 +131,7 @@ class Reading:
         self._read: dict[str, tuple[int, int, int]] = {}  # version, characters, code units
 
     def news(self, drafts: Mapping[str, Draft]) -> list[Piece]:
-        """What the client has not been shown yet; it counts as shown."""
+        """Return what the client has not been sent yet, and count it as sent."""
         for gone in self._read.keys() - drafts.keys():
             del self._read[gone]
         pieces: list[Piece] = []

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
+from leadhand.domain.document.shapes import RunLimits
+
 RUN_ID = "run_01m7zh2rmzdvjq26wwj6s9pcjw"
 CREATED, FINISHED = "2026-11-21T17:04:51.872Z", "2026-11-21T17:04:52.001Z"
 REQUEST = "What is the weather in Paris tomorrow?"
 
+RUN: dict[str, Any] = {
+    "run_id": RUN_ID,
+    "flow": "work-order",
+    "request": REQUEST,
+    "status": "succeeded",
+    "owner": None,
+    "model": "offline",
+    "detached": True,
+    "created_at": CREATED,
+    "finished_at": FINISHED,
+    "last_seq": 28,
+}
+"""What a run's document and its line in a list have in common."""
+
 EXAMPLES: dict[str, dict[str, Any]] = {
     "RunLine": {
-        "run_id": RUN_ID,
-        "flow": "work-order",
-        "request": REQUEST,
-        "status": "succeeded",
-        "model": "offline",
-        "created_at": CREATED,
-        "finished_at": FINISHED,
-        "last_seq": 28,
-        "owner": None,
+        **RUN,
         "orphan": False,
-        "detached": True,
         "subtasks": 1,
         "completed": 1,
         "failed": 0,
@@ -30,11 +37,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "cost_usd": 0.0,
     },
     "RunDocument": {
-        "run_id": RUN_ID,
-        "flow": "work-order",
-        "request": REQUEST,
-        "status": "succeeded",
-        "owner": None,
+        **RUN,
         "answer": "Light rain, 7 to 14 °C [1].",
         "sources": [{"title": "Open-Meteo", "url": "https://open-meteo.com/", "event_id": "e-19"}],
         "gaps": [],
@@ -60,29 +63,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "artifacts": [],
         "approvals": [],
         "usage": {"requests": 2, "input_tokens": 1_700, "output_tokens": 200, "cost_usd": 0.0},
-        "limits": {
-            "budget_usd": 1.0,
-            "max_steps": 3,
-            "max_workers": 32,
-            "batch_size": None,
-            "max_requests": None,
-            "max_tokens": None,
-            "max_output_tokens": 2_000,
-            "timeout_s": 1_800.0,
-            "attempt_timeout_s": 300.0,
-            "approval_timeout_s": None,
-            "max_turns": 8,
-            "max_repairs": 2,
-            "max_retries": 2,
-        },
-        "model": "offline",
+        "limits": RunLimits(budget_usd=1.0).model_dump(mode="json"),
         "models": {},
         "forked_from": None,
         "offline": True,
-        "detached": True,
-        "created_at": CREATED,
-        "finished_at": FINISHED,
-        "last_seq": 28,
     },
     "EventDocument": {
         "seq": 12,

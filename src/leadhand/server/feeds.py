@@ -1,8 +1,7 @@
 """Live events: the log is the queue, and each client only a cursor in it.
 
-One follower a run reads what is committed, and makes each event's lines once. Clients that keep up are sent those
-lines; one that has fallen behind reads the log itself. Nothing is queued for a client, so one that reads slowly costs
-nothing and loses nothing.
+One follower per run reads what is committed, and formats each event once. Clients that keep up are sent these lines; a
+client that has fallen behind reads the log. Nothing is queued for a client, so a slow one costs and loses nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import asyncio
 import contextlib
 import json
 from collections import deque
-from collections.abc import Iterator
 from typing import Any, Protocol, cast
 
 from leadhand.domain.document import event_line
@@ -19,10 +17,10 @@ from leadhand.domain.events import Entry, RunFinished, RunReopened
 from leadhand.domain.run import ENDED
 from leadhand.ports import ContextStore
 from leadhand.server.drafts import Draft, Drafts
-from leadhand.server.views import LiveView, LiveViews, ViewLine
+from leadhand.server.views import LiveView, LiveViews, ViewLine, lines_after
 
 KEPT = 1_000
-"""Lines of a run's newest events that are kept at hand while somebody watches it."""
+"""Lines of a run's newest events that are kept while it has clients."""
 PAGE = 500
 """Events that are read at once for a client that is behind."""
 BRIEF = 300
@@ -69,21 +67,21 @@ def shortened(value: Any) -> Any:
 
 
 class Client(Protocol):
-    """Somebody who watches a run. ``poke`` says that there may be more to send, and returns at once."""
+    """A client of a run's feed. ``poke`` says that there may be more to send, and returns immediately."""
 
     def poke(self) -> None: ...
 
     def beat(self) -> None:
-        """Let the other side know that we are still there."""
+        """Send a heartbeat."""
         ...
 
     def leave(self) -> None:
-        """End it: the service is."""
+        """End the stream, since the service shuts down."""
         ...
 
 
 class Feed:
-    """One run, for all who watch it."""
+    """The feed of one run for all its clients."""
 
     def __init__(self, run_id: str, store: ContextStore, drafts: Drafts, views: LiveViews) -> None:
         self.run_id = run_id
@@ -106,7 +104,7 @@ class Feed:
         self.head = listing.head_seq
         self.end = listing.status.value if listing.status in ENDED else None
         if self._closed:
-            return  # everybody had gone again before it was open
+            return  # every client left before the feed was open
         self._reading = asyncio.get_running_loop().create_task(self._read(), name=f"feed of {self.run_id}")
 
     async def _read(self) -> None:
@@ -116,7 +114,7 @@ class Feed:
                     self._take(batch)
         except asyncio.CancelledError:
             raise
-        except Exception as error:  # The store cannot be read: everybody is sent away, and comes back when it can.
+        except Exception as error:  # the store cannot be read: clients are disconnected, and reconnect
             self.error = error
             for client in list(self.clients):
                 client.leave()
@@ -134,22 +132,17 @@ class Feed:
         self.poke()
 
     def poke(self) -> None:
-        """Have every client look for what is new."""
+        """Have every client send what is new."""
         for client in list(self.clients):
             client.poke()
 
     async def after(self, seq: int) -> list[Line]:
-        """Lines of events above ``seq``, in order: those at hand, else the next page of the log; empty: no more."""
+        """Lines of events above ``seq``, in order: those kept, else the next page of the log; empty: no more."""
         if seq >= self.head:
             return []
-        if self._lines and self._lines[0].seq <= seq + 1:
-            return list(self._since(seq))
+        if kept := lines_after(self._lines, seq):
+            return kept
         return [Line(entry) for entry in await self._store.read(self.run_id, after=seq, limit=PAGE)]
-
-    def _since(self, seq: int) -> Iterator[Line]:
-        first = self._lines[0].seq
-        for index in range(seq + 1 - first, len(self._lines)):
-            yield self._lines[index]
 
     async def view_after(self, seq: int) -> list[ViewLine]:
         """Changes to the run's view above ``seq``, or a snapshot of it; empty: no more."""
@@ -165,7 +158,7 @@ class Feed:
         return dict(self._drafts.of(self.run_id))
 
     async def aclose(self) -> None:
-        """Follow the run no longer."""
+        """Stop following the run."""
         self._closed = True
         if self._reading is not None:
             self._reading.cancel()
@@ -173,7 +166,7 @@ class Feed:
 
 
 class Feeds:
-    """The feeds of all runs that somebody watches."""
+    """The feeds of all runs that have clients."""
 
     def __init__(self, store: ContextStore, drafts: Drafts, *, beat_every_s: float = 15.0) -> None:
         self.views = LiveViews(store)
@@ -210,7 +203,7 @@ class Feeds:
         return feed
 
     async def part(self, feed: Feed, client: Client) -> None:
-        """Watch a run no longer."""
+        """Stop watching a run."""
         feed.clients.pop(client, None)
         if feed.clients:
             return
@@ -220,7 +213,7 @@ class Feeds:
         await feed.aclose()
 
     def changed(self, run_id: str) -> None:
-        """There is more of a run's drafts to show."""
+        """Notify the clients of a run that its drafts have changed."""
         feed = self._feeds.get(run_id)
         if feed is not None:
             feed.poke()
@@ -233,7 +226,7 @@ class Feeds:
                     client.beat()
 
     def close(self) -> None:
-        """Send everybody away: the service ends."""
+        """Disconnect all clients, since the service shuts down."""
         self._closed = True
         if self._beating is not None:
             self._beating.cancel()

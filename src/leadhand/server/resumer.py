@@ -75,7 +75,7 @@ class Resumer:
         self._resting = {each.run_id: self._resting[each.run_id] for each in waiting if each.run_id in self._resting}
 
     def _may_be_tried(self, listing: RunListing) -> bool:
-        return self._refused.get(listing.run_id) != listing.head_seq and self._service.may_go_on(listing.run_id)
+        return self._refused.get(listing.run_id) != listing.head_seq and self._service.may_resume(listing.run_id)
 
     async def _keep(self, listing: RunListing, go_on: Callable[[RunListing], Awaitable[None]]) -> None:
         """Resume a run; if that fails, log it once."""

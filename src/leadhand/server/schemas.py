@@ -8,16 +8,12 @@ from pydantic import Field
 
 from leadhand.domain.access import Scope
 from leadhand.domain.document import ApprovalCard, EventDocument, Moment, RunLine
-from leadhand.domain.document.shapes import Document
+from leadhand.domain.document.shapes import Document, unset
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.listing import HostLine
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import Source, ToolSpec
 from leadhand.domain.value import Json
-
-
-def _is_none(value: object) -> bool:
-    return value is None
 
 
 class RunsPage(Document):
@@ -79,12 +75,12 @@ class ToolTrial(Document):
 
     task_name: str
     ok: bool
-    data: TrialData | None = Field(default=None, exclude_if=_is_none)
-    error: Failure | None = Field(default=None, exclude_if=_is_none)
+    data: TrialData | None = Field(default=None, exclude_if=unset)
+    error: Failure | None = Field(default=None, exclude_if=unset)
 
 
 class AgentDefaults(Document):
-    """The model and the instructions of a role that nobody has changed."""
+    """The default model and instructions of a role."""
 
     model: str
     instructions: str

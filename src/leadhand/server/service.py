@@ -34,14 +34,14 @@ from leadhand.server.start_request import Submission, asked_for, once
 LOGGER = logging.getLogger("leadhand.server")
 ERROR_KEPT_S = 30 * 86_400.0
 LONGEST_REST_S = 300.0
-"""A run whose driving fails is tried again after a second, two, four, and so on up to this."""
+"""A run whose driving fails is tried again after 1 s, 2 s, 4 s, and so on up to this."""
 SEEN_WITHIN_S = 5.0
-"""What was asked of a run is answered once its log shows that it goes on; at the latest after so many seconds."""
+"""A request to resume a run is answered once its log shows that it runs, or after this many seconds."""
 RESTING = frozenset({RunStatus.PAUSED, RunStatus.WAITING, *ENDED})
 
 
 class Service:
-    """Starts, drives and steers runs on a runtime. ``drafts`` have to be the ones that the runtime writes to."""
+    """Starts, drives and controls runs on a runtime. ``drafts`` must be those that the runtime writes to."""
 
     def __init__(self, runtime: Runtime, drafts: Drafts, feeds: Feeds) -> None:
         self.runtime = runtime
@@ -51,8 +51,7 @@ class Service:
         self.redactor = runtime.redactor
         self.started_at = datetime.now(UTC)
         self.driving: dict[str, str] = {}
-        """The runs that are driven here, and the key that started each; of those that were adopted the log knows no
-        more than its name."""
+        """The runs that are driven here, and the id of the key that started each; of an adopted run, the key's name."""
         self._failed: dict[str, tuple[int, float]] = {}
         self._noting: set[asyncio.Task[None]] = set()
         runtime.watchers.append(drafts.watch)
@@ -60,16 +59,16 @@ class Service:
         runtime.on_release.append(drafts.release)
 
     async def aclose(self) -> None:
-        """Write down what is still to be noted. The runtime is closed by whoever opened it."""
+        """Finish storing the last errors of tools. Does not close the runtime."""
         await asyncio.gather(*self._noting)
 
     # --- starting and driving ------------------------------------------------------------------------------------
 
     async def start(self, submission: Submission, principal: Principal, key: str | None) -> tuple[RunState, bool]:
-        """Make a run and drive it in the background; the state, and whether it was there already under this key.
+        """Start a run in the background; return its state, and whether it already existed under this key.
 
-        Raises UsageError and ConfigurationError for what cannot be carried out, Problem (422) for a key that was used
-        for another request.
+        Raises UsageError and ConfigurationError for an invalid request, Problem (422) for a key that was used for
+        another request.
         """
         request, settings = asked_for(submission, self.runtime, await self.agents.models())
         this = once(submission, key, principal.key_id or "") if key is not None else None
@@ -93,7 +92,7 @@ class Service:
         return state, False
 
     async def started_before(self, submission: Submission, principal: Principal, key: str | None) -> RunState | None:
-        """The run that this principal has started under this key, if there is one. Raises Problem (422) as above."""
+        """Return the run that this principal started under this key, or None. Raises Problem (422) as above."""
         if key is None:
             return None
         this = once(submission, key, principal.key_id or "")
@@ -106,14 +105,14 @@ class Service:
         return None
 
     def active(self, principal: Principal) -> int:
-        """How many runs are driven here that this principal started."""
+        """Count the runs of this principal that are driven here."""
         count = Counter(self.driving.values())
         return count[principal.key_id or ""] + count[_by(principal.name)]
 
     def drive(
         self, state: RunState, on_state: OnState | None = None, *, who: Principal | None = None
     ) -> asyncio.Task[RunState]:
-        """Drive a run that this process owns, in the background, until it is over or rests. ``who`` has started it."""
+        """Drive a run that this process owns in the background until it rests or ends. ``who`` started it."""
         task = self.runtime.driving(state, on_state)
         self.driving[state.run_id] = _by(state.definition.by) if who is None else who.key_id or ""
 
@@ -125,7 +124,7 @@ class Service:
             if error is None:
                 self._failed.pop(state.run_id, None)
             elif isinstance(error, Fenced):
-                LOGGER.info("another process has taken run %s over", state.run_id)
+                LOGGER.info("another process has taken over run %s", state.run_id)
             else:
                 LOGGER.error("run %s is no longer driven here: %s", state.run_id, error, exc_info=error)
                 times = self._failed.get(state.run_id, (0, 0.0))[0]
@@ -135,12 +134,12 @@ class Service:
         task.add_done_callback(ended)
         return task
 
-    def may_go_on(self, run_id: str) -> bool:
-        """Whether a run may be driven without anybody's wish: not at once where driving it has just failed."""
+    def may_resume(self, run_id: str) -> bool:
+        """Whether a run may be resumed automatically now: not right after driving it has failed."""
         return self._failed.get(run_id, (0, 0.0))[1] <= asyncio.get_running_loop().time()
 
-    async def _set_going(self, state: RunState) -> None:
-        """Drive a run that rested, and return when its log shows that it goes on: whoever asked is to see that."""
+    async def _resume(self, state: RunState) -> None:
+        """Drive a run that rested, and return once its log shows that it runs, so that the response shows it."""
         going = asyncio.Event()
 
         def look(now: RunState) -> None:
@@ -183,23 +182,23 @@ class Service:
         if listing.status is RunStatus.PAUSED:
             return
         _check_goes_on(listing, "parked")
-        request = PauseRequested(by=principal.name, reason=reason or f"asked for by {principal.name}")
+        request = PauseRequested(by=principal.name, reason=reason or f"requested by {principal.name}")
         await operator.stop(self.runtime, listing, request, until=frozenset({RunStatus.PAUSED, *ENDED}))
 
     async def resume(self, run_id: str, principal: Principal) -> None:
-        """Go on with a run that is paused, waits, or was left behind. Raises UsageError, RunOwned."""
+        """Resume a run that is paused, waiting or orphaned. Raises UsageError, RunOwned."""
         listing = await self.runtime.store.run(run_id)
         _check_goes_on(listing, "resumed")
-        await self._set_going(await self.runtime.take_over(run_id, resume_by=principal.name))
+        await self._resume(await self.runtime.take_over(run_id, resume_by=principal.name))
 
-    async def want(self, run_id: str, wish: OperatorRequest) -> None:
-        """Have a wish granted, by whoever drives the run; here, when nobody does. Raises as ``operator.want`` does."""
-        state = await operator.want(self.runtime, run_id, wish)
+    async def want(self, run_id: str, request: OperatorRequest) -> None:
+        """Send a request to the process that drives the run; grant it here if none does. See ``operator.want``."""
+        state = await operator.want(self.runtime, run_id, request)
         if state is not None:
-            await self._set_going(state)
+            await self._resume(state)
 
     async def fork(self, run_id: str, at: int, principal: Principal, *, confirmed: bool) -> RunState:
-        """Another run that begins as this one did, driven here. Raises as ``operator.fork`` does."""
+        """Start a run that begins with the events of another one. Raises as ``operator.fork`` does."""
         state = await operator.fork(self.runtime, run_id, at, confirmed=confirmed, by=principal.name, detached=True)
         self.drive(state, who=principal)
         return state
@@ -240,7 +239,7 @@ class Service:
     async def _keep(self, cache: Callable[[str, Json, float], Awaitable[None]], key: str, note: Json) -> None:
         try:
             await cache(key, note, ERROR_KEPT_S)
-        except LeadhandError as error:  # it is in the log of its run all the same
+        except LeadhandError as error:  # the log of its run has it too
             LOGGER.warning("the last error of a tool is not kept: %s", error)
 
 
@@ -255,17 +254,17 @@ def _by(name: str) -> str:
 def _check_goes_on(listing: RunListing, what: str) -> None:
     if listing.status in ENDED:
         raise UsageError(
-            f"run {listing.run_id} is over ({listing.status.value})", f"Only a run that goes on can be {what}."
+            f"run {listing.run_id} is over ({listing.status.value})", f"Only a run that is not over can be {what}."
         )
 
 
 def _same(state: RunState, submission: str) -> RunState:
-    """The run that a key stands for. Raises Problem (422) when something else was asked for under it."""
+    """Return the run of an idempotency key. Raises Problem (422) if the key was used for another request."""
     if state.definition.submission != submission:
         raise Problem(
             HTTPStatus.UNPROCESSABLE_ENTITY,
             "idempotency_key_reused",
             f"this Idempotency-Key was used for another request, which became {state.run_id}",
-            "Take another key for another request.",
+            "Use a new key for each request.",
         )
     return state

@@ -1,6 +1,6 @@
-"""Views of runs: each run's log is folded once, for everybody who asks for its view or watches it.
+"""Views of runs: each run's log is folded once for all clients.
 
-A view that nobody watches is kept for a while, so that asking again costs only what has happened since.
+A few views without clients are kept, so that the next request only folds what has happened since.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Sequence
+from typing import Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from pydantic_core import to_json
@@ -17,9 +18,9 @@ from leadhand.domain.view import Change, Projection
 from leadhand.ports import ContextStore
 
 KEPT_CHANGES = 1_000
-"""The newest changes of a run that are kept at hand; a client that is further behind gets a snapshot."""
+"""The newest changes of a run that are kept; a client that is further behind gets a snapshot."""
 KEPT_VIEWS = 8
-"""Views that are kept though nobody watches them."""
+"""The number of views that are kept without a client."""
 PAGE = 500
 """Entries that are read and folded at once."""
 
@@ -47,8 +48,23 @@ def _message(seq: int, data: bytes, event: bytes = b"") -> bytes:
     return b"id: %d\n%sdata: %s\n\n" % (seq, event, data)
 
 
+class _Numbered(Protocol):
+    seq: int
+
+
+_LineT = TypeVar("_LineT", bound=_Numbered)
+
+
+def lines_after(lines: deque[_LineT], seq: int) -> list[_LineT]:
+    """Return the lines above ``seq``; none if the first of them is no longer kept."""
+    if not lines or lines[0].seq > seq + 1:
+        return []
+    first = lines[0].seq
+    return [lines[index] for index in range(seq + 1 - first, len(lines))]
+
+
 class LiveView:
-    """The view of one run, brought forward as its log grows."""
+    """The view of one run, updated as its log grows."""
 
     def __init__(self, run_id: str, store: ContextStore) -> None:
         self._run_id = run_id
@@ -72,8 +88,8 @@ class LiveView:
             return
         try:
             self._lines.extend(ViewLine(change.seq, change) for change in self._projection.take_all(entries))
-        except Exception:
-            self._begin()  # half of an entry may have been folded
+        except Exception:  # whatever failed, an entry may be folded in part: the view must not be used any more
+            self._begin()
             raise
 
     async def reach(self, head: int) -> None:
@@ -94,17 +110,16 @@ class LiveView:
         return self._snapshot[1]
 
     def after(self, seq: int) -> list[ViewLine]:
-        """What a client at ``seq`` has yet to be sent: changes, or a snapshot where they are not at hand any more."""
+        """What a client at ``seq`` is to be sent: changes, or a snapshot if those are no longer kept."""
         if seq >= self.seq:
             return []
-        if seq and self._lines and self._lines[0].seq <= seq + 1:
-            first = self._lines[0].seq
-            return [self._lines[index] for index in range(seq + 1 - first, len(self._lines))]
+        if seq and (kept := lines_after(self._lines, seq)):
+            return kept
         return [ViewLine(self.seq, None, _message(self.seq, self.snapshot(), b"event: snapshot\n"))]
 
 
 class LiveViews:
-    """The views of all runs that somebody watches, and of those that were asked for last."""
+    """The views of all runs that are watched, and of those that were requested last."""
 
     def __init__(self, store: ContextStore) -> None:
         self._store = store
@@ -112,7 +127,7 @@ class LiveViews:
         self._kept: OrderedDict[str, LiveView] = OrderedDict()
 
     def of(self, run_id: str) -> LiveView:
-        """The view of a run, as far as it was brought forward."""
+        """The view of a run, as far as it was folded."""
         view = self._views.get(run_id)
         if view is None:
             view = self._views[run_id] = LiveView(run_id, self._store)

@@ -1,4 +1,4 @@
-"""Ties a service together: what models write has to reach those who watch, before there is a runtime to watch."""
+"""Connects the parts of a service: the runtime writes to its drafts, which are made from the runtime."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from leadhand.server.service import Service
 
 
 class Live:
-    """Takes what models write (``write`` is an :data:`~leadhand.engine.host.OnText`), and makes the service."""
+    """Receives the text of models (``write`` is an :data:`~leadhand.engine.host.OnText`), and makes the service."""
 
     def __init__(self) -> None:
         self._drafts: Drafts | None = None
 
     def write(self, run_id: str, attempt: str, piece: str) -> None:
-        """Take a piece of text that is being written."""
+        """Add a piece of an attempt's text."""
         if self._drafts is not None:
             self._drafts.write(run_id, attempt, piece)
 
     def service(self, runtime: Runtime) -> Service:
-        """The service on a runtime that was opened with :meth:`write`."""
+        """Return the service of a runtime that was opened with :meth:`write`."""
         feeds: Feeds | None = None
 
         def changed(run_id: str) -> None:

@@ -43,7 +43,8 @@ Moment = Annotated[
 """A time that JSON shows as :func:`iso` writes it."""
 
 
-def _unset(value: object) -> bool:
+def unset(value: object) -> bool:
+    """Whether an optional field has no value."""
     return value is None or value == ()
 
 
@@ -64,11 +65,11 @@ class ResultCheck(Document):
     """A condition on a result: the value at ``path`` (a JSON pointer) and what must hold for it."""
 
     path: str
-    exists: bool | None = Field(default=None, exclude_if=_unset)
-    equals: Json = Field(default=None, exclude_if=_unset)
-    contains: str | None = Field(default=None, exclude_if=_unset)
-    at_least: float | None = Field(default=None, exclude_if=_unset)
-    at_most: float | None = Field(default=None, exclude_if=_unset)
+    exists: bool | None = Field(default=None, exclude_if=unset)
+    equals: Json = Field(default=None, exclude_if=unset)
+    contains: str | None = Field(default=None, exclude_if=unset)
+    at_least: float | None = Field(default=None, exclude_if=unset)
+    at_most: float | None = Field(default=None, exclude_if=unset)
 
 
 class OrderedSubtask(Document):
@@ -77,12 +78,12 @@ class OrderedSubtask(Document):
     name: str
     args: dict[str, Json] = {}
     tool: str | None = None
-    needs: tuple[str, ...] = Field(default=(), exclude_if=_unset, description="Keys of subtasks whose results it uses.")
-    expected_output: str | None = Field(default=None, exclude_if=_unset)
-    checks: tuple[ResultCheck, ...] = Field(default=(), exclude_if=_unset)
-    worker: str | None = Field(default=None, exclude_if=_unset, description="The name of a worker file.")
+    needs: tuple[str, ...] = Field(default=(), exclude_if=unset, description="Keys of subtasks whose results it uses.")
+    expected_output: str | None = Field(default=None, exclude_if=unset)
+    checks: tuple[ResultCheck, ...] = Field(default=(), exclude_if=unset)
+    worker: str | None = Field(default=None, exclude_if=unset, description="The name of a worker file.")
     repairs_subtask: str | None = Field(
-        default=None, exclude_if=_unset, description="The key of the subtask it repeats."
+        default=None, exclude_if=unset, description="The key of the subtask it repeats."
     )
 
 
@@ -92,7 +93,7 @@ class IssuedOrder(Document):
     work_order_id: str
     goal: str
     subtasks: tuple[OrderedSubtask, ...]
-    repairs: str | None = Field(default=None, exclude_if=_unset)
+    repairs: str | None = Field(default=None, exclude_if=unset)
 
 
 class SubtaskProgress(Document):
@@ -118,9 +119,9 @@ class WorkState(Document):
 class EventRefs(Document):
     """The subtask that a context event belongs to; outside work orders, the id of the assignment."""
 
-    work_order_id: str | None = Field(default=None, exclude_if=_unset)
-    subtask_index: int | None = Field(default=None, exclude_if=_unset)
-    assignment: str | None = Field(default=None, exclude_if=_unset)
+    work_order_id: str | None = Field(default=None, exclude_if=unset)
+    subtask_index: int | None = Field(default=None, exclude_if=unset)
+    assignment: str | None = Field(default=None, exclude_if=unset)
 
 
 class ContextEvent(Document):
@@ -135,8 +136,8 @@ class ContextEvent(Document):
         description="The arguments, and `summary`, `raw`, `sources` and `sample` on success or `error` on failure."
     )
     refs: EventRefs
-    attempt: str | None = Field(default=None, exclude_if=_unset)
-    by: str | None = Field(default=None, exclude_if=_unset)
+    attempt: str | None = Field(default=None, exclude_if=unset)
+    by: str | None = Field(default=None, exclude_if=unset)
 
 
 class ContextStore(Document):

@@ -40,7 +40,7 @@ def scheduled(draft: Draft, event: ev.AttemptScheduled) -> None:
 
 
 def attempt_changed(draft: Draft, step: AttemptStep) -> None:
-    """Show what became of an attempt. Only the last one can be judged or park; what returns late changes nothing."""
+    """Show a step of an attempt. Only the latest attempt can be judged or park; a late return changes nothing."""
     key, number = split_attempt(step.attempt)
     now = draft.attempt_now(key, number)
     if now is None:

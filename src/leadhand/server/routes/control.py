@@ -88,10 +88,10 @@ async def retry_subtasks(
     """Retry subtasks, and those that depend on them. A finished run is reopened and gets a new answer."""
     asked = body or RetryBody.model_validate({})
     with conflicts():
-        wish = operator.retry(by=principal.name, subtasks=asked.subtasks, args=asked.args, confirmed=asked.confirmed)
+        request = operator.retry(by=principal.name, subtasks=asked.subtasks, args=asked.args, confirmed=asked.confirmed)
         if not asked.confirmed:
             await _check_taken_back(service, run_id, asked)
-        await service.want(run_id, wish)
+        await service.want(run_id, request)
     return await service.document(run_id)
 
 
@@ -120,8 +120,8 @@ async def skip_subtask(run_id: RunId, service: TheService, principal: Runner, bo
 async def supply_result(run_id: RunId, service: TheService, principal: Runner, body: SupplyBody) -> RunDocument:
     """Supply the result of a subtask that failed or has not started. It counts as evidence from a person."""
     with conflicts():
-        wish = operator.supply(by=principal.name, subtask=body.subtask, summary=body.summary, raw=body.raw)
-        await service.want(run_id, wish)
+        request = operator.supply(by=principal.name, subtask=body.subtask, summary=body.summary, raw=body.raw)
+        await service.want(run_id, request)
     return await service.document(run_id)
 
 

@@ -34,7 +34,7 @@ Seq = Annotated[int, Path(ge=1, le=FARTHEST, description="The event's number.", 
     response_model=EventsPage,
     responses={
         200: {
-            "description": "A page of events; or all from `after` on, as they happen, for who accepts"
+            "description": "A page of events; or all from `after` on, as they happen, for a client that accepts"
             " `text/event-stream`: `id` is the event's number, `event: delta` is text that is being written"
             " (no id: `attempt`, `offset` in UTF-16 code units, `text`), `event: end` says that the run is over.",
             "content": {
@@ -126,7 +126,7 @@ async def event_stream(
 
 
 def _counted(request: Request, end: Callable[[], None]) -> Callable[[], None]:
-    """Count a stream that is about to begin; the function ends it."""
+    """Count a stream as open; return the function that ends it."""
     counting = contextlib.ExitStack()
     counting.callback(end)
     counting.enter_context(request.app.state.metrics.stream())
@@ -134,7 +134,7 @@ def _counted(request: Request, end: Callable[[], None]) -> Callable[[], None]:
 
 
 def from_seq(last_event_id: str | None, after: int | None) -> int:
-    """The number that a stream is to begin after. Raises Problem (422)."""
+    """Return the number after which a stream begins. Raises Problem (422)."""
     if last_event_id is None:
         return after or 0
     if last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) < len(str(FARTHEST)):
