@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Lifespan
 
@@ -105,15 +104,11 @@ def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
         version=__version__,
         description=ABOUT,
         lifespan=lifespan,
-        generate_unique_id_function=_operation,
+        generate_unique_id_function=lambda route: route.name,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,  # each path has one spelling
-        telemetry={
-            "tracing": False,
-            "metrics": False,
-            "logs": False,
-        },  # traces come from the log, redacted
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # traces come from the log, redacted
     )
     answer_errors(app)
     for routes in (runs, events, view, files, control, approvals, tools, agents, session, system):
@@ -121,10 +116,6 @@ def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
     add_api_page(app)
     _describe(app)
     return app
-
-
-def _operation(route: APIRoute) -> str:
-    return route.name
 
 
 def _describe(app: FastAPI) -> None:

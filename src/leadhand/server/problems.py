@@ -18,7 +18,6 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 
 from leadhand.domain.errors import LeadhandError, UsageError
-from leadhand.domain.tool import ToolSpec
 
 LOGGER = logging.getLogger("leadhand.server")
 MEDIA_TYPE = "application/problem+json"
@@ -140,11 +139,6 @@ def _methods(app: FastAPI) -> Iterator[tuple[re.Pattern[str], str]]:
         yield compile_path(path)[0], ", ".join(sorted(operation.upper() for operation in operations))
 
 
-def no_such_tool(name: str, tools: tuple[ToolSpec, ...]) -> Problem:
-    """The problem of an unknown tool (404)."""
-    return no_such(f"there is no tool {name!r}", f"Available: {', '.join(tool.name for tool in tools) or 'none'}.")
-
-
 def answer(problem: LeadhandError, instance: str) -> Response:
     """The response to an error."""
     if isinstance(problem, Problem):
@@ -204,11 +198,6 @@ def defect(method: str, path: str, error: Exception) -> Response:
     return answer(problem, path)
 
 
-def _says_json(request: Request) -> bool:
-    """Whether the content type of a request is JSON or missing."""
-    return "json" in request.headers.get("content-type", "json")
-
-
 def answer_errors(app: FastAPI) -> None:
     """Return every expected error of an app's routes as a problem; the guard handles the others."""
 
@@ -218,14 +207,17 @@ def answer_errors(app: FastAPI) -> None:
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        faults = [{"where": _where(fault["loc"]), "what": fault["msg"]} for fault in error.errors()]
+        faults = [
+            {"where": ".".join(map(str, fault["loc"])) or "body", "what": fault["msg"]} for fault in error.errors()
+        ]
         first = faults[0]
+        is_json = "json" in request.headers.get("content-type", "json")
         return answer(
             Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
                 "invalid",
                 f"{first['where']}: {first['what']}",
-                LISTED if _says_json(request) else "Send it with content-type: application/json.",
+                LISTED if is_json else "Send it with content-type: application/json.",
                 errors=faults,
             ),
             request.url.path,
@@ -239,9 +231,7 @@ def answer_errors(app: FastAPI) -> None:
                 return answer(
                     Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "the body is not JSON in UTF-8", LISTED), path
                 )
-            case 404:
-                return answer(no_route(app, request.method, path), path)
-            case 405:
+            case 404 | 405:
                 return answer(no_route(app, request.method, path, error.headers), path)
             case 413:
                 return answer(too_large(), path)
@@ -257,7 +247,3 @@ def answer_errors(app: FastAPI) -> None:
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
-
-
-def _where(location: tuple[int | str, ...]) -> str:
-    return ".".join(map(str, location)) or "body"

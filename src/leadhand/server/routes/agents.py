@@ -32,7 +32,7 @@ class AgentBody(Body):
     )
 
 
-@router.get("/agents", responses={**responses(401, 403, 421, 429, 503)})
+@router.get("/agents", responses=responses(401, 403, 421, 429, 503))
 async def list_agents(service: TheService, _: Reader) -> AgentsList:
     """The roles of runs that are started here, with their models and instructions."""
     return AgentsList(agents=await service.agents.documents())
@@ -42,11 +42,7 @@ class NewAgentBody(AgentBody):
     name: str = Field(description="The role.", examples=["worker"], max_length=100)
 
 
-@router.post(
-    "/agents",
-    status_code=201,
-    responses={**responses(401, 403, 404, 409, 413, 421, 422, 429, 503)},
-)
+@router.post("/agents", status_code=201, responses=responses(401, 403, 404, 409, 413, 421, 422, 429, 503))
 async def add_agent(body: NewAgentBody, service: TheService, principal: Admin, response: Response) -> AgentDocument:
     """Change a role that has its defaults. Use PUT for a role that was changed before."""
     _check(body.name)
@@ -63,7 +59,7 @@ async def add_agent(body: NewAgentBody, service: TheService, principal: Admin, r
     return await service.agents.document(body.name)
 
 
-@router.put("/agents/{name}", responses={**responses(401, 403, 404, 413, 421, 422, 429, 503)})
+@router.put("/agents/{name}", responses=responses(401, 403, 404, 413, 421, 422, 429, 503))
 async def set_agent(name: Name, body: AgentBody, service: TheService, principal: Admin) -> AgentDocument:
     """Set a role's model and instructions for new runs. Runs that exist keep theirs."""
     _check(name)
@@ -71,7 +67,7 @@ async def set_agent(name: Name, body: AgentBody, service: TheService, principal:
     return await service.agents.document(name)
 
 
-@router.delete("/agents/{name}", status_code=204, responses={**responses(401, 403, 404, 421, 422, 429, 503)})
+@router.delete("/agents/{name}", status_code=204, responses=responses(401, 403, 404, 421, 422, 429, 503))
 async def unset_agent(name: Name, service: TheService, _: Admin) -> Response:
     """Reset a role to its defaults."""
     _check(name)

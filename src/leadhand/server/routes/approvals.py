@@ -35,7 +35,7 @@ class AnswerBody(Body):
     raw: Any = Field(None, description="Settle: the result as data.")
 
 
-@router.get("", responses={**responses(401, 403, 404, 422, 429, 503)})
+@router.get("", responses=responses(401, 403, 404, 422, 429, 503))
 async def list_approvals(
     service: TheService,
     _: Reader,
@@ -46,7 +46,7 @@ async def list_approvals(
     return ApprovalsList(approvals=tuple(each.card() for each in asked if not each.expired))
 
 
-@router.get("/{approval_id}", responses={**responses(401, 403, 404, 422, 429, 503)})
+@router.get("/{approval_id}", responses=responses(401, 403, 404, 422, 429, 503))
 async def get_approval(approval_id: Id, service: TheService, _: Reader) -> ApprovalCard:
     """One open approval."""
     try:
@@ -56,7 +56,7 @@ async def get_approval(approval_id: Id, service: TheService, _: Reader) -> Appro
     return asked.card()
 
 
-@router.post("/{approval_id}", responses={**responses(401, 403, 404, 409, 413, 422, 429, 503)})
+@router.post("/{approval_id}", responses=responses(401, 403, 404, 409, 413, 422, 429, 503))
 async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService, principal: Approver) -> ApprovalCard:
     """Answer an approval. The answer is valid once, for the arguments shown. The run continues."""
     runtime, by = service.runtime, principal.name

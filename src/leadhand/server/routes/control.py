@@ -16,7 +16,7 @@ from leadhand.server.routes.dependencies import RunId, Runner, TheAccess, TheSer
 from leadhand.server.start_request import Body
 
 router = APIRouter(
-    prefix="/api/runs/{run_id}", tags=["control"], responses={**responses(401, 403, 404, 409, 413, 422, 429, 503)}
+    prefix="/api/runs/{run_id}", tags=["control"], responses=responses(401, 403, 404, 409, 413, 422, 429, 503)
 )
 Key = Annotated[str, Field(description="A subtask's key.", examples=["wo-001.0"], max_length=200)]
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Path, Request
-from fastapi.responses import JSONResponse
 from pydantic import StringConstraints
 
 from leadhand.domain.access import Scope
@@ -33,8 +31,3 @@ Approver = Annotated[Principal, Depends(allowed(Scope.APPROVE))]
 RunId = Annotated[str, Path(description="The run's full id.", examples=[RUN_ID], max_length=100)]
 Words = Annotated[str, StringConstraints(max_length=10_000)]
 """A reason or another text that a person writes."""
-
-
-def document(body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """Return a JSON response."""
-    return JSONResponse(body, status, headers)

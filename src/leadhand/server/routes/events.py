@@ -17,7 +17,7 @@ from leadhand.domain.view import words
 from leadhand.server.access import Access, Principal
 from leadhand.server.feeds import shortened
 from leadhand.server.problems import Problem, no_such, responses
-from leadhand.server.routes.dependencies import Reader, RunId, TheAccess, TheService, document
+from leadhand.server.routes.dependencies import Reader, RunId, TheAccess, TheService
 from leadhand.server.schemas import EventDocument, EventsPage
 from leadhand.server.service import Service
 from leadhand.server.stream import EventStream
@@ -85,7 +85,7 @@ async def get_events(
     lines = [_line(entry) for entry in entries]
     last = entries[-1].seq if entries else head
     first = entries[0].seq if entries else before or head + 1
-    return document(
+    return JSONResponse(
         {
             "events": shortened(lines) if brief else lines,
             "next_after": last if last < head else None,
@@ -148,9 +148,7 @@ def from_seq(last_event_id: str | None, after: int | None) -> int:
 
 
 @router.get(
-    "/runs/{run_id}/events/{seq}",
-    response_model=EventDocument,
-    responses={**responses(401, 403, 404, 422, 429, 503)},
+    "/runs/{run_id}/events/{seq}", response_model=EventDocument, responses=responses(401, 403, 404, 422, 429, 503)
 )
 async def get_event(run_id: RunId, seq: Seq, service: TheService, _: Reader) -> JSONResponse:
     """One event, whole. What it holds by digest is at /api/payloads."""
@@ -158,10 +156,10 @@ async def get_event(run_id: RunId, seq: Seq, service: TheService, _: Reader) -> 
     if not entries:
         head = (await service.runtime.store.run(run_id)).head_seq
         raise no_such(f"run {run_id} has no event {seq}", f"Its events are 1 to {head}.")
-    return document(_line(entries[0]))
+    return JSONResponse(_line(entries[0]))
 
 
-@router.get("/payloads/{digest}", responses={**responses(401, 403, 404, 422, 429, 503)})
+@router.get("/payloads/{digest}", responses=responses(401, 403, 404, 422, 429, 503))
 async def get_payload(
     digest: Annotated[str, Path(pattern=r"^sha256:[0-9a-f]{64}$", description="As an event names it: $blob.")],
     service: TheService,

@@ -33,11 +33,7 @@ def _moment(given: str) -> datetime:
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 
 
-@router.post(
-    "",
-    status_code=202,
-    responses={**responses(401, 403, 413, 422, 429, 503)},
-)
+@router.post("", status_code=202, responses=responses(401, 403, 413, 422, 429, 503))
 async def start_run(
     submission: Submission,
     service: TheService,
@@ -45,8 +41,7 @@ async def start_run(
     principal: Runner,
     response: Response,
     idempotency_key: Annotated[
-        str | None,
-        Header(description="A second request with the same key and body returns the same run."),
+        str | None, Header(description="A second request with the same key and body returns the same run.")
     ] = None,
 ) -> RunDocument:
     """Start a run. The server executes it in the background, and the next server continues it after a restart."""
@@ -62,7 +57,7 @@ async def start_run(
     return await service.document(state.run_id)
 
 
-@router.get("", responses={**responses(401, 403, 404, 422, 429, 503)})
+@router.get("", responses=responses(401, 403, 404, 422, 429, 503))
 async def list_runs(
     service: TheService,
     _: Reader,
@@ -110,7 +105,7 @@ def _invalid(what: str, how: str) -> Problem:
     return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", what, how)
 
 
-@router.get("/{run_id}", responses={**responses(401, 403, 404, 422, 429, 503)})
+@router.get("/{run_id}", responses=responses(401, 403, 404, 422, 429, 503))
 async def get_run(run_id: RunId, service: TheService, _: Reader) -> RunDocument:
     """The current run document, as ``leadhand run --json`` prints it. Follow its events from ``last_seq``."""
     return await service.document(run_id)

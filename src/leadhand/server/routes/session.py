@@ -20,7 +20,7 @@ class KeyBody(Body):
     key: str = Field(description="An API key.", examples=["lh_…"], max_length=500)
 
 
-@router.get("", responses={**responses(429, 503)})
+@router.get("", responses=responses(429, 503))
 async def get_session(request: Request, access: TheAccess) -> SessionDocument:
     """The caller's name and scopes. Needs no key."""
     try:
@@ -30,7 +30,7 @@ async def get_session(request: Request, access: TheAccess) -> SessionDocument:
     return _session(access, principal)
 
 
-@router.post("", responses={**responses(401, 413, 422, 429, 503)})
+@router.post("", responses=responses(401, 413, 422, 429, 503))
 async def open_session(request: Request, body: KeyBody, access: TheAccess, response: Response) -> SessionDocument:
     """Log in with a key. The session lasts 12 hours and ends early if the key is revoked or expires."""
     try:
@@ -51,7 +51,7 @@ async def open_session(request: Request, body: KeyBody, access: TheAccess, respo
     return _session(access, Principal(name=key.name, scopes=key.scopes, key_id=key.key_id))
 
 
-@router.delete("", status_code=204, responses={**responses(429, 503)})
+@router.delete("", status_code=204, responses=responses(429, 503))
 async def end_session(request: Request, access: TheAccess) -> Response:
     """Log out: delete the session."""
     await access.end_session(request)

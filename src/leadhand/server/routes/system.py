@@ -23,7 +23,7 @@ async def healthy() -> Health:
     return Health()
 
 
-@router.get("/readyz", responses={**responses(503)})
+@router.get("/readyz", responses=responses(503))
 async def ready(service: TheService) -> Health:
     """Return 200 if the database is writable, otherwise 503 with the reason."""
     await service.check_writable()
@@ -37,7 +37,7 @@ async def metrics(request: Request, _: Reader) -> Response:
     return Response(counted.text(), headers={"content-type": counted.content_type})
 
 
-@router.get("/api/system", responses={**responses(401, 403, 429, 503)})
+@router.get("/api/system", responses=responses(401, 403, 429, 503))
 async def system(request: Request, service: TheService, _: Reader) -> SystemDocument:
     """The database, hosts, versions and checks of this server."""
     store = service.runtime.store

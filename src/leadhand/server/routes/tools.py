@@ -16,7 +16,7 @@ from leadhand.domain.errors import UsageError
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.engine.gate import argument_problems
 from leadhand.server.access import require
-from leadhand.server.problems import no_such_tool, responses, unconfirmed
+from leadhand.server.problems import no_such, responses, unconfirmed
 from leadhand.server.routes.dependencies import Reader, Runner, TheService
 from leadhand.server.schemas import ToolDocument, ToolsList, ToolTrial, TrialData
 from leadhand.server.service import Service
@@ -32,19 +32,19 @@ class CallBody(Body):
     confirmed: bool = Field(False, description="Required for a tool with an irreversible effect.")
 
 
-@router.get("/tools", responses={**responses(401, 403, 429, 503)})
+@router.get("/tools", responses=responses(401, 403, 429, 503))
 async def list_tools(service: TheService, _: Reader) -> ToolsList:
     """The tools that runs started here can use."""
     return ToolsList(tools=tuple([await _document(service, spec) for spec in service.runtime.toolbox.specs()]))
 
 
-@router.get("/tools/{name}", responses={**responses(401, 403, 404, 422, 429, 503)})
+@router.get("/tools/{name}", responses=responses(401, 403, 404, 422, 429, 503))
 async def get_tool(name: Name, service: TheService, _: Reader) -> ToolDocument:
     """One tool."""
     return await _document(service, _spec(service, name))
 
 
-@router.post("/tools/{name}/call", responses={**responses(401, 403, 404, 409, 413, 422, 429, 503)})
+@router.post("/tools/{name}/call", responses=responses(401, 403, 404, 409, 413, 422, 429, 503))
 async def call_tool(name: Name, body: CallBody, service: TheService, principal: Runner) -> ToolTrial:
     """Call a tool by hand, with the same checks, timeout and failure classes as in a run."""
     spec = _spec(service, name)
@@ -71,7 +71,8 @@ def _spec(service: Service, name: str) -> ToolSpec:
     specs = service.runtime.toolbox.specs()
     found = next((spec for spec in specs if spec.name == name), None)
     if found is None:
-        raise no_such_tool(name, specs)
+        available = ", ".join(spec.name for spec in specs) or "none"
+        raise no_such(f"there is no tool {name!r}", f"Available: {available}.")
     return found
 
 
