@@ -1,15 +1,16 @@
-"""Runs as files."""
+"""Runs as files, and the files of runs."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
+from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from leadhand.app.html_export import page
 from leadhand.domain.document import event_line, run_document
 from leadhand.server.feeds import as_json
-from leadhand.server.problems import responses
+from leadhand.server.problems import no_such, responses
 from leadhand.server.routes.dependencies import Reader, RunId, TheService
 
 router = APIRouter(prefix="/api/runs/{run_id}", tags=["files"])
@@ -45,3 +46,29 @@ async def export_run(
         text = "".join(f"{as_json(line)}\n" for line in lines)
     disposition = f'attachment; filename="{state.run_id}.{format}"'
     return Response(text, media_type=TYPES[format], headers={"content-disposition": disposition})
+
+
+@router.get(
+    "/artifacts/{path:path}",
+    responses={
+        200: {"description": "The content of the file.", "content": {"application/octet-stream": {}}},
+        **responses(401, 403, 404, 421, 422, 429, 503),
+    },
+)
+async def get_artifact(
+    run_id: RunId,
+    path: Annotated[str, Path(description="The file's path.", examples=["memory/notes.md"], max_length=1_000)],
+    service: TheService,
+    _: Reader,
+) -> Response:
+    """Download the latest version of a file that the run produced."""
+    state = await service.runtime.load(run_id)
+    if path not in state.artifacts:
+        raise no_such(f"run {run_id} has no file {path!r}", "The run document lists the files under artifacts.")
+    try:
+        content = await service.runtime.artifacts.get(state.artifacts[path][-1].digest)
+    except KeyError as error:
+        raise no_such(f"the content of {path!r} is not kept any more", "Retry the subtask that wrote it.") from error
+    # Always a download: a file that a model wrote must not run as a page of this site.
+    disposition = f"attachment; filename*=UTF-8''{quote(path.rpartition('/')[2], safe='')}"
+    return Response(content, media_type="application/octet-stream", headers={"content-disposition": disposition})

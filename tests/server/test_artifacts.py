@@ -1,0 +1,29 @@
+"""The files that a run produced can be downloaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from server.doors import door
+
+from leadhand.domain.events import ArtifactWritten
+
+
+async def test_the_latest_version_of_a_file_is_downloaded_and_never_shown_as_a_page(tmp_path: Path) -> None:
+    async with door(tmp_path, offline=True) as api:
+        run = await api.lead.start("Weather in Paris")
+        await run.wait()
+        for content in (b"old", b"<script>new</script>"):
+            digest = await api.runtime.artifacts.put(content)
+            written = ArtifactWritten(
+                attempt="wo-001.0/a1", path="memory/ä b.html", digest=digest, size=len(content), media_type="text/html"
+            )
+            await api.runtime.store.append(run.run_id, [written])
+        answer = await api.http.get(f"/api/runs/{run.run_id}/artifacts/memory/ä b.html")
+        missing = await api.http.get(f"/api/runs/{run.run_id}/artifacts/memory/none.md")
+
+    assert (answer.status_code, answer.content) == (200, b"<script>new</script>")
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''%C3%A4%20b.html"
+    assert missing.status_code == 404
+    assert missing.json()["code"] == "not_found"
