@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
@@ -11,24 +12,37 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
+DAY_PARTS = ("morning", "afternoon", "evening", "night", "noon", "midday", "midnight", "lunchtime")
+_TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+NUMBERS = {word: n for n, word in enumerate(_TEN, start=1)}
 LONGEST_PHRASE = 7
 """Words of the longest phrase: "on the 3rd of December 2026"."""
 
-DAY_PARTS = frozenset(("morning", "afternoon", "evening", "night", "noon", "midday", "midnight", "lunchtime"))
-_LEADS = frozenset(("on", "for", "this", "at", "the", "during", "over", "next", "coming", "by"))
+_COUNTS = {"a": 1, "few": 3, **NUMBERS}
 _NAMED = {name[:length].lower(): n for n, name in enumerate(WEEKDAYS) for length in (3, 4, 5, len(name))}
 _MONTH_NUMBERS = {name[:length].lower(): n for n, name in enumerate(MONTHS, 1) for length in (3, 4, len(name))}
-_TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-NUMBERS = {word: n for n, word in enumerate(_TEN, start=1)}
-_FIXED = {
-    ("now",): "now",
-    ("right", "now"): "now",
-    ("currently",): "now",
-    ("moment",): "now",
-    ("today",): "today",
-    ("tonight",): "today",
-    ("tomorrow",): "tomorrow",
-}
+_PART, _WEEKDAY, _MONTH, _COUNT = ("|".join(words) for words in (DAY_PARTS, _NAMED, _MONTH_NUMBERS, _COUNTS))
+# The outermost group names the kind of phrase; a look-behind asks for one of the leading words.
+_PHRASE = re.compile(
+    r"(?P<leads>(?:(?:on|for|this|at|the|during|over|next|coming|by) ){0,3})(?:"
+    r"(?P<now>now|right now|currently|(?<=the )moment)"
+    rf"|(?P<today>today|tonight|(?<=this )(?:{_PART}))"
+    rf"|(?P<tomorrow>tomorrow(?: (?:{_PART}))?)"
+    r"|(?P<past>yesterday)"
+    r"|(?P<overmorrow>day after tomorrow)"
+    r"|(?P<weekend>weekends?)"
+    rf"|(?P<span>(?P<from>from |between )?(?P<first>{_WEEKDAY}) (?:to|through|until|till|(?(from)and|to)) "
+    rf"(?P<last>{_WEEKDAY}))"
+    rf"|(?P<weekday>(?P<name>{_WEEKDAY})(?: (?:{_PART}))?)"
+    r"|(?P<week>(?<= )week)"
+    r"|(?P<days>(?:(?<=next )|(?<=coming ))days)"
+    rf"|(?P<stretch>(?:(?P<ahead>in )|(?<= ))(?P<count>[1-9]\d{{0,2}}|{_COUNT}) (?P<unit>day|week)s?)"
+    r"|(?P<iso>\d{4}-\d\d-\d\d)"
+    rf"|(?P<date>(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<month>{_MONTH})"
+    rf"|(?P<month_first>{_MONTH}) (?P<day_last>\d{{1,2}})(?:st|nd|rd|th)?)(?: (?P<year>\d{{4}}))?)"
+    r")(?= |$)",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 class When(NamedTuple):
@@ -65,111 +79,58 @@ def day_phrase(said: Sequence[str], today: date | None) -> tuple[When, int] | No
 
     ``said`` are words as written, "" for a punctuation mark. Without ``today``, phrases that need it are not read.
     """
-    words = [word.casefold() for word in said[:LONGEST_PHRASE]]
-    words += [""] * (LONGEST_PHRASE + 1 - len(words))
-    lead = 0
-    while lead < 3 and words[lead] in _LEADS:
-        lead += 1
-    before, rest = words[lead - 1] if lead else "", [*words[lead:], "", ""]
-    sure = before in ("on", "this", "next", "coming") or (lead < len(said) and said[lead] in ("Sat", "Sun"))
-    found = _stretch_between(rest) or _fixed(rest, before, today) or _weekday(rest, before, today, sure=sure)
-    found = found or (_stretch(rest, before, today) if lead else _distant(rest, today)) or _dated(rest, today)
-    return None if found is None else (found[0], found[1] + lead)
-
-
-def _fixed(words: list[str], before: str, today: date | None) -> tuple[When, int] | None:
-    for phrase, day in _FIXED.items():
-        if tuple(words[: len(phrase)]) == phrase and (phrase != ("moment",) or before == "the"):
-            return When(day), len(phrase) + (day == "tomorrow" and words[1] in DAY_PARTS)
-    if before == "this" and words[0] in DAY_PARTS:
-        return When("today"), 1
-    if words[0] == "yesterday":
-        return _later(today, -1, 1)
-    if words[:3] == ["day", "after", "tomorrow"]:
-        return _later(today, 2, 3)
-    if words[0] in ("weekend", "weekends"):
-        if before == "next" and today is not None and today.weekday() >= 5:
-            return _later(today, 12 - today.weekday(), 1, 2)
-        # On a Sunday, one day of the weekend is left.
-        return (When("today") if today is not None and today.weekday() == 6 else When("saturday", 2)), 1
-    return None
-
-
-def _weekday(words: list[str], before: str, today: date | None, *, sure: bool) -> tuple[When, int] | None:
-    number = _NAMED.get(words[0])
-    if number is None or (words[0] in ("sat", "sun") and not sure):
-        return None  # the sun shines, and "sat" is a verb
-    length = 2 if words[1] in DAY_PARTS else 1
-    if before == "next" and today is not None and today.weekday() == number:
-        return _later(today, 7, length)
-    return When(WEEKDAYS[number].lower()), length
-
-
-def _stretch_between(words: list[str]) -> tuple[When, int] | None:
-    """Read "from Monday to Friday", "between Friday and Sunday", "Saturday through Monday"."""
-    start = 1 if words[0] in ("from", "between") else 0
-    first, last = _NAMED.get(words[start]), _NAMED.get(words[start + 2])
-    joins = ("to", "through", "until", "till", *(["and"] if start else []))
-    if first is None or last is None or words[start + 1] not in joins:
+    found = _PHRASE.match(" ".join(word or "," for word in said[:LONGEST_PHRASE]))
+    if found is None:
         return None
-    return When(WEEKDAYS[first].lower(), (last - first) % 7 + 1), start + 3
-
-
-def _stretch(words: list[str], before: str, today: date | None) -> tuple[When, int] | None:
-    """Read "this week", "the next five days", behind their first words."""
-    number = 3 if words[0] == "few" else _number(words[0])
-    if words[0] == "week":
-        if before == "next" and today is not None:
-            return _later(today, 7 - today.weekday(), 1, 7)
-        return When("today", 7), 1
-    if words[0] == "days" and before in ("next", "coming"):
-        return When("today", 3), 1
-    if number and words[1] in ("day", "days", "week", "weeks"):
-        return When("today", number * (1 if words[1].startswith("day") else 7)), 2
-    return None
-
-
-def _distant(words: list[str], today: date | None) -> tuple[When, int] | None:
-    """Read "in three days", "in a week"."""
-    number = 1 if words[1] == "a" else _number(words[1])
-    if words[0] != "in" or number is None or words[2] not in ("day", "days", "week", "weeks"):
-        return None
-    return _later(today, number * (1 if words[2].startswith("day") else 7), 3)
-
-
-def _dated(words: list[str], today: date | None) -> tuple[When, int] | None:
-    """Read an ISO date, "24 December", "December 24th" or "the 3rd of May 2027"."""
     try:
-        if len(words[0]) == 10 and words[0][4] == "-" == words[0][7]:
-            return When(date.fromisoformat(words[0]).isoformat()), 1
-        of = words[1] == "of"
-        day, month, length = _ordinal(words[0]), _MONTH_NUMBERS.get(words[1 + of]), 2 + of
-        if day is None or month is None:
-            day, month, length = _ordinal(words[1]), _MONTH_NUMBERS.get(words[0]), 2
-        if day is None or month is None:
-            return None
-        year = words[length]
-        if len(year) == 4 and year.isascii() and year.isdigit():
-            return When(date(int(year), month, day).isoformat()), length + 1
-        if today is None:
-            return None
-        found = date(today.year, month, day)
-        return When((found if found >= today else found.replace(year=today.year + 1)).isoformat()), length
-    except ValueError:
+        when = _when(found, today)
+    except (ValueError, OverflowError):  # a date that the calendar does not have
         return None
+    return None if when is None else (when, found[0].count(" ") + 1)
 
 
-def _later(today: date | None, days: int, length: int, count: int = 1) -> tuple[When, int] | None:
-    try:
-        return None if today is None else (When((today + timedelta(days=days)).isoformat(), count), length)
-    except OverflowError:
-        return None
+def _when(found: re.Match[str], today: date | None) -> When | None:
+    said = {name: (text or "").lower() for name, text in found.groupdict().items()}
+    kind, lead = found.lastgroup, said["leads"].rstrip().rpartition(" ")[2]
+    following = lead == "next"
+    match kind:
+        case "now" | "today" | "tomorrow":
+            return When(kind)
+        case "past":
+            return _later(today, -1)
+        case "overmorrow":
+            return _later(today, 2)
+        case "weekend" if following and today is not None and today.weekday() >= 5:
+            return _later(today, 12 - today.weekday(), 2)
+        case "weekend":  # on a Sunday, one day of it is left
+            return When("today") if today is not None and today.weekday() == 6 else When("saturday", 2)
+        case "span":
+            first, last = _NAMED[said["first"]], _NAMED[said["last"]]
+            return When(WEEKDAYS[first].lower(), (last - first) % 7 + 1)
+        case "weekday":
+            sure = found["name"] in ("Sat", "Sun") or lead in ("on", "this", "next", "coming")
+            if said["name"] in ("sat", "sun") and not sure:
+                return None  # the sun shines, and "sat" is a verb
+            number = _NAMED[said["name"]]
+            again = following and today is not None and today.weekday() == number
+            return _later(today, 7) if again else When(WEEKDAYS[number].lower())
+        case "week" if following and today is not None:
+            return _later(today, 7 - today.weekday(), 7)
+        case "week" | "days":
+            return When("today", 7 if kind == "week" else 3)
+        case "stretch":
+            count = _COUNTS.get(said["count"]) or int(said["count"])
+            days = count * (7 if said["unit"] == "week" else 1)
+            return _later(today, days) if said["ahead"] else When("today", days)
+        case "iso":
+            return When(date.fromisoformat(said["iso"]).isoformat())
+        case _:
+            day, month = int(said["day"] or said["day_last"]), _MONTH_NUMBERS[said["month"] or said["month_first"]]
+            if said["year"] or today is None:
+                return When(date(int(said["year"]), month, day).isoformat()) if said["year"] else None
+            dated = date(today.year, month, day)
+            return When((dated if dated >= today else dated.replace(year=today.year + 1)).isoformat())
 
 
-def _ordinal(word: str) -> int | None:
-    digits = word[:-2] if word.endswith(("st", "nd", "rd", "th")) else word
-    return int(digits) if len(digits) <= 2 and digits.isascii() and digits.isdigit() else None
-
-
-def _number(word: str) -> int | None:
-    return int(word) if word.isascii() and word.isdigit() and len(word) <= 3 else NUMBERS.get(word)
+def _later(today: date | None, days: int, count: int = 1) -> When | None:
+    return None if today is None else When((today + timedelta(days=days)).isoformat(), count)
