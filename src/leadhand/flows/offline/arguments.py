@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from leadhand.domain.value import list_of, object_of, objects_of, text_of, texts_of
 
 from . import words
 from .clauses import Clause
-from .places import Text
-from .tokens import tokenize
+from .tokens import Text, tokenize
 
 _ROLES = {
     "place": "location city place town where address area region near locality",
@@ -93,7 +92,7 @@ class Offers:
         previous = ""
         for index in range(clause.start, clause.stop):
             token = text.tokens[index]
-            if token.mark or token.quoted:
+            if not token.low:
                 previous = ""
                 continue
             named = self._by_folded_name.get(token.low)
@@ -117,7 +116,7 @@ def _offer(name: str, tool: Mapping[str, Any]) -> Offer:
     stems = [stem_of(part.casefold()) for part in re.findall(r"[^\W_A-Z]+|[A-Z]+[^\W_A-Z]*", name)] or [name]
     topic = frozenset(stem for stem in stems if stem not in _EMPTY) or frozenset(stems)
     described = tokenize(text_of(tool.get("description"))[:2_000])
-    about = topic | {stem_of(token.low) for token in described if not token.mark}
+    about = topic | {stem_of(token.low) for token in described}
     return Offer(name, object_of(tool.get("parameters")), topic, about)
 
 
@@ -166,7 +165,7 @@ def fill(parameters: Mapping[str, Any], facts: Facts, defaults: Iterable[str] = 
     for name in dict.fromkeys([*properties, *required]):
         schema = object_of(properties.get(name))
         value = _value(name, schema, facts, required=name in required)
-        if value is None and lone == [name] and not _options(schema):
+        if value is None and lone == [name] and not options_of(schema):
             value = facts.text or None
         if value is not None:
             args[name] = value
@@ -191,7 +190,7 @@ def takes(schema: object, kind: str) -> bool:
 
 
 def _value(name: str, schema: Mapping[str, Any], facts: Facts, *, required: bool) -> Any:
-    role, options = role_of(name), _options(schema)
+    role, options = role_of(name), options_of(schema)
     if name in facts.named:
         return _option(facts.named[name], (str(facts.named[name]).casefold(),), options)
     match role:
@@ -219,15 +218,16 @@ def _value(name: str, schema: Mapping[str, Any], facts: Facts, *, required: bool
     return float(facts.numbers[0]) if takes(schema, "number") else None
 
 
-def _options(schema: Mapping[str, Any]) -> list[Any]:
+def options_of(schema: object) -> list[Any]:
     """The values a schema allows, if it lists them; those of an optional one are inside its ``anyOf``."""
-    listed = [list_of(option.get("enum")) for option in [schema, *objects_of(schema.get("anyOf"))]]
+    described = object_of(schema)
+    listed = [list_of(option.get("enum")) for option in [described, *objects_of(described.get("anyOf"))]]
     return next(filter(None, listed), listed[0])
 
 
-def _option(said: Any, names: tuple[str, ...], options: list[Any]) -> Any:
+def _option(said: Any, names: Collection[str], options: list[Any]) -> Any:
     """What was said, under the name by which the schema knows it."""
     if not said or not options:
         return said or None
-    folded = {option.casefold(): option for option in options if isinstance(option, str)}
-    return next((folded[name] for name in names if name in folded), None)
+    known = [option for option in options if isinstance(option, str) and option.casefold() in names]
+    return min(known, key=lambda option: option.casefold() != said, default=None)

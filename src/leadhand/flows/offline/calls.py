@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Collection
+from itertools import product
 from typing import Any, NamedTuple
 
 from leadhand.domain.days import When
-from leadhand.domain.value import object_of, texts_of
+from leadhand.domain.value import list_of, texts_of
 
 from . import words
-from .arguments import Facts, Offer, Offers, fill, role_of, stem_of, takes
+from .arguments import Facts, Offer, Offers, fill, options_of, role_of, takes
 from .asks import DIRECTIONS_TOOL, MOST_LOOKUPS, WEATHER_TOOL, Ask
-from .clauses import Clause
-from .listening import Understanding
+from .clauses import Clause, Phrase
+from .listening import KNOWN, Understanding, explains
+from .tokens import tokenize
 
 HOW = (
     "the built-in offline model only understands English questions about weather and directions, and tools named in "
@@ -26,11 +29,10 @@ _ARTICLES = frozenset(("the", "a", "an", "our", "my"))
 
 
 class Item(NamedTuple):
-    """One thing to ask a tool about: its ``text``, values of ``named`` parameters, and ``left``, what fits in none."""
+    """One thing to ask a tool about: its ``text`` and values of ``named`` parameters."""
 
     text: str
     named: dict[str, Any]
-    left: str = ""
     led: bool = False  # it begins with a preposition: "and of B-7"
 
 
@@ -43,12 +45,18 @@ class Calls:
         self.gaps: dict[str, str] = {}
         self._hidden = 0
         self._too_many = False
+        self._made: list[dict[str, Any]] = []  # the arguments of the calls for one ask
         plan = {"weather": self._weather, "route": self._routes, "tool": self._tool, "other": self._other}
+        every: list[dict[str, Any]] = []
         for ask in understood.asks:
-            said, before = understood.text.source[ask.begin : ask.end], len(self.found)
-            plan[ask.kind](ask, said)
-            for left in ask.left if len(self.found) > before else ():
-                self.gap(left, f"the built-in rules do not understand this part of “{short(said, 200)}”")
+            said, self._made = self.text.said(ask.clauses[0].start, ask.clauses[-1].stop), []
+            refused = plan[ask.kind](ask, said)
+            if refused:
+                self.gap(said, refused)
+            elif self._made:
+                self._audit(ask, ask.clauses, self._made)
+            every += self._made
+        self._audit(None, understood.background, every)
 
     def gap(self, what: str, reason: str) -> None:
         """Name a part that cannot be done; only the first few are named."""
@@ -67,68 +75,101 @@ class Calls:
             listed.append(("more look-ups", f"one request is planned up to {MOST_LOOKUPS} look-ups"))
         return [{"what": what, "reason": reason} for what, reason in listed]
 
-    def _other(self, ask: Ask, said: str) -> None:
-        self.gap(said, f"{ask.reason or 'no registered tool covers it'}; {HOW}")
+    def _audit(self, ask: Ask | None, clauses: list[Clause], made: list[dict[str, Any]]) -> None:
+        """Name what the clauses say and the calls made for them do not: no half of a request is dropped in silence."""
+        if self._too_many:
+            return
+        values = {
+            f"{part}".casefold() for args in made for value in args.values() for part in list_of(value) or [value]
+        }
+        joined = "\n".join(values)
+        said = {token.low for token in tokenize(joined)} | {name.casefold() for args in made for name in args}
+        offer = self._offer(ask) if ask is not None else None
+        said |= words.HEADING if ask is None else KNOWN.get(ask.kind, frozenset())
+
+        def is_open(index: int) -> bool:
+            token = self.text.tokens[index]
+            return not explains(token.low, said, offer) and token.text.casefold() not in values
+
+        for clause in clauses:
+            unused: list[Phrase] = []
+            left = {index for index in clause.rest if offer is not None and is_open(index)}
+            for phrase in clause.phrases:
+                still_open = [index for index in range(phrase.start, phrase.stop) if is_open(index)]
+                if still_open and not _is_used(phrase, values, joined):
+                    begin = still_open[0]
+                    while begin > phrase.start and self.text.tokens[begin - 1].low in words.FUNCTION:
+                        begin -= 1  # "via Dijon", not "Dijon"
+                    left |= {begin, phrase.stop - 1}
+                    unused.append(phrase)
+            if not left:
+                continue
+            part, days = self.text.said(min(left), max(left) + 1), [phrase.when for phrase in unused if phrase.when]
+            if offer is None:
+                self.gap(part, f"nothing is asked about it; {HOW}")
+            elif days and days[0].day in values:
+                reason = "is asked about one day at a time; name the days, for example “on Friday and Saturday”"
+                self.gap(f"{part} (beyond the first day)", f"{offer.name} {reason}")
+            elif days:
+                self.gap(part, f"{offer.name} cannot be asked about a day")
+            else:
+                self.gap(part, f"{offer.name} has no parameter that “{part}” could go into")
+
+    def _offer(self, ask: Ask) -> Offer | None:
+        name = {"weather": WEATHER_TOOL, "route": DIRECTIONS_TOOL}.get(ask.kind, "")
+        return ask.match.offer if ask.match is not None else self.offers.by_name.get(name)
+
+    def _other(self, ask: Ask, said: str) -> str:
+        return f"{ask.reason or 'no registered tool covers it'}; {HOW}"
 
     def _facts(self, ask: Ask, said: str) -> Facts:
         folded = frozenset(word.strip(",.;:?!()\"'").casefold() for word in said.split())
         places = tuple(dict.fromkeys(place for place, _ in ask.entries()))
         return Facts(words=folded, units=self.understood.units, places=places)
 
-    def _weather(self, ask: Ask, said: str) -> None:
-        offer, entries = self.offers.by_name.get(WEATHER_TOOL), ask.entries()
+    def _weather(self, ask: Ask, said: str) -> str:
+        offer, entries = self._offer(ask), ask.entries()
         if offer is None:
-            return self.gap(said, f"no registered tool tells the weather: this run has no {WEATHER_TOOL}")
+            return f"no registered tool tells the weather: this run has no {WEATHER_TOOL}"
         if not entries:
-            return self.gap(said, "no place was named; say where, for example “weather in Paris tomorrow”")
-        facts = self._facts(ask, said)
+            return "no place was named; say where, for example “weather in Paris tomorrow”"
+        facts, lacking = self._facts(ask, said), ""
         for place, day in entries[: 1 if offer.takes_all_places else None]:
             when = day or When("today")
-            label = slug(place) + (f"_{slug(str(when))}" if day else "")
             given = facts._replace(place=place, day=when.day, days=when.days)
-            args = self._add(offer, given, "check_weather", (slug(place), label), said, ("location", "day"))
-            values = [] if args is None else list(args.values())
-            if args is not None and when.day not in ("now", "today", *values):
-                self.gap(f"{said} (for {when})", f"{WEATHER_TOOL} cannot be asked about a day")
-            elif args is not None and when.days > 1 and when.days not in values:
-                reason = "is asked about one day at a time; name the days, for example “on Friday and Saturday”"
-                self.gap(f"{said} (beyond the first day)", f"{WEATHER_TOOL} {reason}")
-        return None
+            lacking = lacking or self._add(offer, given, "check_weather", place, str(day or ""), ("location", "day"))
+        return lacking
 
-    def _routes(self, ask: Ask, said: str) -> None:
-        offer = self.offers.by_name.get(DIRECTIONS_TOOL)
+    def _routes(self, ask: Ask, said: str) -> str:
+        offer = self._offer(ask)
         if offer is None:
-            return self.gap(said, f"no registered tool gives directions: this run has no {DIRECTIONS_TOOL}")
-        if not ask.ways:
-            return self.gap(said, "no two places were named; say “from … to …”")
-        facts = self._facts(ask, said)
+            return f"no registered tool gives directions: this run has no {DIRECTIONS_TOOL}"
+        facts, lacking = self._facts(ask, said), "" if ask.ways else "no two places were named; say “from … to …”"
         for way in ask.ways:
             starts = way.ends("starts") if way.starts else [ask.start_at] * bool(ask.start_at)
-            if not starts or not way.goals:
-                self.gap(said, f"no {'destination' if starts else 'starting point'} was named; say “from … to …”")
-            for start, goal in ((start, goal) for start in starts for goal in way.ends("goals") if way.goals):
-                given = facts._replace(origin=start, destination=goal, mode=way.mode or "drive")
-                if ask.transport and not way.mode:
-                    # A tool that lists its modes knows the means; one that does not may take anything.
-                    given = given._replace(mode="transit")
-                    listed = "enum" in json.dumps(object_of(offer.properties.get("mode")))
-                    if not listed or "mode" not in fill(offer.parameters, given)[0]:
-                        reason = f"knows ways by car, by bicycle and on foot, none by {ask.transport}"
-                        self.gap(said, f"{DIRECTIONS_TOOL} {reason}")
-                        break
-                label = f"{slug(start)}_{slug(goal)}"
-                labels = (label, f"{label}_{way.mode}" if way.mode else label)
-                self._add(offer, given, "get_directions", labels, said, ("origin", "destination", "mode"))
+            goals = way.ends("goals") if way.goals else []
+            if not starts or not goals:
+                lacking = f"no {'destination' if starts else 'starting point'} was named; say “from … to …”"
+            given = facts._replace(mode=way.mode or "drive")
+            if ask.transport and not way.mode:
+                # A tool that lists its modes knows the means; one that does not may take anything.
+                given = given._replace(mode="transit", origin="A", destination="B")
+                if not options_of(offer.properties.get("mode")) or "mode" not in fill(offer.parameters, given)[0]:
+                    return f"{DIRECTIONS_TOOL} knows ways by car, by bicycle and on foot, none by {ask.transport}"
+            for start, goal in product(starts, goals):
                 if self._too_many:
-                    break
-        return None
+                    return ""
+                given = given._replace(origin=start, destination=goal)
+                defaults = ("origin", "destination", "mode")
+                lacking = self._add(offer, given, "get_directions", f"{start} {goal}", way.mode, defaults) or lacking
+        return lacking
 
-    def _tool(self, ask: Ask, said: str) -> None:
+    def _tool(self, ask: Ask, said: str) -> str:
         assert ask.match is not None, "an ask for a tool names it"
         offer, noun = ask.match.offer, self.text.tokens[ask.match.at].low
         items = self._items(ask, offer)
         if isinstance(items, str):
-            return self.gap(said, items)
+            return items
         roles, entries = offer.roles, ask.entries()
         if offer.takes_all_places or "place" not in roles:
             entries = entries[:1]
@@ -142,33 +183,15 @@ class Calls:
         )
         lows = (self.text.tokens[at].low for at in ask.clauses[0].rest)
         verb = next((f"{low} " for low in lows if low in words.VERBS), "")
-        base = slug(noun.removesuffix("_tool") if ask.match.named else f"{verb}{noun}")
-        made: list[dict[str, Any]] = []
+        base, lacking = slug(noun.removesuffix("_tool") if ask.match.named else f"{verb}{noun}"), ""
+        days = [day for group in ask.groups for day in group.days]
         for place, day in entries or [("", None)]:
-            when = day or next(iter(ask.visits.days), When(""))
+            when = day or next(iter(days), When(""))
             for item in items or [Item("", {})]:
                 given = known._replace(place=place, day=when.day, days=when.days, text=item.text, named=item.named)
-                label = slug(f"{item.text} {'' if item.text and not placed else place}")
-                args = self._add(offer, given, base, (label, f"{label}_{slug(str(when))}"), said)
-                made += [args] if args is not None else []
-        for part in self._left(ask, offer, made, items) if made else ():
-            self.gap(f"{part} ({short(said, 200)})", f"{offer.name} has no parameter that “{part}” could go into")
-        return None
-
-    def _left(self, ask: Ask, offer: Offer, made: list[dict[str, Any]], items: list[Item]) -> list[str]:
-        """What was said of a tool and is in no argument of its calls."""
-        used = json.dumps(made, ensure_ascii=False).casefold()
-        left = [item.left for item in items if item.left and item.left.split()[-1].casefold() not in used]
-        for clause in ask.clauses if not items else ():
-            for phrase in clause.phrases:
-                value = phrase.when.day if phrase.when is not None else phrase.value
-                if phrase.kind != "units" and value.casefold() not in used:
-                    tokens = self.text.tokens[phrase.start : phrase.stop]
-                    left.append(self.text.source[tokens[0].start : tokens[-1].end])
-            for token in (self.text.tokens[index] for index in clause.rest):
-                if token.low not in words.FUNCTION and token.low not in used and stem_of(token.low) not in offer.about:
-                    left += [token.text] if token.low != offer.name.casefold() else []
-        return left[:_MOST_GAPS]
+                label = f"{item.text} {'' if item.text and not placed else place}"
+                lacking = lacking or self._add(offer, given, base, label, str(when))
+        return lacking
 
     def _items(self, ask: Ask, offer: Offer) -> list[Item] | str:
         """What a tool with free text is asked about, one call each; a text where that is not clear."""
@@ -190,8 +213,8 @@ class Calls:
         if len(parts) < 2:
             return parts
         last = parts[-1]
-        if not any(part.named or part.left for part in parts[:-1]):  # "A-113 and B-7 in warehouse north"
-            parts = [part._replace(named=last.named, left=last.left) for part in parts]
+        if not any(part.named for part in parts[:-1]):  # "A-113 and B-7 in warehouse north"
+            parts = [part._replace(named=last.named) for part in parts]
         if all(part.led for part in parts[1:]) or all(_is_code(part.text) for part in parts):
             return parts
         unclear = (
@@ -211,24 +234,41 @@ class Calls:
         while said and said[0].casefold() in words.LEADS | _ARTICLES:
             said.pop(0)
         if len(said) > 2 and _is_code(said[0]) and said[1].casefold() in words.LEADS:
-            return Item(said[0], named, " ".join(said[1:]), led)
-        return Item(" ".join(said), named, led=led)
+            said = said[:1]  # the rest is named as a gap
+        return Item(" ".join(said), named, led)
 
     def _add(
-        self, offer: Offer, facts: Facts, name: str, labels: tuple[str, str], said: str, defaults: tuple[str, ...] = ()
-    ) -> dict[str, Any] | None:
-        """Add a call and return its arguments; a gap and None if required ones are missing."""
+        self, offer: Offer, facts: Facts, name: str, place: str, detail: str, defaults: tuple[str, ...] = ()
+    ) -> str:
+        """Add a call, or return why it lacks arguments. Place and detail are for a name that tells it apart."""
         args, missing = fill(offer.parameters, facts, defaults)
         if missing:
             where = all(role_of(name) == "place" for name in missing)
             why = "no place was named" if where else "the request does not say it in words known here"
-            self.gap(said, f"{offer.name} needs {', '.join(missing)}, and {why}; {HOW}")
-            return None
+            return f"{offer.name} needs {', '.join(missing)}, and {why}; {HOW}"
+        self._made.append(args)
         key = json.dumps([offer.name, args], sort_keys=True, ensure_ascii=False).casefold()
         self._too_many = self._too_many or (key not in self.found and len(self.found) >= MOST_LOOKUPS)
         if not self._too_many:
-            self.found.setdefault(key, {"name": name, "tool": offer.name, "args": args, "labels": labels})
-        return args
+            names = [name, slug(f"{name} {slug(place)}", 120), slug(f"{name} {slug(place)} {detail}", 180)]
+            self.found.setdefault(key, {"names": names, "tool": offer.name, "args": args})
+        return ""
+
+
+def _is_used(phrase: Phrase, values: Collection[str], joined: str) -> bool:
+    """Whether the arguments of calls have what a phrase says, under any name of theirs for it."""
+    if phrase.when is not None:
+        return phrase.when.day in values and (phrase.when.days == 1 or f"{phrase.when.days}" in values)
+    match phrase.kind:
+        case "place":
+            return phrase.value.casefold() in joined
+        case "units":
+            return not words.UNIT_NAMES[phrase.value].isdisjoint(values)
+        case "there":
+            return True
+        case _:
+            names = words.MODE_NAMES[phrase.value if phrase.kind == "mode" else "transit"]
+            return phrase.value in values or not names.isdisjoint(values)
 
 
 def _take(said: list[str], name: str, named: dict[str, Any]) -> list[str]:
@@ -253,10 +293,10 @@ def _is_code(text: str) -> bool:
     return few and (any(character.isdigit() for character in text) or (len(text) > 1 and text.isupper()))
 
 
-def slug(name: str) -> str:
-    """A name as part of an identifier: lower case, accents dropped, other letters kept; at most 60 characters."""
+def slug(name: str, limit: int = 60) -> str:
+    """A name as part of an identifier: lower case, accents dropped, other letters kept; cut at ``limit``."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
-    return "_".join("".join(c if c.isalnum() else " " for c in plain.casefold()).split())[:60].strip("_")
+    return "_".join("".join(c if c.isalnum() else " " for c in plain.casefold()).split())[:limit].strip("_")
 
 
 def short(text: str, limit: int) -> str:

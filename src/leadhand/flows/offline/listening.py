@@ -1,4 +1,4 @@
-"""Listens to a request clause by clause and gathers what it asks for, and every part that no rule understands."""
+"""Listens to a request clause by clause and gathers what it asks for, and every clause that no rule understands."""
 
 from __future__ import annotations
 
@@ -11,62 +11,67 @@ from leadhand.domain.days import When
 
 from . import words
 from .arguments import Match, Offer, Offers, stem_of
-from .asks import DIRECTIONS_TOOL, WEATHER_TOOL, Ask
+from .asks import DIRECTIONS_TOOL, WEATHER_TOOL, Ask, Group
 from .clauses import Clause, Phrase, clauses
-from .places import Text, cut, read_place
+from .places import read_place
+from .tokens import Text, tokenize
 
 _MOST_THERE = 50  # places that one "there" can mean
-_WEATHER_WORDS = words.WEATHER | words.WEATHER_IF_ALONE | words.WEATHER_DETAILS | words.MOVEMENT
-_ROUTE_WORDS = words.ROUTE | words.MOVEMENT | words.ROUTE_DETAILS
+KNOWN = {
+    "weather": words.WEATHER | words.WEATHER_IF_ALONE | words.WEATHER_DETAILS | words.MOVEMENT,
+    "route": words.ROUTE | words.MOVEMENT | words.ROUTE_DETAILS,
+}
+"""The words of a clause that its topic explains."""
 _IN_ITEMS = words.LEADS | words.word_set("the a an our my please too")
 _TOPICS = {"weather": (WEATHER_TOOL, "weather", "forecast"), "route": (DIRECTIONS_TOOL, "direction", "route")}
 
 
 class Understanding(NamedTuple):
-    """What was understood: ``asks`` in the order they were made, ``units`` for all of them ("" if none was said)."""
+    """What was understood: ``asks`` in the order they were made, ``units`` for all of them ("" if none was said).
+
+    ``background`` are clauses that ask nothing themselves, but may say where or when for others.
+    """
 
     text: Text
     asks: list[Ask]
+    background: list[Clause]
     units: str
 
 
 def understand(request: str, offers: Offers, today: date | None) -> Understanding:
     """Return what ``request`` asks for; never fails. What is not understood is an ask of the kind ``other``."""
-    listener = _Listener(cut(request, today, offers.topics), offers)
+    listener = _Listener(Text(request, tokenize(request), today, offers.topics), offers)
     for clause in clauses(listener.text):
         listener.hear(clause)
-    return Understanding(listener.text, listener.finish(), listener.units)
-
-
-def _days(clause: Clause) -> list[When]:
-    return list(dict.fromkeys(phrase.when for phrase in clause.of("day") if phrase.when is not None))
+    for ask in listener.asks:
+        if not ask.fallback.places:  # the place may be said behind: "Is it raining? I'm in Paris."
+            ask.fallback = listener.spoken_of
+    return Understanding(listener.text, listener.asks, listener.background, listener.units)
 
 
 class _Listener:
     """Holds what was said so far.
 
-    ``places`` and ``days`` are what "there" refers to, ``located`` is where the person said to be, ``lead`` are days
-    said before an ask in a sentence. ``loose`` clauses name places before anything was asked: gaps if no ask uses them.
-    ``last`` is the ask that further places belong to, ``mark`` what ended the sentence before.
+    ``spoken_of`` is what "there" refers to, ``located`` is where the person said to be, ``lead`` are days said before
+    an ask in a sentence. ``last`` is the ask that further places belong to, ``previous`` the clause before.
     """
 
     def __init__(self, text: Text, offers: Offers) -> None:
         self.text, self.offers = text, offers
         self.asks: list[Ask] = []
+        self.background: list[Clause] = []
         self.units, self.located, self.mark = "", "", ""
-        self.places: list[str] = []
-        self.days: list[When] = []
+        self.spoken_of = Group([], [])
         self.lead: tuple[int, list[When]] = (-1, [])
-        self.loose: list[Clause] = []
         self.last: Ask | None = None
         self.greeted = -1
-        self._previous: Clause | None = None
+        self.previous: Clause | None = None
 
     def hear(self, clause: Clause) -> None:
         """Take in the next clause."""
-        if self._previous is not None and self._previous.sentence != clause.sentence:
-            self.mark = self._previous.mark
-        self._previous = clause
+        if self.previous is not None and self.previous.sentence != clause.sentence:
+            self.mark = self.previous.mark
+        self.previous = clause
         self.units = next((phrase.value for phrase in clause.of("units")), self.units)
         match = self.offers.match(self.text, clause)
         kind = self._kind(clause, match)
@@ -83,42 +88,28 @@ class _Listener:
         else:
             self._without_topic(clause)
 
-    def finish(self) -> list[Ask]:
-        """Return the asks, once everything was heard."""
-        for ask in self.asks:
-            if ask.kind in ("weather", "tool") and not ask.visits.entries and not ask.fallback:
-                ask.fallback = self.places[:_MOST_THERE]
-        if not any(ask.fallback and not ask.visits.entries for ask in self.asks):
-            for clause in self.loose:
-                self._other(clause, "nothing is asked about it")
-        return self.asks
-
     # What a clause is
 
     def _kind(self, clause: Clause, match: Match | None) -> str:
         if match is not None and match.named:
             return {WEATHER_TOOL: "weather", DIRECTIONS_TOOL: "route"}.get(match.offer.name, "tool")
         found = [(match.at, 2, "tool")] if match is not None else []
-        weather = next((index for index in clause.rest if self._low(index) in words.WEATHER), -1)
-        if weather < 0 and not self._unknown(clause, _WEATHER_WORDS):
-            weather = next((index for index in clause.rest if self._low(index) in words.WEATHER_IF_ALONE), -1)
-        if weather >= 0:
-            found.append((weather, 0, "weather"))
-        if (route := self._route_at(clause)) >= 0:
-            found.append((route, 1, "route"))
+        weather = words.WEATHER if self._unknown(clause, KNOWN["weather"]) else words.WEATHER | words.WEATHER_IF_ALONE
+        found += [(index, 0, "weather") for index in clause.rest if self._low(index) in weather][:1]
+        found += [(route, 1, "route")] if (route := self._route_at(clause)) >= 0 else []
         return min(found)[2] if found else ""
 
     def _route_at(self, clause: Clause) -> int:
         """Where a clause begins to speak of a way, else -1."""
         said = {self._low(index): index for index in reversed(clause.rest)}
-        topic = next((said[low] for low in words.ROUTE if low in said), -1)
-        if topic >= 0 or ("how" in said and "far" in said):
+        topic = min((said[low] for low in words.ROUTE & said.keys()), default=-1)
+        if topic >= 0 or {"how", "far"} <= said.keys():
             return topic if topic >= 0 else clause.start
         if self._tells(clause):
             return -1
         places, movement = clause.of("place"), said.keys() & words.MOVEMENT
         links = {phrase.link for phrase in places} | {phrase.link or "to" for phrase in clause.of("there")}
-        carried = bool(clause.of("mode") or clause.of("transport"))
+        carried = bool(clause.of("mode", "transport"))
         begin = min([phrase.start for phrase in places] + [said[low] for low in movement], default=clause.start)
         for phrase, following in pairwise(places):
             if not phrase.link and following.link == "to" and following.start == phrase.stop:
@@ -127,70 +118,59 @@ class _Listener:
                 named = not pair or self._low(phrase.start) in words.NAME_STARTS
                 return begin if carried or movement or named else -1
         sure = {"from", "to"} <= links or (carried and links & {"from", "to"})
-        sure = sure or ("how" in movement and len(movement) > 1 and bool(links & {"to"}))
+        sure = sure or ("how" in movement and len(movement) > 1 and "to" in links)
         alone = "from" in links and len(places) == 1 and not said and self.last is None  # more of it follows a comma
         return begin if sure or alone else -1
 
     def _low(self, index: int) -> str:
-        token = self.text.tokens[index]
-        return "" if token.quoted else token.low
+        return self.text.tokens[index].low
 
     def _unknown(self, clause: Clause, known: Collection[str], offer: Offer | None = None) -> list[int]:
         """The content words that are in no phrase and not ``known``."""
-        found = [index for index in clause.rest if self._low(index) not in words.FUNCTION]
-        if offer is not None:
-            said = offer.name.casefold()
-            found = [at for at in found if stem_of(self._low(at)) not in offer.about and self._low(at) != said]
-        return [index for index in found if self._low(index) not in known]
+        return [index for index in clause.rest if not explains(self._low(index), known, offer)]
 
     def _tells(self, clause: Clause) -> bool:
         """Whether a clause tells something and asks nothing: "I'm in Paris"."""
-        first, second = self._low(clause.start), self._low(min(clause.start + 1, clause.stop - 1))
+        first, second = self._low(clause.start), self.text.low(clause.start + 1, clause.stop)
         tells = first in words.STATEMENTS or (first in ("i", "we") and second in ("am", "are", "will", "live", "have"))
         return tells and clause.mark != "?"
 
-    def _span(self, start: int, stop: int) -> tuple[int, int]:
-        return self.text.tokens[start].start, self.text.tokens[stop - 1].end
-
-    def _source(self, start: int, stop: int) -> str:
-        begin, end = self._span(start, stop)
-        return self.text.source[begin:end]
-
     # What is asked
 
-    def _begin(self, kind: str, clause: Clause) -> Ask:
-        ask = Ask(kind, *self._span(clause.start, clause.stop), clause.sentence, [clause])
-        self.asks.append(ask)
-        self.last = ask
-        return ask
+    def _begin(self, kind: str, clause: Clause, reason: str = "") -> Ask:
+        self.last = Ask(kind, [clause], reason=reason)
+        self.asks.append(self.last)
+        return self.last
+
+    def _other(self, clause: Clause, unknown: Collection[int] = ()) -> None:
+        """No rule understands the clause, because of ``unknown`` tokens if these are given."""
+        if self.last is not None and self.last.kind == "other" and self.last.clauses[-1].sentence == clause.sentence:
+            self.last.clauses.append(clause)
+        else:
+            quoted = ", ".join(f"“{self.text.tokens[index].text[:60]}”" for index in sorted(unknown)[:8])
+            self._begin("other", clause, quoted and f"the built-in rules do not understand {quoted}")
+        if names := [phrase.value for phrase in clause.of("place") if phrase.link]:
+            self.spoken_of = Group(names[-_MOST_THERE:], clause.days)
 
     def _understood(self, kind: str, clause: Clause, unknown: list[int]) -> Ask | None:
         """The ask of a clause, unless it says something unknown before its last phrase: then all of it is a gap."""
         last = max([phrase.start for phrase in clause.phrases if phrase.start not in unknown], default=-1)
-        topic = [index for index in clause.rest if self._low(index) in (_WEATHER_WORDS | _ROUTE_WORDS)]
+        topic = [index for index in clause.rest if self._low(index) in KNOWN["weather"] | KNOWN["route"]]
         last = max([last, *(topic[-1:] if last < 0 else topic[:1])])
         condition = any(self._low(index) in words.CONDITIONS for index in unknown)
         if condition or any(index < last for index in unknown) or (unknown and not clause.phrases):
-            return self._other(clause, self._not_understood(unknown))
+            return self._other(clause, unknown)
         ask = self.last
-        if ask is not None and ask.kind == kind == "weather" and ask.sentence == clause.sentence:
+        if ask is not None and ask.kind == kind == "weather" and ask.clauses[-1].sentence == clause.sentence:
             ask.clauses.append(clause)
-            ask.end = self._span(clause.start, clause.stop)[1]
-        else:
-            ask = self._begin(kind, clause)
-        if unknown:
-            ask.left.append(self._source(min(unknown), clause.stop))
-        return ask
-
-    def _not_understood(self, unknown: list[int]) -> str:
-        quoted = ", ".join(f"“{self.text.tokens[index].text[:60]}”" for index in sorted(unknown)[:8])
-        return f"the built-in rules do not understand {quoted}"
+            return ask
+        return self._begin(kind, clause)
 
     def _weather(self, clause: Clause) -> None:
-        unknown = self._unknown(clause, _WEATHER_WORDS)
+        unknown = self._unknown(clause, KNOWN["weather"])
         if unknown and not clause.of("place"):
             self._claim_small(clause, unknown, beside=words.WEATHER)
-            unknown = self._unknown(clause, _WEATHER_WORDS)
+            unknown = self._unknown(clause, KNOWN["weather"])
         linked = any(phrase.link == "in" for phrase in clause.of("place"))
         for phrase in clause.phrases:
             stray = phrase.kind == "place" and linked and not phrase.link
@@ -201,19 +181,18 @@ class _Listener:
 
     def _visit(self, ask: Ask, clause: Clause) -> None:
         """Give an ask about places what a clause says, and what it may fall back on."""
-        days, places = _days(clause), clause.of("place")
+        places, days = clause.of("place"), clause.days
         if not days and self.lead[0] == clause.sentence:
-            days, self.loose = self.lead[1], []
+            days = self.lead[1]
         names = [phrase.value for phrase in places]
         if not names and clause.of("there"):
-            names, days, self.loose = self.places[:_MOST_THERE], days or self.days, []
-        if not ask.fallback:
-            ask.fallback, ask.fallback_days = self.places[:_MOST_THERE], self.days
+            names, days = self.spoken_of.places, days or self.spoken_of.days
+        if not ask.fallback.places:
+            ask.fallback = self.spoken_of
         trailing = bool(places) and any(phrase.start > places[-1].start for phrase in clause.of("day"))
-        ask.visits.add(list(dict.fromkeys(names)), days, trailing=trailing)
-        ask.end = max(ask.end, self._span(clause.start, clause.stop)[1])
-        if recent := ask.visits.entries[-_MOST_THERE:]:
-            self.places, self.days = list(dict.fromkeys(place for place, _ in recent)), ask.visits.days
+        ask.visit(list(names), list(days), trailing=trailing)
+        if recent := ask.groups[-1].places[-_MOST_THERE:]:
+            self.spoken_of = Group(recent, list(ask.groups[-1].days))
 
     def _tool(self, clause: Clause, match: Match) -> None:
         unknown = self._unknown(clause, words.ROUTE | words.WEATHER if match.named else (), match.offer)
@@ -221,22 +200,23 @@ class _Listener:
         before += [index for index in clause.rest if index > match.at and self._low(index) in words.CONDITIONS]
         strays = [phrase.start for phrase in clause.of("place") if phrase.stop <= match.at and not phrase.link]
         if before or (strays and clause.of("place")[-1].start > match.at):
-            self._other(clause, self._not_understood([*before, *strays]))
-            return
+            return self._other(clause, [*before, *strays])
         ask = self._begin("tool", clause)
         ask.match = match
-        self._visit(ask, clause)
+        return self._visit(ask, clause)
 
     def _route(self, clause: Clause) -> None:
         same = self.last if self.last is not None and self.last.kind == "route" else None
-        unknown = self._unknown(clause, _ROUTE_WORDS)
-        places = clause.of("place")
-        if same and same.sentence == clause.sentence and not (places or clause.of("there") or unknown):
-            return  # "from Paris to Lyon, how long does it take?": any answer about a way says it
+        unknown = self._unknown(clause, KNOWN["route"])
+        places, modes = clause.of("place"), clause.of("mode")
+        here = same is not None and same.clauses[-1].sentence == clause.sentence
         unknown += [phrase.start for phrase in places if phrase.link in ("in", "via")]
-        modes = clause.of("mode")
         leads = bool(modes) and modes[0].start < min((phrase.start for phrase in places), default=clause.stop)
-        if same is None or leads or unknown or any(self._low(index) in words.ROUTE for index in clause.rest):
+        topic = any(self._low(index) in words.ROUTE for index in clause.rest)
+        if same is not None and here and not (clause.phrases or unknown):
+            same.clauses.append(clause)  # "from Paris to Lyon, how long does it take?": any answer about a way says it
+            return
+        if same is None or leads or unknown or topic:
             ask = self._understood("route", clause, unknown)
             if ask is None:
                 return
@@ -245,15 +225,14 @@ class _Listener:
                 ask.start_at = same.ways[-1].ends("goals")[-1]
         else:
             ask = same
-            ask.end = self._span(clause.start, clause.stop)[1]
+            ask.clauses.append(clause)
         self._walk(ask, clause, modes[0].value if leads else "")
 
     def _walk(self, ask: Ask, clause: Clause, mode: str) -> None:
-        ask.left += [self._source(phrase.start, phrase.stop) for phrase in clause.of("day")]
         places = clause.of("place")
-        if clause.of("there") and self.places:
-            there, self.loose = clause.of("there")[0], []
-            places = [*places, there._replace(value=self.places[-1], link=there.link or "to")]
+        if clause.of("there") and self.spoken_of.places:
+            there = clause.of("there")[0]
+            places = [*places, there._replace(value=self.spoken_of.places[-1], link=there.link or "to")]
         links = {phrase.link for phrase in places}
         places = [phrase for phrase in places if phrase.link not in ("in", "via")]
         ends: list[tuple[str, str]] = []
@@ -270,7 +249,7 @@ class _Listener:
             ask.travel_by(phrase.value)
         ask.transport = next((phrase.value for phrase in clause.of("transport")), ask.transport)
         if ask.ways and ask.ways[-1].goals:
-            self.places, self.days = ask.ways[-1].goals[-1:], []
+            self.spoken_of = Group(ask.ways[-1].goals[-1:], [])
 
     # What belongs to something else
 
@@ -278,7 +257,7 @@ class _Listener:
         """A clause that speaks of no topic: part of the ask before, background, or something unknown."""
         last = self.last
         goes_on = clause.first and (clause.before != "." or clause.mark == "?" or self.mark in ("\n", ";"))
-        continues = last is not None and (last.sentence == clause.sentence or goes_on)
+        continues = last is not None and (last.clauses[-1].sentence == clause.sentence or goes_on)
         if last and continues and last.match and last.match.offer.texts() and self._is_item(clause):
             last.clauses.append(clause)
             return self._visit(last, clause)
@@ -292,13 +271,13 @@ class _Listener:
         if unknown and continues and not clause.phrases and clause.before in (",", "and"):
             self._claim_small(clause, unknown)
             unknown = self._unknown(clause, ())
-        if unknown or (clause.phrases and last is not None and not continues):
-            self._other(clause)
-        elif clause.phrases and last is None:
-            self._background(clause, heading=True)
-            self.loose.append(clause)
-        elif clause.phrases and last is not None:
-            self._continue(last, clause)
+        if unknown or (clause.phrases and last is not None and (not continues or last.kind == "other")):
+            return self._other(clause)
+        if clause.phrases and last is None:
+            return self._background(clause, heading=True)
+        if clause.phrases and last is not None:
+            last.clauses.append(clause)
+            return self._walk(last, clause, "") if last.kind == "route" else self._visit(last, clause)
         return None
 
     def _greets(self, clause: Clause, unknown: list[int]) -> bool:
@@ -313,16 +292,18 @@ class _Listener:
 
     def _background(self, clause: Clause, *, heading: bool) -> None:
         """Remember places and days that later asks may refer to."""
-        places, days = clause.of("place"), _days(clause)
+        places, days = clause.of("place"), clause.days
         if days:
             self.lead = (clause.sentence, days)
         names = [phrase.value for phrase in places if phrase.link != "from"]
         if names:
-            more = bool(self.loose) and self.loose[-1].sentence == clause.sentence
-            self.places, self.days = [*self.places, *names] if more else names, days
+            more = bool(self.background) and self.background[-1].sentence == clause.sentence
+            self.spoken_of = Group([*(self.spoken_of.places if more else ()), *names][-_MOST_THERE:], days)
         self.located = next((phrase.value for phrase in places if phrase.link in ("in", "")), self.located)
         if not heading and self._unknown(clause, words.MOVEMENT | {"live", "staying"}):
             self._other(clause)
+        else:
+            self.background.append(clause)
 
     def _claim_small(self, clause: Clause, unknown: list[int], beside: Collection[str] = ()) -> None:
         """Make one run of unknown words a place that is written small: "paris weather", "weather in rome and oslo"."""
@@ -338,25 +319,12 @@ class _Listener:
     def _is_item(self, clause: Clause) -> bool:
         """Whether a clause can be one more thing of a list: "of B-7", "butter", not "book me a table"."""
         tokens = self.text.tokens[clause.start : clause.stop]
-        content = [token for token in tokens if token.quoted or (not token.mark and token.low not in _IN_ITEMS)]
-        small = all(token.quoted or token.low not in words.FUNCTION for token in content)
-        return bool(content) and small and len(tokens) <= 8
+        content = [token for token in tokens if not token.mark and token.low not in _IN_ITEMS]
+        return bool(content) and not words.FUNCTION & {token.low for token in content} and len(tokens) <= 8
 
-    def _continue(self, ask: Ask, clause: Clause) -> None:
-        """Add more places, days or means to what was asked before."""
-        ask.sentence = clause.sentence
-        ask.end = self._span(clause.start, clause.stop)[1]
-        if ask.kind == "route":
-            self._walk(ask, clause, "")
-        elif ask.kind != "other":
-            ask.clauses.append(clause)
-            self._visit(ask, clause)
-            ask.left += [phrase.value for phrase in (*clause.of("mode"), *clause.of("transport"))]
 
-    def _other(self, clause: Clause, reason: str = "") -> None:
-        if self.last is not None and self.last.kind == "other" and self.last.sentence == clause.sentence:
-            self.last.end = max(self._span(clause.start, clause.stop)[1], self.last.end)
-        else:
-            self._begin("other", clause).reason = reason
-        if names := [phrase.value for phrase in clause.of("place") if phrase.link]:
-            self.places, self.days = names, _days(clause)
+def explains(low: str, known: Collection[str], offer: Offer | None = None) -> bool:
+    """Whether a word says no more than is ``known``, or than what a tool is about."""
+    if low in words.FUNCTION or low in known:
+        return True
+    return offer is not None and bool(low) and (stem_of(low) in offer.about or low == offer.name.casefold())

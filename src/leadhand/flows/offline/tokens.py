@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import NamedTuple
+
+from leadhand.domain.days import LONGEST_PHRASE, When, day_phrase
 
 
 class Token(NamedTuple):
     """A word, a quotation or a mark of a text, ``text[start:end]``.
 
-    ``text`` is the word as written, without a possessive ``'s``, or what a quotation quotes; ``low`` the same for
-    comparing. A mark is one character of punctuation.
+    ``text`` is the word as written, without a possessive ``'s``, or what a quotation quotes; a mark is one character of
+    punctuation. ``low`` is a word for comparing, "" for quotations and marks.
     """
 
     text: str
@@ -32,7 +35,7 @@ class Token(NamedTuple):
 # A dot joins ("U.K", "5.30") unless a sentence begins behind it.
 _TOKEN = re.compile(
     r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|`[^`\n]{1,200}`"
-    r"|[^\W_]+(?:(?:['’_&-]|\.(?![A-Z][a-z]))[^\W_]+)*|[,;:?!.()\[\]/\n\"“”°&—–]"
+    r"|[^\W_]+(?:(?:['’_&-]|\.(?![A-Z][a-z]))[^\W_]+)*|°[CF]\b|[,;:?!.()\[\]/\n\"“”&—–]"
 )
 _POSSESSIVE = ("'s", "’s", "'S", "’S")
 _SENTENCE_MARKS = frozenset(";?!.\n")
@@ -41,6 +44,43 @@ _SENTENCE_MARKS = frozenset(";?!.\n")
 _ABBREVIATIONS = frozenset(
     re.split(" ", "st ste mt ft dr mr mrs ms prof ave blvd rd sq jr sr vs approx e.g i.e etc no u.s u.k d.c")
 )
+
+
+class Text(NamedTuple):
+    """A request cut up for reading; ``topics`` are the words that the tools of the run are named for."""
+
+    source: str
+    tokens: list[Token]
+    today: date | None
+    topics: frozenset[str]
+
+    def low(self, index: int, end: int) -> str:
+        """The word at ``index``, in lower case; "" from ``end`` on and for a mark."""
+        return self.tokens[index].low if 0 <= index < end else ""
+
+    def day_at(self, index: int, end: int) -> tuple[When, int] | None:
+        """The day phrase that begins at ``index``, and how many tokens it takes."""
+        window = self.tokens[index : min(end, index + LONGEST_PHRASE)]
+        return day_phrase([token.text if token.low else "" for token in window], self.today)
+
+    def span(self, start: int, stop: int) -> tuple[int, int]:
+        """Where the tokens from ``start`` to before ``stop`` begin and end in the source."""
+        return self.tokens[start].start, self.tokens[stop - 1].end
+
+    def said(self, start: int, stop: int) -> str:
+        """The source of the tokens from ``start`` to before ``stop``."""
+        begin, end = self.span(start, stop)
+        return self.source[begin:end]
+
+    def ends_sentence(self, index: int) -> bool:
+        """Whether the token at ``index`` ends a sentence: not the dot of ``St. Louis`` or ``J. F. Kennedy``."""
+        token = self.tokens[index]
+        if not token.mark or token.text not in _SENTENCE_MARKS:
+            return False
+        before = self.tokens[index - 1]
+        if token.text != "." or index == 0 or before.end != token.start:
+            return True
+        return before.low not in _ABBREVIATIONS and not (len(before.low) == 1 and before.capital)
 
 
 def tokenize(text: str) -> list[Token]:
@@ -53,36 +93,16 @@ def tokenize(text: str) -> list[Token]:
     for match in _TOKEN.finditer(text):
         word, start, end = match.group(), match.start(), match.end()
         if len(word) > 2 and word[0] in '"“`' and word[1:-1].strip():
-            inner = word[1:-1].strip()
-            tokens.append(Token(inner, inner.casefold(), start, end, quoted=True))
+            tokens.append(Token(word[1:-1].strip(), "", start, end, quoted=True))
             continue
         numbered = text[end : end + 1] in (".", ")") and text[end + 1 : end + 2].isspace()
         if word == str(item) and numbered and (item > 1 or not tokens or tokens[-1].mark):
             item += 1
-            tokens.append(Token(";", ";", start, end, mark=True))
-            continue
-        mark = not word[0].isalnum()
-        possessive = not mark and len(word) > 2 and word.endswith(_POSSESSIVE)
-        if possessive:
-            word = word[:-2]
-        tokens.append(
-            Token(word[:1] if mark else word, word.casefold().replace("’", "'"), start, end, mark, possessive)
-        )
+            tokens.append(Token(";", "", start, end, mark=True))
+        elif not word[-1].isalnum():
+            tokens.append(Token(word[:1], "", start, end, mark=True))
+        else:
+            possessive = len(word) > 2 and word.endswith(_POSSESSIVE)
+            word = word[:-2] if possessive else word
+            tokens.append(Token(word, word.casefold().replace("’", "'"), start, end, possessive=possessive))
     return tokens
-
-
-def ends_sentence(tokens: list[Token], index: int) -> bool:
-    """Whether the token at ``index`` ends a sentence: not the dot of ``St. Louis`` or ``J. F. Kennedy``."""
-    token = tokens[index]
-    if not token.mark or token.text not in _SENTENCE_MARKS:
-        return False
-    if token.text != "." or index == 0:
-        return True
-    before = tokens[index - 1]
-    initial = len(before.low) == 1 and before.capital
-    return not (before.end == token.start and (before.low in _ABBREVIATIONS or initial))
-
-
-def low_at(tokens: list[Token], index: int, end: int) -> str:
-    """The word at ``index``, in lower case; "" from ``end`` on and for a mark."""
-    return tokens[index].low if 0 <= index < end and not tokens[index].mark else ""

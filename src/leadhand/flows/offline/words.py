@@ -59,20 +59,20 @@ MODES = {
 }
 # What each mode may be called in a tool's schema.
 MODE_NAMES = {
-    "drive": ("drive", "driving", "car", "auto"),
-    "walk": ("walk", "walking", "foot", "pedestrian"),
-    "bicycle": ("bicycle", "bike", "cycle", "cycling", "bicycling"),
-    "transit": ("transit", "public_transport", "train", "bus"),
+    "drive": word_set("drive driving car auto"),
+    "walk": word_set("walk walking foot pedestrian"),
+    "bicycle": word_set("bicycle bike cycle cycling bicycling"),
+    "transit": word_set("transit public_transport train bus"),
 }
 OTHER_TRANSPORT = word_set(
     "train trains bus buses tram trams metro subway tube underground plane planes fly flying flight flights ferry "
     "ferries boat ship taxi cab uber transit rail motorcycle motorbike scooter coach airplane"
 )
 UNITS = {
-    **dict.fromkeys(("fahrenheit", "imperial"), "imperial"),
-    **dict.fromkeys(("celsius", "centigrade", "metric"), "metric"),
+    **dict.fromkeys(("fahrenheit", "imperial", "°f"), "imperial"),
+    **dict.fromkeys(("celsius", "centigrade", "metric", "°c"), "metric"),
 }
-UNIT_NAMES = {"imperial": ("imperial", "fahrenheit", "f", "us"), "metric": ("metric", "celsius", "c", "si")}
+UNIT_NAMES = {"imperial": word_set("imperial fahrenheit f us"), "metric": word_set("metric celsius c si")}
 
 BESIDE_THERE = word_set("is are was were will be if any")
 SEPARATORS = word_set("and then also plus or but nor vs versus")

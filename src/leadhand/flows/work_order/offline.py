@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -51,23 +52,22 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
     return {"goal": goal, "subtasks": shown, "cannot": cannot, "more": len(subtasks) > first + most}
 
 
-def _named(subtasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The subtasks with distinct names: plain for the only one of a kind, else with the place, then the day."""
-    kinds: dict[str, list[dict[str, Any]]] = {}
-    for subtask in subtasks:
-        kinds.setdefault(subtask["name"], []).append(subtask)
-    taken: dict[str, int] = {}
+def _named(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The subtasks with distinct names: plain for the only one of a kind, else with the place, or the day as well."""
+    kinds: dict[str, list[list[str]]] = {}
+    for call in calls:
+        kinds.setdefault(call["names"][0], []).append(call["names"])
+    lengths: dict[str, int] = {}
+    for kind, alike in kinds.items():
+        apart = (n for n in range(3) if len({names[n] for names in alike}) == len(alike))
+        lengths[kind] = next(apart, 2)
+    taken: Counter[str] = Counter()
     named: list[dict[str, Any]] = []
-    for subtask in subtasks:
-        name, alike = subtask["name"], kinds[subtask["name"]]
-        if len(alike) > 1:
-            # The first of them finds out whether the place tells them apart.
-            by_place = alike[0].setdefault("by_place", len({other["labels"][0] for other in alike}) == len(alike))
-            label = subtask["labels"][0 if by_place else 1].strip("_")
-            name = f"{name}_{label}" if label else name
-        taken[name] = taken.get(name, 0) + 1
+    for call in calls:
+        name = call["names"][lengths[call["names"][0]]]
+        taken[name] += 1
         own = name if taken[name] == 1 else f"{name}_{taken[name]}"
-        named.append({"name": own, "tool": subtask["tool"], "args": subtask["args"]})
+        named.append({"name": own, "tool": call["tool"], "args": call["args"]})
     return named
 
 
