@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from leadhand.domain.conversation import AssistantMessage, ModelProfile, ModelReply, ModelRequest
-from leadhand.models.offline.model import OfflineModels
+from leadhand.models.offline import OfflineModels
 
 POWER = '''
 """Tools that work where there is power, which a file tells; in Rome they wait until the gate is open."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from leadhand.domain.value import list_of, object_of, objects_of, text_of, texts_of
@@ -12,6 +12,7 @@ from . import words
 from .clauses import Clause
 from .tokens import Text, tokenize
 
+WEATHER_TOOL, DIRECTIONS_TOOL = "weather_tool", "directions_tool"
 _ROLES = {
     "place": "location city place town where address area region near locality",
     "places": "locations cities places towns",
@@ -67,10 +68,9 @@ class Match(NamedTuple):
 
 
 class Offers:
-    """The tools of a run, ready to be looked up by the words of a request."""
+    """The tools of a run, ready to be looked up by the words of a request; those that ship, by their full name only."""
 
-    def __init__(self, tools: Iterable[Mapping[str, Any]], apart: Sequence[str] = ()) -> None:
-        """``apart`` are names of tools that are found by their full name only."""
+    def __init__(self, tools: Iterable[Mapping[str, Any]]) -> None:
         self.by_name: dict[str, Offer] = {}
         for tool in tools:
             if name := text_of(tool.get("name")):
@@ -78,7 +78,7 @@ class Offers:
         self._by_folded_name = {name.casefold(): offer for name, offer in self.by_name.items()}
         self._by_stem: dict[str, list[Offer]] = {}
         for offer in self.by_name.values():
-            for stem in offer.topic if offer.name not in apart else ():
+            for stem in offer.topic if offer.name not in (WEATHER_TOOL, DIRECTIONS_TOOL) else ():
                 self._by_stem.setdefault(stem, []).append(offer)
 
     @property

@@ -10,8 +10,6 @@ from leadhand.domain.days import When
 from .arguments import Match
 from .clauses import Clause
 
-WEATHER_TOOL = "weather_tool"
-DIRECTIONS_TOOL = "directions_tool"
 MOST_LOOKUPS = 2_000
 """More look-ups than this in one request are not planned, and the plan says so."""
 _MOST_DAYS = 31

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
+from datetime import date
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -13,10 +14,11 @@ from leadhand.domain.days import When
 from leadhand.domain.value import list_of, texts_of
 
 from . import words
-from .arguments import Facts, Offer, Offers, fill, options_of, role_of, takes
-from .asks import DIRECTIONS_TOOL, MOST_LOOKUPS, WEATHER_TOOL, Ask
+from .arguments import DIRECTIONS_TOOL, WEATHER_TOOL, Facts, Offer, Offers, fill, options_of, role_of, takes
+from .asks import MOST_LOOKUPS, Ask
 from .clauses import Clause, Phrase
-from .listening import KNOWN, Understanding, explains
+from .listening import KNOWN, explains, understand
+from .rendering import short
 from .tokens import tokenize
 
 HOW = (
@@ -39,8 +41,10 @@ class Item(NamedTuple):
 class Calls:
     """The calls of a request in ``found``, each once, and in ``gaps`` what cannot be done, with the reason."""
 
-    def __init__(self, understood: Understanding, offers: Offers) -> None:
-        self.understood, self.offers, self.text = understood, offers, understood.text
+    def __init__(self, request: str, tools: Iterable[Mapping[str, Any]], today: date | None) -> None:
+        self.offers = Offers(tools)
+        understood = understand(request, self.offers, today)
+        self.text, self.units = understood.text, understood.units
         self.found: dict[str, dict[str, Any]] = {}
         self.gaps: dict[str, str] = {}
         self._hidden = 0
@@ -125,7 +129,7 @@ class Calls:
     def _facts(self, ask: Ask, said: str) -> Facts:
         folded = frozenset(word.strip(",.;:?!()\"'").casefold() for word in said.split())
         places = tuple(dict.fromkeys(place for place, _ in ask.entries()))
-        return Facts(words=folded, units=self.understood.units, places=places)
+        return Facts(words=folded, units=self.units, places=places)
 
     def _weather(self, ask: Ask, said: str) -> str:
         offer, entries = self._offer(ask), ask.entries()
@@ -297,9 +301,3 @@ def slug(name: str, limit: int = 60) -> str:
     """A name as part of an identifier: lower case, accents dropped, other letters kept; cut at ``limit``."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
     return "_".join("".join(c if c.isalnum() else " " for c in plain.casefold()).split())[:limit].strip("_")
-
-
-def short(text: str, limit: int) -> str:
-    """One line of at most ``limit`` characters."""
-    line = " ".join(text[: limit * 4].split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"

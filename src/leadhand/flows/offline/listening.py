@@ -10,8 +10,8 @@ from typing import NamedTuple
 from leadhand.domain.days import When
 
 from . import words
-from .arguments import Match, Offer, Offers, stem_of
-from .asks import DIRECTIONS_TOOL, WEATHER_TOOL, Ask, Group
+from .arguments import DIRECTIONS_TOOL, WEATHER_TOOL, Match, Offer, Offers, stem_of
+from .asks import Ask, Group
 from .clauses import Clause, Phrase, clauses
 from .places import read_place
 from .tokens import Text, tokenize

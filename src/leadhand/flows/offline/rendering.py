@@ -1,4 +1,4 @@
-"""Puts raw data into a few words, for a tool that returned no summary."""
+"""Puts what a tool returned into a few words, for a tool that returned no summary."""
 
 from __future__ import annotations
 
@@ -6,35 +6,32 @@ import json
 from typing import Any
 
 from leadhand.domain.conversation import ToolMessage
-from leadhand.domain.value import is_list, is_object, object_of, text_of
+from leadhand.domain.value import is_object, object_of, text_of
 
-_MOST_FIELDS, _MOST_ENTRIES, _DEEPEST, _LONGEST = 8, 3, 2, 600
+_MOST_FIELDS, _LONGEST = 8, 600
 
 
 def render(raw: Any) -> str:
-    """A short reading of JSON data: a text as it is, an object as ``key: value``, a list by its first entries."""
-    text = _render(raw, 0)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    """A short reading of JSON data: a text as it is, an object as ``key: value``, anything else as JSON."""
+    if not is_object(raw):
+        return short(_said(raw), _LONGEST)
+    shown = [f"{key.replace('_', ' ')}: {short(_said(value), 200)}" for key, value in list(raw.items())[:_MOST_FIELDS]]
+    more = [f"and {len(raw) - len(shown)} more fields"] if len(raw) > len(shown) else []
+    return short("; ".join([*shown, *more]) or "no data", _LONGEST)
 
 
-def _render(raw: Any, depth: int) -> str:
-    if is_object(raw):
-        shown = list(raw)[: _MOST_FIELDS if depth < _DEEPEST else 0]
-        return _cut([f"{key.replace('_', ' ')}: {_render(raw[key], depth + 1)}" for key in shown], len(raw), "fields")
-    if is_list(raw):
-        shown = raw[: _MOST_ENTRIES if depth < _DEEPEST else 0]
-        return _cut([_render(value, depth + 1) for value in shown], len(raw), "entries")
-    if isinstance(raw, str):
-        return " ".join(raw[: _LONGEST * 2].split())
-    if raw is None or isinstance(raw, bool):
-        return {None: "nothing", True: "yes", False: "no"}[raw]
-    return f"{raw:g}" if isinstance(raw, float) else str(raw)
+def _said(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, bool):
+        return {None: "nothing", True: "yes", False: "no"}[value]
+    return f"{value:g}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
 
 
-def _cut(shown: list[str], count: int, name: str) -> str:
-    if not shown:
-        return f"{count} {name}" if count else "no data"
-    return "; ".join([*shown, f"and {count - len(shown)} more"][: None if count > len(shown) else -1])
+def short(text: str, limit: int) -> str:
+    """One line of at most ``limit`` characters."""
+    line = " ".join(text[: limit * 4].split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def result_words(result: ToolMessage) -> str:
@@ -42,7 +39,7 @@ def result_words(result: ToolMessage) -> str:
     try:
         content = json.loads(result.content)
     except ValueError:
-        return " ".join(result.content.split())[:800] or "it returned nothing"
+        return short(result.content, 800) or "it returned nothing"
     fields = object_of(content)
     if result.ok:
         return text_of(fields.get("summary")) or f"{result.name} returned {render(fields.get('raw', content))}"

@@ -10,11 +10,8 @@ from leadhand.domain.days import read_date
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.value import object_of, objects_of, text_of
 from leadhand.domain.work_order import result_reference
-from leadhand.flows.offline.arguments import Offers
-from leadhand.flows.offline.asks import DIRECTIONS_TOOL, WEATHER_TOOL
-from leadhand.flows.offline.calls import HOW, Calls, short
-from leadhand.flows.offline.listening import understand
-from leadhand.flows.offline.rendering import result_words
+from leadhand.flows.offline.calls import HOW, Calls
+from leadhand.flows.offline.rendering import result_words, short
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.tokens import tokenize
 
@@ -30,8 +27,7 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
     if request.schema is not None and "subtasks" not in object_of(request.schema.get("properties")):
         return None
     asked = text_of(facts.get("request"))
-    offers = Offers(objects_of(facts.get("tools")), apart=(WEATHER_TOOL, DIRECTIONS_TOOL))
-    planned = Calls(understand(asked, offers, read_date(facts.get("today"))), offers)
+    planned = Calls(asked, objects_of(facts.get("tools")), read_date(facts.get("today")))
     if not planned.found and not planned.gaps:
         planned.gap(asked, f"there is no question in it that a registered tool covers; {HOW}")
     refused = {token.low for token in tokenize(request.objections)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -18,19 +18,22 @@ from leadhand.domain.conversation import (
     ToolMessage,
     UserMessage,
 )
+from leadhand.domain.days import read_date
 from leadhand.domain.errors import Failure
 from leadhand.domain.limits import Usage
-from leadhand.domain.value import object_of
+from leadhand.domain.value import object_of, text_of, texts_of
+from leadhand.flows.offline.calls import Calls
+from leadhand.flows.offline.rendering import result_words
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
-from leadhand.flows.work_order.offline import RULES
+from leadhand.flows.work_order.offline import GIVE_UP, RULES
 from leadhand.ports import ModelError
-
-from .generic import answer
 
 NAME = "offline"
 WINDOW = 1_000_000
 
 _WORD = re.compile(r"\s*\S+\s*")
+# The facts that may say in words what to do.
+_TEXTS = ("title", "question", "topic", "text", "input", "request")
 
 
 class OfflineModels:
@@ -48,13 +51,15 @@ class OfflineModels:
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """Answer at once; ``on_text`` gets text word by word. Raises :class:`ModelError` (``unavailable``) for a role
         without a rule."""
-        facts, seen = read(request)
+        facts, seen = _read(request)
         found = (rules[seen.role](facts, seen) for rules in self._rules if seen.role in rules)
         said: Reply | None = next((reply for reply in found if reply is not None), None)
         if said is None:
-            said = answer(facts, seen)
+            said = _answer(facts, seen)
         if said is None:
-            raise ModelError(_no_rule(seen.role))
+            message = f"the built-in rule-based model has no rule for the role {seen.role!r}"
+            failure = {"message": message, "type": "no_rules", "class": "unavailable"}
+            raise ModelError(Failure.model_validate({**failure, "next_action": "choose a model with --model"}))
         if isinstance(said, Call):
             written = json.dumps(said.args, ensure_ascii=False)
             calls = sum(isinstance(message, ToolMessage) for message in request.messages)
@@ -76,23 +81,17 @@ class OfflineModels:
         """Do nothing: nothing is open."""
 
 
-def role_of(request: ModelRequest, facts: dict[str, Any]) -> str:
-    """The name of the role that asks; of requests that do not say it, by what they ask for."""
-    if request.role:
-        return request.role
-    return request.output.name if request.output is not None else str(facts.get("task", ""))
-
-
-def read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
+def _read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
     """The facts of a request (the first user message, as JSON or as a text named ``request``), and the rest of it."""
     users = [message.text for message in request.messages if isinstance(message, UserMessage)]
     facts: dict[str, Any] = {"request": users[0]} if users else {}
     with suppress(ValueError, RecursionError):  # it may be plain text
         facts = object_of(json.loads("".join(users[:1]))) or facts
+    asks_for = request.output.name if request.output is not None else str(facts.get("task", ""))
     turns = [at for at, message in enumerate(request.messages) if getattr(message, "tool_calls", ())]
     latest = request.messages[turns[-1] :] if turns else ()
     return facts, OfflineRequest(
-        role=role_of(request, facts),
+        role=request.role or asks_for,
         tools=request.tools,
         schema=request.output.schema_ if request.output is not None else None,
         results=tuple(message for message in latest if isinstance(message, ToolMessage)),
@@ -100,10 +99,29 @@ def read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
     )
 
 
-def _no_rule(role: str) -> Failure:
-    message = f"the built-in rule-based model has no rule for the role {role!r}"
-    failure = {"message": message, "type": "no_rules", "class": "unavailable"}
-    return Failure.model_validate({**failure, "next_action": "choose a model with --model"})
+def _answer(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+    """Answer for a role without a rule, where the facts are enough; None where they are not.
+
+    A structured answer has all its required fields among the facts. A role's only tool is called with what the facts
+    say, and its result repeated.
+    """
+    if request.schema is not None:
+        required = texts_of(request.schema.get("required"))
+        fields = {name: facts[name] for name in object_of(request.schema.get("properties")) if name in facts}
+        return fields if required and all(name in facts for name in required) else None
+    if request.results:
+        return "\n".join(result_words(result) for result in request.results)
+    tools = [tool for tool in request.tools if tool.name != GIVE_UP]
+    if len(tools) != 1:
+        return None
+    tool = tools[0]
+    given = {name: facts[name] for name in object_of(tool.parameters.get("properties")) if name in facts}
+    if tool.required and tool.required <= given.keys():
+        return Call(tool.name, given)
+    text = next((said for name in _TEXTS if (said := text_of(facts.get(name)))), "")
+    calls = Calls(text, [tool.model_dump()], read_date(facts.get("today")))
+    found = list(calls.found.values())
+    return Call(tool.name, found[0]["args"]) if len(found) == 1 and not calls.gaps else None
 
 
 def _reply(message: AssistantMessage, *, value: Any = None, finish_reason: str = "stop") -> ModelReply:
