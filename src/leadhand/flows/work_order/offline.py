@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from leadhand.domain.days import read_date
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.value import object_of, objects_of, text_of
+from leadhand.domain.value import list_of, object_of, objects_of, text_of
 from leadhand.domain.work_order import result_reference
 from leadhand.flows.offline.calls import HOW, Calls
-from leadhand.flows.offline.rendering import result_words, short
+from leadhand.flows.offline.rendering import render, result_words, short
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.tokens import tokenize
 
-from .offline_answers import accepted_points, compose, write
+BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM)."
+SAMPLE_NOTE = " Sample data was used; it is not a forecast or a road route."
 
+_BULLET = re.compile("^- ", re.MULTILINE)
+_DIGEST = re.compile(r"(\d+) results")
 GIVE_UP = "give_up"
 # Failures that say nothing against the subtask itself: the same call may succeed later.
 _WORTH_A_RETRY = frozenset({FailureClass.TRANSIENT, FailureClass.LOST, FailureClass.RATE_LIMITED})
@@ -107,11 +111,12 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] 
     """Accept what has a result, retry what may work later, drop the rest; answer where the facts ask for it."""
     if request.schema is not None and "verdicts" not in object_of(request.schema.get("properties")):
         return None
-    last = facts.get("last_order") is True
     subtasks = objects_of(facts.get("subtasks"))
-    retried = not last and any(_may_work_later(subtask) for subtask in subtasks)
-    verdicts = [_verdict(subtask, last=last, retried=retried) for subtask in subtasks]
+    verdicts = [_verdict(subtask, last=facts.get("last_order") is True) for subtask in subtasks]
     complete = all(verdict["verdict"] != "retry" for verdict in verdicts)
+    for subtask, verdict in zip(subtasks, verdicts, strict=True) if not complete else ():
+        if subtask.get("status") == "failed" and _error(subtask, "class") == FailureClass.BLOCKED:
+            verdict |= {"verdict": "retry", "reason": f"what it needs is tried again ({verdict['reason']})"[:1_000]}
     judged: dict[str, Any] = {"verdicts": verdicts, "complete": complete, "missing": [], "cannot": []}
     if facts.get("compose") is True and complete:
         gaps, accepted = objects_of(facts.get("gaps" if "gaps" in facts else "plan_cannot")), list[dict[str, Any]]()
@@ -121,39 +126,138 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] 
             else:
                 error = object_of(subtask.get("error"))
                 gaps.append({**error, "what": subtask.get("name"), "reason": verdict["reason"]})
-        judged["answer"] = write(accepted_points(facts, accepted), gaps)
+        judged["answer"] = _write(_accepted_points(facts, accepted), gaps)
     return judged
 
 
-def _may_work_later(subtask: Mapping[str, Any]) -> bool:
-    if subtask.get("status") == "completed":
-        return not _has_result(subtask)
-    return subtask.get("status") == "failed" and _class_of(subtask) in _WORTH_A_RETRY
+def _error(subtask: Mapping[str, Any], field: str) -> str:
+    return text_of(object_of(subtask.get("error")).get(field))
 
 
-def _has_result(subtask: Mapping[str, Any]) -> bool:
-    result = object_of(subtask.get("result"))
-    return bool(text_of(result.get("summary"))) or result.get("raw") is not None
-
-
-def _class_of(subtask: Mapping[str, Any]) -> str:
-    return text_of(object_of(subtask.get("error")).get("class"))
-
-
-def _verdict(subtask: Mapping[str, Any], *, last: bool, retried: bool) -> dict[str, Any]:
-    completed = subtask.get("status") == "completed"
-    message = text_of(object_of(subtask.get("error")).get("message"))[:800]
-    reason = message or f"it is {text_of(subtask.get('status')) or 'not done'}"
-    verdict = "drop"
-    if completed and _has_result(subtask):
+def _verdict(subtask: Mapping[str, Any], *, last: bool) -> dict[str, Any]:
+    result, status = object_of(subtask.get("result")), text_of(subtask.get("status"))
+    verdict, reason = "drop", _error(subtask, "message")[:800] or f"it is {status or 'not done'}"
+    if status == "completed" and (text_of(result.get("summary")) or result.get("raw") is not None):
         verdict, reason = "accept", "it has a result"
-    elif _may_work_later(subtask):
+    elif status == "completed" or (status == "failed" and _error(subtask, "class") in _WORTH_A_RETRY):
         verdict = "drop" if last else "retry"
-        reason = "it is called completed, and there is no result" if completed else reason
+        reason = "it is called completed, and there is no result" if status == "completed" else reason
         reason += "; there is no order left to try it again" if last else ""
-    elif subtask.get("status") == "failed" and _class_of(subtask) == FailureClass.BLOCKED and retried:
-        verdict, reason = "retry", f"what it needs is tried again ({reason})"
     return {"subtask": text_of(subtask.get("subtask")), "verdict": verdict, "reason": reason[:1_000]}
+
+
+class Point(NamedTuple):
+    """One result: its ``summary``, the numbers of its sources, whether it is sample data."""
+
+    summary: str
+    citations: tuple[int, ...] = ()
+    sample: bool = False
+
+
+def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
+    """The answer from ``facts`` (``results``, ``gaps``, ``sources``), or a ``part`` of a long one."""
+    known = _source_numbers(facts)
+    points = [_point(result, _numbers(result.get("sources")), known) for result in objects_of(facts.get("results"))]
+    gaps = objects_of(facts.get("gaps"))
+    part = facts.get("part")
+    if part == "section":
+        return _list(map(_text, points))
+    if part not in ("digest", "opening"):
+        return _write(points, gaps)
+    count, sample = _counted(facts)
+    if part == "digest":
+        return f"{count or 'Some'} results{', sample data among them' if sample else ''}"
+    byline = BYLINE + (SAMPLE_NOTE if sample else "")
+    if not gaps:
+        return f"{byline}\n\n{count or 'The'} results, in the order of the request:"
+    found = f"{count} results were found" if count else "The results were found"
+    return f"{byline}\n\n{found}; they follow in the order of the request.\n\n{_not_answered(gaps)}"
+
+
+def _accepted_points(facts: Mapping[str, Any], subtasks: list[dict[str, Any]]) -> list[Point]:
+    """The results in a review's answer: those accepted earlier, then those of ``subtasks``."""
+    known = _source_numbers(facts)
+    cited: dict[str, list[int]] = {}
+    results = [(text_of(result.get("subtask")), result) for result in objects_of(facts.get("accepted"))]
+    for subtask in subtasks:
+        key, result = text_of(subtask.get("subtask")), object_of(subtask.get("result"))
+        cited[key] = _numbers(result.get("sources"))
+        sample = True in (result.get("sample"), subtask.get("sample"))
+        results.append((key, {**result, "name": subtask.get("name"), "sample": sample}))
+    for source in objects_of(facts.get("sources")):
+        cited.setdefault(text_of(source.get("subtask")), []).extend(_numbers([source.get("n")]))
+    return [_point(result, cited.get(key, []), known) for key, result in results]
+
+
+def _write(points: list[Point], gaps: list[dict[str, Any]]) -> str:
+    """The whole text: the points in their order, then what was not answered, then who wrote it."""
+    first = _text(points[0]) if len(points) == 1 else _list(map(_text, points))
+    blocks = [first or "Nothing of this request could be answered."]
+    if gaps:
+        blocks.append(_not_answered(gaps))
+    # Another model or tool helps where none covers the request, not where one was there and failed.
+    actions = [text_of(gap.get("next_action")) for gap in gaps]
+    beyond = all(gap.get("class", "") in ("", FailureClass.UNAVAILABLE) for gap in gaps)
+    if not points and beyond and all(not action or action.startswith("register a tool") for action in actions):
+        blocks.append(
+            "To answer more: choose a model with --model (for example a local Ollama, or a provider whose key is in "
+            "the environment), or register a tool that covers it. Without one, Leadhand answers questions about "
+            "weather and directions, such as “weather in Paris tomorrow and directions from Lyon to Paris”."
+        )
+    blocks.append(BYLINE + (SAMPLE_NOTE if any(point.sample for point in points) else ""))
+    return "\n\n".join(blocks)
+
+
+def _point(result: Mapping[str, Any], citations: list[int], known: set[int]) -> Point:
+    summary = text_of(result.get("summary")) or f"{text_of(result.get('name'))}: {render(result.get('raw'))}"
+    cited = tuple(n for n in dict.fromkeys(citations) if n in known)
+    return Point(summary, cited, sample=result.get("sample") is True)
+
+
+def _text(point: Point) -> str:
+    text = point.summary.strip()
+    if point.sample and "sample" not in text.casefold():
+        text += " (sample data)"
+    marks = "".join(f"[{n}]" for n in point.citations)
+    return f"{text} {marks}" if marks else text
+
+
+def _list(items: Iterable[str]) -> str:
+    """One item a line, their further lines indented."""
+    return "\n".join("- " + item.replace("\n", "\n  ") for item in items)
+
+
+def _counted(facts: Mapping[str, Any]) -> tuple[int, bool]:
+    """How many results the sections or their digests hold (0 if that is unknown), and whether any is sample data."""
+    sections = [text_of(section) for section in list_of(facts.get("sections"))]
+    counts: list[int] = []
+    for section in sections:
+        digest = _DIGEST.match(section)
+        bullets = 0 if section.endswith(" …") else len(_BULLET.findall(section))
+        counts.append(int(digest[1]) if digest else bullets)
+    return sum(counts) if all(counts) else 0, any("sample data" in section.casefold() for section in sections)
+
+
+def _not_answered(gaps: list[dict[str, Any]]) -> str:
+    parts: list[str] = []
+    for gap in gaps:
+        what, reason, action = (text_of(gap.get(name)).strip() for name in ("what", "reason", "next_action"))
+        reason, action = reason.rstrip("."), action.rstrip(".")
+        text = f"{what.rstrip('.?!') or 'a part of the request'}: {reason}" if reason else what
+        text += f". What you can do: {action}" if action and action not in text else ""
+        parts.append(text.rstrip(".") + ".")
+    if len(parts) == 1:
+        return f"Not answered: {parts[0]}"
+    return "Not answered:\n" + _list(parts)
+
+
+def _source_numbers(facts: Mapping[str, Any]) -> set[int]:
+    """The numbers that a citation may use."""
+    return set(_numbers([source.get("n") for source in objects_of(facts.get("sources"))]))
+
+
+def _numbers(value: object) -> list[int]:
+    return [n for n in list_of(value) if isinstance(n, int) and not isinstance(n, bool)]
 
 
 RULES: Rules = {"plan": plan, "work": work, "review": review, "compose": compose}
