@@ -52,10 +52,14 @@ class Offer(NamedTuple):
         """Whether one call takes a list of places, and none takes a single one."""
         return "places" in self.roles and "place" not in self.roles
 
+    @property
+    def required(self) -> list[str]:
+        """The parameters that every call has to give."""
+        return texts_of(self.parameters.get("required"))
+
     def texts(self) -> list[str]:
         """The required parameters that take free text."""
-        required = texts_of(self.parameters.get("required"))
-        return [name for name in required if not role_of(name) and takes(self.properties.get(name), "string")]
+        return [name for name in self.required if not role_of(name) and takes(self.properties.get(name), "string")]
 
 
 class Match(NamedTuple):
@@ -148,20 +152,18 @@ class Facts(NamedTuple):
     numbers: tuple[str, ...] = ()
 
 
-def fill(parameters: Mapping[str, Any], facts: Facts, defaults: Iterable[str] = ()) -> tuple[dict[str, Any], list[str]]:
-    """Return the arguments for a tool with this JSON schema, and the required parameters that cannot be filled.
+def fill(offer: Offer, facts: Facts, defaults: Iterable[str] = ()) -> tuple[dict[str, Any], list[str]]:
+    """Return the arguments for a tool by its JSON schema, and the required parameters that cannot be filled.
 
     A schema without ``properties`` takes anything: it is given ``defaults``. Optional parameters are filled when the
     request speaks of them.
     """
-    required = texts_of(parameters.get("required"))
-    properties: dict[str, Any] = object_of(parameters.get("properties"))
-    if "properties" not in parameters:
+    required, properties = offer.required, offer.properties
+    if "properties" not in offer.parameters:
         properties = dict.fromkeys([*defaults, *required])
     args: dict[str, Any] = {}
     missing: list[str] = []
-    texts = [name for name in required if not role_of(name) and takes(properties.get(name), "string")]
-    lone = [name for name in texts if name not in facts.named]
+    lone = [name for name in offer.texts() if name not in facts.named]
     for name in dict.fromkeys([*properties, *required]):
         schema = object_of(properties.get(name))
         value = _value(name, schema, facts, required=name in required)

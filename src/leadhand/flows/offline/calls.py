@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from leadhand.domain.days import When
-from leadhand.domain.value import list_of, texts_of
+from leadhand.domain.value import list_of
 
 from . import words
 from .arguments import DIRECTIONS_TOOL, WEATHER_TOOL, Facts, Offer, Offers, fill, options_of, role_of, takes
@@ -27,7 +27,6 @@ HOW = (
 )
 _MOST_GAPS = 8
 _LONGEST_ITEM = 3  # words; a longer part belongs to one topic
-_ARTICLES = frozenset(("the", "a", "an", "our", "my"))
 
 
 class Item(NamedTuple):
@@ -50,12 +49,13 @@ class Calls:
         self._hidden = 0
         self._too_many = False
         self._made: list[dict[str, Any]] = []  # the arguments of the calls for one ask
-        plan = {"weather": self._weather, "route": self._routes, "tool": self._tool, "other": self._other}
+        plan = {"weather": self._weather, "route": self._routes, "tool": self._tool}
         every: list[dict[str, Any]] = []
         for ask in understood.asks:
             said, self._made = self.text.said(ask.clauses[0].start, ask.clauses[-1].stop), []
-            refused = plan[ask.kind](ask, said)
-            if refused:
+            if ask.kind == "other":
+                self.gap(said, f"{ask.reason or 'no registered tool covers it'}; {HOW}")
+            elif refused := plan[ask.kind](ask, self._facts(ask, said), said):
                 self.gap(said, refused)
             elif self._made:
                 self._audit(ask, ask.clauses, self._made)
@@ -123,32 +123,29 @@ class Calls:
         name = {"weather": WEATHER_TOOL, "route": DIRECTIONS_TOOL}.get(ask.kind, "")
         return ask.match.offer if ask.match is not None else self.offers.by_name.get(name)
 
-    def _other(self, ask: Ask, said: str) -> str:
-        return f"{ask.reason or 'no registered tool covers it'}; {HOW}"
-
     def _facts(self, ask: Ask, said: str) -> Facts:
         folded = frozenset(word.strip(",.;:?!()\"'").casefold() for word in said.split())
         places = tuple(dict.fromkeys(place for place, _ in ask.entries()))
         return Facts(words=folded, units=self.units, places=places)
 
-    def _weather(self, ask: Ask, said: str) -> str:
+    def _weather(self, ask: Ask, facts: Facts, said: str) -> str:
         offer, entries = self._offer(ask), ask.entries()
         if offer is None:
             return f"no registered tool tells the weather: this run has no {WEATHER_TOOL}"
         if not entries:
             return "no place was named; say where, for example “weather in Paris tomorrow”"
-        facts, lacking = self._facts(ask, said), ""
+        lacking = ""
         for place, day in entries[: 1 if offer.takes_all_places else None]:
             when = day or When("today")
             given = facts._replace(place=place, day=when.day, days=when.days)
             lacking = lacking or self._add(offer, given, "check_weather", place, str(day or ""), ("location", "day"))
         return lacking
 
-    def _routes(self, ask: Ask, said: str) -> str:
+    def _routes(self, ask: Ask, facts: Facts, said: str) -> str:
         offer = self._offer(ask)
         if offer is None:
             return f"no registered tool gives directions: this run has no {DIRECTIONS_TOOL}"
-        facts, lacking = self._facts(ask, said), "" if ask.ways else "no two places were named; say “from … to …”"
+        lacking = "" if ask.ways else "no two places were named; say “from … to …”"
         for way in ask.ways:
             starts = way.ends("starts") if way.starts else [ask.start_at] * bool(ask.start_at)
             goals = way.ends("goals") if way.goals else []
@@ -158,7 +155,7 @@ class Calls:
             if ask.transport and not way.mode:
                 # A tool that lists its modes knows the means; one that does not may take anything.
                 given = given._replace(mode="transit", origin="A", destination="B")
-                if not options_of(offer.properties.get("mode")) or "mode" not in fill(offer.parameters, given)[0]:
+                if not options_of(offer.properties.get("mode")) or "mode" not in fill(offer, given)[0]:
                     return f"{DIRECTIONS_TOOL} knows ways by car, by bicycle and on foot, none by {ask.transport}"
             for start, goal in product(starts, goals):
                 if self._too_many:
@@ -168,7 +165,7 @@ class Calls:
                 lacking = self._add(offer, given, "get_directions", f"{start} {goal}", way.mode, defaults) or lacking
         return lacking
 
-    def _tool(self, ask: Ask, said: str) -> str:
+    def _tool(self, ask: Ask, facts: Facts, said: str) -> str:
         assert ask.match is not None, "an ask for a tool names it"
         offer, noun = ask.match.offer, self.text.tokens[ask.match.at].low
         items = self._items(ask, offer)
@@ -179,7 +176,7 @@ class Calls:
             entries = entries[:1]
         placed = bool(roles & {"place", "places", "day"})
         links = {phrase.link: phrase.value for clause in ask.clauses for phrase in clause.of("place")}
-        known = self._facts(ask, said)._replace(
+        known = facts._replace(
             origin=links.get("from", ""),
             destination=links.get("to", ""),
             mode=next((phrase.value for clause in ask.clauses for phrase in clause.of("mode")), ""),
@@ -208,7 +205,7 @@ class Calls:
             return [Item("", dict(zip(texts, quotes, strict=True)))] if len(quotes) == len(texts) else []
         if quotes:
             return [Item(quote, {}) for quote in quotes]
-        if len(texts_of(offer.parameters.get("required"))) > 1:
+        if len(offer.required) > 1:
             return []  # a message beside other arguments has to be quoted
         strings = [name for name, schema in offer.properties.items() if not role_of(name) and takes(schema, "string")]
         first = ask.match.last + 1
@@ -235,7 +232,7 @@ class Calls:
         named: dict[str, Any] = {}
         for name in names:
             said = _take(said, name, named)
-        while said and said[0].casefold() in words.LEADS | _ARTICLES:
+        while said and said[0].casefold() in words.LEADS | words.ARTICLES:
             said.pop(0)
         if len(said) > 2 and _is_code(said[0]) and said[1].casefold() in words.LEADS:
             said = said[:1]  # the rest is named as a gap
@@ -245,7 +242,7 @@ class Calls:
         self, offer: Offer, facts: Facts, name: str, place: str, detail: str, defaults: tuple[str, ...] = ()
     ) -> str:
         """Add a call, or return why it lacks arguments. Place and detail are for a name that tells it apart."""
-        args, missing = fill(offer.parameters, facts, defaults)
+        args, missing = fill(offer, facts, defaults)
         if missing:
             where = all(role_of(name) == "place" for name in missing)
             why = "no place was named" if where else "the request does not say it in words known here"
@@ -284,7 +281,7 @@ def _take(said: list[str], name: str, named: dict[str, Any]) -> list[str]:
     at = lows.index(spoken)
     lead = next((index for index in range(at - 1, -1, -1) if lows[index] in words.LEADS), at)
     stop = next((index for index in range(at + 1, len(lows)) if lows[index] in words.LEADS), len(lows))
-    before = [word for word in said[lead + 1 : at] if word.casefold() not in _ARTICLES]
+    before = [word for word in said[lead + 1 : at] if word.casefold() not in words.ARTICLES]
     if before:
         stop = at + 1
     named[name] = " ".join(before or said[at + 1 : stop])

@@ -35,14 +35,16 @@ class Phrase(NamedTuple):
 class Clause:
     """The tokens from ``start`` to before ``stop``, between two separators.
 
-    ``before`` and ``after`` are those separators: ``","``, ``":"``, ``"and"``, ``"then"``, or ``"."`` where a sentence
-    begins or ends; ``mark`` is what ends the sentence ("" at the end of the text), ``first`` whether the clause begins
-    it. ``rest`` are the tokens that are part of no phrase.
+    ``sentence`` is where its sentence begins. ``before`` and ``after`` are the separators: ``","``, ``":"``, ``"and"``,
+    ``"then"``, or ``"."`` where a sentence begins or ends. ``mark`` is what ends the sentence ("" at the end of the
+    text), ``mark_before`` what ended the one before it, ``first`` whether the clause begins it. ``rest`` are the tokens
+    that are part of no phrase.
     """
 
     start: int
     before: str
     sentence: int
+    mark_before: str
     mark: str
     first: bool
     stop: int = 0
@@ -67,24 +69,24 @@ class Clause:
 
 def clauses(text: Text) -> Iterator[Clause]:
     """Read the clauses of a request, in order."""
-    sentence, begin, count = 0, 0, len(text.tokens)
+    begin, mark_before, count = 0, "", len(text.tokens)
     for index in range(count + 1):
         if index == count or text.ends_sentence(index):
+            mark = text.tokens[index].text if index < count else ""
             if begin < index:
-                yield from _clauses_of_sentence(text, begin, index, sentence)
-                sentence += 1
+                yield from _clauses_of_sentence(text, begin, index, mark_before, mark)
+                mark_before = mark
             begin = index + 1
 
 
-def _clauses_of_sentence(text: Text, begin: int, end: int, sentence: int) -> Iterator[Clause]:
-    mark = text.tokens[end].text if end < len(text.tokens) else ""
+def _clauses_of_sentence(text: Text, begin: int, end: int, mark_before: str, mark: str) -> Iterator[Clause]:
     before, between, first = ".", False, True
     clause: Clause | None = None
     at = begin
     while at < end:
         token = text.tokens[at]
         between = between or token.low == "between"
-        current = clause or Clause(at, before, sentence, mark, first)
+        current = clause or Clause(at, before, begin, mark_before, mark, first)
         phrase = None if token.mark else _phrase_at(text, current, at, end, between=between)
         separator = "" if phrase else _separator(text, at)
         if separator and clause is not None:

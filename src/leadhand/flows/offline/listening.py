@@ -22,7 +22,7 @@ KNOWN = {
     "route": words.ROUTE | words.MOVEMENT | words.ROUTE_DETAILS,
 }
 """The words of a clause that its topic explains."""
-_IN_ITEMS = words.LEADS | words.word_set("the a an our my please too")
+_IN_ITEMS = words.LEADS | words.ARTICLES | {"please", "too"}
 _TOPICS = {"weather": (WEATHER_TOOL, "weather", "forecast"), "route": (DIRECTIONS_TOOL, "direction", "route")}
 
 
@@ -53,25 +53,21 @@ class _Listener:
     """Holds what was said so far.
 
     ``spoken_of`` is what "there" refers to, ``located`` is where the person said to be, ``lead`` are days said before
-    an ask in a sentence. ``last`` is the ask that further places belong to, ``previous`` the clause before.
+    an ask in a sentence, ``last`` is the ask that further places belong to.
     """
 
     def __init__(self, text: Text, offers: Offers) -> None:
         self.text, self.offers = text, offers
         self.asks: list[Ask] = []
         self.background: list[Clause] = []
-        self.units, self.located, self.mark = "", "", ""
+        self.units, self.located = "", ""
         self.spoken_of = Group([], [])
         self.lead: tuple[int, list[When]] = (-1, [])
         self.last: Ask | None = None
         self.greeted = -1
-        self.previous: Clause | None = None
 
     def hear(self, clause: Clause) -> None:
         """Take in the next clause."""
-        if self.previous is not None and self.previous.sentence != clause.sentence:
-            self.mark = self.previous.mark
-        self.previous = clause
         self.units = next((phrase.value for phrase in clause.of("units")), self.units)
         match = self.offers.match(self.text, clause)
         kind = self._kind(clause, match)
@@ -256,7 +252,7 @@ class _Listener:
     def _without_topic(self, clause: Clause) -> None:
         """A clause that speaks of no topic: part of the ask before, background, or something unknown."""
         last = self.last
-        goes_on = clause.first and (clause.before != "." or clause.mark == "?" or self.mark in ("\n", ";"))
+        goes_on = clause.first and (clause.before != "." or clause.mark == "?" or clause.mark_before in ("\n", ";"))
         continues = last is not None and (last.clauses[-1].sentence == clause.sentence or goes_on)
         if last and continues and last.match and last.match.offer.texts() and self._is_item(clause):
             last.clauses.append(clause)

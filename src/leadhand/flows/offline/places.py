@@ -11,11 +11,6 @@ from .tokens import Text, Token
 _MOST_CHARACTERS, _LONGEST_NAME, _LONGEST_SMALL_NAME = 150, 12, 4
 _ENDS_LARGE_NAME = words.FUNCTION | words.WEATHER | words.SEPARATORS | words.WHERE | words.WAY
 
-# "and" belongs to the name behind these.
-_NAMES_WITH_AND = words.word_set(
-    "trinidad+tobago bosnia+herzegovina antigua+barbuda newfoundland+labrador turks+caicos brighton+hove tyne+wear"
-)
-
 
 class Place(NamedTuple):
     """A place as it was written, tidied, and the end of its tokens."""
@@ -79,7 +74,7 @@ def _name_end(text: Text, index: int, end: int) -> int:
     while at < end:
         token, before = tokens[at], tokens[at - 1]
         after = next((later for later in tokens[at + 1 : min(at + 3, end)] if later.low not in words.PARTICLES), token)
-        if f"{before.low}+{after.low}" in _NAMES_WITH_AND and token.low == "and":
+        if token.low == "and" and level_of(f"{before.low}_and_{after.low}"):  # Trinidad and Tobago
             at += 1
         elif (token.mark and (token.text != "." or text.ends_sentence(at))) or token.quoted:
             break

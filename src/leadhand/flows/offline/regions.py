@@ -7,22 +7,22 @@ from typing import NamedTuple
 from .words import word_set
 
 _COUNTRIES = word_set(
-    """afghanistan albania algeria andorra angola argentina armenia australia austria azerbaijan bahamas bahrain
-    bangladesh barbados belarus belgium belize benin bhutan bolivia bosnia bosnia_and_herzegovina botswana brazil brunei
-    bulgaria burkina_faso burundi cambodia cameroon canada cape_verde chad chile china colombia comoros congo costa_rica
-    croatia cuba cyprus czechia czech_republic denmark djibouti dominica dominican_republic ecuador egypt el_salvador
-    eritrea estonia eswatini ethiopia fiji finland france gabon gambia germany ghana greece greenland grenada
-    guatemala guinea guyana haiti honduras hong_kong hungary iceland india indonesia iran iraq ireland israel italy
-    italia ivory_coast jamaica japan jordan kazakhstan kenya kosovo kuwait kyrgyzstan laos latvia lebanon lesotho
-    liberia libya liechtenstein lithuania luxembourg macau madagascar malawi malaysia maldives mali malta mauritania
-    mauritius mexico moldova monaco mongolia montenegro morocco mozambique myanmar namibia nepal netherlands
+    """afghanistan albania algeria andorra angola antigua_and_barbuda argentina armenia australia austria azerbaijan
+    bahamas bahrain bangladesh barbados belarus belgium belize benin bhutan bolivia bosnia bosnia_and_herzegovina
+    botswana brazil brunei bulgaria burkina_faso burundi cambodia cameroon canada cape_verde chad chile china colombia
+    comoros congo costa_rica croatia cuba cyprus czechia czech_republic denmark djibouti dominica dominican_republic
+    ecuador egypt el_salvador eritrea estonia eswatini ethiopia fiji finland france gabon gambia germany ghana greece
+    greenland grenada guatemala guinea guyana haiti honduras hong_kong hungary iceland india indonesia iran iraq ireland
+    israel italy italia ivory_coast jamaica japan jordan kazakhstan kenya kosovo kuwait kyrgyzstan laos latvia lebanon
+    lesotho liberia libya liechtenstein lithuania luxembourg macau madagascar malawi malaysia maldives mali malta
+    mauritania mauritius mexico moldova monaco mongolia montenegro morocco mozambique myanmar namibia nepal netherlands
     the_netherlands holland new_zealand nicaragua niger nigeria north_korea north_macedonia norway oman pakistan
     palestine panama papua_new_guinea paraguay peru philippines poland portugal puerto_rico qatar romania russia rwanda
     samoa san_marino saudi_arabia senegal serbia seychelles sierra_leone singapore slovakia slovenia somalia
     south_africa south_korea korea south_sudan spain españa sri_lanka sudan suriname sweden switzerland syria taiwan
-    tajikistan tanzania thailand togo tonga trinidad_and_tobago tunisia turkey türkiye turkmenistan uganda ukraine
-    united_arab_emirates united_kingdom great_britain britain united_states america uruguay uzbekistan vanuatu venezuela
-    vietnam yemen zambia zimbabwe"""
+    tajikistan tanzania thailand togo tonga trinidad_and_tobago tunisia turkey türkiye turkmenistan turks_and_caicos
+    uganda ukraine united_arab_emirates united_kingdom great_britain britain united_states america uruguay uzbekistan
+    vanuatu venezuela vietnam yemen zambia zimbabwe"""
 )
 _STATES = word_set(
     """alabama alaska arizona arkansas california colorado connecticut delaware florida georgia hawaii idaho illinois
@@ -32,7 +32,7 @@ _STATES = word_set(
     wisconsin wyoming alberta british_columbia manitoba new_brunswick newfoundland newfoundland_and_labrador nova_scotia
     ontario quebec québec saskatchewan yukon england scotland wales northern_ireland new_south_wales queensland
     south_australia western_australia tasmania bavaria hesse saxony brandenburg tuscany sicily lombardy catalonia
-    andalusia brittany normandy provence"""
+    andalusia brittany normandy provence tyne_and_wear brighton_and_hove"""
 )
 _STATE_CODES = word_set(
     "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA "

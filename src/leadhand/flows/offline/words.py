@@ -16,17 +16,16 @@ FUNCTION = word_set(
     who whom whose which what when where why how is are was were be been being am do does did have has had having will
     would shall should can could may might must let lets let's i'm i'd i'll i've we're we'd we'll we've it's that's
     what's there's where's how's who's and or but nor plus also so then as with about from to via by of in at on for
-    into onto near around across within inside than one ones more
-    please thanks thank hi hello hey dear ok okay well too just kindly now well ahead
-    tell give show find check look looking get gets getting fetch list know see say want wants need needs like help
-    provide display return search again out up good following respectively ditto going use using
-    question questions asking wondering"""
-)
-GREETINGS = word_set(
-    "hi hello hey dear thanks thank cheers good morning afternoon evening day night bye goodbye yes sure great regards "
-    "best kind sincerely very much many welcome greetings folks everyone team sir madam right alright"
+    into onto near around across within inside than one ones more please thanks thank hi hello hey dear ok okay well too
+    just kindly now well ahead tell give show find check look looking get gets getting fetch list know see say want
+    wants need needs like help provide display return search again out up good following respectively ditto going use
+    using question questions asking wondering"""
 )
 SALUTATIONS = word_set("hi hello hey dear thanks thank regards cheers")
+GREETINGS = SALUTATIONS | word_set(
+    "good morning afternoon evening day night bye goodbye yes sure great best kind sincerely very much many welcome "
+    "greetings folks everyone team sir madam right alright"
+)
 # What a heading ("Travel advice for Paris: …") may say besides places and days.
 HEADING = word_set("travel trip travelling holiday vacation visit advice plan plans tips information info request")
 STATEMENTS = word_set("i'm we're i'll we'll i've we've")
@@ -38,8 +37,8 @@ WEATHER = word_set(
 # These ask for the weather only where no word of the clause means anything else.
 WEATHER_IF_ALONE = word_set(
     "rain snow hot cold warm hotter colder warmer cooler wetter drier windier sunnier rainier chilly freezing mild "
-    "wind winds degrees storm storms fog hail frost wet dry sun clouds wear umbrella raincoat sunscreen coat "
-    "jacket sweater scarf gloves boots"
+    "wind winds degrees storm storms fog hail frost wet dry sun clouds wear umbrella raincoat sunscreen coat jacket "
+    "sweater scarf gloves boots"
 )
 WEATHER_DETAILS = word_set(
     "there if whether bring take pack carry expect expected outside outdoors current local conditions compare"
@@ -52,18 +51,14 @@ MOVEMENT = word_set(
 )
 ROUTE_DETAILS = word_set("fast fastest quick quickest quickly best shortest on onwards") | NUMBERS.keys()
 
-MODES = {
-    **dict.fromkeys(("drive", "driving", "car", "drives"), "drive"),
-    **dict.fromkeys(("walk", "walking", "foot", "walks", "hike", "hiking"), "walk"),
-    **dict.fromkeys(("bike", "bicycle", "cycle", "cycling", "biking", "bicycling", "bikes"), "bicycle"),
-}
-# What each mode may be called in a tool's schema.
+# What each mode may be called, in a request and in a tool's schema.
 MODE_NAMES = {
-    "drive": word_set("drive driving car auto"),
-    "walk": word_set("walk walking foot pedestrian"),
-    "bicycle": word_set("bicycle bike cycle cycling bicycling"),
+    "drive": word_set("drive driving drives car auto"),
+    "walk": word_set("walk walking walks foot hike hiking pedestrian"),
+    "bicycle": word_set("bicycle bike bikes biking cycle cycling bicycling"),
     "transit": word_set("transit public_transport train bus"),
 }
+MODES = {name: mode for mode, names in MODE_NAMES.items() if mode != "transit" for name in names}
 OTHER_TRANSPORT = word_set(
     "train trains bus buses tram trams metro subway tube underground plane planes fly flying flight flights ferry "
     "ferries boat ship taxi cab uber transit rail motorcycle motorbike scooter coach airplane"
@@ -82,6 +77,7 @@ WAY = word_set("from to toward towards via through between")
 CONDITIONS = word_set("if unless whether not no never until except without only when either")
 # Words between a tool's name and what it is asked about.
 LEADS = word_set("for of about on in at with from to by within inside named called")
+ARTICLES = word_set("the a an our my")
 
 PLACE_NOUNS = word_set(
     "airport station park beach city centre center downtown street square bridge museum university hospital tower "
