@@ -6,6 +6,25 @@ any time and are to be read as turns.
 
 from __future__ import annotations
 
+_PHRASES = {
+    "depart": "Start{on}",
+    "arrive": "Arrive at the destination{at_side}",
+    "new name": "Continue{onto}",
+    "notification": "Continue{onto}",
+    "use lane": "Continue{onto}",
+    "merge": "Merge{side}{onto}",
+    "on ramp": "Take the ramp{on_side}{onto}",
+    "ramp": "Take the ramp{on_side}{onto}",
+    "off ramp": "Take the exit{on_side}{onto}",
+    "fork": "Keep {fork} at the fork{onto}",
+    "roundabout": "At the roundabout take {exit}{onto}",
+    "rotary": "At the roundabout take {exit}{onto}",
+    "exit roundabout": "Leave the roundabout{onto}",
+    "exit rotary": "Leave the roundabout{onto}",
+    "roundabout turn": "At the roundabout {turn}{onto}",
+    "end of road": "At the end of the road {turn}{onto}",
+}
+_TURNS = {"": "Go straight on", "straight": "Go straight on", "uturn": "Make a U-turn"}
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
@@ -15,50 +34,17 @@ def phrase(kind: str, modifier: str = "", *, road: str = "", leave_by: int | Non
     ``kind`` and ``modifier`` are OSRM's codes, ``road`` the name of the way taken next (empty: it has none),
     ``leave_by`` the number of the exit of a roundabout, counted from 1.
     """
-    onto = f" onto {road}" if road else ""
-    side = modifier.rpartition(" ")[2] if modifier.rpartition(" ")[2] in ("left", "right") else ""
-    match kind:
-        case "depart":
-            return f"Start on {road}" if road else "Start"
-        case "arrive":
-            return f"Arrive at the destination, on the {side}" if side else "Arrive at the destination"
-        case "new name" | "notification" | "use lane":
-            return f"Continue{onto}"
-        case "merge":
-            return f"Merge{f' {side}' if side else ''}{onto}"
-        case "on ramp" | "ramp":
-            return f"Take the ramp{f' on the {side}' if side else ''}{onto}"
-        case "off ramp":
-            return f"Take the exit{f' on the {side}' if side else ''}{onto}"
-        case "fork":
-            return f"Keep {side or 'straight on'} at the fork{onto}"
-        case "roundabout" | "rotary":
-            return f"At the roundabout take {_exit(leave_by)}{onto}"
-        case "exit roundabout" | "exit rotary":
-            return f"Leave the roundabout{onto}"
-        case "roundabout turn":
-            return f"At the roundabout {_turn(modifier).lower()}{onto}"
-        case "end of road":
-            return f"At the end of the road {_turn(modifier).lower()}{onto}"
-        case _:
-            return f"{_turn(modifier)}{onto}"
-
-
-def _turn(modifier: str) -> str:
-    match modifier:
-        case "" | "straight":
-            return "Go straight on"
-        case "uturn":
-            return "Make a U-turn"
-        case "slight left" | "slight right":
-            return f"Turn slightly {modifier.removeprefix('slight ')}"
-        case "sharp left" | "sharp right":
-            return f"Turn sharply {modifier.removeprefix('sharp ')}"
-        case _:
-            return f"Turn {modifier}"
-
-
-def _exit(number: int | None) -> str:
-    if number is None:
-        return "the exit"
-    return f"the {_ORDINALS[number - 1]} exit" if 1 <= number <= len(_ORDINALS) else f"exit {number}"
+    side = modifier.rpartition(" ")[2] if modifier.endswith(("left", "right")) else ""
+    turn = _TURNS.get(modifier) or f"Turn {modifier.replace('slight ', 'slightly ').replace('sharp ', 'sharply ')}"
+    number = _ORDINALS[leave_by - 1] if leave_by is not None and 1 <= leave_by <= len(_ORDINALS) else ""
+    return _PHRASES.get(kind, "{first}{onto}").format(
+        first=turn,
+        on=f" on {road}" if road else "",
+        onto=f" onto {road}" if road else "",
+        side=f" {side}" if side else "",
+        at_side=f", on the {side}" if side else "",
+        on_side=f" on the {side}" if side else "",
+        fork=side or "straight on",
+        turn=turn.lower(),
+        exit="the exit" if leave_by is None else f"the {number} exit" if number else f"exit {leave_by}",
+    )

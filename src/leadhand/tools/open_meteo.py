@@ -6,7 +6,6 @@ from datetime import date
 from typing import Literal
 
 from leadhand.domain.errors import FailureClass, ToolError
-from leadhand.domain.value import Json
 from leadhand.ports import ToolContext, WebReply
 
 from .geography import Place
@@ -19,11 +18,6 @@ FORECAST_DAYS = 16
 """Days a forecast reaches, today included: the most Open-Meteo gives. Always asked for, so that every question about
 one place is answered by one kept reply."""
 
-_CURRENT = "temperature_2m,apparent_temperature,relative_humidity_2m,precipitation,weather_code,wind_speed_10m"
-_DAILY = (
-    "weather_code,temperature_2m_max,temperature_2m_min,precipitation_sum,precipitation_probability_max,"
-    "wind_speed_10m_max,sunrise,sunset"
-)
 _IMPERIAL = {"temperature_unit": "fahrenheit", "wind_speed_unit": "mph", "precipitation_unit": "inch"}
 
 
@@ -118,8 +112,8 @@ async def forecast(context: ToolContext, urls: ServiceUrls, place: Place, units:
     params: dict[str, str | int | float] = {
         "latitude": place.latitude,
         "longitude": place.longitude,
-        "current": _CURRENT,
-        "daily": _DAILY,
+        "current": _variables(Current),
+        "daily": _variables(Daily),
         "timezone": "auto",
         "forecast_days": FORECAST_DAYS,
     }
@@ -131,9 +125,13 @@ async def forecast(context: ToolContext, urls: ServiceUrls, place: Place, units:
     return found.model_copy(update={"sample": is_sample(reply)})
 
 
+def _variables(shape: type[Current | Daily]) -> str:
+    """The variables to ask for: the fields of their shape."""
+    return ",".join(name for name in shape.model_fields if name != "time")
+
+
 def _raise_for_error(context: ToolContext, service: str, reply: WebReply) -> None:
-    body: Json = reply.body
-    reason = text_of(body, "reason")
+    reason = text_of(reply.body, "reason")
     if reply.status == 429 and reason.startswith("Daily"):
         # Of its three limits (minute, hour, day) this is the one that a run cannot wait for.
         raise ToolError(

@@ -22,9 +22,12 @@ Mode = Literal["drive", "walk", "bicycle"]
 
 _COSTING: dict[Mode, str] = {"drive": "auto", "walk": "pedestrian", "bicycle": "bicycle"}
 
-_VALHALLA_TOO_FAR = frozenset({154})
-_VALHALLA_NO_ROUTE = frozenset({170, 171, 441, 442})
-_OSRM_NO_ROUTE = frozenset({"NoRoute", "NoSegment"})
+_REFUSED: dict[Json, str] = {
+    154: "too_far",
+    "TooBig": "too_far",
+    **dict.fromkeys((170, 171, 441, 442, "NoRoute", "NoSegment"), "no_route"),
+}
+"""The codes of Valhalla and OSRM for a question without an answer, by the type of our error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +132,8 @@ async def ask_valhalla(context: ToolContext, urls: ServiceUrls, origin: Place, d
     }
     reply = await context.web.post("valhalla", f"{urls.valhalla}/route", body)
     if not 200 <= reply.status < 300:
-        raise _valhalla_error(context, reply, mode)
+        code, reason = field_of(reply.body, "error_code"), text_of(reply.body, "error")
+        raise _error("valhalla", context, reply, mode, code, reason)
     trip = typed(_ValhallaReply.model_validate, "valhalla", reply).trip
     return Route(
         distance_km=trip.summary.length,
@@ -160,7 +164,7 @@ async def ask_osrm(context: ToolContext, urls: ServiceUrls, origin: Place, desti
     reply = await context.web.get("osrm", f"{base}/route/v1/driving/{ends}", params)
     code = text_of(reply.body, "code")
     if not 200 <= reply.status < 300 or code not in ("Ok", ""):
-        raise _osrm_error(context, reply, code, mode)
+        raise _error("osrm", context, reply, mode, code, text_of(reply.body, "message") or code)
     found = typed(_OsrmReply.model_validate, "osrm", reply)
     if not found.routes:
         raise bad_body("osrm", reply)
@@ -185,43 +189,17 @@ def _osrm_step(step: _OsrmStep) -> Step:
     )
 
 
-def _valhalla_error(context: ToolContext, reply: WebReply, mode: Mode) -> ToolError:
-    code = field_of(reply.body, "error_code")
-    reason = text_of(reply.body, "error")
-    if code in _VALHALLA_TOO_FAR:
-        return _too_far(reason, mode)
-    if code in _VALHALLA_NO_ROUTE:
-        return _no_route(reason, mode)
-    return failure("valhalla", reply, context.now(), reason)
-
-
-def _osrm_error(context: ToolContext, reply: WebReply, code: str, mode: Mode) -> ToolError:
-    reason = text_of(reply.body, "message") or code
-    if code == "TooBig":
-        return _too_far(reason, mode)
-    if code in _OSRM_NO_ROUTE:
-        return _no_route(reason, mode)
-    return failure("osrm", reply, context.now(), reason)
-
-
-def _too_far(reason: str, mode: Mode) -> ToolError:
-    return ToolError(
-        f"the distance is too long to {_to(mode)}: {reason}",
-        type="too_far",
-        next_action="choose places closer to each other, or another mode",
-    )
-
-
-def _no_route(reason: str, mode: Mode) -> ToolError:
-    return ToolError(
-        f"no route found to {_to(mode)} from one place to the other: {reason}",
-        type="no_route",
-        next_action="choose another mode, or check that both places are correct",
-    )
-
-
-def _to(mode: Mode) -> str:
-    return "cycle" if mode == "bicycle" else mode
+def _error(service: str, context: ToolContext, reply: WebReply, mode: Mode, code: Json, reason: str) -> ToolError:
+    kind = _REFUSED.get(code) if isinstance(code, int | str) else None
+    doing = "cycle" if mode == "bicycle" else mode
+    if kind is None:
+        return failure(service, reply, context.now(), reason)
+    if kind == "too_far":
+        said, action = "the distance is too long to {}", "choose places closer to each other, or another mode"
+    else:
+        said = "no route found to {} from one place to the other"
+        action = "choose another mode, or check that both places are correct"
+    return ToolError(f"{said.format(doing)}: {reason}", type=kind, next_action=action)
 
 
 def _credit(router: str, base: str, *, public: str) -> Source:
