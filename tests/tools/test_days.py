@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leadhand.domain.days import WEEKDAYS
 from leadhand.domain.errors import ToolError
-from leadhand.tools.days import WEEKDAYS, in_words, read_day
+from leadhand.tools.weather import in_words, read_day
 
 SATURDAY = date(2026, 11, 21)
 

@@ -23,8 +23,7 @@ from leadhand.tools.replies import is_sample
 from leadhand.tools.sample_service import SampleWeb
 from leadhand.tools.sample_weather import sample_day
 from leadhand.tools.services import ServiceUrls
-from leadhand.tools.weather import weather_tool
-from leadhand.tools.weather_codes import CONDITIONS
+from leadhand.tools.weather import CONDITIONS, weather_tool
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 URLS = ServiceUrls()

@@ -16,7 +16,7 @@ from leadhand.ports import ToolContext
 from .geocoders import ask_nominatim, ask_photon
 from .geography import Place, distance_km, fold, place_at, without_article
 from .open_meteo import find_towns
-from .qualifiers import all_said_of
+from .qualifiers import is_said_of
 from .replies import first_answer
 from .services import ServiceUrls
 
@@ -66,7 +66,7 @@ async def resolve_town(context: ToolContext, urls: ServiceUrls, text: str) -> Fo
     lookalikes: list[Place] = []
     for reading in readings:
         towns = await find_towns(context, urls, reading[0], count=100 if reading[1] else 10)
-        kept = [town for town in towns if all_said_of(reading[1], town)]
+        kept = [town for town in towns if all(is_said_of(word, town) for word in reading[1])]
         if trusted := [town for town in kept if _is_trusted(town, reading[0])]:
             return _town(asked, reading[0], trusted)
         lookalikes = lookalikes or kept

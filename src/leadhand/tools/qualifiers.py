@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from .geography import Place, fold
 
 _STATES = {
@@ -51,8 +49,3 @@ def is_said_of(qualifier: str, place: Place) -> bool:
     return word in (region, fold(place.city), *map(fold, place.areas)) or f"{word} {region}" in _STATES.get(
         code, ""
     ).split(",")
-
-
-def all_said_of(qualifiers: Iterable[str], place: Place) -> bool:
-    """Whether every one of the qualifiers is said of the place."""
-    return all(is_said_of(qualifier, place) for qualifier in qualifiers)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from leadhand.domain.value import Json
@@ -19,7 +20,7 @@ from .gazetteer import sights_named, timezone_at, towns_beginning, towns_named
 from .geography import Place, bearing, compass_point, distance_km
 from .qualifiers import is_said_of
 from .replies import SAMPLE_HEADER
-from .sample_weather import SampleDay, sample_day
+from .sample_weather import sample_day
 
 _SPEEDS = {"auto": ("driving", 50), "bicycle": ("cycling", 15), "pedestrian": ("walking", 5)}
 """km/h assumed along the straight line, by Valhalla's costing."""
@@ -32,8 +33,6 @@ _KINDS = {
     "train station": "station",
 }
 """Words that people add to the name of a sight, and the kind they say it is of."""
-
-_FAHRENHEIT, _MPH, _INCH = "fahrenheit", "mph", "inch"
 
 Params = Mapping[str, str | int | float]
 
@@ -74,7 +73,7 @@ class SampleWeb:
         local = self._now().astimezone(zone)
         days = [local.date() + timedelta(days=ahead) for ahead in range(count)]
         weather = [sample_day(latitude, longitude, day) for day in days]
-        degrees, speed, depth = _measures(params)
+        degrees, speed, depth = _scales(params)
         # What the sun says in solar time, the clock says so much later.
         lag = ((local.utcoffset() or timedelta()).total_seconds() / 3600) - longitude / 15
 
@@ -82,7 +81,28 @@ class SampleWeb:
             minutes = round(max(0.0, min(24 - 1 / 60, hour + lag)) * 60)
             return f"{days[day_number].isoformat()}T{minutes // 60:02}:{minutes % 60:02}"
 
-        units = _units(params)
+        now, wind = weather[0].temperature_at(local.hour + local.minute / 60), weather[0].wind_speed_max * 0.6
+        current: dict[str, tuple[str, Json]] = {
+            "time": ("iso8601", local.replace(minute=local.minute // 15 * 15).strftime("%Y-%m-%dT%H:%M")),
+            "interval": ("seconds", 900),
+            "temperature_2m": (degrees.unit, degrees.of(now)),
+            "apparent_temperature": (degrees.unit, degrees.of(now - wind / 10)),
+            "relative_humidity_2m": ("%", 45 + weather[0].precipitation_probability // 2),
+            "precipitation": (depth.unit, depth.of(round(weather[0].precipitation / 12, 1))),
+            "weather_code": ("wmo code", weather[0].weather_code),
+            "wind_speed_10m": (speed.unit, speed.of(wind)),
+        }
+        daily: dict[str, tuple[str, Json]] = {
+            "time": ("iso8601", [day.isoformat() for day in days]),
+            "weather_code": ("wmo code", [day.weather_code for day in weather]),
+            "temperature_2m_max": (degrees.unit, [degrees.of(day.temperature_max) for day in weather]),
+            "temperature_2m_min": (degrees.unit, [degrees.of(day.temperature_min) for day in weather]),
+            "precipitation_sum": (depth.unit, [depth.of(day.precipitation) for day in weather]),
+            "precipitation_probability_max": ("%", [day.precipitation_probability for day in weather]),
+            "wind_speed_10m_max": (speed.unit, [speed.of(day.wind_speed_max) for day in weather]),
+            "sunrise": ("iso8601", [clock(number, day.sunrise) for number, day in enumerate(weather)]),
+            "sunset": ("iso8601", [clock(number, day.sunset) for number, day in enumerate(weather)]),
+        }
         return _reply(
             {
                 "latitude": latitude,
@@ -92,20 +112,10 @@ class SampleWeb:
                 "timezone": zone_name,
                 "timezone_abbreviation": local.tzname() or zone_name,
                 "elevation": 0.0,
-                "current_units": units["current"],
-                "current": _current(weather[0], local, degrees, speed, depth),
-                "daily_units": units["daily"],
-                "daily": {
-                    "time": [day.isoformat() for day in days],
-                    "weather_code": [day.weather_code for day in weather],
-                    "temperature_2m_max": [degrees(day.temperature_max) for day in weather],
-                    "temperature_2m_min": [degrees(day.temperature_min) for day in weather],
-                    "precipitation_sum": [depth(day.precipitation) for day in weather],
-                    "precipitation_probability_max": [day.precipitation_probability for day in weather],
-                    "wind_speed_10m_max": [speed(day.wind_speed_max) for day in weather],
-                    "sunrise": [clock(number, day.sunrise) for number, day in enumerate(weather)],
-                    "sunset": [clock(number, day.sunset) for number, day in enumerate(weather)],
-                },
+                "current_units": {name: unit for name, (unit, _) in current.items()},
+                "current": {name: value for name, (_, value) in current.items()},
+                "daily_units": {name: unit for name, (unit, _) in daily.items()},
+                "daily": {name: values for name, (_, values) in daily.items()},
             }
         )
 
@@ -224,47 +234,22 @@ def _zone(latitude: float, longitude: float) -> tuple[str, tzinfo]:
     return ("Etc/GMT" if not hours else f"Etc/GMT{-hours:+d}"), timezone(timedelta(hours=hours)) if hours else UTC
 
 
-def _measures(params: Params) -> tuple[Callable[[float], float], Callable[[float], float], Callable[[float], float]]:
+class _Scale(NamedTuple):
+    """A unit, and how a metric value is written in it."""
+
+    unit: str
+    of: Callable[[float], float]
+
+
+def _scales(params: Params) -> tuple[_Scale, _Scale, _Scale]:
     """How °C, km/h and mm are written in the units asked for."""
-    fahrenheit = params.get("temperature_unit") == _FAHRENHEIT
-    miles, inches = params.get("wind_speed_unit") == _MPH, params.get("precipitation_unit") == _INCH
-    return (
-        lambda celsius: round(celsius * 9 / 5 + 32 if fahrenheit else celsius, 1),
-        lambda kmh: round(kmh / 1.609344 if miles else kmh, 1),
-        lambda mm: round(mm / 25.4, 3) if inches else mm,
-    )
-
-
-def _units(params: Params) -> dict[str, dict[str, str]]:
-    degree = "°F" if params.get("temperature_unit") == _FAHRENHEIT else "°C"
-    speed = "mp/h" if params.get("wind_speed_unit") == _MPH else "km/h"
-    depth = "inch" if params.get("precipitation_unit") == _INCH else "mm"
-    current = {"time": "iso8601", "interval": "seconds", "temperature_2m": degree, "apparent_temperature": degree}
-    current |= {"relative_humidity_2m": "%", "precipitation": depth, "weather_code": "wmo code"}
-    daily = {"time": "iso8601", "weather_code": "wmo code", "temperature_2m_max": degree, "temperature_2m_min": degree}
-    daily |= {"precipitation_sum": depth, "precipitation_probability_max": "%", "wind_speed_10m_max": speed}
-    return {
-        "current": current | {"wind_speed_10m": speed},
-        "daily": daily | {"sunrise": "iso8601", "sunset": "iso8601"},
-    }
-
-
-def _current(
-    day: SampleDay,
-    local: datetime,
-    degrees: Callable[[float], float],
-    speed: Callable[[float], float],
-    depth: Callable[[float], float],
-) -> dict[str, Json]:
-    temperature = day.temperature_at(local.hour + local.minute / 60)
-    wind = day.wind_speed_max * 0.6
-    return {
-        "time": local.replace(minute=local.minute // 15 * 15).strftime("%Y-%m-%dT%H:%M"),
-        "interval": 900,
-        "temperature_2m": degrees(temperature),
-        "apparent_temperature": degrees(temperature - wind / 10),
-        "relative_humidity_2m": 45 + day.precipitation_probability // 2,
-        "precipitation": depth(round(day.precipitation / 12, 1)),
-        "weather_code": day.weather_code,
-        "wind_speed_10m": speed(wind),
-    }
+    degrees = _Scale("°C", lambda celsius: round(celsius, 1))
+    speed = _Scale("km/h", lambda kmh: round(kmh, 1))
+    depth = _Scale("mm", lambda mm: mm)
+    if params.get("temperature_unit") == "fahrenheit":
+        degrees = _Scale("°F", lambda celsius: round(celsius * 9 / 5 + 32, 1))
+    if params.get("wind_speed_unit") == "mph":
+        speed = _Scale("mp/h", lambda kmh: round(kmh / 1.609344, 1))
+    if params.get("precipitation_unit") == "inch":
+        depth = _Scale("inch", lambda mm: round(mm / 25.4, 3))
+    return degrees, speed, depth

@@ -6,18 +6,17 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TypeVar
 
+from leadhand.domain.days import MONTHS, WEEKDAYS, date_of, day_phrase
 from leadhand.domain.errors import ToolError
 from leadhand.domain.tool import Source, ToolReturn
 from leadhand.domain.value import Json
 from leadhand.ports import ToolContext
 
-from .days import WEEKDAYS, in_words, read_day
 from .geocoders import OPEN_STREET_MAP
 from .geography import Place
 from .open_meteo import FORECAST_DAYS, Current, Daily, Forecast, Units, forecast
 from .places import resolve_town
 from .services import ServiceUrls
-from .weather_codes import condition
 
 T = TypeVar("T")
 
@@ -26,35 +25,54 @@ SAMPLE = Source(
     title="Leadhand sample data (not a forecast); places: GeoNames (CC BY 4.0)", url="https://www.geonames.org/"
 )
 
+_DEGREES, _DEPTH, _SPEED, _PERCENT = ("°C", "°F"), ("mm", "inch"), ("km/h", "mph"), ("%", "%")
 _CURRENT = {
-    "temperature": "temperature_2m",
-    "apparent_temperature": "apparent_temperature",
-    "relative_humidity": "relative_humidity_2m",
-    "precipitation": "precipitation",
-    "wind_speed": "wind_speed_10m",
+    "temperature": ("temperature_2m", _DEGREES),
+    "apparent_temperature": ("apparent_temperature", _DEGREES),
+    "relative_humidity": ("relative_humidity_2m", _PERCENT),
+    "precipitation": ("precipitation", _DEPTH),
+    "wind_speed": ("wind_speed_10m", _SPEED),
 }
 _DAILY = {
-    "temperature_max": "temperature_2m_max",
-    "temperature_min": "temperature_2m_min",
-    "precipitation": "precipitation_sum",
-    "precipitation_probability": "precipitation_probability_max",
-    "wind_speed_max": "wind_speed_10m_max",
+    "temperature_max": ("temperature_2m_max", _DEGREES),
+    "temperature_min": ("temperature_2m_min", _DEGREES),
+    "precipitation": ("precipitation_sum", _DEPTH),
+    "precipitation_probability": ("precipitation_probability_max", _PERCENT),
+    "wind_speed_max": ("wind_speed_10m_max", _SPEED),
 }
-"""Our names for the numbers, and Open-Meteo's."""
+"""Our names for the numbers, Open-Meteo's, and the metric and imperial unit, should the reply not name its units."""
 
-_TEMPERATURE, _WATER, _SPEED = ("°C", "°F"), ("mm", "inch"), ("km/h", "mph")
-_UNITS = {
-    "temperature": _TEMPERATURE,
-    "apparent_temperature": _TEMPERATURE,
-    "temperature_max": _TEMPERATURE,
-    "temperature_min": _TEMPERATURE,
-    "relative_humidity": ("%", "%"),
-    "precipitation": _WATER,
-    "precipitation_probability": ("%", "%"),
-    "wind_speed": _SPEED,
-    "wind_speed_max": _SPEED,
+CONDITIONS: dict[int, str] = {
+    0: "clear sky",
+    1: "mainly clear",
+    2: "partly cloudy",
+    3: "overcast",
+    45: "fog",
+    48: "fog with rime",
+    51: "light drizzle",
+    53: "drizzle",
+    55: "dense drizzle",
+    56: "light freezing drizzle",
+    57: "freezing drizzle",
+    61: "light rain",
+    63: "rain",
+    65: "heavy rain",
+    66: "light freezing rain",
+    67: "freezing rain",
+    71: "light snowfall",
+    73: "snowfall",
+    75: "heavy snowfall",
+    77: "snow grains",
+    80: "light rain showers",
+    81: "rain showers",
+    82: "violent rain showers",
+    85: "light snow showers",
+    86: "heavy snow showers",
+    95: "thunderstorm",
+    96: "thunderstorm with light hail",
+    99: "thunderstorm with heavy hail",
 }
-"""Metric and imperial: what was asked for, should the reply not name its units."""
+"""WMO code table 4677, the part of it that Open-Meteo gives (open-meteo.com/en/docs, "WMO Weather interpretation")."""
 
 
 async def weather_tool(
@@ -96,6 +114,33 @@ async def weather_tool(
     return ToolReturn(raw=raw, summary=summary, sources=_sources(found.place, sample=sample), sample=sample)
 
 
+def read_day(text: str, today: date) -> tuple[date, int]:
+    """Return the first date that ``text`` names and how many days it covers (2 for "weekend", on a Sunday 1; else 1).
+
+    ``monday`` is today or the first Monday after it, ``next monday`` the first one after today. Raises ``ToolError``
+    (``invalid``, ``bad_day``) for anything it cannot read.
+    """
+    said = text.title().split() or ["Today"]
+    found = day_phrase(said, today)
+    if found is None or found[1] != len(said) or found[0].days > 2:
+        raise ToolError(
+            f"cannot read the day {text!r}",
+            type="bad_day",
+            next_action='say "now", "today", "tomorrow", a weekday, "weekend" or a date such as 2026-11-24',
+        )
+    return date_of(found[0], today), found[0].days
+
+
+def in_words(day: date) -> str:
+    """``Saturday 21 November 2026``, whatever the locale."""
+    return f"{WEEKDAYS[day.weekday()]} {day.day} {MONTHS[day.month - 1]} {day.year}"
+
+
+def condition(code: int | None) -> str | None:
+    """The condition in words; ``weather code 42`` for an unknown code, None for None."""
+    return None if code is None else CONDITIONS.get(code, f"weather code {code}")
+
+
 def _wanted(day: str, days: int, dates: Sequence[date], place: Place) -> range:
     """Which rows of the forecast are asked for. Raises ``ToolError`` (``invalid``) when they lie outside of it."""
     first, covered = read_day(day, dates[0]) if dates else (None, 0)
@@ -112,7 +157,7 @@ def _wanted(day: str, days: int, dates: Sequence[date], place: Place) -> range:
 
 
 def _rows(daily: Daily, wanted: range) -> list[dict[str, Json]]:
-    columns: dict[str, Sequence[Json]] = {ours: getattr(daily, theirs) for ours, theirs in _DAILY.items()}
+    columns: dict[str, Sequence[Json]] = {ours: getattr(daily, theirs) for ours, (theirs, _) in _DAILY.items()}
     return [
         {
             "date": daily.time[row].isoformat(),
@@ -130,16 +175,17 @@ def _at(column: Sequence[T | None], row: int) -> T | None:
 
 
 def _current(current: Current) -> dict[str, Json]:
-    numbers = {ours: getattr(current, theirs) for ours, theirs in _CURRENT.items()}
+    numbers = {ours: getattr(current, theirs) for ours, (theirs, _) in _CURRENT.items()}
     return {"time": current.time, "condition": condition(current.weather_code), **numbers}
 
 
 def _units(report: Forecast, units: Units) -> dict[str, str]:
     """The unit of every number in the answer, as the reply names it."""
-    said = {ours: report.daily_units.get(theirs, "") for ours, theirs in _DAILY.items()}
-    said |= {ours: unit for ours, theirs in _CURRENT.items() if (unit := report.current_units.get(theirs))}
-    asked = {ours: pair[units == "imperial"] for ours, pair in _UNITS.items()}
-    named = {ours: said.get(ours, "").replace("mp/h", "mph") or unit for ours, unit in asked.items()}
+    named: dict[str, str] = {}
+    for numbers, said in ((_DAILY, report.daily_units), (_CURRENT, report.current_units)):
+        for ours, (theirs, usual) in numbers.items():
+            unit = said.get(theirs, "").replace("mp/h", "mph")
+            named[ours] = unit or named.get(ours) or usual[units == "imperial"]
     return named | {"latitude": "°", "longitude": "°", "sunrise": "local time", "sunset": "local time"}
 
 
