@@ -33,9 +33,9 @@ def output_problems(state: RunState, assignment: Assignment, value: Json, text: 
             return _plan_problems(state, assignment, value)
         case RoleName.REVIEW:
             return _review_problems(state, assignment, value)
+        case RoleName.COMPOSE if "numbers" in assignment.input:
+            return _section_problems(state, assignment, text)
         case RoleName.COMPOSE:
-            if "numbers" in assignment.input:
-                return _section_problems(state, assignment, text)
             return _answer_problems(state, text)
         case _:
             return []
@@ -158,7 +158,5 @@ def _answer_problems(state: RunState, text: str, covers: tuple[str, ...] = ()) -
         return ["the answer is empty"]
     count = len(answer_sources(state, covers))
     wrong = sorted(number for number in cited(text) if not 1 <= number <= count)
-    if wrong:
-        listed = f"there are sources [1] to [{count}]" if count else "there are no sources to cite"
-        return [f"the answer cites [{wrong[0]}], but {listed}"]
-    return []
+    listed = f"there are sources [1] to [{count}]" if count else "there are no sources to cite"
+    return [f"the answer cites [{wrong[0]}], but {listed}"] if wrong else []

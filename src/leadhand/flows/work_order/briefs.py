@@ -49,21 +49,17 @@ def plan(state: RunState, assignment: Assignment) -> dict[str, Any]:
     return facts
 
 
+def _task(state: RunState, name: str, tool: str | None, args: Any, expected: str | None) -> dict[str, Any]:
+    subtask = {"name": name, "tool": tool, "args": args, "expected_output": expected}
+    return {"task": "work", **common(state, CONTEXT), "subtask": subtask, "needs": {}}
+
+
 def work(state: RunState, assignment: Assignment) -> dict[str, Any]:
     """One subtask, and the results it needs; never the rest of the run."""
-    subtask = state.assignments[assignment.assignment_id]
-    facts: dict[str, Any] = {
-        "task": "work",
-        **common(state, CONTEXT),
-        "subtask": {
-            "name": subtask.subtask.name,
-            "tool": subtask.subtask.tool,
-            "args": subtask.subtask.args,
-            "expected_output": subtask.subtask.expected_output,
-        },
-        "needs": {key: result_facts(state.assignments[key]) for key in subtask.subtask.needs},
-    }
-    repaired = state.assignments.get(subtask.subtask.repairs_subtask or "")
+    given = state.assignments[assignment.assignment_id].subtask
+    facts = _task(state, given.name, given.tool, given.args, given.expected_output)
+    facts["needs"] = {key: result_facts(state.assignments[key]) for key in given.needs}
+    repaired = state.assignments.get(given.repairs_subtask or "")
     if repaired is not None:
         reason = repaired.verdict.reason if repaired.verdict is not None else ""
         facts["repairs"] = {
@@ -76,17 +72,7 @@ def work(state: RunState, assignment: Assignment) -> dict[str, Any]:
 def child(state: RunState, assignment: Assignment) -> dict[str, Any]:
     """The brief of a child assignment: its input says what to do, the tool that asked what to return."""
     tool = state.tools.get(assignment.title)
-    return {
-        "task": "work",
-        **common(state, CONTEXT),
-        "subtask": {
-            "name": assignment.name,
-            "tool": None,
-            "args": assignment.input,
-            "expected_output": tool.description if tool is not None else None,
-        },
-        "needs": {},
-    }
+    return _task(state, assignment.name, None, assignment.input, tool.description if tool is not None else None)
 
 
 def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
@@ -115,9 +101,8 @@ def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
     if others and whole:
         _also_ordered(facts, others, context_budget(state, RoleName.REVIEW) - tokens(facts))
     if composing:
-        sources = answer_sources(state, covers)
-        numbers = source_numbers(sources)
-        facts["sources"] = [{"n": n, "title": s.title, "url": s.url} for n, s in enumerate(sources, start=1)]
+        numbers = source_numbers(answer_sources(state, covers))
+        facts["sources"] = _sources(numbers)
         for shown, key in zip(facts["subtasks"], covers, strict=True):
             data = state.assignments[key].data
             if shown["result"] is not None and data is not None:
@@ -138,14 +123,13 @@ def _also_ordered(facts: dict[str, Any], others: list[Subtask], space: int) -> N
 
 def compose(state: RunState) -> dict[str, Any]:
     """The request, every result that the answer may use, and every gap."""
-    sources = answer_sources(state)
-    numbers = source_numbers(sources)
+    numbers = source_numbers(answer_sources(state))
     return {
         "task": "compose",
         **common(state),
         "results": [result(subtask, numbers) for subtask in answerable_results(state)],
         "gaps": [_gap_facts(gap) for gap in all_gaps(state)],
-        "sources": [{"n": n, "title": s.title, "url": s.url} for n, s in enumerate(sources, start=1)],
+        "sources": _sources(numbers),
     }
 
 
@@ -158,7 +142,7 @@ def section(state: RunState, assignment: Assignment) -> dict[str, Any]:
         "part": "section",
         "results": [result(state.assignments[key], numbers) for key in assignment.input["covers"]],
         "gaps": [],
-        "sources": [{"n": n, "title": title, "url": url} for (title, url), n in numbers.items()],
+        "sources": _sources(numbers),
     }
 
 
@@ -199,7 +183,10 @@ def result(subtask: AssignmentState, numbers: dict[tuple[str, str], int]) -> dic
 
 def judged(state: RunState, subtask: AssignmentState) -> dict[str, Any]:
     """A subtask as a review is shown it."""
-    failure = subtask.failure
+    failure, error = subtask.failure, None
+    if failure is not None:
+        action = next_action(state, failure)
+        error = {"message": failure.message, "type": failure.type, "class": failure.class_.value, "next_action": action}
     return {
         "subtask": subtask.key,
         "name": subtask.subtask.name,
@@ -207,15 +194,12 @@ def judged(state: RunState, subtask: AssignmentState) -> dict[str, Any]:
         "args": subtask.subtask.args,
         "status": subtask.status.value,
         "result": result_facts(subtask),
-        "error": None
-        if failure is None
-        else {
-            "message": failure.message,
-            "type": failure.type,
-            "class": failure.class_.value,
-            "next_action": next_action(state, failure),
-        },
+        "error": error,
     }
+
+
+def _sources(numbers: dict[tuple[str, str], int]) -> list[dict[str, Any]]:
+    return [{"n": n, "title": title, "url": url} for (title, url), n in numbers.items()]
 
 
 def _gap_facts(gap: Gap) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leadhand.domain import commands as do
-from leadhand.domain.errors import Failure
 from leadhand.domain.outcome import as_data, source_numbers
 from leadhand.domain.state import AssignmentState, RunState
 
@@ -44,14 +43,11 @@ def compose(state: RunState) -> list[do.Command]:
 def composed(state: RunState) -> str:
     """The composed answer; "" if none was composed."""
     name = _name(state)
-    whole = state.assignments.get(name)
+    whole, opening = state.assignments.get(name), state.assignments.get(f"{name}-whole")
     if whole is not None and whole.ok:
         return _text(whole) or ""
-    opening = state.assignments.get(f"{name}-whole")
     said = _text(opening) if opening is not None else None
-    if said is None:
-        return ""
-    return "\n\n".join([said, *(text_of(state, section) for section in _level(state, 0))])
+    return "" if said is None else "\n\n".join([said, *(text_of(state, section) for section in _level(state, 0))])
 
 
 def _fits(state: RunState) -> bool:
@@ -63,8 +59,7 @@ def _fits(state: RunState) -> bool:
 
 
 def _sections(state: RunState) -> list[do.Command]:
-    sources = answer_sources(state)
-    numbers = source_numbers(sources)
+    numbers = source_numbers(answer_sources(state))
     sizes = [
         (subtask.key, tokens(briefs.result(subtask, numbers)) + sum(tokens(s.url) for s in subtask.data.sources))
         for subtask in answerable_results(state)
@@ -110,8 +105,7 @@ def _tree(state: RunState) -> list[do.Command]:
         ]
     if not opening.closed:
         return []
-    failure: Failure | None = opening.failure if _text(opening) is None else None
-    return [do.Finish(failure=failure)]
+    return [do.Finish(failure=opening.failure if _text(opening) is None else None)]
 
 
 def text_of(state: RunState, node: AssignmentState) -> str:
@@ -124,14 +118,11 @@ def text_of(state: RunState, node: AssignmentState) -> str:
         return "\n\n".join(text_of(state, state.assignments[below]) for below in node.assignment.input["over"])
     numbers = section_numbers(state, node.assignment)
     lines: list[str] = []
-    for key in covers:
-        subtask = state.assignments[key]
+    for subtask in (state.assignments[key] for key in covers):
         if subtask.data is not None:
             cited = "".join(f" [{numbers[source.title, source.url]}]" for source in subtask.data.sources)
-            sample = " (sample data)" if subtask.data.sample else ""
-            lines.append(
-                f"- {as_data(subtask.data.summary)}{sample}{'' if subtask.accepted else ' (unverified)'}{cited}"
-            )
+            labels = " (sample data)" * subtask.data.sample + " (unverified)" * (not subtask.accepted)
+            lines.append(f"- {as_data(subtask.data.summary)}{labels}{cited}")
     return "\n".join(lines)
 
 

@@ -41,12 +41,11 @@ def plan(state: RunState) -> list[do.Command] | Plan:
 
 def issued(state: RunState, whole: Plan) -> list[do.Command]:
     """The first order, and what no tool can do."""
-    refused: list[do.Command] = []
-    if whole.cannot and any(part not in state.unsupported for part in whole.cannot):
-        refused = [do.NoteGaps(parts=whole.cannot)]
+    fresh = any(part not in state.unsupported for part in whole.cannot)
+    commands: list[do.Command] = [do.NoteGaps(parts=whole.cannot)] if fresh else []
     if whole.subtasks:
-        return [*refused, do.IssueOrder(order=issue(whole.subtasks, order_id(1), whole.goal))]
-    return refused
+        commands.append(do.IssueOrder(order=issue(whole.subtasks, order_id(1), whole.goal)))
+    return commands
 
 
 def _whole(pages: list[Plan], cut_off: str = "") -> Plan:

@@ -8,7 +8,7 @@ from leadhand.domain.errors import FailureClass
 from leadhand.domain.evolve.attempts import blocked_by
 from leadhand.domain.ids import order_id, split_key, subtask_key
 from leadhand.domain.lifecycle import AssignmentStatus
-from leadhand.domain.state import AssignmentState, OrderState, RetryWanted, RunState
+from leadhand.domain.state import AssignmentState, OrderState, RunState
 from leadhand.domain.work_order import Subtask, WorkOrder, circle, issue, result_reference
 from leadhand.domain.work_result import VerdictKind
 
@@ -37,42 +37,33 @@ def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
             again.append((before, proposed))
         elif verdict.verdict is VerdictKind.RETRY:
             again.append((before, before.subtask))
-    again = [pair for pair in again if _worth_it(pair[0], pair[1])]
-    repaired = _repaired(state, again, new_id)
-    repaired += (
-        [subtask for subtask in issue(review.missing, new_id, order.order.goal).subtasks if not _tried(state, subtask)]
-        if review.missing
-        else []
-    )
-    if not repaired:
-        return None
-    return WorkOrder(
-        work_order_id=new_id, goal=order.order.goal, subtasks=tuple(repaired), repairs=order.order.work_order_id
-    )
+    again = [pair for pair in again if _worth_it(*pair)]
+    missing = issue(review.missing, new_id, order.order.goal).subtasks if review.missing else ()
+    fresh = [subtask for subtask in missing if not _tried(state, subtask)]
+    return _order(order, new_id, [*_repaired(state, again, new_id), *fresh])
 
 
 def retry_order(state: RunState, order: OrderState) -> WorkOrder | None:
     """The order that retries what people asked for and what had been given up because of it; None if impossible."""
     new_id = order_id(len(state.orders) + 1)
-    wanted = {
-        **state.retries_wanted,
-        **{key: RetryWanted(by="") for key in blocked_by(state, set(state.retries_wanted))},
-    }
+    retries = state.retries_wanted
     again: list[tuple[AssignmentState, Subtask]] = []
-    for key in sorted(wanted, key=split_key):
-        before, wanted_ = state.assignments[key], state.retries_wanted.get(key)
+    for key in sorted({*retries, *blocked_by(state, set(retries))}, key=split_key):
+        before, retry = state.assignments[key], retries.get(key)
         subtask = before.subtask
-        if wanted_ is not None and wanted_.data is not None:
+        if retry is not None and retry.data is not None:
             subtask = Subtask(name=subtask.name)  # nothing is done: its result is there
-        elif wanted_ is not None and wanted_.args is not None:
-            subtask = subtask.evolve(args=wanted_.args, needs=_still_needed(subtask, wanted_.args))
+        elif retry is not None and retry.args is not None:
+            subtask = subtask.evolve(args=retry.args, needs=_still_needed(subtask, retry.args))
         again.append((before, subtask))
-    repaired = _repaired(state, again, new_id)
-    if not repaired:
+    return _order(order, new_id, _repaired(state, again, new_id))
+
+
+def _order(order: OrderState, new_id: str, subtasks: list[Subtask]) -> WorkOrder | None:
+    repaired = order.order
+    if not subtasks:
         return None
-    return WorkOrder(
-        work_order_id=new_id, goal=order.order.goal, subtasks=tuple(repaired), repairs=order.order.work_order_id
-    )
+    return WorkOrder(work_order_id=new_id, goal=repaired.goal, subtasks=tuple(subtasks), repairs=repaired.work_order_id)
 
 
 def _still_needed(subtask: Subtask, args: dict[str, Any]) -> tuple[str, ...]:

@@ -36,11 +36,6 @@ def review(state: RunState, order: OrderState) -> list[do.Command]:
     return [do.Judge(work_order_id=name, review=_merged(judged))]
 
 
-def all_completed(state: RunState, order: OrderState) -> bool:
-    """Whether every subtask of an order passed the code checks."""
-    return all(state.assignments[key].ok for key in order.order.subtask_keys())
-
-
 def _shards(state: RunState, order: OrderState) -> list[do.Assign]:
     space = context_budget(state, RoleName.REVIEW)
     sizes = [(key, tokens(briefs.judged(state, state.assignments[key]))) for key in order.order.subtask_keys()]
@@ -49,7 +44,7 @@ def _shards(state: RunState, order: OrderState) -> list[do.Assign]:
     groups = grouped(sizes, max(space - whole, space // 2), SHARD)
     first = sum(size for key, size in sizes if key in set(groups[0]))
     apart = len(groups) > 1 and around + first > space
-    composing = len(groups) == 1 and all_completed(state, order)
+    composing = len(groups) == 1 and all(state.assignments[key].ok for key in order.order.subtask_keys())
     shards = [
         _shard(order, str(number), tuple(keys), compose=composing, whole=number == 0 and not apart)
         for number, keys in enumerate(groups)
@@ -102,12 +97,7 @@ def _halves(shard: AssignmentState) -> list[do.Assign]:
         do.Assign(
             id=f"{shard.key}{letter}",
             role=RoleName.REVIEW,
-            input={
-                **given,
-                "covers": half,
-                "compose": False,
-                "whole": given.get("whole", False) and letter == "a",
-            },
+            input={**given, "covers": half, "compose": False, "whole": given.get("whole", False) and letter == "a"},
         )
         for letter, half in (("a", covers[:middle]), ("b", covers[middle:]))
         if half
