@@ -77,6 +77,7 @@ def test_no_word_is_dropped_silently(request_text: str, subtasks: int, left: str
 def test_half_of_a_condition_is_not_carried_out(request_text: str) -> None:
     pay = offer("pay_tool", "amount", "to", description="Pay an amount of money.", amount={"type": "number"})
     assert args_of("Pay 30 to Bob", [pay]) == [{"amount": 30.0, "to": "Bob"}]
+    assert planned("Pay 30 to Bob", [pay]).cannot == ()
     made = planned(request_text, [WEATHER, pay])
     assert made.subtasks == ()
     assert len(made.cannot) == 1

@@ -55,7 +55,6 @@ class Ask:
     ways: list[Way] = field(default_factory=list[Way])
     start_at: str = ""
     transport: str = ""
-    _moded: int = 0  # the ways before this one have their means of transport
 
     def visit(self, places: list[str], days: list[When], *, trailing: bool) -> None:
         """Add what a clause says. ``trailing``: the day is behind the place, so it is for earlier places too."""
@@ -75,10 +74,11 @@ class Ask:
         return list(dict.fromkeys(islice(pairs, 4 * MOST_LOOKUPS)))[: MOST_LOOKUPS + 1]
 
     def travel_by(self, mode: str) -> None:
-        """Set the means for the ways so far that name none."""
-        for way in self.ways[self._moded :]:
-            way.mode = way.mode or mode
-        self._moded = len(self.ways)
+        """Set the means for the latest ways that name none."""
+        for way in reversed(self.ways):
+            if way.mode:
+                break
+            way.mode = mode
 
     def walk(self, places: list[tuple[str, str]], *, separator: str, onwards: bool, mode: str) -> None:
         """Take the ends of ways that one clause names, in its order, each with the word before it."""

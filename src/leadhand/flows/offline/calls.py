@@ -17,7 +17,7 @@ from . import words
 from .arguments import DIRECTIONS_TOOL, WEATHER_TOOL, Facts, Offer, Offers, fill, options_of, role_of, takes
 from .asks import MOST_LOOKUPS, Ask
 from .clauses import Clause, Phrase
-from .listening import KNOWN, explains, understand
+from .listening import KNOWN, Listener, explains
 from .rendering import short
 from .tokens import tokenize
 
@@ -42,8 +42,8 @@ class Calls:
 
     def __init__(self, request: str, tools: Iterable[Mapping[str, Any]], today: date | None) -> None:
         self.offers = Offers(tools)
-        understood = understand(request, self.offers, today)
-        self.text, self.units = understood.text, understood.units
+        heard = Listener(request, self.offers, today)
+        self.text, self.units = heard.text, heard.units
         self.found: dict[str, dict[str, Any]] = {}
         self.gaps: dict[str, str] = {}
         self._hidden = 0
@@ -51,7 +51,7 @@ class Calls:
         self._made: list[dict[str, Any]] = []  # the arguments of the calls for one ask
         plan = {"weather": self._weather, "route": self._routes, "tool": self._tool}
         every: list[dict[str, Any]] = []
-        for ask in understood.asks:
+        for ask in heard.asks:
             said, self._made = self.text.said(ask.clauses[0].start, ask.clauses[-1].stop), []
             if ask.kind == "other":
                 self.gap(said, f"{ask.reason or 'no registered tool covers it'}; {HOW}")
@@ -60,7 +60,7 @@ class Calls:
             elif self._made:
                 self._audit(ask, ask.clauses, self._made)
             every += self._made
-        self._audit(None, understood.background, every)
+        self._audit(None, heard.background, every)
 
     def gap(self, what: str, reason: str) -> None:
         """Name a part that cannot be done; only the first few are named."""
@@ -83,9 +83,8 @@ class Calls:
         """Name what the clauses say and the calls made for them do not: no half of a request is dropped in silence."""
         if self._too_many:
             return
-        values = {
-            f"{part}".casefold() for args in made for value in args.values() for part in list_of(value) or [value]
-        }
+        parts = [part for args in made for value in args.values() for part in list_of(value) or [value]]
+        values = {f"{part:g}" if isinstance(part, float) else f"{part}".casefold() for part in parts}
         joined = "\n".join(values)
         said = {token.low for token in tokenize(joined)} | {name.casefold() for args in made for name in args}
         offer = self._offer(ask) if ask is not None else None
@@ -218,11 +217,11 @@ class Calls:
             parts = [part._replace(named=last.named) for part in parts]
         if all(part.led for part in parts[1:]) or all(_is_code(part.text) for part in parts):
             return parts
-        unclear = (
-            f"whether “{parts[0].text} and {last.text}” is one thing or two is not clear: put each into quotation marks"
-        )
         short_ones = all(len(part.text.split()) <= _LONGEST_ITEM for part in parts)
-        return parts if len(parts) > 2 and short_ones and ask.clauses[-1].before == "and" else unclear
+        if len(parts) > 2 and short_ones and ask.clauses[-1].before == "and":
+            return parts
+        both = f"{parts[0].text} and {last.text}"
+        return f"whether “{both}” is one thing or two is not clear: put each into quotation marks"
 
     def _item(self, clause: Clause, first: int, names: list[str]) -> Item:
         """One part of what may be a list, without the words that lead to it."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import date
 from itertools import pairwise
-from typing import NamedTuple
 
 from leadhand.domain.days import When
 
@@ -26,38 +25,17 @@ _IN_ITEMS = words.LEADS | words.ARTICLES | {"please", "too"}
 _TOPICS = {"weather": (WEATHER_TOOL, "weather", "forecast"), "route": (DIRECTIONS_TOOL, "direction", "route")}
 
 
-class Understanding(NamedTuple):
-    """What was understood: ``asks`` in the order they were made, ``units`` for all of them ("" if none was said).
+class Listener:
+    """Gathers what a request asks for; never fails. What is not understood is an ask of the kind ``other``.
 
-    ``background`` are clauses that ask nothing themselves, but may say where or when for others.
+    ``asks`` are in the order they were made, ``units`` is for all of them ("" if none was said). ``background`` are
+    clauses that ask nothing themselves, but may say where or when for others. ``spoken_of`` is what "there" refers to,
+    ``located`` is where the person said to be, ``lead`` are days said before an ask in a sentence, ``last`` is the ask
+    that further places belong to.
     """
 
-    text: Text
-    asks: list[Ask]
-    background: list[Clause]
-    units: str
-
-
-def understand(request: str, offers: Offers, today: date | None) -> Understanding:
-    """Return what ``request`` asks for; never fails. What is not understood is an ask of the kind ``other``."""
-    listener = _Listener(Text(request, tokenize(request), today, offers.topics), offers)
-    for clause in clauses(listener.text):
-        listener.hear(clause)
-    for ask in listener.asks:
-        if not ask.fallback.places:  # the place may be said behind: "Is it raining? I'm in Paris."
-            ask.fallback = listener.spoken_of
-    return Understanding(listener.text, listener.asks, listener.background, listener.units)
-
-
-class _Listener:
-    """Holds what was said so far.
-
-    ``spoken_of`` is what "there" refers to, ``located`` is where the person said to be, ``lead`` are days said before
-    an ask in a sentence, ``last`` is the ask that further places belong to.
-    """
-
-    def __init__(self, text: Text, offers: Offers) -> None:
-        self.text, self.offers = text, offers
+    def __init__(self, request: str, offers: Offers, today: date | None) -> None:
+        self.text, self.offers = Text(request, tokenize(request), today, offers.topics), offers
         self.asks: list[Ask] = []
         self.background: list[Clause] = []
         self.units, self.located = "", ""
@@ -65,8 +43,13 @@ class _Listener:
         self.lead: tuple[int, list[When]] = (-1, [])
         self.last: Ask | None = None
         self.greeted = -1
+        for clause in clauses(self.text):
+            self._hear(clause)
+        for ask in self.asks:
+            if not ask.fallback.places:  # the place may be said behind: "Is it raining? I'm in Paris."
+                ask.fallback = self.spoken_of
 
-    def hear(self, clause: Clause) -> None:
+    def _hear(self, clause: Clause) -> None:
         """Take in the next clause."""
         self.units = next((phrase.value for phrase in clause.of("units")), self.units)
         match = self.offers.match(self.text, clause)

@@ -63,14 +63,9 @@ class Text(NamedTuple):
         window = self.tokens[index : min(end, index + LONGEST_PHRASE)]
         return day_phrase([token.text if token.low else "" for token in window], self.today)
 
-    def span(self, start: int, stop: int) -> tuple[int, int]:
-        """Where the tokens from ``start`` to before ``stop`` begin and end in the source."""
-        return self.tokens[start].start, self.tokens[stop - 1].end
-
     def said(self, start: int, stop: int) -> str:
         """The source of the tokens from ``start`` to before ``stop``."""
-        begin, end = self.span(start, stop)
-        return self.source[begin:end]
+        return self.source[self.tokens[start].start : self.tokens[stop - 1].end]
 
     def ends_sentence(self, index: int) -> bool:
         """Whether the token at ``index`` ends a sentence: not the dot of ``St. Louis`` or ``J. F. Kennedy``."""

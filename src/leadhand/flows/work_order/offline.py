@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from leadhand.domain.days import read_date
 from leadhand.domain.errors import FailureClass
@@ -146,14 +146,6 @@ def _verdict(subtask: Mapping[str, Any], *, last: bool) -> dict[str, Any]:
     return {"subtask": text_of(subtask.get("subtask")), "verdict": verdict, "reason": reason[:1_000]}
 
 
-class Point(NamedTuple):
-    """One result: its ``summary``, the numbers of its sources, whether it is sample data."""
-
-    summary: str
-    citations: tuple[int, ...] = ()
-    sample: bool = False
-
-
 def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
     """The answer from ``facts`` (``results``, ``gaps``, ``sources``), or a ``part`` of a long one."""
     known = _source_numbers(facts)
@@ -161,7 +153,7 @@ def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
     gaps = objects_of(facts.get("gaps"))
     part = facts.get("part")
     if part == "section":
-        return _list(map(_text, points))
+        return _list(text for text, _ in points)
     if part not in ("digest", "opening"):
         return _write(points, gaps)
     count, sample = _counted(facts)
@@ -174,7 +166,7 @@ def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
     return f"{byline}\n\n{found}; they follow in the order of the request.\n\n{_not_answered(gaps)}"
 
 
-def _accepted_points(facts: Mapping[str, Any], subtasks: list[dict[str, Any]]) -> list[Point]:
+def _accepted_points(facts: Mapping[str, Any], subtasks: list[dict[str, Any]]) -> list[tuple[str, bool]]:
     """The results in a review's answer: those accepted earlier, then those of ``subtasks``."""
     known = _source_numbers(facts)
     cited: dict[str, list[int]] = {}
@@ -189,9 +181,9 @@ def _accepted_points(facts: Mapping[str, Any], subtasks: list[dict[str, Any]]) -
     return [_point(result, cited.get(key, []), known) for key, result in results]
 
 
-def _write(points: list[Point], gaps: list[dict[str, Any]]) -> str:
+def _write(points: list[tuple[str, bool]], gaps: list[dict[str, Any]]) -> str:
     """The whole text: the points in their order, then what was not answered, then who wrote it."""
-    first = _text(points[0]) if len(points) == 1 else _list(map(_text, points))
+    first = points[0][0] if len(points) == 1 else _list(text for text, _ in points)
     blocks = [first or "Nothing of this request could be answered."]
     if gaps:
         blocks.append(_not_answered(gaps))
@@ -204,22 +196,17 @@ def _write(points: list[Point], gaps: list[dict[str, Any]]) -> str:
             "the environment), or register a tool that covers it. Without one, Leadhand answers questions about "
             "weather and directions, such as “weather in Paris tomorrow and directions from Lyon to Paris”."
         )
-    blocks.append(BYLINE + (SAMPLE_NOTE if any(point.sample for point in points) else ""))
+    blocks.append(BYLINE + (SAMPLE_NOTE if any(sample for _, sample in points) else ""))
     return "\n\n".join(blocks)
 
 
-def _point(result: Mapping[str, Any], citations: list[int], known: set[int]) -> Point:
-    summary = text_of(result.get("summary")) or f"{text_of(result.get('name'))}: {render(result.get('raw'))}"
-    cited = tuple(n for n in dict.fromkeys(citations) if n in known)
-    return Point(summary, cited, sample=result.get("sample") is True)
-
-
-def _text(point: Point) -> str:
-    text = point.summary.strip()
-    if point.sample and "sample" not in text.casefold():
-        text += " (sample data)"
-    marks = "".join(f"[{n}]" for n in point.citations)
-    return f"{text} {marks}" if marks else text
+def _point(result: Mapping[str, Any], citations: list[int], known: set[int]) -> tuple[str, bool]:
+    """One result with its citations, as the answer says it, and whether it is sample data."""
+    text = text_of(result.get("summary")) or f"{text_of(result.get('name'))}: {render(result.get('raw'))}"
+    sample = result.get("sample") is True
+    label = " (sample data)" if sample and "sample" not in text.casefold() else ""
+    marks = "".join(f"[{n}]" for n in dict.fromkeys(citations) if n in known)
+    return f"{text.strip()}{label} {marks}".rstrip(), sample
 
 
 def _list(items: Iterable[str]) -> str:
