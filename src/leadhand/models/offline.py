@@ -28,9 +28,6 @@ from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.work_order.offline import GIVE_UP, RULES
 from leadhand.ports import ModelError
 
-NAME = "offline"
-WINDOW = 1_000_000
-
 _WORD = re.compile(r"\s*\S+\s*")
 # The facts that may say in words what to do.
 _TEXTS = ("title", "question", "topic", "text", "input", "request")
@@ -75,7 +72,7 @@ class OfflineModels:
 
     def profile(self, model: str) -> ModelProfile:
         """Free, with a window that no conversation fills."""
-        return ModelProfile(name=model, window=WINDOW, input_nanousd=0, output_nanousd=0, free=True)
+        return ModelProfile(name=model, window=1_000_000, input_nanousd=0, output_nanousd=0, free=True)
 
     async def aclose(self) -> None:
         """Do nothing: nothing is open."""
@@ -130,5 +127,5 @@ def _reply(message: AssistantMessage, *, value: Any = None, finish_reason: str =
         value=value,
         usage=Usage(requests=1, input_tokens=0, output_tokens=0, nanousd=0),
         finish_reason=finish_reason,
-        model=NAME,
+        model="offline",
     )

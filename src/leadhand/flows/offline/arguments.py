@@ -48,11 +48,6 @@ class Offer(NamedTuple):
         return {role_of(name) for name in self.properties}
 
     @property
-    def takes_all_places(self) -> bool:
-        """Whether one call takes a list of places, and none takes a single one."""
-        return "places" in self.roles and "place" not in self.roles
-
-    @property
     def required(self) -> list[str]:
         """The parameters that every call has to give."""
         return texts_of(self.parameters.get("required"))

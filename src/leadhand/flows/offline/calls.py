@@ -134,7 +134,8 @@ class Calls:
         if not entries:
             return "no place was named; say where, for example “weather in Paris tomorrow”"
         lacking = ""
-        for place, day in entries[: 1 if offer.takes_all_places else None]:
+        together = "places" in offer.roles and "place" not in offer.roles  # one call takes all places
+        for place, day in entries[: 1 if together else None]:
             when = day or When("today")
             given = facts._replace(place=place, day=when.day, days=when.days)
             lacking = lacking or self._add(offer, given, "check_weather", place, str(day or ""), ("location", "day"))
@@ -170,10 +171,8 @@ class Calls:
         items = self._items(ask, offer)
         if isinstance(items, str):
             return items
-        roles, entries = offer.roles, ask.entries()
-        if offer.takes_all_places or "place" not in roles:
-            entries = entries[:1]
-        placed = bool(roles & {"place", "places", "day"})
+        entries = ask.entries()[: None if "place" in offer.roles else 1]
+        placed = bool(offer.roles & {"place", "places", "day"})
         links = {phrase.link: phrase.value for clause in ask.clauses for phrase in clause.of("place")}
         known = facts._replace(
             origin=links.get("from", ""),

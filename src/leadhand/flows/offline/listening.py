@@ -188,11 +188,10 @@ class Listener:
         same = self.last if self.last is not None and self.last.kind == "route" else None
         unknown = self._unknown(clause, KNOWN["route"])
         places, modes = clause.of("place"), clause.of("mode")
-        here = same is not None and same.clauses[-1].sentence == clause.sentence
         unknown += [phrase.start for phrase in places if phrase.link in ("in", "via")]
         leads = bool(modes) and modes[0].start < min((phrase.start for phrase in places), default=clause.stop)
         topic = any(self._low(index) in words.ROUTE for index in clause.rest)
-        if same is not None and here and not (clause.phrases or unknown):
+        if same and same.clauses[-1].sentence == clause.sentence and not (clause.phrases or unknown):
             same.clauses.append(clause)  # "from Paris to Lyon, how long does it take?": any answer about a way says it
             return
         if same is None or leads or unknown or topic:

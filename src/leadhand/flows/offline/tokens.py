@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from leadhand.domain.days import LONGEST_PHRASE, When, day_phrase
 
+from .words import word_set
+
 
 class Token(NamedTuple):
     """A word, a quotation or a mark of a text, ``text[start:end]``.
@@ -41,9 +43,7 @@ _POSSESSIVE = ("'s", "’s", "'S", "’S")
 _SENTENCE_MARKS = frozenset(";?!.\n")
 
 # A dot after these ends no sentence.
-_ABBREVIATIONS = frozenset(
-    re.split(" ", "st ste mt ft dr mr mrs ms prof ave blvd rd sq jr sr vs approx e.g i.e etc no u.s u.k d.c")
-)
+_ABBREVIATIONS = word_set("st ste mt ft dr mr mrs ms prof ave blvd rd sq jr sr vs approx e.g i.e etc no u.s u.k d.c")
 
 
 class Text(NamedTuple):
