@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from leadhand.domain.value import Json
@@ -234,7 +234,8 @@ def _zone(latitude: float, longitude: float) -> tuple[str, tzinfo]:
     return ("Etc/GMT" if not hours else f"Etc/GMT{-hours:+d}"), timezone(timedelta(hours=hours)) if hours else UTC
 
 
-class _Scale(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Scale:
     """A unit, and how a metric value is written in it."""
 
     unit: str
