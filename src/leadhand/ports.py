@@ -209,7 +209,7 @@ class ContextStore(Protocol):
         ...
 
     async def create(self, run_id: str, started: RunStarted) -> Entry:
-        """Create a run, owned by this host under epoch 1; its first entry has sequence 1."""
+        """Create a run, owned by this host under epoch 1. Raises UsageError if the id is in use."""
         ...
 
     def append(
@@ -236,17 +236,17 @@ class ContextStore(Protocol):
         ...
 
     def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[list[Entry]]:
-        """Yield entries as they are committed by any process, in order, each once; never ends by itself.
+        """Yield entries as they are committed by any process, in order, each once; ends only with an error.
 
-        Entries of this process come at once, those of other processes within 100 ms.
+        Entries of this process come at once, those of other processes within 100 ms. Closing it ends it at once.
         """
         ...
 
     async def claim(self, run_id: str, *, ended: bool = False) -> int:
         """Become the owner of a run that no living process owns, and return the new epoch.
 
-        Writes ``RunClaimed``. Raises :class:`~leadhand.domain.errors.RunOwned` while its owner lives. A finished run
-        can be claimed only with ``ended``, in order to reopen it.
+        Writes ``RunClaimed``. Raises :class:`~leadhand.domain.errors.RunOwned` while its owner lives (this host too),
+        and UsageError for a finished run without ``ended``, which is for reopening it.
         """
         ...
 
@@ -294,10 +294,12 @@ class ContextStore(Protocol):
         """Return a cached answer that has not expired."""
         ...
 
-    async def cache(self, key: str, value: Json, ttl_s: float) -> None: ...
+    async def cache(self, key: str, value: Json, ttl_s: float) -> None:
+        """Cache an answer for ``ttl_s`` seconds. Raises TypeError for a value that JSON cannot express."""
+        ...
 
     async def aclose(self) -> None:
-        """Commit pending writes and release every run."""
+        """Commit pending writes and release every run; a second call does nothing."""
         ...
 
 

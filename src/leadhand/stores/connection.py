@@ -54,7 +54,7 @@ class Dialect:
 
 
 class Connection(Protocol):
-    """One session with a database, used by one thread at a time.
+    """One session with a database, used by one thread at a time. Those of both databases inherit what they share.
 
     Every method but ``close`` raises :class:`~leadhand.domain.errors.StoreError`, or one of its kinds above.
     """
@@ -62,21 +62,21 @@ class Connection(Protocol):
     @property
     def broken(self) -> bool:
         """Whether the session is lost and must be replaced."""
-        ...
+        return False
 
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Run one statement and return all its rows."""
         ...
 
     def prepare(self) -> None:
-        """Set up durability, once the database is known to be Leadhand's."""
-        ...
+        """Set up durability, once the database is known to be Leadhand's; a server needs no further settings."""
 
     def begin(self) -> None:
         """Begin a transaction that will write."""
-        ...
+        self.execute("BEGIN")
 
-    def commit(self) -> None: ...
+    def commit(self) -> None:
+        self.execute("COMMIT")
 
     def rollback(self) -> None:
         """Undo the transaction, if there is one; never raises."""
@@ -84,7 +84,7 @@ class Connection(Protocol):
 
     def commits(self) -> int | None:
         """Return a number that differs after a commit of another session; None if the database has none."""
-        ...
+        return None
 
     def close(self) -> None: ...
 

@@ -72,12 +72,6 @@ class Poller:
         if self._thread is not None:
             await self._thread.ended()
 
-    def abandon(self) -> None:
-        """Drop the thread: this is a forked child, where it does not exist."""
-        self._condition = threading.Condition()
-        self._closed = True
-        self._thread = None
-
     # --- on the thread ---
 
     def _work(self) -> None:
@@ -130,13 +124,13 @@ class Poller:
 class Followers:
     """The followers of runs through one store."""
 
-    def __init__(self, read: Read, poller: Poller) -> None:
+    def __init__(self, read: Read, poller: Poller, closed: StoreError | None) -> None:
         self._read = read
         self._poller = poller
         self._lock = threading.Lock()
         # Tuples, replaced and never changed: the writer looks at them without the lock.
         self._of_run: dict[str, tuple[_Follower, ...]] = {}
-        self._closed: StoreError | None = None
+        self._closed = closed
 
     async def follow(self, run_id: str, after: int) -> AsyncGenerator[list[Entry], None]:
         """Entries above ``after`` as they are committed. Raises NoSuchRun, and StoreError once the store is closed."""
@@ -186,12 +180,6 @@ class Followers:
                 for follower in followers:
                     wakeups.call(follower.loop, follower.end, error)
         wakeups.send()
-
-    def abandon(self, error: StoreError) -> None:
-        """Refuse every call from now on with ``error``: this is a forked child."""
-        self._lock = threading.Lock()
-        self._closed = error
-        self._of_run = {}
 
     def _add(self, run_id: str, follower: _Follower) -> None:
         with self._lock:

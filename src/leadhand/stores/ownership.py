@@ -48,7 +48,6 @@ class LockFileHold:
         self._sweep()
 
     def living(self, hosts: Collection[str], connection: Connection) -> set[str]:
-        """Return those of the hosts that are alive now."""
         return {host for host in hosts if host == self.host or self._alive(self._path(host))}
 
     def release(self) -> None:
@@ -135,7 +134,7 @@ class AdvisoryLockHold:
         self._connection.execute("SELECT pg_advisory_lock(?)", (key - (1 << 64) if key >> 63 else key,))
 
     def living(self, hosts: Collection[str], connection: Connection) -> set[str]:
-        """Return those of the hosts that are alive now: reads the list of locks, without taking any."""
+        """Read the list of locks, without taking any."""
         if not hosts:
             return set()
         held = {

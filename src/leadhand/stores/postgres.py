@@ -14,7 +14,7 @@ from psycopg.types.numeric import Int8Dumper
 
 from leadhand.domain.errors import StoreError
 
-from .connection import Dialect, Row, TryAgain, Unstorable, close_in_forked_child
+from .connection import Connection, Dialect, Row, TryAgain, Unstorable, close_in_forked_child
 from .ownership import AdvisoryLockHold
 
 MIGRATING = 0x6C6561646861  # any number will do, as long as every release takes the same
@@ -64,7 +64,6 @@ class PostgresDatabase:
         self.name = without_password(url)
 
     def connect(self, *, writes: bool = True) -> PostgresConnection:
-        """Open a session. Raises StoreError."""
         try:
             raw = psycopg.connect(
                 self._url,
@@ -92,11 +91,10 @@ class PostgresDatabase:
         return connection
 
     def hold(self) -> AdvisoryLockHold:
-        """Return a new hold, not yet taken."""
         return AdvisoryLockHold(self.connect)
 
 
-class PostgresConnection:
+class PostgresConnection(Connection):
     """A session with a PostgreSQL server, used by one thread at a time."""
 
     def __init__(self, raw: psycopg.Connection[Row], name: str) -> None:
@@ -110,7 +108,6 @@ class PostgresConnection:
         return self._raw.closed
 
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
-        """Run one statement and return all its rows. Raises StoreError."""
         try:
             cursor = self._raw.execute(_translated(sql), parameters)
             return cursor.fetchall() if cursor.description else []
@@ -119,22 +116,9 @@ class PostgresConnection:
         except UnicodeError as error:
             raise unstorable(error, self._name) from error
 
-    def prepare(self) -> None:
-        """Do nothing: a server is durable without further settings."""
-
-    def begin(self) -> None:
-        self.execute("BEGIN")
-
-    def commit(self) -> None:
-        self.execute("COMMIT")
-
     def rollback(self) -> None:
-        """Undo the transaction, if there is one and the server can be reached."""
         with suppress(psycopg.Error):
             self._raw.rollback()
-
-    def commits(self) -> int | None:
-        return None
 
     def close(self) -> None:
         if not self._inherited:

@@ -34,7 +34,7 @@ def utc_now() -> datetime:
 class SqlContextStore:
     """A :class:`~leadhand.ports.ContextStore` in a database, and the keys and settings beside it.
 
-    The ports document its methods; :func:`~leadhand.stores.opening.open_store` opens one.
+    The ports document its methods (:mod:`leadhand.ports`); :func:`~leadhand.stores.opening.open_store` opens one.
     One thread writes, up to two read, and one looks for commits of other processes while a run is followed.
     ``now`` is the clock that dates entries. An instance belongs to one process; in a forked child it refuses every call
     and holds no locks.
@@ -44,11 +44,15 @@ class SqlContextStore:
         self._database = database
         self._hold = database.hold()
         self._now = now
-        self._readers = Readers(database)
-        self._poller = Poller(database, lambda run_id, wakeups: self._followers.poke(run_id, wakeups))
-        self._followers = Followers(self.read, self._poller)
-        self._writer = Writer(database, self._hold, now, self._followers.publish)
         self._keeper = side_tables.Keeper(database.dialect)
+        self._set_up(None)
+
+    def _set_up(self, closed: StoreError | None) -> None:
+        """Make what runs on threads of its own; with ``closed``, it refuses every call with that error."""
+        self._readers = Readers(self._database, closed)
+        self._poller = Poller(self._database, lambda run_id, wakeups: self._followers.poke(run_id, wakeups))
+        self._followers = Followers(self.read, self._poller, closed)
+        self._writer = Writer(self._database, self._hold, self._now, self._followers.publish, closed)
 
     @property
     def host(self) -> str:
@@ -72,7 +76,6 @@ class SqlContextStore:
         close_in_forked_child(self)
 
     async def create(self, run_id: str, started: RunStarted) -> Entry:
-        """Create a run, owned by this host under epoch 1. Raises UsageError if the id is in use."""
         return await self._writer.submit(Create(run_id=run_id, started=encode(started)))
 
     def append(
@@ -107,41 +110,23 @@ class SqlContextStore:
         )
 
     async def read(self, run_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
-        """Entries with a sequence above ``after``, in order, at most ``limit``. Raises NoSuchRun."""
         return await self._query(read_entries, self._database.dialect, run_id, after, limit)
 
     def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[list[Entry]]:
-        """Entries as they are committed, by any process, in order, without gap or repeat.
-
-        An async generator: closing it or cancelling its reader ends it at once. It ends by itself only with an error:
-        NoSuchRun, or StoreError when the store is closed.
-        """
         return self._followers.follow(run_id, after)
 
     async def claim(self, run_id: str, *, ended: bool = False) -> int:
-        """Become the owner of a run that no living process owns, and return the new epoch.
-
-        Raises NoSuchRun, RunOwned while its owner lives (this store included), UsageError if the run is finished and
-        ``ended`` is false.
-        """
         return await self._writer.submit(Claim(run_id=run_id, ended=ended))
 
     async def release(self, run_id: str, epoch: int) -> None:
-        """Stop owning a run. Does nothing if another host owns it. Raises NoSuchRun."""
         await self._writer.submit(Release(run_id=run_id, epoch=epoch))
 
     async def run(self, run_id: str) -> RunListing:
-        """Return a run's line in lists. Raises NoSuchRun."""
         return await self._query(run_listing, self._hold, run_id)
 
     async def runs(
         self, *, limit: int = 50, before: str | None = None, **filters: Unpack[RunFilter]
     ) -> list[RunListing]:
-        """Return the runs that meet every filter, newest first: see :meth:`leadhand.ports.ContextStore.runs`.
-
-        ``text`` is searched in the part of the request that lists show, ignoring case. Raises NoSuchRun if ``before``,
-        the last run id of the previous page, is unknown.
-        """
         return await self._query(run_listings, self._hold, filters, limit, before)
 
     async def hosts(self) -> list[HostLine]:
@@ -151,14 +136,12 @@ class SqlContextStore:
         return await self._query(store_info, self._database)
 
     async def blob(self, digest: str) -> bytes:
-        """Return the bytes of a payload. Raises KeyError for an unknown digest."""
         return await self._query(side_tables.blob, digest)
 
     async def _keep_blob(self, digest: str, body: bytes) -> None:
         await self._write_beside(f"6 {digest}", side_tables.keep_blob, digest, body)
 
     async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
-        """Store the latest folded state of a run. Raises NoSuchRun."""
         await self._write_beside(f"1 {run_id}", side_tables.save_snapshot, run_id, seq, schema, body)
 
     async def snapshot(self, run_id: str, schema: str) -> tuple[int, bytes] | None:
@@ -171,15 +154,12 @@ class SqlContextStore:
         await self._write_beside(f"2 {name}", side_tables.hold_gate, self._database.dialect, name, seconds)
 
     async def cached(self, key: str) -> Json | None:
-        """Return a cached answer that has not expired."""
         return await self._query(side_tables.cached, self._database.dialect, key)
 
     async def cache(self, key: str, value: Json, ttl_s: float) -> None:
-        """Cache an answer for ``ttl_s`` seconds. Raises TypeError for a value that JSON cannot express."""
         await self._write_beside(f"3 {key}", self._keeper.keep, key, json.dumps(value), ttl_s)
 
     async def add_key(self, key: ApiKey) -> None:
-        """Store an API key. Raises UsageError if its id or digest is in use."""
         await self._write_beside(f"4 {key.key_id}", side_tables.add_key, key)
 
     async def keys(self) -> list[ApiKey]:
@@ -189,7 +169,6 @@ class SqlContextStore:
         return await self._query(side_tables.key_of, digest)
 
     async def revoke_key(self, key_id: str) -> ApiKey:
-        """Revoke an API key; a revoked key stays as it is. Raises UsageError for an unknown id."""
         return await self._write_beside(f"4 {key_id}", side_tables.revoke_key, key_id, self._now())
 
     async def used_key(self, key_id: str, at: datetime) -> None:
@@ -209,21 +188,16 @@ class SqlContextStore:
         await self._write_beside("0", side_tables.write_nothing)
 
     async def aclose(self) -> None:
-        """Commit pending writes and release every run; a second call does nothing."""
         self._followers.close(closed_error())
         await self._poller.aclose()
         await self._readers.aclose()
         await self._writer.aclose()
 
     def after_fork_in_child(self) -> None:
-        """Refuse every call: the threads and connections belong to the parent process."""
-        error = StoreError(
-            "this store was opened by the process that forked this one", "open another with open_store()"
+        """Refuse every call: the threads, their locks and the connections belong to the parent process."""
+        self._set_up(
+            StoreError("this store was opened by the process that forked this one", "open another with open_store()")
         )
-        self._writer.abandon(error)
-        self._readers.abandon(error)
-        self._followers.abandon(error)
-        self._poller.abandon()
 
     async def _query(self, query: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         return await self._readers.ask(lambda connection: query(connection, *arguments, **named))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from leadhand.domain.errors import StoreError
 
-from .connection import Dialect, Row, Unstorable
+from .connection import Connection, Dialect, Row, Unstorable
 from .ownership import LockFileHold
 
 PATIENCE_S = 60.0
@@ -71,7 +71,6 @@ class SqliteDatabase:
         self.artifact_folder = self.path.with_name(self.path.name + ".artifacts")
 
     def connect(self, *, writes: bool = True) -> SqliteConnection:
-        """Open a session. Raises StoreError."""
         self._check_directory()
         if writes:
             self._check_writable()
@@ -88,7 +87,6 @@ class SqliteDatabase:
         return connection
 
     def hold(self) -> LockFileHold:
-        """Return a new hold, not yet taken."""
         return LockFileHold(self.path.with_name(self.path.name + ".hosts"))
 
     def _check_directory(self) -> None:
@@ -123,17 +121,14 @@ class SqliteDatabase:
             )
 
 
-class SqliteConnection:
+class SqliteConnection(Connection):
     """A session with a database file; only the thread that opened it may use and close it."""
-
-    broken = False
 
     def __init__(self, raw: sqlite3.Connection, name: str) -> None:
         self._raw = raw
         self._name = name
 
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
-        """Run one statement and return all its rows. Raises StoreError."""
         try:
             return self._raw.execute(sql, parameters).fetchall()
         except UNSTORABLE as error:
@@ -168,17 +163,12 @@ class SqliteConnection:
         """Begin a transaction that will write, after waiting for those of other processes."""
         self.execute("BEGIN IMMEDIATE")
 
-    def commit(self) -> None:
-        self.execute("COMMIT")
-
     def rollback(self) -> None:
-        """Undo the transaction, if SQLite has not done so itself."""
         with suppress(sqlite3.Error):  # the error that led here is the one to report
-            if self._raw.in_transaction:
+            if self._raw.in_transaction:  # SQLite may have undone it itself
                 self._raw.execute("ROLLBACK")
 
     def commits(self) -> int | None:
-        """Return a number that differs after a commit of another session."""
         return self.execute("PRAGMA data_version")[0][0]
 
     def close(self) -> None:

@@ -18,6 +18,9 @@ from .connection import Connection, Database
 
 Answer = TypeVar("Answer")
 
+READERS = 2
+"""Threads that read, at most."""
+
 
 class Wakeups:
     """Calls to make on event loops: each loop is woken once, however many calls it gets."""
@@ -129,16 +132,15 @@ def copy_error(error: StoreError) -> StoreError:
 
 
 class Readers:
-    """Runs queries on the database, up to ``most`` at a time. Threads start when they are first needed."""
+    """Runs queries on the database, up to two at a time. Threads start when they are first needed."""
 
-    def __init__(self, database: Database, most: int = 2) -> None:
+    def __init__(self, database: Database, closed: StoreError | None) -> None:
         self._database = database
-        self._most = most
         self._queue: SimpleQueue[tuple[Callable[[Connection], Any], asyncio.Future[Any]] | None] = SimpleQueue()
         self._threads: list[Service] = []
         self._lock = threading.Lock()
         self._pending = 0
-        self._closed: StoreError | None = None
+        self._closed = closed
 
     async def ask(self, query: Callable[[Connection], Answer]) -> Answer:
         """Return what ``query(connection)`` returns, or raise its error."""
@@ -148,7 +150,7 @@ class Readers:
                 raise copy_error(self._closed)
             self._queue.put((query, future))
             self._pending += 1
-            if len(self._threads) < min(self._pending, self._most):
+            if len(self._threads) < min(self._pending, READERS):
                 self._threads.append(Service(f"store-reader-{len(self._threads) + 1}", self._work))
                 self._threads[-1].start()
         return await future
@@ -162,12 +164,6 @@ class Readers:
                     self._queue.put(None)
         for thread in self._threads:
             await thread.ended()
-
-    def abandon(self, error: StoreError) -> None:
-        """Refuse every query from now on with ``error``: this is a forked child, where the threads do not exist."""
-        self._lock = threading.Lock()
-        self._closed = error
-        self._threads = []
 
     def _work(self) -> None:
         connection: Connection | None = None

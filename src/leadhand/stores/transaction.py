@@ -208,11 +208,14 @@ class LogTransaction:
         for run_id, row in self._changed.items():
             row.fold_listing(self._at)
             settled += [(run_id, *key) for key in row.budget.closed()]
-            reserved += [_reservation(run_id, *opened) for opened in row.budget.opened()]
+            for attempt, call_id, (amount, scopes) in row.budget.opened():
+                reserved.append((run_id, attempt, call_id, *amount, json.dumps(scopes) if scopes else ""))
             allowances += [(run_id, scope, *chain(*account)) for scope, account in row.budget.changed_scopes()]
             before, after = row.loaded_approvals, row.approvals
             answered += [(run_id, name) for name, approval in before.items() if after.get(name) != approval]
-            requested += [_approval(run_id, *each) for each in after.items() if before.get(each[0]) != each[1]]
+            for name, approval in after.items():
+                if before.get(name) != approval:
+                    requested.append((run_id, name, *approval[:4], stored(approval.expires_at)))
         EVENTS.insert(self._connection, self._events)
         RUNS.insert(self._connection, [row.values() for row in self._changed.values()], CHANGE_RUN)
         RESERVATIONS.delete(self._connection, "run_id, attempt, call_id", settled)
@@ -326,14 +329,3 @@ class LogTransaction:
         ended = " AND type IN ('attempt_settled', 'attempt_lost')"  # exactly the condition of the index
         over = SUBJECTS.find(connection, dialect, "run_id, subject", fenced, ended)
         self._over.update((run_id, attempt) for run_id, attempt in over)
-
-
-def _approval(run_id: str, name: str, approval: OpenApproval) -> Row:
-    """An open approval in the order of :data:`APPROVAL_COLUMNS`."""
-    return (run_id, name, *approval[:4], stored(approval.expires_at))
-
-
-def _reservation(run_id: str, attempt: str, call_id: str, reservation: Reservation) -> Row:
-    """A reservation in the order of :data:`RESERVATION_COLUMNS`."""
-    scopes = json.dumps(reservation.scopes) if reservation.scopes else ""
-    return (run_id, attempt, call_id, *reservation.amount, scopes)

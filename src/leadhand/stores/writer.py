@@ -57,14 +57,16 @@ Waiting = tuple[Write, asyncio.Future[Any]]
 class Writer:
     """Owns the connection that writes, and the hold. ``publish`` passes committed entries to followers."""
 
-    def __init__(self, database: Database, hold: Hold, now: Callable[[], datetime], publish: Publish) -> None:
+    def __init__(
+        self, database: Database, hold: Hold, now: Callable[[], datetime], publish: Publish, closed: StoreError | None
+    ) -> None:
         self._database = database
         self._hold = hold
         self._now = now
         self._publish = publish
         self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
         self._door = threading.Lock()  # nothing may be queued behind the None that ends the thread
-        self._closed: StoreError | None = None
+        self._closed = closed
         self._thread: Service | None = None
         # Releases that failed, on a full disk for example. Until they are written, no process can claim the runs.
         self._failed_releases: list[Release] = []
@@ -93,12 +95,6 @@ class Writer:
                 self._queue.put(None)
         if self._thread is not None:
             await self._thread.ended()
-
-    def abandon(self, error: StoreError) -> None:
-        """Refuse every write from now on with ``error``: this is a forked child, where the thread does not exist."""
-        self._door = threading.Lock()
-        self._closed = error
-        self._thread = None
 
     # --- on the thread ---
 
