@@ -21,7 +21,7 @@ from leadhand.domain.conversation import AssistantMessage
 from leadhand.domain.decide import decide, due, when_idle
 from leadhand.domain.errors import Failure, FailureClass, UsageError
 from leadhand.domain.evolve import evolve, replay
-from leadhand.domain.ids import assignment_of, model_call_id
+from leadhand.domain.ids import model_call_id
 from leadhand.domain.run import ModelChoice, Role, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
@@ -90,25 +90,21 @@ class FlowContract:
         return []
 
     def _worked(self, state: RunState, failing: str) -> list[ev.AnyEvent]:
-        for key in state.live:
-            attempt = state.assignments[key].attempt
-            assert attempt is not None
-            return self._answered(state, attempt.attempt, failing)
-        return []
-
-    def _answered(self, state: RunState, attempt: str, failing: str) -> list[ev.AnyEvent]:
-        key = assignment_of(attempt)
+        if not state.live:
+            return []
+        key = next(iter(state.live))
         assignment = state.assignments[key]
         role = state.role(assignment.assignment.role)
         assert role is not None
+        assert assignment.attempt is not None
+        attempt = assignment.attempt.attempt
         if failing in (key, "everything"):
             return [ev.AttemptReturned(attempt=attempt, result=WorkResult.failed(key, _BROKEN))]
         reply = self.reply(AssignmentView(assignment), role)
         text, value = (reply, None) if isinstance(reply, str) else (role.name, reply)
-        turn = 1 + len(assignment.calls)
         called = ev.ModelCallReturned(
             attempt=attempt,
-            call_id=model_call_id(key, turn),
+            call_id=model_call_id(key, 1 + len(assignment.calls)),
             model="scripted",
             message=AssistantMessage(text=text),
             value=value,

@@ -62,11 +62,7 @@ _PLACE: dict[str, Any] = {
     "properties": {"location": {"type": "string"}, "day": {"type": "string"}},
     "required": ["location"],
 }
-_REASON: dict[str, Any] = {
-    "type": "object",
-    "properties": {"reason": {"type": "string"}},
-    "required": ["reason"],
-}
+_REASON: dict[str, Any] = {"type": "object", "properties": {"reason": {"type": "string"}}, "required": ["reason"]}
 WEATHER = ToolSpec(name="weather_tool", description="The weather at a place on a day.", parameters=_PLACE)
 GIVE_UP = ToolSpec(name="give_up", description="Say that it cannot be done.", parameters=_REASON)
 
@@ -207,9 +203,10 @@ class FaultyModelsContract(ModelsContract):
         if fault.name in self.impossible:
             pytest.skip(f"this protocol has no {fault.name}")
         heard: list[str] = []
+        deadline_s = 2 * LIMIT_S if fault.slow else PATIENCE_S  # which alone ends slow faults that keep sending
         async with self.faulty(fault) as opened:
             with pytest.raises(ModelError) as caught:
-                await opened.ask(COMPOSE, heard.append if fault.streamed else None, deadline_s=_deadline(fault))
+                await opened.ask(COMPOSE, heard.append if fault.streamed else None, deadline_s=deadline_s)
             count = len(heard)
             again = await opened.ask(COMPOSE)
         assert (caught.value.failure.class_, again.message.text) == (fault.class_, AFTER.text)
@@ -253,11 +250,6 @@ class FaultyModelsContract(ModelsContract):
                 async with asyncio.timeout(LIMIT_S / 6):
                     await opened.models.ask(COMPOSE.evolve(model=opened.model, deadline_s=30.0))
             await opened.ask(COMPOSE)
-
-
-def _deadline(fault: Fault) -> float:
-    """Slow faults that keep sending are ended by the deadline alone."""
-    return 2 * LIMIT_S if fault.slow else PATIENCE_S
 
 
 async def _reached(state: Callable[[], bool]) -> None:

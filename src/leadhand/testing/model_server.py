@@ -8,7 +8,6 @@ import json
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from leadhand.models.json_values import list_of, object_of, objects_of, text_of
@@ -29,7 +28,7 @@ from .served import served_by as served_by
 from .served import status as status
 from .served import stream_error as stream_error
 from .served import web_page as web_page
-from .steps import Step, role_of, step_of
+from .steps import Step, role_of, step_of, words_of
 
 if TYPE_CHECKING:
     import ssl
@@ -124,13 +123,11 @@ class ScriptedServer:
         self.base_url = f"{'https' if self._tls else 'http'}://127.0.0.1:{port}/v1"
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._closing.set()
         if self._runner is not None:
             await self._runner.cleanup()
-        if error is None:
+        if kind is None:
             self.assert_done()
 
     def inject(
@@ -311,8 +308,7 @@ def _events(step: Step, body: dict[str, Any]) -> list[bytes]:
     choice = objects_of(document["choices"])[0]
     message = object_of(choice["message"])
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
-    words = text_of(message.get("content")).split(" ")
-    deltas += [{"content": word if n == len(words) - 1 else f"{word} "} for n, word in enumerate(words) if word or n]
+    deltas += [{"content": word} for word in words_of(text_of(message.get("content")))]
     for index, call in enumerate(objects_of(message.get("tool_calls"))):
         function = object_of(call["function"])
         arguments = text_of(function.get("arguments"))

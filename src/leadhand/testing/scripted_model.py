@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Self
 
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.models.json_values import object_of, objects_of, text_of
 
-from .steps import Answer, Scripted, step_of
+from .steps import Answer, Scripted, step_of, words_of
 from .steps import Step as Step
 from .steps import brief_of as brief_of
 from .steps import calls as calls
@@ -45,16 +44,12 @@ class _Rule:
     always: Scripted | None = None
     used: int = 0
 
-    @property
-    def open(self) -> bool:
-        return bool(self.steps) or self.always is not None
-
-    def take(self) -> Scripted:
+    def take(self, request: ModelRequest) -> Scripted | None:
+        """Return the next answer, or None if the rule has none for this request."""
+        if (not self.steps and self.always is None) or not self.matches(request):
+            return None
         self.used += 1
-        if self.steps:
-            return self.steps.popleft()
-        assert self.always is not None, "an open rule has something to answer"
-        return self.always
+        return self.steps.popleft() if self.steps else self.always
 
 
 class ScriptedModel:
@@ -116,7 +111,7 @@ class ScriptedModel:
             elif step.delay_s > 0:
                 await self._sleep(step.delay_s)
             if on_text is not None and request.output is None:
-                for word in _words(step.text):
+                for word in words_of(step.text):
                     on_text(word)
             return step.reply(request)
         except asyncio.CancelledError:
@@ -149,13 +144,14 @@ class ScriptedModel:
 
     async def _next(self, request: ModelRequest) -> Step:
         for rule in (*self._rules, *self._roles, self._script):
-            if rule.open and rule.matches(request):
-                return await _resolved(rule.take(), request)
+            scripted = rule.take(request)
+            if scripted is not None:
+                return await _resolved(scripted, request)
         role = role_of(request)
         if self._lenient and role == "review":
             return _lenient_review(brief_of(request))
         if self._lenient and role == "compose":
-            return _lenient_answer(brief_of(request))
+            return says(_joined(objects_of(brief_of(request).get("results"))))
         message = f"call {len(self.requests)} was not expected: {_described(request, role)}"
         self._unexpected.append(message)
         raise ScriptError(message)
@@ -163,19 +159,15 @@ class ScriptedModel:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
             self.assert_done()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.__exit__(kind, error, trace)
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.__exit__(kind)
 
 
 def _rule(label: str, matches: Predicate, steps: Script) -> _Rule:
@@ -196,16 +188,6 @@ async def _resolved(scripted: Scripted, request: ModelRequest) -> Step:
     return step_of(answer)
 
 
-def _words(text: str) -> Iterator[str]:
-    """The text in pieces that join to it: what a stream would have brought."""
-    start = 0
-    while start < len(text):
-        space = text.find(" ", start)
-        end = len(text) if space < 0 else space + 1
-        yield text[start:end]
-        start = end
-
-
 def _described(request: ModelRequest, role: str) -> str:
     last = request.messages[-1] if request.messages else None
     said = "" if last is None else getattr(last, "text", "") or getattr(last, "content", "")
@@ -214,22 +196,13 @@ def _described(request: ModelRequest, role: str) -> str:
 
 def _lenient_review(brief: dict[str, Any]) -> Step:
     subtasks = objects_of(brief.get("subtasks"))
-    done = [text_of(subtask.get("subtask")) for subtask in subtasks if subtask.get("status") == "completed"]
-    dropped = {
-        text_of(subtask.get("subtask")): "it did not complete"
-        for subtask in subtasks
-        if subtask.get("status") != "completed"
-    }
-    answer = _joined([*objects_of(brief.get("accepted")), *map(_result_of, subtasks)]) if brief.get("compose") else None
-    return reviews(accept=done, drop=dropped, answer=answer)
-
-
-def _lenient_answer(brief: dict[str, Any]) -> Step:
-    return says(_joined(objects_of(brief.get("results"))))
-
-
-def _result_of(subtask: dict[str, Any]) -> dict[str, Any]:
-    return object_of(subtask.get("result"))
+    completed = {text_of(subtask.get("subtask")): subtask.get("status") == "completed" for subtask in subtasks}
+    results = [*objects_of(brief.get("accepted")), *(object_of(subtask.get("result")) for subtask in subtasks)]
+    return reviews(
+        accept=[key for key, done in completed.items() if done],
+        drop={key: "it did not complete" for key, done in completed.items() if not done},
+        answer=_joined(results) if brief.get("compose") else None,
+    )
 
 
 def _joined(results: Iterable[dict[str, Any]]) -> str:

@@ -171,37 +171,33 @@ def web_page(code: int = 200) -> Served:
 
 def completion(step: Step, body: Mapping[str, Any]) -> dict[str, Any]:
     """The chat completion that ``step`` is to a request; its text goes into the function the request forces, if any."""
+    forced = _forced(body)
+    if forced and step.text and not step.calls:
+        step = replace(step, text="", calls=((forced, step.text),))
     message: dict[str, Any] = {"role": "assistant", "content": step.text or None}
     made = sum(len(objects_of(earlier.get("tool_calls"))) for earlier in objects_of(body.get("messages")))
-    calls = list(step.calls)
-    forced = text_of(object_of(object_of(body.get("tool_choice")).get("function")).get("name"))
-    if forced and step.text and not calls:
-        calls, message["content"] = [(forced, step.text)], None
+    calls = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.raw}}
+        for call in step.tool_calls(made)
+    ]
     if calls:
-        message["tool_calls"] = [
-            {
-                "id": f"call_{made + n}",
-                "type": "function",
-                "function": {"name": name, "arguments": args if isinstance(args, str) else json.dumps(args)},
-            }
-            for n, (name, args) in enumerate(calls)
-        ]
+        message["tool_calls"] = calls
+    finish_reason = step.finish_reason or ("tool_calls" if calls else "stop")
     document: dict[str, Any] = {
         "id": "chatcmpl-scripted",
         "object": "chat.completion",
         "model": body.get("model"),
-        "choices": [
-            {
-                "index": 0,
-                "message": message,
-                "finish_reason": step.finish_reason or ("tool_calls" if calls else "stop"),
-            }
-        ],
+        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
     }
     if step.usage is not None:
         sent, written = step.usage.input_tokens, step.usage.output_tokens
         document["usage"] = {"prompt_tokens": sent, "completion_tokens": written, "total_tokens": sent + written}
     return document
+
+
+def _forced(body: Mapping[str, Any]) -> str:
+    """The name of the function that a request forces, empty if it forces none."""
+    return text_of(object_of(object_of(body.get("tool_choice")).get("function")).get("name"))
 
 
 _STATUS_OF = {
@@ -238,7 +234,7 @@ def served_by(models: Models, model: str = "offline") -> Callable[[dict[str, Any
 def request_of(body: Mapping[str, Any], model: str) -> ModelRequest:
     """Our request, read back from the body of a chat-completions call."""
     tools = [object_of(tool.get("function")) for tool in objects_of(body.get("tools"))]
-    forced = text_of(object_of(object_of(body.get("tool_choice")).get("function")).get("name"))
+    forced = _forced(body)
     schema = object_of(object_of(body.get("response_format")).get("json_schema"))
     output: OutputSpec | None = None
     if schema:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -48,7 +49,7 @@ class Step:
         if self.failure is not None:
             raise ModelError(self.failure, self.usage)
         made = sum(len(message.tool_calls) for message in request.messages if isinstance(message, AssistantMessage))
-        calls = tuple(_call(f"call_{made + n}", name, args) for n, (name, args) in enumerate(self.calls))
+        calls = self.tool_calls(made)
         return ModelReply(
             message=AssistantMessage(text=self.text, tool_calls=calls),
             value=decode_object(self.text) if request.output is not None else None,
@@ -57,11 +58,13 @@ class Step:
             model=request.model,
         )
 
-
-def _call(key: str, name: str, args: dict[str, Any] | str) -> ToolCall:
-    if isinstance(args, str):
-        return ToolCall(id=key, name=name, arguments=None, raw=args)
-    return ToolCall(id=key, name=name, arguments=args, raw=json.dumps(args, ensure_ascii=False))
+    def tool_calls(self, made: int) -> tuple[ToolCall, ...]:
+        """The calls, numbered after the ``made`` earlier ones of the conversation."""
+        calls: list[ToolCall] = []
+        for number, (name, args) in enumerate(self.calls, start=made):
+            arguments, raw = (None, args) if isinstance(args, str) else (args, json.dumps(args, ensure_ascii=False))
+            calls.append(ToolCall(id=f"call_{number}", name=name, arguments=arguments, raw=raw))
+        return tuple(calls)
 
 
 Answer = Step | str | Mapping[str, Any]
@@ -80,6 +83,11 @@ def step_of(answer: Answer) -> Step:
             return says(answer)
         case _:
             return gives(answer)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, each with the space after it, as a stream would bring them."""
+    return re.findall(r"[^ ]* |[^ ]+", text)
 
 
 def says(text: str) -> Step:
