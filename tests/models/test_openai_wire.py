@@ -22,7 +22,7 @@ from leadhand.domain.conversation import (
 )
 from leadhand.models.openai.capabilities import Abilities, OutputMode, ignored, learn
 from leadhand.models.openai.wire import chat_body, encode
-from leadhand.testing.served import completion, request_of
+from leadhand.testing.faults import completion, request_of
 from leadhand.testing.steps import Step
 
 

@@ -1,5 +1,6 @@
-"""The faults of model servers by name, each with the failure class that an adapter must report for it.
+"""What a scripted model server sends back, proper answers and faults, as plain values.
 
+:data:`FAULTS` are the faults of model servers by name, each with the failure class that an adapter must report for it.
 ``serve`` is the answer of a chat-completions server that has the fault
 (:class:`~leadhand.testing.model_server.ScriptedServer`); a server of another protocol gives each fault its own body.
 """
@@ -7,26 +8,287 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from enum import StrEnum
+from typing import Any
 
-from leadhand.domain.errors import FailureClass
-
-from .served import (
-    TOO_LONG,
-    Served,
-    Way,
-    broken_off,
-    completion,
-    cut_stream,
-    drip,
-    hang_body,
-    rate_limited,
-    status,
-    stream_error,
-    web_page,
+from leadhand.domain.conversation import (
+    AssistantMessage,
+    Message,
+    ModelRequest,
+    OutputSpec,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
 )
-from .steps import Step, says
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.tool import ToolSpec
+from leadhand.models.answers import decode_object
+from leadhand.models.json_values import object_of, objects_of, text_of
+from leadhand.ports import ModelError, Models
+
+from .steps import Answer, Step, says, step_of
+
+
+class Way(StrEnum):
+    """How a body reaches the client."""
+
+    WHOLE = "whole"
+    HANG = "hang"
+    """Never."""
+    DRIP = "drip"
+    """A piece at a time, with pauses."""
+    BREAK_OFF = "break_off"
+    """Half of it, then the connection is closed."""
+    CUT_STREAM = "cut_stream"
+    """As a stream of events that ends without saying why."""
+    STREAM_ERROR = "stream_error"
+    """Half of a stream, then an event that holds an error."""
+    HANG_BODY = "hang_body"
+    """The headers, and half of a stream if it is one; then nothing more."""
+    HANG_UP = "hang_up"
+    """The connection is closed before the answer."""
+    ENDLESS = "endless"
+    """For ever, as fast as the client reads."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """One HTTP answer: ``status``, ``headers`` and ``body``, and the way it goes.
+
+    ``step`` instead of a body is an answer in the requested form. ``pause_s`` passes between two pieces of
+    a drip, ``delay_s`` before everything, in seconds.
+    """
+
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: str = ""
+    step: Step | None = None
+    way: Way = Way.WHOLE
+    pause_s: float = 0.0
+    content_type: str = "application/json"
+    delay_s: float = 0.0
+
+    def after(self, seconds: float) -> Served:
+        """The same, ``seconds`` later."""
+        return replace(self, delay_s=seconds)
+
+
+Serving = Answer | Served
+Servings = Serving | Callable[[dict[str, Any]], Serving | Awaitable[Serving]]
+"""An answer, or a function that makes one from the request's JSON; it may be asynchronous."""
+
+
+def status(code: int, message: str = "", *, kind: str = "", headers: Mapping[str, str] | None = None) -> Served:
+    """An error in the usual shape; ``kind`` is its ``code`` and ``type``."""
+    error = {"message": message or f"scripted {code}", "type": kind or "scripted_error", "code": kind or None}
+    return Served(status=code, headers=dict(headers or {}), body=json.dumps({"error": error}))
+
+
+def rate_limited(retry_after_s: float | None = None, *, as_date: bool = False) -> Served:
+    """429, with Retry-After if it is given: in seconds, or ``as_date`` (whole seconds from now)."""
+    headers: dict[str, str] = {}
+    if retry_after_s is not None:
+        moment = datetime.now(UTC) + timedelta(seconds=retry_after_s)
+        headers["Retry-After"] = format_datetime(moment, usegmt=True) if as_date else f"{retry_after_s:g}"
+    return status(429, "Rate limit reached", kind="rate_limit_exceeded", headers=headers)
+
+
+TOO_LONG = {
+    "openai": {
+        "message": "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 "
+        "tokens.",
+        "type": "invalid_request_error",
+        "param": "messages",
+        "code": "context_length_exceeded",
+    },
+    "vllm": {
+        "message": "This model's maximum context length is 8192 tokens. However, you requested 9001 tokens in the "
+        "messages. Please reduce the length of the messages.",
+        "type": "BadRequestError",
+        "param": None,
+        "code": 400,
+    },
+    "llama.cpp": {
+        "code": 400,
+        "message": "the request exceeds the available context size, try increasing it",
+        "type": "exceed_context_size_error",
+        "n_prompt_tokens": 9001,
+        "n_ctx": 8192,
+    },
+    "ollama": {
+        "message": "input length exceeds maximum context length",
+        "type": "invalid_request_error",
+        "param": None,
+        "code": None,
+    },
+    "openrouter": {
+        "message": "This endpoint's maximum context length is 8192 tokens. However, you requested about 9001 tokens.",
+        "code": 400,
+        "metadata": {"provider_name": None},
+    },
+}
+
+
+def refuses(feature: str) -> Served:
+    """400: the server does not know ``feature`` (``response_format``, ``tools``, ``stream_options``, …)."""
+    return status(
+        400, f"Unsupported parameter: {feature} is not supported with this model", kind="unsupported_parameter"
+    )
+
+
+def broken_off(answer: Answer = "an answer that breaks off") -> Served:
+    """Half an HTTP answer, then the connection is closed."""
+    return Served(step=step_of(answer), way=Way.BREAK_OFF)
+
+
+def cut_stream(text: str = "an answer that is cut in the middle") -> Served:
+    """A stream that ends before it says so."""
+    return Served(step=says(text), way=Way.CUT_STREAM)
+
+
+def drip(answer: Answer = "slowly", pause_s: float = 0.01) -> Served:
+    """A proper answer, a few bytes at a time."""
+    return Served(step=step_of(answer), way=Way.DRIP, pause_s=pause_s)
+
+
+def hang_body(answer: Answer = "half an answer") -> Served:
+    """The headers of an answer, half of it if it is a stream, and nothing more."""
+    return Served(step=step_of(answer), way=Way.HANG_BODY)
+
+
+def stream_error(
+    answer: Answer = "half an answer", message: str = "Provider returned error", code: Any = 502
+) -> Served:
+    """A stream that ends in an error; without a stream, a 200 that holds the error."""
+    error = json.dumps({"error": {"message": message, "code": code}})
+    return Served(step=step_of(answer), body=error, way=Way.STREAM_ERROR)
+
+
+def web_page(code: int = 200) -> Served:
+    """A web page: the wrong address, or a proxy."""
+    return Served(status=code, body="<!DOCTYPE html><html><body>Welcome</body></html>", content_type="text/html")
+
+
+def completion(step: Step, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The chat completion that ``step`` is to a request; its text goes into the function the request forces, if any."""
+    forced = _forced(body)
+    if forced and step.text and not step.calls:
+        step = replace(step, text="", calls=((forced, step.text),))
+    message: dict[str, Any] = {"role": "assistant", "content": step.text or None}
+    made = sum(len(objects_of(earlier.get("tool_calls"))) for earlier in objects_of(body.get("messages")))
+    calls = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.raw}}
+        for call in step.tool_calls(made)
+    ]
+    if calls:
+        message["tool_calls"] = calls
+    finish_reason = step.finish_reason or ("tool_calls" if calls else "stop")
+    document: dict[str, Any] = {
+        "id": "chatcmpl-scripted",
+        "object": "chat.completion",
+        "model": body.get("model"),
+        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
+    }
+    if step.usage is not None:
+        sent, written = step.usage.input_tokens, step.usage.output_tokens
+        document["usage"] = {"prompt_tokens": sent, "completion_tokens": written, "total_tokens": sent + written}
+    return document
+
+
+def _forced(body: Mapping[str, Any]) -> str:
+    """The name of the function that a request forces, empty if it forces none."""
+    return text_of(object_of(object_of(body.get("tool_choice")).get("function")).get("name"))
+
+
+_STATUS_OF = {
+    FailureClass.TRANSIENT: 500,
+    FailureClass.RATE_LIMITED: 429,
+    FailureClass.UNAVAILABLE: 401,
+    FailureClass.TOO_LARGE: 413,
+}
+
+
+def refusal(failure: Failure) -> Served:
+    """The HTTP error that comes nearest to a scripted failure."""
+    headers = {} if failure.retry_after_s is None else {"Retry-After": f"{failure.retry_after_s:g}"}
+    return status(_STATUS_OF.get(failure.class_, 400), failure.message, kind=failure.type, headers=headers)
+
+
+def served_by(models: Models, model: str = "offline") -> Callable[[dict[str, Any]], Awaitable[Serving]]:
+    """A script that lets another model answer: a whole run over HTTP, led by the offline model."""
+
+    async def answer(body: dict[str, Any]) -> Serving:
+        try:
+            reply = await models.ask(request_of(body, model))
+        except ModelError as error:
+            return refusal(error.failure)
+        message = reply.message
+        calls = tuple(
+            (call.name, call.raw if call.arguments is None else call.arguments) for call in message.tool_calls
+        )
+        return Step(text=message.text, calls=calls, usage=reply.usage, finish_reason=reply.finish_reason)
+
+    return answer
+
+
+def request_of(body: Mapping[str, Any], model: str) -> ModelRequest:
+    """Our request, read back from the body of a chat-completions call."""
+    tools = [object_of(tool.get("function")) for tool in objects_of(body.get("tools"))]
+    forced = _forced(body)
+    schema = object_of(object_of(body.get("response_format")).get("json_schema"))
+    output: OutputSpec | None = None
+    if schema:
+        output = OutputSpec(name=text_of(schema.get("name")), schema=object_of(schema.get("schema")))
+    elif forced:
+        schemas = [object_of(tool.get("parameters")) for tool in tools if tool.get("name") == forced]
+        output = OutputSpec(name=forced.removeprefix("give_"), schema=schemas[0] if schemas else {})
+    names: dict[str, str] = {}
+    return ModelRequest(
+        model=model,
+        messages=tuple(_message(message, names) for message in objects_of(body.get("messages"))),
+        tools=tuple(
+            ToolSpec(
+                name=text_of(tool.get("name")),
+                description=text_of(tool.get("description")),
+                parameters=object_of(tool.get("parameters")),
+            )
+            for tool in tools
+            if tool.get("name") != forced
+        ),
+        output=output,
+        max_tokens=int(body.get("max_tokens") or body.get("max_completion_tokens") or 2_000),
+    )
+
+
+def _message(wire: dict[str, Any], names: dict[str, str]) -> Message:
+    """One message; ``names`` gathers which tool each call was of."""
+    text = text_of(wire.get("content"))
+    match wire.get("role"):
+        case "system" | "developer":
+            return SystemMessage(text=text)
+        case "tool":
+            key = text_of(wire.get("tool_call_id"))
+            # The protocol does not say whether a call succeeded; our tool messages of failed calls are errors in JSON.
+            return ToolMessage(call_id=key, name=names.get(key, ""), content=text, ok=not text.startswith('{"error"'))
+        case "assistant":
+            return AssistantMessage(text=text, tool_calls=tuple(_calls(wire, names)))
+        case _:
+            return UserMessage(text=text)
+
+
+def _calls(wire: dict[str, Any], names: dict[str, str]) -> list[ToolCall]:
+    calls: list[ToolCall] = []
+    for call in objects_of(wire.get("tool_calls")):
+        function = object_of(call.get("function"))
+        key, name, raw = text_of(call.get("id")), text_of(function.get("name")), text_of(function.get("arguments"))
+        names[key] = name
+        calls.append(ToolCall(id=key, name=name, arguments=decode_object(raw or "{}"), raw=raw))
+    return calls
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,22 +12,21 @@ from typing import TYPE_CHECKING, Any, Self
 
 from leadhand.models.json_values import list_of, object_of, objects_of, text_of
 
-from .faults import Fault
+from .faults import Fault, Serving, Servings, completion, refusal, request_of
+from .faults import Served as Served
+from .faults import Way as Way
+from .faults import broken_off as broken_off
+from .faults import cut_stream as cut_stream
+from .faults import drip as drip
+from .faults import hang_body as hang_body
+from .faults import rate_limited as rate_limited
+from .faults import refuses as refuses
+from .faults import served_by as served_by
 from .faults import served_fault as served_fault
+from .faults import status as status
+from .faults import stream_error as stream_error
+from .faults import web_page as web_page
 from .scripted_model import ScriptError
-from .served import Served as Served
-from .served import Serving, Servings, completion, refusal, request_of
-from .served import Way as Way
-from .served import broken_off as broken_off
-from .served import cut_stream as cut_stream
-from .served import drip as drip
-from .served import hang_body as hang_body
-from .served import rate_limited as rate_limited
-from .served import refuses as refuses
-from .served import served_by as served_by
-from .served import status as status
-from .served import stream_error as stream_error
-from .served import web_page as web_page
 from .steps import Step, role_of, step_of, words_of
 
 if TYPE_CHECKING:
