@@ -141,11 +141,12 @@ class Followers:
             while True:
                 news, behind = follower.take()
                 following_on = [entry for entry in news if entry.seq > position]
-                if following_on and not _adjoins(position, following_on):
-                    following_on, behind = [], True
                 if following_on:
-                    position = following_on[-1].seq
-                    yield following_on
+                    if following_on[0].seq == position + 1 and following_on[-1].seq == position + len(following_on):
+                        position = following_on[-1].seq
+                        yield following_on
+                    else:
+                        behind = True
                 if behind:
                     page = await self._read(run_id, position, PAGE)
                     if len(page) == PAGE:
@@ -235,8 +236,3 @@ class _Follower:
         await self._bell.wait()
         if self._error is not None:
             raise copy_error(self._error)
-
-
-def _adjoins(position: int, entries: list[Entry]) -> bool:
-    """Whether entries follow on from a position, and on each other."""
-    return entries[0].seq == position + 1 and entries[-1].seq == position + len(entries)

@@ -45,7 +45,9 @@ class LockFileHold:
                 "make the directory of the database writable, or name another with --database",
             ) from error
         close_in_forked_child(self)
-        self._sweep()
+        for path in self._directory.glob("*.lock"):
+            if path != self._path(self.host):
+                self._alive(path)  # removes the files of dead hosts
 
     def living(self, hosts: Collection[str], connection: Connection) -> set[str]:
         return {host for host in hosts if host == self.host or self._alive(self._path(host))}
@@ -104,11 +106,6 @@ class LockFileHold:
         finally:
             os.close(descriptor)
         return False
-
-    def _sweep(self) -> None:
-        for path in self._directory.glob("*.lock"):
-            if path != self._path(self.host):
-                self._alive(path)
 
 
 class AdvisoryLockHold:

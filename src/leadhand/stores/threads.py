@@ -64,7 +64,8 @@ def _succeed(future: asyncio.Future[Any], result: object) -> None:
 def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
     if not future.done():
         future.set_exception(error)
-        _mark_retrieved(future)
+        # A caller that appends without waiting for the commit relies on its next append, which gets the same error.
+        future.exception()  # keeps asyncio from warning that nobody awaited this one
 
 
 class Service(threading.Thread):
@@ -106,17 +107,8 @@ class Service(threading.Thread):
 def failed(error: BaseException) -> asyncio.Future[Any]:
     """Return a future that has failed, for a call that fails before it is queued."""
     future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-    future.set_exception(error)
-    _mark_retrieved(future)
+    _fail(future, error)
     return future
-
-
-def _mark_retrieved(future: asyncio.Future[Any]) -> None:
-    """Keep asyncio from warning about an error that no caller awaits.
-
-    A caller that appends without waiting for the commit relies on its next append, which gets the same error.
-    """
-    future.exception()
 
 
 def closed_error() -> StoreError:

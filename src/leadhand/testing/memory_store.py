@@ -40,9 +40,9 @@ class MemoryStore:
     """Everything in dictionaries, for one process; nothing survives it. ``clock`` dates the entries."""
 
     def __init__(self, clock: Clock, host: str = "memory") -> None:
+        self.host = host
         self.artifacts = MemoryArtifacts()
         self._clock = clock
-        self._host = host
         self._records: dict[str, RunRecord] = {}
         self._keys: dict[str, ApiKey] = {}
         self._agents: dict[str, AgentSettings] = {}
@@ -52,15 +52,11 @@ class MemoryStore:
         self._cache: dict[str, tuple[float, str]] = {}
         self._changed: dict[str, asyncio.Event] = {}
 
-    @property
-    def host(self) -> str:
-        return self._host
-
     async def create(self, run_id: str, started: RunStarted) -> Entry:
         if run_id in self._records:
             raise UsageError(f"run {run_id} exists already", "start the run under a new id")
         now = self._clock.now()
-        self._records[run_id] = record = RunRecord(run_id, started, now, self._host)
+        self._records[run_id] = record = RunRecord(run_id, started, now, self.host)
         return record.append([started], now)[0]
 
     def append(
@@ -106,7 +102,7 @@ class MemoryStore:
                 await changed.wait()
 
     async def claim(self, run_id: str, *, ended: bool = False) -> int:
-        entry = self._record(run_id).claim(self._host, self._clock.now(), ended=ended)
+        entry = self._record(run_id).claim(self.host, self._clock.now(), ended=ended)
         self._changed_event(run_id).set()
         return entry.epoch
 
@@ -126,8 +122,8 @@ class MemoryStore:
         return matching((self._records[run_id].listing for run_id in newest_first), **filters)[:limit]
 
     async def hosts(self) -> list[HostLine]:
-        driven = tuple(run_id for run_id, record in self._records.items() if record.owner == self._host)
-        return [HostLine(host=self._host, here=True, runs=driven)]
+        driven = tuple(run_id for run_id, record in self._records.items() if record.owner == self.host)
+        return [HostLine(host=self.host, here=True, runs=driven)]
 
     async def about(self) -> StoreInfo:
         counts = Counter(record.listing.status for record in self._records.values())

@@ -27,6 +27,18 @@ from leadhand.ports import ContextStore
 from .samples import Contract, began, pauses, returned, started, tokens
 
 
+async def check_claim(store: ContextStore, claimant: ContextStore) -> None:
+    await store.create("run-1", started())
+    await store.release("run-1", 1)
+    listing = await store.run("run-1")
+    assert (listing.owner, listing.epoch) == (None, 1)
+    assert await claimant.claim("run-1") == 2
+    entry = (await store.read("run-1"))[-1]
+    assert (entry.seq, entry.epoch, entry.event) == (2, 2, RunClaimed(owner=claimant.host))
+    listing = await store.run("run-1")
+    assert (listing.owner, listing.epoch, listing.head_seq) == (claimant.host, 2, 2)
+
+
 class RunsContract(Contract):
     """A run is claimed, driven and released, and has a line in lists that follows its log."""
 
@@ -37,15 +49,7 @@ class RunsContract(Contract):
         assert len(await store.read("run-1")) == 1
 
     async def test_a_claim_is_written_down_under_the_new_epoch(self, store: ContextStore) -> None:
-        await store.create("run-1", started())
-        await store.release("run-1", 1)
-        assert (await store.run("run-1")).owner is None
-        assert (await store.run("run-1")).epoch == 1
-        assert await store.claim("run-1") == 2
-        entry = (await store.read("run-1"))[-1]
-        assert (entry.seq, entry.epoch, entry.event) == (2, 2, RunClaimed(owner=store.host))
-        listing = await store.run("run-1")
-        assert (listing.owner, listing.epoch, listing.head_seq) == (store.host, 2, 2)
+        await check_claim(store, store)
 
     async def test_a_release_under_an_old_epoch_does_nothing(self, store: ContextStore) -> None:
         await store.create("run-1", started())
@@ -54,17 +58,12 @@ class RunsContract(Contract):
         await store.release("run-1", 1)
         assert (await store.run("run-1")).owner == store.host
 
-    async def test_a_finished_run_cannot_be_claimed(self, store: ContextStore) -> None:
+    async def test_a_finished_run_can_be_claimed_only_in_order_to_reopen_it(self, store: ContextStore) -> None:
         await store.create("run-1", started())
         await store.append("run-1", [RunFinished(status=RunStatus.PARTIAL, answer="so far")], epoch=1)
         await store.release("run-1", 1)
         with pytest.raises(UsageError, match="run-1 is finished"):
             await store.claim("run-1")
-
-    async def test_a_finished_run_can_be_claimed_in_order_to_reopen_it(self, store: ContextStore) -> None:
-        await store.create("run-1", started())
-        await store.append("run-1", [RunFinished(status=RunStatus.PARTIAL, answer="so far")], epoch=1)
-        await store.release("run-1", 1)
         assert await store.claim("run-1", ended=True) == 2
         await store.append("run-1", [RunReopened(by="me")], epoch=2)
         listing = await store.run("run-1")
@@ -202,15 +201,7 @@ class SharedRunsContract(Contract):
     async def test_a_run_passes_to_the_process_that_claims_it(
         self, store: ContextStore, second_store: ContextStore
     ) -> None:
-        await store.create("run-1", started())
-        await store.release("run-1", 1)
-        assert (await store.run("run-1")).owner is None
-        assert (await store.run("run-1")).epoch == 1
-        assert await second_store.claim("run-1") == 2
-        entry = (await store.read("run-1"))[-1]
-        assert (entry.seq, entry.epoch, entry.event) == (2, 2, RunClaimed(owner=second_store.host))
-        listing = await store.run("run-1")
-        assert (listing.owner, listing.epoch, listing.head_seq) == (second_store.host, 2, 2)
+        await check_claim(store, second_store)
 
     async def test_of_two_who_claim_at_once_one_succeeds(self, store: ContextStore, second_store: ContextStore) -> None:
         await store.create("run-1", started())
