@@ -51,7 +51,6 @@ class Poller:
             self._seen.setdefault(run_id, 0)
             if self._thread is None and not self._closed:
                 self._thread = Service("store-poller", self._work)
-                self._thread.start()
             self._condition.notify()
 
     def unwatch(self, run_id: str) -> None:

@@ -99,9 +99,7 @@ class LockFileHold:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             path.unlink(missing_ok=True)
-        except BlockingIOError:
-            return True
-        except OSError:
+        except OSError:  # BlockingIOError: its host is alive
             return True
         finally:
             os.close(descriptor)

@@ -159,10 +159,8 @@ def key_of(connection: Connection, digest: str) -> ApiKey | None:
 
 def revoke_key(connection: Connection, key_id: str, at: datetime) -> ApiKey:
     """Revoke a key at ``at``; a revoked key keeps its earlier time. Raises UsageError for an unknown key."""
-    connection.execute(
-        "UPDATE api_keys SET revoked_at = ? WHERE key_id = ? AND revoked_at IS NULL", (stored(at), key_id)
-    )
-    rows = connection.execute(f"SELECT {KEY_COLUMNS} FROM api_keys WHERE key_id = ?", (key_id,))
+    revoke = f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE key_id = ? RETURNING {KEY_COLUMNS}"
+    rows = connection.execute(revoke, (stored(at), key_id))
     if not rows:
         raise no_such_key(key_id)
     return _key(rows[0])

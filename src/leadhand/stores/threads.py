@@ -69,7 +69,7 @@ def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
 
 
 class Service(threading.Thread):
-    """A thread that runs ``work`` once and whose end can be awaited.
+    """A thread that runs ``work`` once, from now on, and whose end can be awaited.
 
     It is a daemon thread: a program that does not close its store still ends, and loses nothing that was acknowledged.
     """
@@ -80,6 +80,7 @@ class Service(threading.Thread):
         self._ending = threading.Lock()
         self._over = False
         self._waiting: list[asyncio.Future[None]] = []
+        self.start()
 
     def run(self) -> None:
         try:
@@ -144,7 +145,6 @@ class Readers:
             self._pending += 1
             if len(self._threads) < min(self._pending, READERS):
                 self._threads.append(Service(f"store-reader-{len(self._threads) + 1}", self._work))
-                self._threads[-1].start()
         return await future
 
     async def aclose(self) -> None:

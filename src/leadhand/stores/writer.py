@@ -75,7 +75,6 @@ class Writer:
         """Open the database, bring it to today's schema and take the hold. Raises StoreError, ConfigurationError."""
         self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._thread = Service("store-writer", self._work)
-        self._thread.start()
         await self._opened
 
     def submit(self, write: Write) -> asyncio.Future[Any]:

@@ -136,9 +136,8 @@ TOO_LONG = {
 
 def refuses(feature: str) -> Served:
     """400: the server does not know ``feature`` (``response_format``, ``tools``, ``stream_options``, …)."""
-    return status(
-        400, f"Unsupported parameter: {feature} is not supported with this model", kind="unsupported_parameter"
-    )
+    message = f"Unsupported parameter: {feature} is not supported with this model"
+    return status(400, message, kind="unsupported_parameter")
 
 
 def broken_off(answer: Answer = "an answer that breaks off") -> Served:
@@ -161,11 +160,9 @@ def hang_body(answer: Answer = "half an answer") -> Served:
     return Served(step=step_of(answer), way=Way.HANG_BODY)
 
 
-def stream_error(
-    answer: Answer = "half an answer", message: str = "Provider returned error", code: Any = 502
-) -> Served:
+def stream_error(answer: Answer = "half an answer", message: str = "Provider returned error") -> Served:
     """A stream that ends in an error; without a stream, a 200 that holds the error."""
-    error = json.dumps({"error": {"message": message, "code": code}})
+    error = json.dumps({"error": {"message": message, "code": 502}})
     return Served(step=step_of(answer), body=error, way=Way.STREAM_ERROR)
 
 

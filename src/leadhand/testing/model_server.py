@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from leadhand.models.json_values import list_of, object_of, objects_of, text_of
+from leadhand.models.json_values import object_of, objects_of, text_of
 
 from .faults import Fault, Serving, Servings, completion, refusal, request_of
 from .faults import Served as Served
@@ -324,4 +324,4 @@ def _events(step: Step, body: dict[str, Any]) -> list[bytes]:
     with_usage = object_of(body.get("stream_options")).get("include_usage")
     if with_usage and "usage" in document:
         chunks.append({"choices": [], "usage": document["usage"]})
-    return [f"data: {json.dumps({'model': body.get('model'), **chunk})}\n\n".encode() for chunk in list_of(chunks)]
+    return [f"data: {json.dumps({'model': body.get('model'), **chunk})}\n\n".encode() for chunk in chunks]
