@@ -118,28 +118,19 @@ def pass_gate(connection: Connection, dialect: Dialect, name: str, interval_s: f
 def hold_gate(connection: Connection, dialect: Dialect, name: str, seconds: float) -> None:
     """Keep a gate closed for at least ``seconds`` from now; the longest hold counts."""
     until = f"{dialect.now} + ?"
-    held = int(seconds * 1_000_000)
     connection.execute(
         f"INSERT INTO gates (name, free_at) VALUES (?, {until}) ON CONFLICT (name) DO UPDATE"
         f" SET free_at = CASE WHEN gates.free_at > excluded.free_at THEN gates.free_at ELSE excluded.free_at END",
-        (name, held),
+        (name, int(seconds * 1_000_000)),
     )
 
 
 def add_key(connection: Connection, key: ApiKey) -> None:
     """Store a key. Raises UsageError if its id or digest is in use."""
+    times = map(stored, (key.created_at, key.revoked_at, key.last_used_at))
     added = connection.execute(
         f"INSERT INTO api_keys ({KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING key_id",
-        (
-            key.key_id,
-            key.name,
-            key.prefix,
-            key.digest,
-            ",".join(key.scopes),
-            stored(key.created_at),
-            stored(key.revoked_at),
-            stored(key.last_used_at),
-        ),
+        (key.key_id, key.name, key.prefix, key.digest, ",".join(key.scopes), *times),
     )
     if not added:
         raise key_exists(key.key_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Unpack
@@ -50,7 +50,7 @@ class MemoryStore:
         self._snapshots: dict[tuple[str, str], tuple[int, bytes]] = {}
         self._gates: dict[str, datetime] = {}
         self._cache: dict[str, tuple[float, str]] = {}
-        self._changed: dict[str, asyncio.Event] = {}
+        self._changed: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
     async def create(self, run_id: str, started: RunStarted) -> Entry:
         if run_id in self._records:
@@ -75,12 +75,9 @@ class MemoryStore:
             written.set_exception(error)
             return written
         self._blobs.update(blobs or {})
-        self._changed_event(run_id).set()
+        self._changed[run_id].set()
         written.set_result(entries)
         return written
-
-    def _changed_event(self, run_id: str) -> asyncio.Event:
-        return self._changed.setdefault(run_id, asyncio.Event())
 
     def _record(self, run_id: str) -> RunRecord:
         if run_id not in self._records:
@@ -91,7 +88,7 @@ class MemoryStore:
         return self._record(run_id).entries[after:][:limit]
 
     async def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[list[Entry]]:
-        record, changed = self._record(run_id), self._changed_event(run_id)
+        record, changed = self._record(run_id), self._changed[run_id]
         while True:
             changed.clear()
             entries = record.entries[after:]
@@ -103,7 +100,7 @@ class MemoryStore:
 
     async def claim(self, run_id: str, *, ended: bool = False) -> int:
         entry = self._record(run_id).claim(self.host, self._clock.now(), ended=ended)
-        self._changed_event(run_id).set()
+        self._changed[run_id].set()
         return entry.epoch
 
     async def release(self, run_id: str, epoch: int) -> None:
