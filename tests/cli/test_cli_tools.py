@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
 from typing import Any
 
+import pytest
+
 CALL = ("tools", "call")
+
+
+def greet_tool(name: str) -> str:
+    """Greet somebody."""
+    return f"Good morning, {name}"
 
 
 def test_the_tools_that_ship_are_listed_and_ones_own_beside_them(leadhand: Any) -> None:
@@ -64,3 +72,18 @@ def test_arguments_that_do_not_fit_end_with_2_and_name_those_that_would(leadhand
 
 def test_an_unknown_tool_is_not_called(leadhand: Any) -> None:
     assert leadhand(*CALL, "wether_tool").code == 2
+
+
+def test_the_tools_of_installed_packages_are_used_without_a_flag(
+    leadhand: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    point = EntryPoint("greet_tool", f"{__name__}:greet_tool", "leadhand.tools")
+    monkeypatch.setattr("leadhand.app.toolsets.entry_points", lambda group: [point])
+
+    assert "greet_tool" in leadhand("tools", "list").out
+    assert leadhand(*CALL, "greet_tool", "name=Ann", "--offline").out == "Good morning, Ann\n"
+    run_id = leadhand("run", "--offline", "--json", "What is the weather in Paris?").json["run_id"]
+    started = leadhand("runs", "show", run_id, "--seq", "1").json
+    assert "greet_tool" in [tool["name"] for tool in started["definition"]["tools"]]
+    paused = leadhand("runs", "fork", run_id, "--at", "2", "--json")
+    assert paused.code == 0, "the fork needs no --tools either"

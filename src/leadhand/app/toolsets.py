@@ -13,6 +13,9 @@ from leadhand.domain.tool import ToolSpec
 from leadhand.tools.decorator import Tool
 from leadhand.tools.toolbox import Toolbox
 
+GROUP = "leadhand.tools"
+"""The entry points by which installed packages offer tools."""
+
 
 def shipped_tools() -> list[Tool[..., Any]]:
     """``weather_tool`` and ``directions_tool``."""
@@ -26,12 +29,9 @@ def shipped_tools() -> list[Tool[..., Any]]:
 
 
 def installed_tools() -> list[Tool[..., Any] | Callable[..., Any]]:
-    """The tools that installed packages offer under the entry points ``leadhand.tools``.
-
-    Raises ConfigurationError for one that cannot be loaded.
-    """
+    """The tools that installed packages offer. Raises ConfigurationError for one that cannot be loaded."""
     found: list[Tool[..., Any] | Callable[..., Any]] = []
-    for point in entry_points(group="leadhand.tools"):
+    for point in entry_points(group=GROUP):
         try:
             found.append(point.load())
         except Exception as error:
@@ -40,6 +40,11 @@ def installed_tools() -> list[Tool[..., Any] | Callable[..., Any]]:
                 "Correct or uninstall the package that offers it.",
             ) from error
     return found
+
+
+def installed_modules() -> set[str]:
+    """The modules of those tools."""
+    return {point.module for point in entry_points(group=GROUP)}
 
 
 def toolbox(tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None) -> Toolbox:

@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,14 +18,14 @@ from leadhand.tools.decorator import Tool
 HOW = "Name a file that ends in .py, or a module."
 
 
-def all_tools(named: Iterable[str]) -> list[Tool[..., Any]]:
-    """Return the built-in tools and those of every file or module named.
+def all_tools(named: Iterable[str]) -> list[Tool[..., Any] | Callable[..., Any]]:
+    """Return the built-in tools, those of installed packages, and those of every file or module named.
 
     Raises UsageError for a name without a file, module or tool, ConfigurationError for code that cannot be imported.
     """
-    from leadhand.app.toolsets import shipped_tools
+    from leadhand.app.toolsets import installed_tools, shipped_tools
 
-    tools = shipped_tools()
+    tools = [*shipped_tools(), *installed_tools()]
     for name in named:
         found = _tools_in(_module_of_file(name) if is_file(name) else _module(name))
         if not found:

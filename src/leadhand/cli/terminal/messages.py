@@ -10,6 +10,7 @@ from leadhand.app.approvals import approval_id
 from leadhand.app.formatting import clean, count, duration, label, money, one_line, shortened, spent
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import tilde
+from leadhand.app.toolsets import installed_modules
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.streams import out_is_terminal, say, width, write_line
 from leadhand.domain.approval import ApprovalStatus
@@ -141,10 +142,12 @@ def approval_lines(state: RunState, store: StoreFlags) -> Iterator[str]:
 def tools_of(definition: RunDefinition) -> list[str]:
     """Return the values of ``--tools`` that a run needs to find its tools again, as far as its log shows.
 
-    A file below the working directory is named relative to it.
+    A file below the working directory is named relative to it. The tools of installed packages need no flag.
     """
     modules = dict.fromkeys(tool.import_path.rpartition(":")[0] for tool in definition.tools)
-    return [_from_here(name) for name in modules if name and not name.startswith(("leadhand.", "__main__"))]
+    named = [name for name in modules if name and not name.startswith(("leadhand.", "__main__"))]
+    installed = installed_modules() if named else set[str]()
+    return [_from_here(name) for name in named if name not in installed]
 
 
 def _from_here(module: str) -> str:
