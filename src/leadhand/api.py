@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -15,6 +16,7 @@ from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, settings
 from leadhand.app.toolsets import toolbox
 from leadhand.domain.errors import UsageError
+from leadhand.domain.limits import Limits
 from leadhand.flows.flow import Flow
 from leadhand.ports import ContextStore, Models
 from leadhand.runs import Answer, Answering, Run, user
@@ -84,6 +86,7 @@ class Leadhand(Answering):
             models={role: name for role, name in roles.items() if name is not None},
             offline=offline,
             limits=arguments.limits(
+                Limits(),
                 max_steps=max_steps,
                 max_workers=max_workers,
                 batch_size=batch_size,
@@ -104,11 +107,16 @@ class Leadhand(Answering):
             arguments.check_methods(adapter, "models", PORT, "an object with the methods of leadhand.ports.Models")
         arguments.check_methods(store, "store", STORE, "a context store, as leadhand.testing checks them")
         arguments.check_methods(on_text, "on_text", ("__call__",), "a function of run, attempt and piece")
-        self._toolbox = toolbox(tools)
-        self._models = models
-        self._store = store
         self._flows = FlowRegistry(flows)
-        self._on_text = on_text
+        self._open = partial(
+            open_runtime,
+            self._settings,
+            toolbox(tools),
+            models=models,
+            store=store,
+            flows=self._flows,
+            on_text=on_text,
+        )
         self._runtime: Runtime | None = None
 
     @property
@@ -118,14 +126,7 @@ class Leadhand(Answering):
     async def runtime(self) -> Runtime:
         """The opened parts of this process; opened on first use."""
         if self._runtime is None:
-            self._runtime = await open_runtime(
-                self._settings,
-                self._toolbox,
-                models=self._models,
-                store=self._store,
-                flows=self._flows,
-                on_text=self._on_text,
-            )
+            self._runtime = await self._open()
         return self._runtime
 
     async def __aenter__(self) -> Self:

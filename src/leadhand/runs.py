@@ -12,7 +12,6 @@ from leadhand.app import approvals, operator
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.runtime import Runtime
 from leadhand.domain.decide.operator_requests import OperatorRequest
-from leadhand.domain.document import run_document
 from leadhand.domain.events import (
     CancelRequested,
     Entry,
@@ -99,12 +98,12 @@ class Answering:
         not accept, and for a question about a call that had begun; see :meth:`settle_effect`.
         """
         runtime, asked = await self._question(question)
-        await approvals.approve(runtime, asked, by=user(), args=args, always=always, reason=reason)
+        await approvals.answer(runtime, asked, by=user(), approve=True, args=args, always=always, reason=reason)
 
     async def deny(self, question: OpenApproval | str, *, reason: str = "") -> None:
         """Deny a call; the lead receives the reason. Raises as :meth:`approve` does."""
         runtime, asked = await self._question(question)
-        await approvals.deny(runtime, asked, by=user(), reason=reason)
+        await approvals.answer(runtime, asked, by=user(), approve=False, reason=reason)
 
     async def settle_effect(
         self, question: OpenApproval | str, *, happened: bool, summary: str = "", raw: Json = None
@@ -189,10 +188,7 @@ class Run(Answering):
 
     async def document(self) -> dict[str, Any]:
         """The run document as of now."""
-        store = self._runtime.store
-        entries = await store.read(self.run_id)
-        state = self._state if self._state.seq == entries[-1].seq else await self._runtime.load(self.run_id)
-        return run_document(state, entries, owner=(await store.run(self.run_id)).owner).as_json()
+        return (await self._runtime.document(self.run_id)).as_json()
 
     async def approvals(self) -> list[OpenApproval]:
         """The open questions of this run, newest first."""

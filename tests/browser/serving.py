@@ -16,8 +16,8 @@ import httpx2
 from leadhand import Leadhand
 from leadhand.server.app import Doors, create_app
 from leadhand.server.console import built_console
+from leadhand.server.service import Live
 from leadhand.server.serving import Server, bind
-from leadhand.server.wiring import Live
 
 PATIENCE_S = 60.0
 OVER = ("succeeded", "partial", "failed", "cancelled")

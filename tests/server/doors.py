@@ -18,9 +18,8 @@ from leadhand.app.keys import key_store, make_key
 from leadhand.app.runtime import Runtime
 from leadhand.domain.access import Scope
 from leadhand.server.app import Doors, create_app
-from leadhand.server.service import Service
+from leadhand.server.service import Live, Service
 from leadhand.server.serving import Server, bind
-from leadhand.server.wiring import Live
 
 BASE = "http://127.0.0.1:8700"
 PATIENCE_S = 30.0

@@ -125,7 +125,7 @@ async def test_a_defect_is_a_problem_that_gives_nothing_away(
     async def broken(*_: Any) -> None:
         raise ZeroDivisionError("the CANARY is in the message")
 
-    monkeypatch.setattr(api.service, "document", broken)
+    monkeypatch.setattr(api.runtime, "document", broken)
 
     response = await api.get("/api/runs/run_x")
 

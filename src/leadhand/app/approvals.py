@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leadhand.app.arguments import json_arguments, json_value, text
+from leadhand.app.formatting import listed
 from leadhand.app.listings import all_runs
 from leadhand.app.runtime import Runtime
 from leadhand.domain.approval import Approval, ApprovalStatus, args_hash
@@ -24,7 +25,6 @@ from leadhand.domain.value import Json
 from leadhand.engine.gate import argument_problems
 
 ID_LENGTH = 8
-SHOWN = 3
 LOOK_AGAIN = "List the open approvals: leadhand approvals list, or approvals() in Python."
 WHOLE = 'Give all arguments as one JSON object, for example {"amount": 20, "to": "Ann"}.'
 
@@ -133,9 +133,8 @@ async def find_approval(runtime: Runtime, given: OpenApproval | str, run_id: str
     if not found:
         raise UsageError(f"no open approval has the id {given}", f"It was answered, or has changed. {LOOK_AGAIN}")
     if len(found) > 1:
-        several = ", ".join(each.id for each in found[:SHOWN])
-        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-        raise UsageError(f"{given} matches several approvals: {several}{more}", "Give more characters of the id.")
+        several = listed([each.id for each in found])
+        raise UsageError(f"{given} matches several approvals: {several}", "Give more characters of the id.")
     return found[0]
 
 
@@ -153,27 +152,17 @@ def _of_run(asked: OpenApproval, run: str) -> bool:
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
-async def approve(
+async def answer(
     runtime: Runtime,
     asked: OpenApproval,
     *,
     by: str,
+    approve: bool,
     args: dict[str, Any] | None = None,
     always: bool = False,
     reason: str = "",
 ) -> None:
-    """Approve a call, with other arguments if ``args`` is given. Raises UsageError."""
-    await _answer(runtime, asked, by=by, approve=True, args=args, always=always, reason=reason)
-
-
-async def deny(runtime: Runtime, asked: OpenApproval, *, by: str, reason: str = "") -> None:
-    """Deny a call. Raises UsageError."""
-    await _answer(runtime, asked, by=by, approve=False, reason=reason)
-
-
-async def _answer(
-    runtime: Runtime, asked: OpenApproval, *, args: dict[str, Any] | None = None, reason: str, **answer: Any
-) -> None:
+    """Approve a call, with other arguments if ``args`` is given, or deny it. Raises UsageError."""
     _check_kind(asked, "call")
     approval = asked.approval
     state = await _checked(runtime, asked)
@@ -186,7 +175,9 @@ async def _answer(
         args_hash=args_hash(approval.args),
         args=None if args == approval.args else args,
         reason=text(reason, "the reason", "Give the reason as text."),
-        **answer,
+        by=by,
+        approve=approve,
+        always=always,
     )
     await _append(runtime, state, asked, event)
 

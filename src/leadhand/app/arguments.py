@@ -28,8 +28,9 @@ RANGES: dict[str, tuple[float, float]] = {
     "timeout": (0.001, 366 * 86_400),
     "approval_timeout": (0.001, 366 * 86_400),
 }
-_FRACTIONS = frozenset({"budget", "timeout", "approval_timeout"})
-_OPTIONAL = _FRACTIONS | {"batch_size", "max_requests", "max_tokens"}
+_FRACTIONS = {"budget": "budget_nanousd", "timeout": "timeout_s", "approval_timeout": "approval_timeout_s"}
+"""The limits that need not be whole numbers, and their names in Limits."""
+_OPTIONAL = {*_FRACTIONS, "batch_size", "max_requests", "max_tokens"}
 
 
 class Usual(float):
@@ -40,13 +41,15 @@ USUAL_BUDGET = Usual(1.0)
 """US dollars."""
 
 
-def limits(**given: Any) -> Limits:
-    """Return limits from a caller's values, one for each limit: money in dollars, time in seconds.
+def limits(usual: Limits, **given: Any) -> Limits:
+    """Return limits with a caller's values, money in dollars and time in seconds, in place of the usual ones.
 
     Raises UsageError for invalid values.
     """
+    changed: dict[str, Any] = {}
     for name, value in given.items():
         if value is None and name in _OPTIONAL:
+            changed[_FRACTIONS.get(name, name)] = None
             continue
         least, most = RANGES[name]
         whole = name not in _FRACTIONS
@@ -57,13 +60,8 @@ def limits(**given: Any) -> Limits:
             raise UsageError(
                 f"{name} is out of range: {number(value)}", f"Pass a number from {least:g} to {most:,.0f}."
             )
-    budget, timeout, approval_timeout = (given.pop(name) for name in ("budget", "timeout", "approval_timeout"))
-    return Limits(
-        budget_nanousd=None if budget is None else nanousd(budget),
-        timeout_s=timeout,
-        approval_timeout_s=approval_timeout,
-        **given,
-    )
+        changed[_FRACTIONS.get(name, name)] = nanousd(cast("float", value)) if name == "budget" else value
+    return usual.evolve(**changed)
 
 
 def _is_number(value: object, *, whole: bool) -> bool:

@@ -8,7 +8,7 @@ import platform
 import shutil
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -34,10 +34,6 @@ class Finding:
     level: Literal["ok", "warn", "fail"] = "ok"
     what: str
     how: str = ""
-
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
 
 
 def failed(check: str, error: LeadhandError) -> Finding:

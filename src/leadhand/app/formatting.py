@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
 from leadhand.domain.value import Json
 
 LABEL_WIDTH = 60
+SHOWN = 3
 GLYPHS = {"pending": "·", "running": "◐", "waiting": "‖", "completed": "✓", "failed": "✗", "dropped": "–"}
 """A sign for each status of a subtask."""
 _CONTROL = re.compile(
@@ -64,6 +65,12 @@ def count(number: int, thing: str, things: str = "") -> str:
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
+def listed(names: Sequence[str]) -> str:
+    """Format the first names of a list, and how many more there are: ``a, b, c and 2 more``."""
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+
 def spent(requests: int, tokens: int, cost_usd: float | None) -> str:
     """Format the usage of model calls."""
     if not requests:
@@ -78,11 +85,6 @@ def label(name: str, args: Mapping[str, Json]) -> str:
     """Format a subtask: its name and its arguments."""
     arguments = ", ".join(_argument(value) for value in args.values() if value not in (None, "", [], {}))
     return shortened(f"{name} · {arguments}" if arguments else name, LABEL_WIDTH)
-
-
-def child_label(name: str, whose: str) -> str:
-    """Format the label of a delegated assignment and its parent."""
-    return f"{name} (for {whose})"
 
 
 def _argument(value: Json) -> str:

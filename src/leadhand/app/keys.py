@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
+from leadhand.app.formatting import listed
 from leadhand.domain.access import ApiKey, Scope
 from leadhand.domain.document import iso
 from leadhand.domain.errors import ConfigurationError, UsageError
@@ -79,9 +80,8 @@ async def named_key(store: KeyStore, given: str) -> ApiKey:
     if not exact:
         raise UsageError(f"no key matches {given!r}", LOOK)
     if len(exact) > 1:
-        raise UsageError(
-            f"{given!r} matches several keys: {', '.join(key.key_id for key in exact)}", "Enter more of the id."
-        )
+        several = listed([key.key_id for key in exact])
+        raise UsageError(f"{given!r} matches several keys: {several}", "Enter more of the id.")
     return exact[0]
 
 

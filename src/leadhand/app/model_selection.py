@@ -84,7 +84,7 @@ class NamedModels:
 
     async def learn(self, choice: ModelChoice) -> None:
         """Query the context windows that are not known from elsewhere; takes at most a second."""
-        names = [name for name in _names(choice) if name != "offline" and self._adapter(name) is None]
+        names = [name for name in choice.names if name != "offline" and self._adapter(name) is None]
         await asyncio.gather(*(self._router.learn(name) for name in names if self._router is not None))
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
@@ -122,19 +122,15 @@ async def choose_models(
         name, why = settings.model, "asked for"
     choice = Choice(models=_pinned(settings, name), why=why)
     models = NamedModels(settings, given, rules)
-    for name in _names(choice.models):
+    for name in choice.models.names:
         models.check(name)
     unpriced = _unpriced(models, choice.models)
     _check_budget(settings, unpriced)
     return models, replace(choice, unpriced=unpriced)
 
 
-def _names(models: ModelChoice) -> list[str]:
-    return sorted({models.default, *models.roles.values()})
-
-
 def _unpriced(models: Models, choice: ModelChoice) -> tuple[str, ...]:
-    profiles = {name: models.profile(name) for name in _names(choice)}
+    profiles = {name: models.profile(name) for name in choice.names}
     return tuple(name for name, profile in profiles.items() if not profile.free and profile.cost(0, 0) is None)
 
 

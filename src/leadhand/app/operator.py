@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from leadhand.app.arguments import json_arguments, json_value, text
 from leadhand.app.clock import new_run_id
+from leadhand.app.formatting import listed
 from leadhand.app.runtime import Runtime
 from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.domain.decide.operator_requests import ACTED, OperatorRequest, retriable, why_refused
@@ -36,7 +37,6 @@ from leadhand.engine import forking
 from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems
 
-SHOWN = 3
 LOOKS, LOOK_EVERY_S = 600, 0.05
 REQUESTS = (RetryRequested, SkipRequested, ResultSupplied)
 SUBTASK = ("the subtask", "Give its key, such as wo-001.0.")
@@ -119,23 +119,20 @@ async def want(runtime: Runtime, run_id: str, request: OperatorRequest) -> RunSt
     paused. Raises NoSuchRun; UsageError if the request is not possible; ConfigurationError if no process drives the run
     and this process lacks a tool that the run needs.
     """
-    listing = await runtime.store.run(run_id)
-    if listing.owner is None and listing.status is not RunStatus.PAUSED:
-        state = await runtime.load(run_id)
-        check(state, request, resting=True)
-        check_tools(tools_for(state, request), runtime.toolbox)
-    asked = await ask(runtime, run_id, request)
+    asked = await ask(runtime, run_id, request, here=True)
     while not await taken_up(runtime, asked):
         with contextlib.suppress(RunOwned):  # another process was faster and decides
             return await runtime.take_over(run_id, ended=True)
     return None
 
 
-async def ask(runtime: Runtime, run_id: str, request: OperatorRequest) -> Asked:
-    """Record a request. Raises NoSuchRun, and UsageError if the request is not possible."""
+async def ask(runtime: Runtime, run_id: str, request: OperatorRequest, *, here: bool = False) -> Asked:
+    """Record a request; ``here``: this process grants it if no other drives the run. Raises as :func:`want` does."""
     before = await runtime.load(run_id)
-    resting = before.status is RunStatus.PAUSED or (await runtime.store.run(run_id)).owner is None
-    check(before, request, resting=resting)
+    paused, driven = before.status is RunStatus.PAUSED, (await runtime.store.run(run_id)).owner is not None
+    check(before, request, resting=paused or not driven)
+    if here and not paused and not driven:
+        check_tools(tools_for(before, request), runtime.toolbox)
     (entry,) = await runtime.log(run_id).append(request)
     return Asked(before, entry.seq)
 
@@ -234,12 +231,12 @@ async def fork(
     """
     there = await cut(runtime, run_id, at)
     if there.done and not confirmed:
+        calls = listed([f"{each.tool} (event {each.seq})" for each in there.done])
         raise UsageError(
-            f"after event {at} the run made irreversible calls: {', '.join(_listed(there.done))}",
+            f"after event {at} the run made irreversible calls: {calls}",
             "The fork may repeat them. To fork anyway, pass confirmed=True.",
         )
-    check_tools(needed_tools(there.state), runtime.toolbox)
-    runtime.check_resumable(await runtime.load(run_id))
+    runtime.check_resumable(there.state)
     fork_id = new_run_id()
     await forking.fork(runtime.store, run_id, at, fork_id, by=by, detached=detached)
     forked = await runtime.load(fork_id)
@@ -247,10 +244,3 @@ async def fork(
         await runtime.log(fork_id).append(ResumeRequested(by="the fork"))
         forked = await runtime.load(fork_id)
     return forked
-
-
-def _listed(done: list[MadeEffect]) -> Iterator[str]:
-    """The first few calls, each with its event, and how many more there are."""
-    yield from (f"{each.tool} (event {each.seq})" for each in done[:SHOWN])
-    if len(done) > SHOWN:
-        yield f"and {len(done) - SHOWN} more"

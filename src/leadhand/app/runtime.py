@@ -16,8 +16,9 @@ from leadhand.app.settings import Settings, make_home
 from leadhand.app.toolsets import changed_tools, check_tools, needed_tools
 from leadhand.app.tracing import Tracing, tracing
 from leadhand.dispatch.local import LocalDispatcher
+from leadhand.domain.document import RunDocument, run_document
 from leadhand.domain.events import Entry, ResumeRequested, RunStarted
-from leadhand.domain.evolve import start
+from leadhand.domain.evolve import fold, start
 from leadhand.domain.limits import Amount, Limits
 from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
@@ -157,13 +158,17 @@ class Runtime:
 
     def _pinned(self, choice: ModelChoice) -> ModelChoice:
         """The models of a run, with the windows that are known of them: what its briefs have to fit."""
-        names = sorted({choice.default, *choice.roles.values()})
-        windows = {name: window for name in names if (window := self.models.profile(name).window) is not None}
+        windows = {name: window for name in choice.names if (window := self.models.profile(name).window) is not None}
         return choice.evolve(windows=windows)
 
     async def load(self, run_id: str) -> RunState:
         """The state of a run, folded from its log."""
         return await snapshots.load(self.store, run_id)
+
+    async def document(self, run_id: str) -> RunDocument:
+        """The run document as of now. Raises NoSuchRun."""
+        state, entries = await self.load(run_id), await self.store.read(run_id)
+        return run_document(fold(state, entries[state.seq :]), entries, owner=(await self.store.run(run_id)).owner)
 
     async def take_over(self, run_id: str, *, ended: bool = False, resume_by: str = "") -> RunState:
         """Become the owner of a run that no process drives, and return its state.
@@ -186,7 +191,7 @@ class Runtime:
         check_tools(needed_tools(state), self.toolbox)
         if state.finished is None:
             if isinstance(self.models, NamedModels):  # one's own port knows its models best
-                for name in {state.definition.models.default, *state.definition.models.roles.values()}:
+                for name in state.definition.models.names:
                     self.models.check(name)
             for tool in changed_tools(state, self.toolbox):
                 LOGGER.warning(

@@ -19,7 +19,6 @@ from leadhand.cli.tool_files import is_file
 from leadhand.domain.errors import LeadhandError
 from leadhand.domain.state import RunState
 from leadhand.ports import ContextStore
-from leadhand.runs import Run
 
 START_TIMEOUT_S = 30.0
 POLL_S = 0.05
@@ -40,7 +39,7 @@ async def run_in_background(
     )
     await _wait_for_owner(runtime.store, state.run_id, process, log)
     if output.json:
-        write_json(await Run(runtime, await runtime.load(state.run_id), drive=False).document())
+        write_json((await runtime.document(state.run_id)).as_json())
     else:
         write_line(state.run_id)
     say(f"Running in the background. Follow it with: {store.command('runs', 'watch', state.run_id)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from leadhand.app.formatting import SHOWN, listed
 from leadhand.app.listings import PAGE, all_runs
 from leadhand.app.runtime import Runtime
 from leadhand.cli.options import StoreFlags
@@ -15,7 +16,6 @@ from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunDefinition, RunStatus
 from leadhand.ports import ContextStore
 
-SHOWN = 3
 MENTIONED = "left_behind.txt"
 """In the directory of a run: the last epoch whose end was mentioned."""
 
@@ -36,9 +36,8 @@ async def find_run(store: ContextStore, given: str) -> RunListing:
     if not found:
         raise NoSuchRun(f"no run matches {given!r}", "See: leadhand runs list")
     if len(found) > 1:
-        several = ", ".join(listing.run_id for listing in found[:SHOWN])
-        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-        raise UsageError(f"{given!r} matches several runs: {several}{more}", "Give more of the id.")
+        several = listed([listing.run_id for listing in found])
+        raise UsageError(f"{given!r} matches several runs: {several}", "Give more of the id.")
     return found[0]
 
 

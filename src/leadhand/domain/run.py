@@ -83,6 +83,11 @@ class ModelChoice(Value):
     def of(self, role: str) -> str:
         return self.roles.get(role, self.default)
 
+    @property
+    def names(self) -> list[str]:
+        """The names of all models, each once."""
+        return sorted({self.default, *self.roles.values()})
+
 
 class ForkPoint(Value):
     """Where a fork began: another run, and the sequence of the last event that both have."""

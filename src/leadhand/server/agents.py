@@ -61,12 +61,12 @@ class Agents:
     async def models(self) -> dict[str, str]:
         """The models that were set, by setting."""
         kept = await self._kept()
-        return {role.model: kept[role.name].model or "" for role in ROLES if _has(kept, role, "model")}
+        return {role.model: model for role in ROLES if role.name in kept and (model := kept[role.name].model)}
 
     async def instructions(self) -> dict[str, str]:
         """The instructions that were set, by prompt."""
         kept = await self._kept()
-        return {role.prompt: kept[role.name].instructions or "" for role in ROLES if _has(kept, role, "instructions")}
+        return {role.prompt: own for role in ROLES if role.name in kept and (own := kept[role.name].instructions)}
 
     async def documents(self) -> tuple[AgentDocument, ...]:
         """The documents of all roles."""
@@ -75,8 +75,7 @@ class Agents:
 
     async def document(self, name: str) -> AgentDocument:
         """The document of one role."""
-        kept = await self._kept()
-        return next(self._document(role, kept.get(name)) for role in ROLES if role.name == name)
+        return next(each for each in await self.documents() if each.name == name)
 
     def _document(self, role: Role, kept: AgentSettings | None) -> AgentDocument:
         usual = self._runtime.choice.models.of(role.prompt)
@@ -92,7 +91,3 @@ class Agents:
 
     async def _kept(self) -> dict[str, AgentSettings]:
         return {each.name: each for each in await self._store.agents()}
-
-
-def _has(kept: dict[str, AgentSettings], role: Role, what: str) -> bool:
-    return role.name in kept and getattr(kept[role.name], what) is not None

@@ -26,7 +26,7 @@ from leadhand.server.metrics import Metrics
 from leadhand.server.problems import ProblemDetails, answer_errors, responses
 from leadhand.server.rates import Allowed, Rates
 from leadhand.server.resumer import Resumer
-from leadhand.server.routes import agents, approvals, control, events, files, runs, session, system, tools, view
+from leadhand.server.routes import agents, approvals, control, events, files, runs, session, system, tools
 from leadhand.server.service import Service
 from leadhand.server.stream import Cut
 
@@ -45,21 +45,14 @@ class Doors:
     allowed: Allowed = field(default_factory=Allowed)
 
 
-def create_app(
-    service: Service,
-    *,
-    doors: Doors | None = None,
-    metrics: Metrics | None = None,
-    console: Path | None = None,
-    cut: Cut = lambda _: None,
-) -> FastAPI:
+def create_app(service: Service, *, doors: Doors | None = None, console: Path | None = None) -> FastAPI:
     """Return the app of a service. While the app runs, it also resumes the service's detached runs.
 
-    ``console`` is the folder of the built console, or None. ``cut`` closes a client's connection immediately.
+    ``console`` is the folder of the built console, or None.
     Raises ConfigurationError if the service's store cannot keep keys.
     """
     doors = doors or Doors()
-    counted = metrics or Metrics(__version__)
+    counted = Metrics(__version__)
     rates = Rates(doors.allowed)
     store = service.runtime.store
     service.runtime.watchers.append(counted.watch)
@@ -82,6 +75,7 @@ def create_app(
     app.state.access = Access(store, key_store(store), rates, needed=doors.key_needed, user=user())
     app.state.metrics = counted
     app.state.console = console is not None
+    cut: Cut = lambda _: None  # noqa: E731 - a server that can close connections replaces it
     app.state.cut = cut
     add_console(app, console)
     if doors.origins:
@@ -111,7 +105,7 @@ def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},  # traces come from the log, redacted
     )
     answer_errors(app)
-    for routes in (runs, events, view, files, control, approvals, tools, agents, session, system):
+    for routes in (runs, events, files, control, approvals, tools, agents, session, system):
         app.include_router(routes.router)
     add_api_page(app)
     _describe(app)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Generator
 from functools import partial
-from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, generate_latest
 
@@ -131,7 +130,9 @@ class Metrics:
             case AssignmentSettled():
                 self._subtasks.labels(step.outcome).inc()
             case CallStep(returned=True):
-                name = step.name if step.name in _known(state, step.kind) else OTHER
+                definition = state.definition
+                own = definition.models.names if step.kind == "model" else [tool.name for tool in definition.tools]
+                name = step.name if step.name in own else OTHER
                 outcome = "ok" if step.failure is None else str(step.failure.class_)
                 self._calls[step.kind].labels(name, outcome).inc()
                 self._call_seconds[step.kind].labels(name).observe(step.duration_ms / 1_000)
@@ -170,11 +171,3 @@ class Metrics:
     def text(self) -> bytes:
         """Return all metrics in the text format of Prometheus, of the type ``content_type``."""
         return generate_latest(self._registry)
-
-
-def _known(state: RunState, kind: Literal["model", "tool"]) -> set[str]:
-    """The names of a run's models or tools."""
-    definition = state.definition
-    if kind == "tool":
-        return {tool.name for tool in definition.tools}
-    return {definition.models.default, *definition.models.roles.values()}

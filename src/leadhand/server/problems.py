@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
@@ -116,6 +116,11 @@ def no_such(what: str, how: str) -> Problem:
     return Problem(HTTPStatus.NOT_FOUND, "not_found", what, how)
 
 
+def invalid(what: str, how: str, **more: Any) -> Problem:
+    """The problem of a request with an invalid value (422)."""
+    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", what, how, **more)
+
+
 def no_route(app: FastAPI, method: str, path: str, headers: Mapping[str, str] | None = None) -> Problem:
     """The problem of an unknown path (404), or of a method that the path does not support (405).
 
@@ -205,32 +210,22 @@ def answer_errors(app: FastAPI) -> None:
         assert isinstance(error, LeadhandError)
         return answer(error, request.url.path)
 
-    async def invalid(request: Request, error: Exception) -> Response:
+    async def of_pydantic(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         faults = [
             {"where": ".".join(map(str, fault["loc"])) or "body", "what": fault["msg"]} for fault in error.errors()
         ]
         first = faults[0]
         is_json = "json" in request.headers.get("content-type", "json")
-        return answer(
-            Problem(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
-                "invalid",
-                f"{first['where']}: {first['what']}",
-                LISTED if is_json else "Send it with content-type: application/json.",
-                errors=faults,
-            ),
-            request.url.path,
-        )
+        how = LISTED if is_json else "Send it with content-type: application/json."
+        return answer(invalid(f"{first['where']}: {first['what']}", how, errors=faults), request.url.path)
 
     async def of_http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         path = request.url.path
         match error.status_code:
             case 400:  # FastAPI raises this for a body that is not UTF-8
-                return answer(
-                    Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "the body is not JSON in UTF-8", LISTED), path
-                )
+                return answer(invalid("the body is not JSON in UTF-8", LISTED), path)
             case 404 | 405:
                 return answer(no_route(app, request.method, path, error.headers), path)
             case 413:
@@ -240,10 +235,6 @@ def answer_errors(app: FastAPI) -> None:
                 problem = Problem(status, status.name.lower(), str(error.detail), LISTED, headers=error.headers)
                 return answer(problem, path)
 
-    handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
-        LeadhandError: ours,
-        RequestValidationError: invalid,
-        HTTPException: of_http,
-    }
-    for kind, handler in handlers.items():
-        app.add_exception_handler(kind, handler)
+    app.add_exception_handler(LeadhandError, ours)
+    app.add_exception_handler(RequestValidationError, of_pydantic)
+    app.add_exception_handler(HTTPException, of_http)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -67,18 +67,19 @@ class Rates:
         """Count a login attempt. Raises Problem (429) above the limit."""
         await self._hit(RateLimitItemPerMinute(self.allowed.logins_a_minute), "logins", address, "login attempts")
 
-    def stream(self, key_id: str | None) -> Callable[[], None]:
-        """Count a stream and return the function that ends it. Raises Problem (429) above the limit."""
+    @contextmanager
+    def stream(self, key_id: str | None) -> Generator[None]:
+        """Count a stream as open for as long as this lasts. Raises Problem (429) above the limit."""
         if key_id is None:
-            return lambda: None
+            yield
+            return
         if self._streams[key_id] >= self.allowed.streams:
             raise _too_many(f"this key has {self.allowed.streams} open streams, which is the limit", 5.0)
         self._streams[key_id] += 1
-
-        def end() -> None:
+        try:
+            yield
+        finally:
             self._streams[key_id] -= 1
-
-        return end
 
     async def _hit(self, item: RateLimitItem, kind: str, who: str, what: str) -> None:
         if await self._window.hit(item, kind, who):

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from http import HTTPStatus
 
 from leadhand.app import operator
-from leadhand.app.checks import check_writable
 from leadhand.app.runtime import Runtime
 from leadhand.domain.decide.operator_requests import OperatorRequest
-from leadhand.domain.document import RunDocument, run_document
 from leadhand.domain.errors import ConfigurationError, Failure, Fenced, LeadhandError, RunOwned, UsageError
 from leadhand.domain.events import CancelRequested, Entry, PauseRequested
 from leadhand.domain.listing import RunListing
@@ -71,7 +67,6 @@ class Service:
         another request.
         """
         request, settings = asked_for(submission, self.runtime, await self.agents.models())
-        this = once(submission, key, principal.key_id or "") if key is not None else None
         try:
             state = await self.runtime.start(
                 request,
@@ -80,14 +75,14 @@ class Service:
                 detached=True,
                 asked=settings,
                 by=principal.name,
-                once=this,
+                once=once(submission, key, principal.key_id or "") if key is not None else None,
                 instructions=await self.agents.instructions(),
             )
         except UsageError:
-            earlier = await self._earlier(this.run_id) if this is not None else None
-            if this is None or earlier is None:
+            earlier = await self.started_before(submission, principal, key)
+            if earlier is None:
                 raise
-            return _same(earlier, this.submission), True
+            return earlier, True
         self.drive(state, who=principal)
         return state, False
 
@@ -96,13 +91,18 @@ class Service:
         if key is None:
             return None
         this = once(submission, key, principal.key_id or "")
-        earlier = await self._earlier(this.run_id)
-        return None if earlier is None else _same(earlier, this.submission)
-
-    async def _earlier(self, run_id: str) -> RunState | None:
-        with contextlib.suppress(LeadhandError):
-            return await self.runtime.load(run_id)
-        return None
+        try:
+            earlier = await self.runtime.load(this.run_id)
+        except LeadhandError:
+            return None
+        if earlier.definition.submission != this.submission:
+            raise Problem(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                "idempotency_key_reused",
+                f"this Idempotency-Key was used for another request, which became {earlier.run_id}",
+                "Use a new key for each request.",
+            )
+        return earlier
 
     def active(self, principal: Principal) -> int:
         """Count the runs of this principal that are driven here."""
@@ -151,21 +151,6 @@ class Service:
         await asyncio.wait((driving, seen), timeout=SEEN_WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
         seen.cancel()
 
-    # --- looking ------------------------------------------------------------------------------------------------------
-
-    async def document(self, run_id: str) -> RunDocument:
-        """The current run document. Raises NoSuchRun."""
-        store = self.runtime.store
-        entries = await store.read(run_id)
-        state = await self.runtime.load(run_id)
-        if state.seq > entries[-1].seq:
-            entries += await store.read(run_id, after=entries[-1].seq)
-        return run_document(state, entries, owner=(await store.run(run_id)).owner)
-
-    async def check_writable(self) -> None:
-        """Raise StoreError when the database cannot be written."""
-        await check_writable(self.runtime.store)
-
     # --- steering -----------------------------------------------------------------------------------------------------
 
     async def cancel(self, run_id: str, principal: Principal) -> None:
@@ -197,9 +182,9 @@ class Service:
         if state is not None:
             await self._resume(state)
 
-    async def fork(self, run_id: str, at: int, principal: Principal, *, confirmed: bool) -> RunState:
-        """Start a run that begins with the events of another one. Raises as ``operator.fork`` does."""
-        state = await operator.fork(self.runtime, run_id, at, confirmed=confirmed, by=principal.name, detached=True)
+    async def fork(self, run_id: str, at: int, principal: Principal) -> RunState:
+        """Start a run that begins with the events of another one. Raises as a confirmed ``operator.fork`` does."""
+        state = await operator.fork(self.runtime, run_id, at, confirmed=True, by=principal.name, detached=True)
         self.drive(state, who=principal)
         return state
 
@@ -232,15 +217,33 @@ class Service:
         """Keep the failure of a tool."""
         kept = failure.model_dump(include={"message", "type", "class_"}, by_alias=True)
         note = ToolError.model_validate({"at": at, "run_id": run_id, **kept}).as_json()
-        task = asyncio.get_running_loop().create_task(self._keep(self.runtime.store.cache, _error_key(tool), note))
+        task = asyncio.get_running_loop().create_task(self._keep(tool, note))
         self._noting.add(task)
         task.add_done_callback(self._noting.discard)
 
-    async def _keep(self, cache: Callable[[str, Json, float], Awaitable[None]], key: str, note: Json) -> None:
+    async def _keep(self, tool: str, note: Json) -> None:
         try:
-            await cache(key, note, ERROR_KEPT_S)
+            await self.runtime.store.cache(_error_key(tool), note, ERROR_KEPT_S)
         except LeadhandError as error:  # the log of its run has it too
             LOGGER.warning("the last error of a tool is not kept: %s", error)
+
+
+class Live:
+    """Connects a runtime, which writes the text of models to ``write``, with the drafts of its service."""
+
+    def __init__(self) -> None:
+        self._drafts: Drafts | None = None
+
+    def write(self, run_id: str, attempt: str, piece: str) -> None:
+        """Add a piece of an attempt's text."""
+        if self._drafts is not None:
+            self._drafts.write(run_id, attempt, piece)
+
+    def service(self, runtime: Runtime) -> Service:
+        """Return the service of a runtime that was opened with :meth:`write`."""
+        drafts = self._drafts = Drafts(runtime.redactor, lambda run_id: feeds.changed(run_id))
+        feeds = Feeds(runtime.store, drafts)
+        return Service(runtime, drafts, feeds)
 
 
 def _error_key(tool: str) -> str:
@@ -256,15 +259,3 @@ def _check_goes_on(listing: RunListing, what: str) -> None:
         raise UsageError(
             f"run {listing.run_id} is over ({listing.status.value})", f"Only a run that is not over can be {what}."
         )
-
-
-def _same(state: RunState, submission: str) -> RunState:
-    """Return the run of an idempotency key. Raises Problem (422) if the key was used for another request."""
-    if state.definition.submission != submission:
-        raise Problem(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            "idempotency_key_reused",
-            f"this Idempotency-Key was used for another request, which became {state.run_id}",
-            "Use a new key for each request.",
-        )
-    return state

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from http import HTTPStatus
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,8 +15,7 @@ from leadhand.app.arguments import approval_policy, approval_rules, check_reques
 from leadhand.app.runtime import IdempotentId, Runtime
 from leadhand.app.settings import Settings
 from leadhand.domain.errors import UsageError
-from leadhand.domain.limits import usd
-from leadhand.server.problems import Problem
+from leadhand.server.problems import invalid
 
 EXAMPLE = '{"request": "What is the weather in Paris?"}'
 MODEL = "Use provider:name or offline, or omit it."
@@ -119,7 +117,7 @@ def asked_for(submission: Submission, runtime: Runtime, agents: Mapping[str, str
         model="offline" if offline else model or runtime.choice.models.default,
         models={} if offline else roles or ({} if model else {**usual.models, **agents}),
         offline=offline,
-        limits=limits(**{**_usual_limits(usual), **given}),
+        limits=limits(usual.limits, **given),
         budget_given=usual.budget_given or "budget" in given,
         allow_unknown_price=usual.allow_unknown_price or submission.allow_unknown_price,
         approve=usual.approve if submission.approve is None else approval_policy(submission.approve),
@@ -137,31 +135,13 @@ def loosens(submission: Submission, usual: Settings) -> bool:
     return looser or (rules is not None and ("auto" in rules.values() or bool(usual.approve_rules)))
 
 
-def _usual_limits(usual: Settings) -> dict[str, Any]:
-    """The server's limits in the units of LimitsBody."""
-    limits = usual.limits
-    return {
-        "max_steps": limits.max_steps,
-        "max_workers": limits.max_workers,
-        "batch_size": limits.batch_size,
-        "budget": None if limits.budget_nanousd is None else usd(limits.budget_nanousd),
-        "timeout": limits.timeout_s,
-        "max_requests": limits.max_requests,
-        "max_tokens": limits.max_tokens,
-        "max_output_tokens": limits.max_output_tokens,
-        "approval_timeout": limits.approval_timeout_s,
-    }
-
-
 def once(submission: Submission, key: str, who: str) -> IdempotentId:
     """Return the run id that a principal's idempotency key stands for: the same key always gives the same id.
 
     Raises Problem (422) for an invalid key.
     """
     if not 1 <= len(key) <= LONGEST_KEY or not key.isprintable():
-        raise Problem(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            "invalid",
+        raise invalid(
             "the Idempotency-Key is empty, too long or not printable",
             f"Use a random text of up to {LONGEST_KEY} characters, such as a UUID, and a new one for each request.",
         )

@@ -80,7 +80,7 @@ async def approvals_approve(
     changed = json_value("--args", args)
 
     async def approve(runtime: Runtime, pending: OpenApproval) -> str:
-        await approvals.approve(runtime, pending, by=user(), args=changed, always=always, reason=reason)
+        await approvals.answer(runtime, pending, by=user(), approve=True, args=changed, always=always, reason=reason)
         what = f"every call of {pending.approval.tool} in this run" if always else pending.approval.tool
         return f"Approved {what}{' with your arguments' if changed else ''}."
 
@@ -97,7 +97,7 @@ async def approvals_deny(
     """Deny a call."""
 
     async def deny(runtime: Runtime, pending: OpenApproval) -> str:
-        await approvals.deny(runtime, pending, by=user(), reason=reason)
+        await approvals.answer(runtime, pending, by=user(), approve=False, reason=reason)
         return f"Denied {pending.approval.tool}."
 
     return await _answer(approval, deny, store)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from typing import Annotated
 
 from leadhand import __version__
@@ -33,7 +34,7 @@ async def doctor(
                 write_line(f"{'':<16}{sentence(finding.how)}")
     levels = Counter(finding.level for finding in findings)
     if json:
-        write_json([finding.document() for finding in findings])
+        write_json([asdict(finding) for finding in findings])
     elif err_is_terminal():
         say(f"{levels['ok']} passed, {levels['warn']} warnings, {levels['fail']} failed")
     return Exit.CONFIGURATION if levels["fail"] else Exit.ANSWERED

@@ -110,7 +110,7 @@ async def runs_show(
         elif order:
             write(_text(_orders(state, driven=listing.owner is not None)))
         elif json:
-            write_json(await Run(runtime, state, drive=False).document())
+            write_json((await runtime.document(state.run_id)).as_json())
         else:
             write(_text(_page(state, listing, store)))
     return Exit.ANSWERED
@@ -264,7 +264,7 @@ async def runs_export(
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, run_id)
         entries = await runtime.store.read(listing.run_id)
-        document = await Run(runtime, await runtime.load(listing.run_id), drive=False).document()
+        document = (await runtime.document(listing.run_id)).as_json()
     if html:
         from leadhand.app.html_export import page
 

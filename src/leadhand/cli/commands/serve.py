@@ -14,7 +14,6 @@ from leadhand.cli.terminal.streams import say, write_line
 from leadhand.domain.errors import ConfigurationError, UsageError
 
 PORT = 8_700
-LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 async def serve(
@@ -49,20 +48,22 @@ async def serve(
         raise UsageError(f"invalid value for --port: {port}", "Give a number from 0 to 65535.")
     origins = tuple(_origin(each) for each in cors)
     approving = approval_settings(approve)
+    import webbrowser
+
     from leadhand.app.keys import key_store
     from leadhand.cli.tool_files import all_tools
     from leadhand.server.app import Doors, create_app
     from leadhand.server.console import built_console
     from leadhand.server.guard import LOOPBACK
     from leadhand.server.logs import reset_logging, set_up_logging
+    from leadhand.server.service import Live
     from leadhand.server.serving import Server, bind
-    from leadhand.server.wiring import Live
 
     live = Live()
     lead = open_lead(store, models, limits, tools=all_tools(tools), on_text=live.write, **approving)
     async with lead:
         runtime = await lead.runtime()
-        local = host in LOCAL
+        local = host in LOOPBACK
         key_needed = require_key or not local
         if key_needed and all(key.revoked_at is not None for key in await key_store(runtime.store).keys()):
             why = f"--host {host} is reachable from other machines and" if not local else "--require-key"
@@ -88,8 +89,8 @@ async def serve(
             say("Press Ctrl-C to stop. Runs in progress resume when you start it again.")
             write_line(url)
             set_up_logging(runtime.settings.environment, sys.stderr, service.redactor)
-            if open:
-                _open(url)
+            if open and not webbrowser.open(url):
+                say(f"Could not open a browser. Open {url} yourself.")
             try:
                 await Server(app).serve(sockets=[listening])
             finally:
@@ -105,10 +106,3 @@ def _origin(given: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.path or parts.query or parts.username:
         raise UsageError(f"invalid value for --cors: {given!r}", "Give the origin of a site: https://app.example.org")
     return f"{parts.scheme}://{parts.netloc.lower()}"
-
-
-def _open(url: str) -> None:
-    import webbrowser
-
-    if not webbrowser.open(url):
-        say(f"Could not open a browser. Open {url} yourself.")

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from leadhand.app.approvals import OpenApproval
-from leadhand.app.formatting import age, child_label, duration, money, shortened
+from leadhand.app.formatting import age, duration, money, shortened
 from leadhand.app.runtime import Runtime
 from leadhand.domain.approval import Approval
 from leadhand.domain.ids import assignment_of
@@ -52,7 +52,7 @@ def _named(state: RunState, key: str) -> str:
     assignment = state.assignments[key].assignment
     if assignment.parent is None:
         return assignment.name
-    return child_label(assignment.name, _named(state, assignment_of(assignment.parent)))
+    return f"{assignment.name} (for {_named(state, assignment_of(assignment.parent))})"
 
 
 def card(

@@ -72,9 +72,10 @@ async def _call(runtime: Runtime, pending: OpenApproval, by: str) -> None:
         word = _read(ALLOW_CALL).lower()
         if word in ("y", "yes", "a", "always"):
             always = word in ("a", "always")
-            return await approvals.approve(runtime, pending, by=user(), args=args, always=always)
+            return await approvals.answer(runtime, pending, by=user(), approve=True, args=args, always=always)
         if word in ("n", "no"):
-            return await approvals.deny(runtime, pending, by=user(), reason=_read("reason (optional):"))
+            reason = _read("reason (optional):")
+            return await approvals.answer(runtime, pending, by=user(), approve=False, reason=reason)
         if word in ("e", "edit"):
             args = await _edited(runtime, pending, args, by)
 

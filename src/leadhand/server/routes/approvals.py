@@ -64,9 +64,11 @@ async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService
         asked = await _open(service, approval_id)
         match body.decision:
             case "approve":
-                await approvals.approve(runtime, asked, by=by, args=body.args, always=body.always, reason=body.reason)
+                await approvals.answer(
+                    runtime, asked, by=by, approve=True, args=body.args, always=body.always, reason=body.reason
+                )
             case "deny":
-                await approvals.deny(runtime, asked, by=by, reason=body.reason)
+                await approvals.answer(runtime, asked, by=by, approve=False, reason=body.reason)
             case "settle":
                 if body.happened is None:
                     raise UsageError("settle must say whether the call happened", 'Send "happened": true or false.')

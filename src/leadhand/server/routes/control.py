@@ -58,7 +58,7 @@ async def cancel_run(
     """Cancel a run for good. Its results so far are kept."""
     with conflicts():
         await service.cancel(run_id, principal)
-    return await service.document(run_id)
+    return await service.runtime.document(run_id)
 
 
 @router.post("/pause", status_code=202)
@@ -68,7 +68,7 @@ async def pause_run(
     """Pause a run. Finished work is kept; unfinished attempts start again when the run is resumed."""
     with conflicts():
         await service.pause(run_id, principal, body.reason if body is not None else "")
-    return await service.document(run_id)
+    return await service.runtime.document(run_id)
 
 
 @router.post("/resume", status_code=202)
@@ -78,7 +78,7 @@ async def resume_run(
     """Resume a run that is paused, waiting for approval, or orphaned."""
     with conflicts():
         await service.resume(run_id, principal)
-    return await service.document(run_id)
+    return await service.runtime.document(run_id)
 
 
 @router.post("/retry", status_code=202)
@@ -92,7 +92,7 @@ async def retry_subtasks(
         if not asked.confirmed:
             await _check_taken_back(service, run_id, asked)
         await service.want(run_id, request)
-    return await service.document(run_id)
+    return await service.runtime.document(run_id)
 
 
 async def _check_taken_back(service: TheService, run_id: str, asked: RetryBody) -> None:
@@ -113,7 +113,7 @@ async def skip_subtask(run_id: RunId, service: TheService, principal: Runner, bo
     """Skip a subtask that is not running. It becomes a gap of the answer."""
     with conflicts():
         await service.want(run_id, operator.skip(by=principal.name, subtask=body.subtask, reason=body.reason))
-    return await service.document(run_id)
+    return await service.runtime.document(run_id)
 
 
 @router.post("/supply", status_code=202)
@@ -122,7 +122,7 @@ async def supply_result(run_id: RunId, service: TheService, principal: Runner, b
     with conflicts():
         request = operator.supply(by=principal.name, subtask=body.subtask, summary=body.summary, raw=body.raw)
         await service.want(run_id, request)
-    return await service.document(run_id)
+    return await service.runtime.document(run_id)
 
 
 @router.post("/fork", status_code=202)
@@ -139,6 +139,6 @@ async def fork_run(
                     'Send "confirmed": true to do it anyway.',
                     done=[{"seq": each.seq, "tool": each.tool, "args": each.args} for each in cut.done],
                 )
-            state = await service.fork(run_id, body.at, principal, confirmed=True)
+            state = await service.fork(run_id, body.at, principal)
     response.headers["location"] = f"/api/runs/{state.run_id}"
-    return await service.document(state.run_id)
+    return await service.runtime.document(state.run_id)

@@ -1,11 +1,9 @@
-"""The events of a run: page by page, one by one, or as they happen."""
+"""The events of a run: page by page, one by one, or as they happen; and its view, which a console draws from them."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable
-from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query, Request
@@ -13,10 +11,10 @@ from fastapi.responses import JSONResponse, Response
 
 from leadhand.domain.document import event_line
 from leadhand.domain.events import Entry
-from leadhand.domain.view import words
+from leadhand.domain.view import ViewDocument, words
 from leadhand.server.access import Access, Principal
 from leadhand.server.feeds import shortened
-from leadhand.server.problems import Problem, no_such, responses
+from leadhand.server.problems import invalid, no_such, responses
 from leadhand.server.routes.dependencies import Reader, RunId, TheAccess, TheService
 from leadhand.server.schemas import EventDocument, EventsPage
 from leadhand.server.service import Service
@@ -72,11 +70,8 @@ async def get_events(
     head = (await store.run(run_id)).head_seq
     if before is not None:
         if after is not None:
-            raise Problem(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
-                "invalid",
-                "after and before were both sent",
-                "Send after to page forwards, or before to page backwards.",
+            raise invalid(
+                "after and before were both sent", "Send after to page forwards, or before to page backwards."
             )
         end = min(before - 1, head)
         after, limit = max(0, end - limit), min(limit, end)
@@ -113,6 +108,9 @@ async def event_stream(
 ) -> EventStream:
     """A stream of a run's events, or of what they change in its view. Raises NoSuchRun."""
     await service.runtime.store.run(run_id)
+    open_for = contextlib.ExitStack()
+    open_for.enter_context(access.rates.stream(principal.key_id))
+    open_for.enter_context(request.app.state.metrics.stream())
     return EventStream(
         service.feeds,
         run_id,
@@ -120,17 +118,9 @@ async def event_stream(
         brief=brief,
         view=view,
         welcome=None if principal.key_id is None else lambda: access.still(principal),
-        gone=_counted(request, access.rates.stream(principal.key_id)),
+        gone=open_for.close,
         cut=request.app.state.cut,
     )
-
-
-def _counted(request: Request, end: Callable[[], None]) -> Callable[[], None]:
-    """Count a stream as open; return the function that ends it."""
-    counting = contextlib.ExitStack()
-    counting.callback(end)
-    counting.enter_context(request.app.state.metrics.stream())
-    return counting.close
 
 
 def from_seq(last_event_id: str | None, after: int | None) -> int:
@@ -139,11 +129,8 @@ def from_seq(last_event_id: str | None, after: int | None) -> int:
         return after or 0
     if last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) < len(str(FARTHEST)):
         return int(last_event_id)
-    raise Problem(
-        HTTPStatus.UNPROCESSABLE_ENTITY,
-        "invalid",
-        "Last-Event-ID is not the number of an event",
-        "Send back the last id that was received, or leave it out.",
+    raise invalid(
+        "Last-Event-ID is not the number of an event", "Send back the last id that was received, or leave it out."
     )
 
 
@@ -172,3 +159,47 @@ async def get_payload(
         raise no_such(f"there is no payload {digest}", "Take the digest from an event.") from error
     json.loads(body)  # what is kept is JSON, or damaged
     return Response(body, media_type="application/json")
+
+
+@router.get(
+    "/runs/{run_id}/view",
+    response_model=ViewDocument,
+    responses={
+        200: {
+            "description": "What to show of a run, as of `last_seq`. For a client that accepts `text/event-stream`:"
+            " `event: snapshot` with all of it, unless the changes above `after` are at hand; then a message for each"
+            " event, whose `patch` is a JSON merge patch (RFC 7396) on the view and whose `id` is the event's number;"
+            " `event: delta` is text that is being written, `event: end` says that the run is over.",
+            "content": {
+                STREAM: {
+                    "schema": {"type": "string"},
+                    "example": 'retry: 2000\n\nid: 40\nevent: snapshot\ndata: {"run_id":"run_…","last_seq":40}\n\n'
+                    'id: 41\ndata: {"seq":41,"at":"2026-11-21T17:04:51.872Z","type":"attempt_settled",'
+                    '"words":{"title":"Completed"},"patch":{"assignments":{"wo-001.0":{"status":"completed"}}}}\n\n'
+                    'event: end\ndata: {"status":"succeeded","last_seq":41}\n\n',
+                }
+            },
+        },
+        **responses(401, 403, 404, 422, 429, 503),
+    },
+)
+async def get_view(
+    request: Request,
+    run_id: RunId,
+    service: TheService,
+    access: TheAccess,
+    principal: Reader,
+    after: Annotated[
+        int | None, Query(ge=0, le=FARTHEST, description="Of a stream: the last event that the client has.")
+    ] = None,
+    accept: Annotated[str, Header(description="text/event-stream for a stream.")] = "",
+    last_event_id: LastEventId = None,
+) -> Response:
+    """The view of a run."""
+    if STREAM in accept:
+        start = from_seq(last_event_id, after)
+        return await event_stream(request, run_id, service, access, principal, after=start, view=True)
+    head = (await service.runtime.store.run(run_id)).head_seq
+    view = service.feeds.views.of(run_id)
+    await view.reach(head)
+    return Response(view.snapshot(), media_type="application/json")

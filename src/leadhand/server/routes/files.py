@@ -8,7 +8,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Path, Query, Response
 
 from leadhand.app.html_export import page
-from leadhand.domain.document import event_line, run_document
+from leadhand.domain.document import event_line
 from leadhand.server.feeds import as_json
 from leadhand.server.problems import no_such, responses
 from leadhand.server.routes.dependencies import Reader, RunId, TheService
@@ -35,16 +35,14 @@ async def export_run(
     format: Annotated[Literal["jsonl", "html"], Query(description="Lines of JSON, or an HTML page.")] = "jsonl",
 ) -> Response:
     """Download a run as a file, as ``leadhand runs export`` writes it."""
-    store = service.runtime.store
-    entries = await store.read(run_id)
-    state = await service.runtime.load(run_id)
-    whole = run_document(state, entries, owner=(await store.run(run_id)).owner).as_json()
+    entries = await service.runtime.store.read(run_id)
+    whole = (await service.runtime.document(run_id)).as_json()
     if format == "html":
         text = page(whole, entries)
     else:
         lines = [*(event_line(entry) for entry in entries), {"type": "run", "document": whole}]
         text = "".join(f"{as_json(line)}\n" for line in lines)
-    disposition = f'attachment; filename="{state.run_id}.{format}"'
+    disposition = f'attachment; filename="{run_id}.{format}"'
     return Response(text, media_type=TYPES[format], headers={"content-disposition": disposition})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
@@ -14,7 +13,7 @@ from leadhand.domain.document import RunDocument, run_line
 from leadhand.domain.errors import NoSuchRun
 from leadhand.domain.run import RunStatus
 from leadhand.server.access import require
-from leadhand.server.problems import Problem, no_such, responses
+from leadhand.server.problems import invalid, no_such, responses
 from leadhand.server.routes.dependencies import Reader, RunId, Runner, TheAccess, TheService
 from leadhand.server.schemas import RunsPage
 from leadhand.server.start_request import Submission, loosens
@@ -54,7 +53,7 @@ async def start_run(
     response.headers["location"] = f"/api/runs/{state.run_id}"
     if again:
         response.headers["idempotency-replayed"] = "true"
-    return await service.document(state.run_id)
+    return await service.runtime.document(state.run_id)
 
 
 @router.get("", responses=responses(401, 403, 404, 422, 429, 503))
@@ -90,22 +89,18 @@ async def list_runs(
 def _readable(text: Any) -> Any:
     """Return a text that a database can search for. Raises Problem (422) if it contains NUL."""
     if isinstance(text, str) and "\0" in text:
-        raise _invalid("a parameter contains a NUL character", "Remove it: no database stores NUL.")
+        raise invalid("a parameter contains a NUL character", "Remove it: no database stores NUL.")
     return text
 
 
 def _with_zone(moment: datetime | None, name: str) -> datetime | None:
     """Return a time that has a time zone. Raises Problem (422) if it has none."""
     if moment is not None and moment.utcoffset() is None:
-        raise _invalid(f"{name} has no time zone", "Add one, for example 2026-11-21T17:00:00Z.")
+        raise invalid(f"{name} has no time zone", "Add one, for example 2026-11-21T17:00:00Z.")
     return moment
-
-
-def _invalid(what: str, how: str) -> Problem:
-    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", what, how)
 
 
 @router.get("/{run_id}", responses=responses(401, 403, 404, 422, 429, 503))
 async def get_run(run_id: RunId, service: TheService, _: Reader) -> RunDocument:
     """The current run document, as ``leadhand run --json`` prints it. Follow its events from ``last_seq``."""
-    return await service.document(run_id)
+    return await service.runtime.document(run_id)

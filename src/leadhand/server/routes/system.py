@@ -7,7 +7,7 @@ import platform
 from fastapi import APIRouter, Request, Response
 
 from leadhand import __version__
-from leadhand.app.checks import check_service, failed
+from leadhand.app.checks import check_service, check_writable, failed
 from leadhand.domain.errors import StoreError
 from leadhand.server.metrics import Metrics
 from leadhand.server.problems import responses
@@ -26,7 +26,7 @@ async def healthy() -> Health:
 @router.get("/readyz", responses=responses(503))
 async def ready(service: TheService) -> Health:
     """Return 200 if the database is writable, otherwise 503 with the reason."""
-    await service.check_writable()
+    await check_writable(service.runtime.store)
     return Health()
 
 
