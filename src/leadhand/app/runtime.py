@@ -14,7 +14,7 @@ from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.toolsets import changed_tools, check_tools, needed_tools
-from leadhand.app.tracing import Tracing, tracing
+from leadhand.app.tracing import tracing
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.domain.document import RunDocument, run_document
 from leadhand.domain.events import Entry, ResumeRequested, RunStarted
@@ -68,7 +68,6 @@ class Runtime:
         toolbox: Toolbox,
         flows: FlowRegistry,
         on_text: OnText | None,
-        tracing: Tracing | None,
     ) -> None:
         self.watchers: list[OnEntries] = []
         self.on_release: list[OnState] = []
@@ -83,10 +82,10 @@ class Runtime:
         self._webs: dict[bool, Web] = {}
         self._driving: set[asyncio.Task[RunState]] = set()
         self._reported: set[tuple[str, str]] = set()
-        self._tracing = tracing
-        if tracing is not None:
-            self.watchers.append(tracing.watch)
-            self.on_release.append(tracing.release)
+        self._tracing = tracing(settings.environment)
+        if self._tracing is not None:
+            self.watchers.append(self._tracing.watch)
+            self.on_release.append(self._tracing.release)
         self.artifacts = artifacts_of(store, settings.home / "artifacts")
         tool_calls = ToolCalls(toolbox, self.web, self._clock, self.artifacts)
         self._model_calls = ModelCalls(models, store, self._clock)
@@ -314,7 +313,6 @@ class StoreCache:
     """Answers of services, kept in the context store for every process to share."""
 
     def __init__(self, store: ContextStore) -> None:
-        self._store = store
         self.get = store.cached
         self.put = store.cache
 
@@ -344,5 +342,4 @@ async def open_runtime(
         toolbox=toolbox,
         flows=flows,
         on_text=on_text,
-        tracing=tracing(settings.environment),
     )

@@ -204,7 +204,6 @@ def _see_help(command: Command) -> str:
 
 
 def _help(command: Command, parameters: list[_Parameter]) -> str:
-    """Return the help of a command."""
     sections: dict[str, dict[str, str]] = {}
     usage = [_name(command), *(_label(each) for each in parameters if each.flag and each.required), "[FLAGS]"]
     for each in sorted(parameters, key=lambda each: bool(each.flag)):

@@ -61,10 +61,7 @@ class Access:
         """
         scheme, _, presented = request.headers.get("authorization", "").partition(" ")
         if scheme:
-            key = await find_key(self._keys, presented.strip()) if scheme.lower() == "bearer" else None
-            if key is None:
-                raise _unauthorized("this key is unknown or revoked")
-            return await self._noticed(key)
+            return await self._noticed(await self._of_secret(presented if scheme.lower() == "bearer" else ""))
         token = request.cookies.get(SECURE_COOKIE) or request.cookies.get(COOKIE)
         if token and not from_elsewhere(request.headers):  # sessions are for our own pages; other sites need a key
             key = await self._of_session(token)
@@ -80,9 +77,7 @@ class Access:
 
     async def open_session(self, presented: str) -> tuple[ApiKey, str]:
         """Open a session for a key; return the key and the browser's token. Raises Problem (401)."""
-        key = await find_key(self._keys, presented.strip())
-        if key is None:
-            raise _unauthorized("this key is unknown or revoked")
+        key = await self._of_secret(presented)
         token = secrets.token_urlsafe(32)
         await self._store.cache(_session(token), key.digest, SESSION_S)
         return key, token
@@ -92,6 +87,12 @@ class Access:
         for name in (SECURE_COOKIE, COOKIE):
             if token := request.cookies.get(name):
                 await self._store.cache(_session(token), None, 0.0)
+
+    async def _of_secret(self, presented: str) -> ApiKey:
+        key = await find_key(self._keys, presented.strip())
+        if key is None:
+            raise _unauthorized("this key is unknown or revoked")
+        return key
 
     async def _of_session(self, token: str) -> ApiKey | None:
         digest = await self._store.cached(_session(token))

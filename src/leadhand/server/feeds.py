@@ -176,7 +176,7 @@ class Feeds:
         self._opening: dict[str, asyncio.Task[None]] = {}
         self._beat_every_s = beat_every_s
         self._beating: asyncio.Task[None] | None = None
-        self._closed = False
+        self.closed = False
 
     @property
     def clients(self) -> int:
@@ -227,13 +227,9 @@ class Feeds:
 
     def close(self) -> None:
         """Disconnect all clients, since the service shuts down."""
-        self._closed = True
+        self.closed = True
         if self._beating is not None:
             self._beating.cancel()
         for feed in list(self._feeds.values()):
             for client in list(feed.clients):
                 client.leave()
-
-    @property
-    def closed(self) -> bool:
-        return self._closed

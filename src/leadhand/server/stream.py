@@ -30,8 +30,7 @@ Cut = Callable[[Scope], None]
 class EventStream(Response):
     """The response that streams a run's events above ``after``, or with ``view`` what they change in its view.
 
-    It is one client of the run's feed: a cursor, and a task that sends while there is something to send. ``welcome``
-    is asked at every heartbeat whether the client may still watch; ``gone`` is called when the stream is over.
+    ``welcome`` returns at every heartbeat whether the client may still watch; ``gone`` is called at the end.
     """
 
     media_type = "text/event-stream"

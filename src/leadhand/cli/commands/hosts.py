@@ -19,15 +19,13 @@ async def hosts_list(
 ) -> int:
     """List the processes that are driving runs."""
     async with open_reader(store) as runtime:
-        runs = runtime.store
-        hosts = await runs.hosts()
+        hosts = await runtime.store.hosts()
         if json:
             write_json([line.model_dump(mode="json") for line in hosts])
             return Exit.ANSWERED
-        driven = [(line.host, await runs.run(run_id)) for line in hosts for run_id in line.runs]
+        driven = [(line.host, await runtime.store.run(run_id)) for line in hosts for run_id in line.runs]
     if not driven:
         say("No active runs.")
         return Exit.ANSWERED
-    rows = [(host, run.run_id, status_words(run), run.request) for host, run in driven]
-    write_table(HEADINGS, rows)
+    write_table(HEADINGS, [(host, run.run_id, status_words(run), run.request) for host, run in driven])
     return Exit.ANSWERED

@@ -58,15 +58,7 @@ async def run(
 
     text = check_request(_request(request), example=EXAMPLE)
     shown = new_view(output)
-    lead = open_lead(
-        store,
-        models,
-        limits,
-        tools=all_tools(tools),
-        on_text=shown.write_draft,
-        **approving,
-    )
-    async with lead:
+    async with open_lead(store, models, limits, tools=all_tools(tools), on_text=shown.write_draft, **approving) as lead:
         if detach:
             from leadhand.cli.background import run_in_background
 
