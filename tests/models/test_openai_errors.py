@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leadhand.domain.waits import retry_after
 from leadhand.models.failures import error_message
-from leadhand.models.openai.errors import failure_of, parameter_named, retry_after, status_inside
+from leadhand.models.openai.errors import failure_of, parameter_named, status_inside
 
 KEY = "sk-very-secret-key"
 

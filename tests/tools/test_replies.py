@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.domain.waits import retry_after
 from leadhand.ports import WebReply
-from leadhand.tools.replies import failure, first_answer, retry_after, text_of
+from leadhand.tools.replies import failure, first_answer, text_of
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from leadhand.domain.conversation import ModelRequest
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Usage
+from leadhand.domain.waits import LONGEST_WAIT_S
 from leadhand.ports import ModelError
 
 from .json_values import decode_json, list_of, object_of
 
 LARGEST_BODY = 10_000_000
 """An answer longer than this, in bytes, is not read to its end."""
-
-LONGEST_WAIT_S = 24 * 3_600.0
-"""The longest wait that a server may ask for, in seconds."""
 
 UNSENT = Usage(requests=0, nanousd=0)
 UNBILLED = Usage(requests=1, nanousd=0)

@@ -13,14 +13,15 @@ any other 4xx          invalid       ``http_400``, with the reason the service g
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.domain.value import Json
+from leadhand.domain.waits import header, retry_after
 from leadhand.ports import WebReply
 
 from .services import SERVICES
@@ -42,30 +43,7 @@ class Lenient(BaseModel):
 
 def is_sample(reply: WebReply) -> bool:
     """Whether the reply comes from the built-in sample service."""
-    return header(reply.headers, SAMPLE_HEADER) is not None
-
-
-def header(headers: Mapping[str, str], name: str) -> str | None:
-    """A header by its case-insensitive name, or None."""
-    return next((value for key, value in headers.items() if key.lower() == name.lower()), None)
-
-
-def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds that ``Retry-After`` asks us to wait (RFC 9110 §10.2.3: seconds or a date); None if it says nothing."""
-    said = header(headers, "retry-after")
-    if said is None:
-        return None
-    if said.strip().isdigit():
-        return float(said)
-    from email.utils import parsedate_to_datetime  # pulls in half of `email`, for a rare answer
-
-    try:
-        when = parsedate_to_datetime(said)
-    except ValueError:
-        return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
-    return max(0.0, (when - now).total_seconds())
+    return header(reply.headers, SAMPLE_HEADER) != ""
 
 
 def failure(service: str, reply: WebReply, now: datetime, reason: str = "") -> ToolError:

@@ -20,6 +20,7 @@ from leadhand.domain.rights import tools_of_role
 from leadhand.domain.run import ALL_TOOLS, RunStatus
 from leadhand.domain.state import AssignmentState, AttemptState, RunState
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
+from leadhand.domain.waits import LONGEST_WAIT_S
 from leadhand.domain.work_order import Assignment, OpenCall
 from leadhand.domain.work_result import WorkResult
 
@@ -208,8 +209,6 @@ def current(state: RunState, attempt: str) -> AttemptState:
 
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0
-LONGEST_WAIT_S = 86_400.0
-"""The longest that a service is believed when it says how long to wait, in seconds."""
 MAX_LOSSES = 5
 """How often an attempt may be lost with its process before its subtask is given up: a poisonous one ends here."""
 

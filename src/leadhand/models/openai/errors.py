@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leadhand.domain.errors import Failure
-from leadhand.models.failures import LONGEST_WAIT_S, error_message, failed, looks_like_html
+from leadhand.domain.waits import header, retry_after
+from leadhand.models.failures import error_message, failed, looks_like_html
 from leadhand.models.json_values import decode_json, object_of, text_of
 
 LARGER_WINDOW = (
@@ -47,17 +48,19 @@ def failure_of(
 
     ``inside`` says that HTTP's status was 200 and ``status`` was in the body.
     """
-    html = looks_like_html(_header(headers, "content-type"), body)
+    html = looks_like_html(header(headers, "content-type"), body)
     said = "" if html else error_message(body)
     # Quota and rate limit of a gateway differ only in their codes, not in their messages.
     lows = f"{said} {_codes(body)}".casefold().replace("`", "").replace("'", "")
     type, action = _kind(status, lows, html=html, keyed=bool(key), key_setting=key_setting)
-    if 300 <= status < 400 and (elsewhere := _header(headers, "location")):
+    if 300 <= status < 400 and (elsewhere := header(headers, "location")):
         what = f"the model server answered {status}: it has moved to {elsewhere}"
     else:
         what = "the model server " + ("reported an error instead of an answer" if inside else f"answered {status}")
         what += f": {said}" if said else " with a web page" if html else ""
-    return failed(type, what, next_action=action, retry_after_s=retry_after(headers), key=key).failure
+    return failed(
+        type, what, next_action=action, retry_after_s=retry_after(headers, datetime.now(UTC)), key=key
+    ).failure
 
 
 def _kind(status: int, said: str, *, html: bool, keyed: bool, key_setting: str) -> tuple[str, str]:
@@ -130,34 +133,3 @@ def _decoded(body: str) -> dict[str, Any]:
         return object_of(decode_json(body))
     except ValueError:
         return {}
-
-
-def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """The seconds a server asks to wait, by ``retry-after-ms`` or Retry-After (seconds or a date), else None."""
-    milliseconds = _seconds(_header(headers, "retry-after-ms"))
-    if milliseconds is not None:
-        return min(milliseconds / 1_000, LONGEST_WAIT_S)
-    value = _header(headers, "retry-after")
-    seconds = _seconds(value)
-    if seconds is None and value:
-        from email.utils import parsedate_to_datetime
-
-        try:
-            when = parsedate_to_datetime(value)
-        except ValueError:
-            return None
-        when = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
-        seconds = max(0.0, (when - (now or datetime.now(UTC))).total_seconds())
-    return min(seconds, LONGEST_WAIT_S) if seconds is not None else None
-
-
-def _header(headers: Mapping[str, str], name: str) -> str:
-    return next((value for key, value in headers.items() if key.casefold() == name), "")
-
-
-def _seconds(value: str | None) -> float | None:
-    try:
-        seconds = float(value or "")
-    except ValueError:
-        return None
-    return seconds if 0 <= seconds < float("inf") else None
