@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.tools.maneuvers import phrase
+from leadhand.tools.routers import phrase
 
 
 @pytest.mark.parametrize(

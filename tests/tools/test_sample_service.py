@@ -20,8 +20,7 @@ from leadhand.tools.gazetteer import sights_named, timezone_at, towns_beginning,
 from leadhand.tools.geography import Place, distance_km, fold
 from leadhand.tools.places import resolve_town
 from leadhand.tools.replies import is_sample
-from leadhand.tools.sample_service import SampleWeb
-from leadhand.tools.sample_weather import sample_day
+from leadhand.tools.sample_service import SampleWeb, sample_day
 from leadhand.tools.services import ServiceUrls
 from leadhand.tools.weather import CONDITIONS, weather_tool
 

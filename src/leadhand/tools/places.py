@@ -14,9 +14,8 @@ from leadhand.domain.errors import ToolError
 from leadhand.ports import ToolContext
 
 from .geocoders import ask_nominatim, ask_photon
-from .geography import Place, distance_km, fold, place_at, without_article
+from .geography import Place, distance_km, fold, is_said_of, place_at, without_article
 from .open_meteo import find_towns
-from .qualifiers import is_said_of
 from .replies import first_answer
 from .services import ServiceUrls
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from leadhand.domain.errors import FailureClass, ToolError
-from leadhand.domain.value import Json
+from leadhand.domain.value import Json, object_of
 from leadhand.domain.waits import header, retry_after
 from leadhand.ports import WebReply
 
@@ -48,23 +48,18 @@ def is_sample(reply: WebReply) -> bool:
 
 def failure(service: str, reply: WebReply, now: datetime, reason: str = "") -> ToolError:
     """The error for an unsuccessful answer, by the table above. ``reason`` is the service's message."""
-    rules = SERVICES[service]
-    said = f"{rules.title} answered {reply.status}" + (f": {reason}" if reason else "")
-    kind = f"http_{reply.status}"
+    rules, wait, action = SERVICES[service], None, ""
     if reply.status in (401, 403, 404, 405):
-        return ToolError(
-            said,
-            type=kind,
-            class_=FailureClass.UNAVAILABLE,
-            next_action=f"see the usage policy of {rules.title}, or set {rules.setting} to another server",
-        )
-    if reply.status == 429:
-        return ToolError(
-            said, type=kind, class_=FailureClass.RATE_LIMITED, retry_after_s=retry_after(reply.headers, now)
-        )
-    if 400 <= reply.status < 500 and reply.status != 408:
-        return ToolError(said, type=kind, class_=FailureClass.INVALID)
-    return ToolError(said, type=kind, class_=FailureClass.TRANSIENT)
+        class_ = FailureClass.UNAVAILABLE
+        action = f"see the usage policy of {rules.title}, or set {rules.setting} to another server"
+    elif reply.status == 429:
+        class_, wait = FailureClass.RATE_LIMITED, retry_after(reply.headers, now)
+    elif 400 <= reply.status < 500 and reply.status != 408:
+        class_ = FailureClass.INVALID
+    else:
+        class_ = FailureClass.TRANSIENT
+    said = f"{rules.title} answered {reply.status}" + (f": {reason}" if reason else "")
+    return ToolError(said, type=f"http_{reply.status}", class_=class_, next_action=action, retry_after_s=wait)
 
 
 def bad_body(service: str, reply: WebReply) -> ToolError:
@@ -77,14 +72,9 @@ def bad_body(service: str, reply: WebReply) -> ToolError:
     )
 
 
-def field_of(body: Json, name: str) -> Json:
-    """A field of an error body of any type; None if it is missing."""
-    return cast("dict[str, Json]", body).get(name) if isinstance(body, dict) else None
-
-
 def text_of(body: Json, name: str) -> str:
     """The first 300 characters of a text field of an error body; empty if it is missing."""
-    said = field_of(body, name)
+    said = object_of(body).get(name)
     return said[:300] if isinstance(said, str) else ""
 
 

@@ -10,12 +10,11 @@ from typing import Literal
 
 from leadhand.domain.errors import ToolError
 from leadhand.domain.tool import Source
-from leadhand.domain.value import Json
+from leadhand.domain.value import Json, object_of
 from leadhand.ports import ToolContext, WebReply
 
 from .geography import Place
-from .maneuvers import phrase
-from .replies import Lenient, bad_body, failure, field_of, first_answer, is_sample, text_of, typed
+from .replies import Lenient, bad_body, failure, first_answer, is_sample, text_of, typed
 from .services import ServiceUrls
 
 Mode = Literal["drive", "walk", "bicycle"]
@@ -28,6 +27,29 @@ _REFUSED: dict[Json, str] = {
     **dict.fromkeys((170, 171, 441, 442, "NoRoute", "NoSegment"), "no_route"),
 }
 """The codes of Valhalla and OSRM for a question without an answer, by the type of our error."""
+
+_PHRASES = {
+    "depart": "Start{on}",
+    "arrive": "Arrive at the destination{at_side}",
+    "new name": "Continue{onto}",
+    "notification": "Continue{onto}",
+    "use lane": "Continue{onto}",
+    "merge": "Merge{side}{onto}",
+    "on ramp": "Take the ramp{on_side}{onto}",
+    "ramp": "Take the ramp{on_side}{onto}",
+    "off ramp": "Take the exit{on_side}{onto}",
+    "fork": "Keep {fork} at the fork{onto}",
+    "roundabout": "At the roundabout take {exit}{onto}",
+    "rotary": "At the roundabout take {exit}{onto}",
+    "exit roundabout": "Leave the roundabout{onto}",
+    "exit rotary": "Leave the roundabout{onto}",
+    "roundabout turn": "At the roundabout {turn}{onto}",
+    "end of road": "At the end of the road {turn}{onto}",
+}
+"""OSRM's maneuver types ("StepManeuver object" in its docs/http.md); others are turns, as its protocol requires."""
+
+_TURNS = {"": "Go straight on", "straight": "Go straight on", "uturn": "Make a U-turn"}
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +154,7 @@ async def ask_valhalla(context: ToolContext, urls: ServiceUrls, origin: Place, d
     }
     reply = await context.web.post("valhalla", f"{urls.valhalla}/route", body)
     if not 200 <= reply.status < 300:
-        code, reason = field_of(reply.body, "error_code"), text_of(reply.body, "error")
+        code, reason = object_of(reply.body).get("error_code"), text_of(reply.body, "error")
         raise _error("valhalla", context, reply, mode, code, reason)
     trip = typed(_ValhallaReply.model_validate, "valhalla", reply).trip
     return Route(
@@ -186,6 +208,28 @@ def _osrm_step(step: _OsrmStep) -> Step:
         distance_km=step.distance / 1000,
         duration_min=step.duration / 60,
         road=step.name or step.ref,
+    )
+
+
+def phrase(kind: str, modifier: str = "", *, road: str = "", leave_by: int | None = None) -> str:
+    """One maneuver as an instruction, without a full stop: ``Turn slightly left onto Rue de Rivoli``.
+
+    ``kind`` and ``modifier`` are OSRM's codes, ``road`` the name of the way taken next (empty: it has none),
+    ``leave_by`` the number of the exit of a roundabout, counted from 1.
+    """
+    side = modifier.rpartition(" ")[2] if modifier.endswith(("left", "right")) else ""
+    turn = _TURNS.get(modifier) or f"Turn {modifier.replace('slight ', 'slightly ').replace('sharp ', 'sharply ')}"
+    number = _ORDINALS[leave_by - 1] if leave_by is not None and 1 <= leave_by <= len(_ORDINALS) else ""
+    return _PHRASES.get(kind, "{first}{onto}").format(
+        first=turn,
+        on=f" on {road}" if road else "",
+        onto=f" onto {road}" if road else "",
+        side=f" {side}" if side else "",
+        at_side=f", on the {side}" if side else "",
+        on_side=f" on the {side}" if side else "",
+        fork=side or "straight on",
+        turn=turn.lower(),
+        exit="the exit" if leave_by is None else f"the {number} exit" if number else f"exit {leave_by}",
     )
 
 
