@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
-from leadhand.engine.host import Host
+from leadhand.engine.attempt import Host
 from leadhand.engine.slots import Slots
 from leadhand.ports import Clock, Work
 

@@ -1,9 +1,18 @@
-"""Carries out one attempt at an assignment: the ordered call first, then a model until its answer counts."""
+"""Carries out attempts at assignments on behalf of the log: everything they do is observed, and nothing decided here.
+
+An attempt is the ordered call first, then a model until its answer counts.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
 from leadhand.domain.commands import FlowError
-from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass
+from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass, LeadhandError
+from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarted
 from leadhand.domain.ids import tool_call_id
 from leadhand.domain.tool import Source, ToolResult
 from leadhand.domain.value import Json
@@ -11,10 +20,77 @@ from leadhand.domain.work_order import Subtask
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.engine.conversation import PASSING, Conversation, Turn, ordered_call
 from leadhand.engine.gate import Unresolved, argument_problems, resolved, schema_problems, unmet
-from leadhand.engine.turns import GaveUp, Turns
-from leadhand.ports import ModelError, Work
+from leadhand.engine.log import RunLog
+from leadhand.engine.model_calls import ModelCalls
+from leadhand.engine.redaction import Redactor
+from leadhand.engine.slots import TimeIsUp, bounded
+from leadhand.engine.tool_calls import ToolCalls
+from leadhand.engine.turns import GaveUp, Parked, Turns
+from leadhand.ports import ContextStore, ModelError, Work
 
 NO_SUBTASK = Subtask(name="-")
+
+OnText = Callable[[str, str, str], None]
+"""Receives live text: run, attempt, and the piece that was just written; an empty piece: the text starts again."""
+
+
+class Host:
+    """Carries out one attempt after another, many at once. Workers see neither it nor the store."""
+
+    def __init__(
+        self,
+        store: ContextStore,
+        models: ModelCalls,
+        tools: ToolCalls,
+        redactor: Redactor,
+        on_text: OnText | None = None,
+    ) -> None:
+        self._store = store
+        self._models = models
+        self._tools = tools
+        self._redactor = redactor
+        self._on_text = on_text
+
+    async def carry_out(self, work: Work) -> None:
+        """Carry out an attempt; its result is in the log when this returns.
+
+        Every failure becomes the attempt's result. Only cancellation, and a log that cannot be written to, get out.
+        """
+        log = RunLog(self._store, work.run_id, self._redactor)
+        attempt, name = work.attempt.attempt, work.assignment.name
+        log.append(AttemptStarted(attempt=attempt, host=self._store.host))
+        try:
+            async with bounded(work.definition.limits.attempt_timeout_s):
+                result = await self._result(work, log)
+        except Parked as parked:
+            await log.append(AttemptParked(attempt=attempt, open_calls=parked.open_calls))
+            return
+        except TimeIsUp:
+            message = f"no result within {work.definition.limits.attempt_timeout_s:g} s"
+            result = WorkResult.failed(name, Failure.of(message, "timeout", FailureClass.TRANSIENT))
+        except LeadhandError:
+            raise
+        except Exception as error:  # A defect of ours must cost one attempt, be seen in the log, and not be repeated.
+            message = f"internal error: {type(error).__name__}: {error}"
+            result = WorkResult.failed(name, Failure.of(message, "internal", FailureClass.UNAVAILABLE))
+        await log.append(AttemptReturned(attempt=attempt, result=result))
+
+    async def _result(self, work: Work, log: RunLog) -> WorkResult:
+        work = await _with_payloads(work, log)
+        on_text = partial(self._on_text, work.run_id, work.attempt.attempt) if self._on_text is not None else None
+        turns = Turns(work, log, self._models, self._tools, on_text)
+        conversation = await Conversation.rebuilt(work, log)
+        return await Attempt(work, turns).carry_out(conversation)
+
+
+async def _with_payloads(work: Work, log: RunLog) -> Work:
+    """The work with the results it needs whole: what is kept beside the log is fetched."""
+    if not work.needs:
+        return work
+    needs = {key: data.model_copy(update={"raw": await log.unpack(data.raw)}) for key, data in work.needs.items()}
+    shown: Mapping[str, Any] = work.brief.get("needs", {})  # a flow may show its workers less than they can refer to
+    whole = {key: {**fact, "raw": needs[key].raw} if key in needs and fact else fact for key, fact in shown.items()}
+    return replace(work, needs=needs, brief={**work.brief, "needs": whole} if shown else work.brief)
 
 
 class Attempt:

@@ -79,7 +79,7 @@ class Drafts:
         self._later: asyncio.TimerHandle | None = None
 
     def write(self, run_id: str, attempt: str, piece: str) -> None:
-        """Add a piece of an attempt's text: an :data:`leadhand.engine.host.OnText`."""
+        """Add a piece of an attempt's text: an :data:`leadhand.engine.attempt.OnText`."""
         self._of_run.setdefault(run_id, {}).setdefault(attempt, Draft()).write(piece)
         self._dirty.add(run_id)
         if self._later is None:
