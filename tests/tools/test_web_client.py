@@ -27,10 +27,10 @@ class MemoryCache:
         self.kept: dict[str, Any] = {}
         self.seconds: list[float] = []
 
-    async def get(self, key: str) -> Any:
+    async def cached(self, key: str) -> Any:
         return self.kept.get(key)
 
-    async def put(self, key: str, value: Any, ttl_s: float) -> None:
+    async def cache(self, key: str, value: Any, ttl_s: float) -> None:
         self.kept[key] = value
         self.seconds.append(ttl_s)
 

@@ -212,11 +212,11 @@ def _check_kind(asked: OpenApproval, kind: str) -> None:
     if kind == "call":
         raise UsageError(
             f"{tool} was interrupted, so the question is whether it happened, not whether it may be called",
-            f"Settle it with leadhand approvals settle {asked.id} --happened, or --did-not (settle_effect() in Python).",
+            f"Settle it: leadhand approvals settle {asked.id} --happened, or --did-not (in Python: settle_effect()).",
         )
     raise UsageError(
         f"{tool} has not been called yet: the question is whether it may be called",
-        f"Approve it with leadhand approvals approve {asked.id}, or use deny (approve() and deny() in Python).",
+        f"Approve it with leadhand approvals approve {asked.id}, or use deny (in Python: approve() and deny()).",
     )
 
 

@@ -272,7 +272,7 @@ class Runtime:
             else:
                 from leadhand.tools.web_client import AiohttpWeb
 
-                self._webs[offline] = AiohttpWeb(gate=self._pass_gate, cache=StoreCache(self.store))
+                self._webs[offline] = AiohttpWeb(gate=self._pass_gate, cache=self.store)
         return self._webs[offline]
 
     async def _pass_gate(self, service: str) -> None:
@@ -307,14 +307,6 @@ def _held_back(limits: Limits) -> Amount:
         tokens=(limits.max_tokens or 0) // HELD_BACK_SHARE,
         nanousd=(limits.budget_nanousd or 0) // HELD_BACK_SHARE,
     )
-
-
-class StoreCache:
-    """Answers of services, kept in the context store for every process to share."""
-
-    def __init__(self, store: ContextStore) -> None:
-        self.get = store.cached
-        self.put = store.cache
 
 
 async def open_runtime(

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.domain.value import Json
@@ -19,21 +19,18 @@ if TYPE_CHECKING:
 
 HOME = "https://github.com/leadhand/leadhand"
 MAX_BODY_BYTES = 10 * 1024 * 1024
+CONNECT_TIMEOUT_S = 5.0
 
 Gate = Callable[[str], Awaitable[None]]
 """Waits until the service may receive another request, across all processes that share the store."""
 
 
 class AnswerCache(Protocol):
-    """A cache of answers, shared by processes."""
+    """A cache of answers that processes share: a context store (see :class:`~leadhand.ports.ContextStore`)."""
 
-    async def get(self, key: str) -> Json | None:
-        """The cached value of ``key``; None if it is missing or expired."""
-        ...
+    async def cached(self, key: str) -> Json | None: ...
 
-    async def put(self, key: str, value: Json, ttl_s: float) -> None:
-        """Keeps ``value`` for ``ttl_s`` seconds."""
-        ...
+    async def cache(self, key: str, value: Json, ttl_s: float) -> None: ...
 
 
 @dataclass(slots=True)
@@ -52,25 +49,14 @@ class AiohttpWeb:
     say. An async context manager; else call :meth:`aclose`.
     """
 
-    def __init__(
-        self,
-        *,
-        gate: Gate,
-        cache: AnswerCache | None = None,
-        connect_timeout: float = 5.0,
-        total_timeout: float = 20.0,
-        max_body_bytes: int = MAX_BODY_BYTES,
-    ) -> None:
-        """``gate`` is awaited before every request to a service that wants a pause between two.
+    def __init__(self, *, gate: Gate, cache: AnswerCache | None = None, total_timeout: float = 20.0) -> None:
+        """``gate`` is awaited before every request to a service that requires a pause between two.
 
-        ``connect_timeout`` and ``total_timeout`` are seconds: for a socket to open, and for one request as a whole,
-        without the wait at the gate.
+        ``total_timeout`` is the limit of one request in seconds, without the wait at the gate.
         """
         self._gate = gate
         self._cache = cache
-        self._connect_timeout = connect_timeout
         self._total_timeout = total_timeout
-        self._max_body_bytes = max_body_bytes
         self._session: aiohttp.ClientSession | None = None
         self._flights: dict[str, _Flight] = {}
 
@@ -100,30 +86,23 @@ class AiohttpWeb:
 
     async def post(self, service: str, url: str, body: Json) -> WebReply:
         """One POST of JSON. Raises as :meth:`get` does."""
-        return await self._ask(service, "POST", url, body=body)
+        return await self._ask(service, "POST", url, json=body)
 
-    async def _ask(
-        self,
-        service: str,
-        method: str,
-        url: str,
-        *,
-        params: Mapping[str, str | int | float] | None = None,
-        body: Json = None,
-    ) -> WebReply:
+    async def _ask(self, service: str, method: str, url: str, **sent: Any) -> WebReply:
         rules = SERVICES.get(service)
         if rules is None:
-            return await self._request(service, method, url, params, body)
-        key = json.dumps([service, method, url, params, body], sort_keys=True, ensure_ascii=False)
-        if self._cache is not None and (kept := await self._cache.get(key)) is not None:
+            return await self._request(service, method, url, sent)
+        asked = [service, method, url, sent.get("params"), sent.get("json")]
+        key = json.dumps(asked, sort_keys=True, ensure_ascii=False)
+        if self._cache is not None and (kept := await self._cache.cached(key)) is not None:
             return WebReply(status=200, body=kept)
 
         async def fetch() -> WebReply:
             if rules.seconds_between > 0:
                 await self._gate(service)
-            reply = await self._request(service, method, url, params, body)
+            reply = await self._request(service, method, url, sent)
             if self._cache is not None and reply.status == 200 and reply.body is not None:
-                await self._cache.put(key, reply.body, rules.kept_s)
+                await self._cache.cache(key, reply.body, rules.kept_s)
             return reply
 
         return await self._share(key, fetch)
@@ -145,29 +124,31 @@ class AiohttpWeb:
                 flight.task.cancel()
                 self._flights.pop(key, None)
 
-    async def _request(
-        self,
-        service: str,
-        method: str,
-        url: str,
-        params: Mapping[str, str | int | float] | None,
-        body: Json,
-    ) -> WebReply:
+    async def _request(self, service: str, method: str, url: str, sent: Mapping[str, Any]) -> WebReply:
         import aiohttp
 
-        title, setting = _known_as(service)
+        rules = SERVICES.get(service)
+        title, setting = (rules.title, rules.setting) if rules else (service, "its URL")
+        unreachable = "check the network (and HTTPS_PROXY), " + (
+            "run with --offline for sample data, " if rules else ""
+        )
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                trust_env=True,
+                timeout=aiohttp.ClientTimeout(total=self._total_timeout, sock_connect=CONNECT_TIMEOUT_S),
+                headers={"User-Agent": user_agent(), "Accept": "application/json"},
+            )
         try:
-            session = self._open_session()
-            async with session.request(method, url, params=params, json=body) as response:
-                received = await self._read(response.content, response.content_length, title)
+            async with self._session.request(method, url, **sent) as response:
+                received = await _read(response.content, response.content_length, title)
                 headers = {name.lower(): value for name, value in response.headers.items()}
                 return _reply(response.status, received, headers, response.charset or "utf-8")
         except TimeoutError:
             raise ToolError(
-                f"{title} did not connect in {self._connect_timeout:g} s or answer in {self._total_timeout:g} s",
+                f"{title} did not connect in {CONNECT_TIMEOUT_S:g} s or answer in {self._total_timeout:g} s",
                 type="timeout",
                 class_=FailureClass.TRANSIENT,
-                next_action=_advice(service, f"try again later, or set {setting} to another server"),
+                next_action=f"{unreachable}try again later, or set {setting} to another server",
             ) from None
         except aiohttp.InvalidURL:
             raise ToolError(
@@ -181,36 +162,26 @@ class AiohttpWeb:
                 f"the connection to {title} failed: {error or type(error).__name__}",
                 type="connection",
                 class_=FailureClass.TRANSIENT,
-                next_action=_advice(service, f"or correct {setting} if it is set"),
+                next_action=f"{unreachable}or correct {setting} if it is set",
             ) from error
 
-    def _open_session(self) -> aiohttp.ClientSession:
-        import aiohttp
 
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                trust_env=True,
-                timeout=aiohttp.ClientTimeout(total=self._total_timeout, sock_connect=self._connect_timeout),
-                headers={"User-Agent": user_agent(), "Accept": "application/json"},
-            )
-        return self._session
-
-    async def _read(self, content: aiohttp.StreamReader, announced: int | None, title: str) -> bytes:
-        """The body, or ``ToolError`` as soon as it is known to be too large to hold."""
-        received = bytearray()
-        if (announced or 0) <= self._max_body_bytes:
-            async for chunk in content.iter_any():
-                received += chunk
-                if len(received) > self._max_body_bytes:
-                    break
-            else:
-                return bytes(received)
-        raise ToolError(
-            f"{title} answered with more than {self._max_body_bytes:,} bytes",
-            type="body_too_large",
-            class_=FailureClass.UNAVAILABLE,
-            next_action="request less at once",
-        )
+async def _read(content: aiohttp.StreamReader, announced: int | None, title: str) -> bytes:
+    """The body, or ``ToolError`` as soon as it is known to be too large to hold."""
+    received = bytearray()
+    if (announced or 0) <= MAX_BODY_BYTES:
+        async for chunk in content.iter_any():
+            received += chunk
+            if len(received) > MAX_BODY_BYTES:
+                break
+        else:
+            return bytes(received)
+    raise ToolError(
+        f"{title} answered with more than {MAX_BODY_BYTES:,} bytes",
+        type="body_too_large",
+        class_=FailureClass.UNAVAILABLE,
+        next_action="request less at once",
+    )
 
 
 def user_agent() -> str:
@@ -223,24 +194,13 @@ def user_agent() -> str:
         return f"leadhand/0 (+{HOME})"
 
 
-def _advice(service: str, more: str) -> str:
-    """The next action if a service is unreachable; the built-in tools have sample data instead."""
-    instead = "" if service not in SERVICES else "run with --offline for sample data, "
-    return f"check the network (and HTTPS_PROXY), {instead}{more}"
-
-
-def _known_as(service: str) -> tuple[str, str]:
-    rules = SERVICES.get(service)
-    return (rules.title, rules.setting) if rules else (service, "its URL")
-
-
 def _reply(status: int, received: bytes, headers: Mapping[str, str], charset: str) -> WebReply:
     try:
         return WebReply(status=status, body=json.loads(received), headers=headers)
-    except (ValueError, RecursionError):  # no JSON, no Unicode, or brackets nested without end
+    except (ValueError, RecursionError):  # no JSON, no Unicode, or too many nested brackets
         pass
     try:
         text = received.decode(charset, "replace")
-    except LookupError:  # a charset nobody has heard of
+    except LookupError:  # an unknown charset
         text = received.decode("utf-8", "replace")
     return WebReply(status=status, text=text, headers=headers)
