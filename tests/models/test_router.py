@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from asking import asking
 
+from leadhand.app.model_selection import NamedModels
+from leadhand.app.settings import settings
 from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.errors import ConfigurationError, FailureClass
 from leadhand.domain.limits import Usage
@@ -173,9 +175,9 @@ async def test_asking_for_a_name_that_leads_nowhere_is_a_classed_failure() -> No
     assert "ANTHROPIC_API_KEY" in caught.value.failure.next_action
 
 
-async def test_an_adapter_put_in_by_name_comes_first_and_is_left_open() -> None:
+async def test_an_adapter_put_in_by_name_comes_first() -> None:
     model = ScriptedModel([says("x"), says("y")])
-    router = ModelRouter(env={}, adapters={"scripted": model})
+    router = NamedModels(settings(), {"scripted": model})
     assert (await router.ask(TALK.evolve(model="scripted"))).message.text == "x"
     assert (await router.ask(TALK.evolve(model="scripted:anything"))).message.text == "y"
     assert router.profile("scripted") == ModelProfile(

@@ -23,21 +23,14 @@ class ModelRouter:
     """All models behind one port.
 
     ``env`` is where keys and base URLs are looked up, the process's environment unless given. ``ca_file`` holds
-    certificates to trust besides the system's. ``adapters`` are added by name (``{"scripted": ScriptedModel(…)}``) and
-    come before everything else; they are not closed here. ``connections`` bounds those to one server.
+    certificates to trust besides the system's. ``connections`` bounds those to one server.
     """
 
     def __init__(
-        self,
-        *,
-        env: Mapping[str, str] | None = None,
-        ca_file: str | None = None,
-        adapters: Mapping[str, Models] | None = None,
-        connections: int = 100,
+        self, *, env: Mapping[str, str] | None = None, ca_file: str | None = None, connections: int = 100
     ) -> None:
         self._env = os.environ if env is None else env
         self._ca_file = ca_file
-        self._given = dict(adapters or {})
         self._connections = connections
         self._made: dict[str, Models] = {}
 
@@ -91,12 +84,12 @@ class ModelRouter:
     def adapter(self, model: str) -> Models:
         """The adapter for ``model``, created at first use. Raises :class:`ConfigurationError` as :meth:`check`."""
         written, _, name = model.partition(":")
-        given = self._given.get(model) or self._given.get(written)
-        if given is not None:
-            return given
-        provider = ALIASES.get(written.strip().casefold(), written.strip().casefold())
+        written = written.strip().casefold()
+        provider = ALIASES.get(written, written)
         if provider == OFFLINE and not name:
-            return self._make(OFFLINE, _offline)
+            from .offline import OfflineModels
+
+            return self._make(OFFLINE, OfflineModels)
         if provider == "azure":
             raise ConfigurationError("Azure OpenAI has no name of its own in this release", AZURE)
         own = OWN_PROTOCOLS.get(provider)
@@ -209,9 +202,3 @@ class ModelRouter:
                 f"set {variables[0]}, or choose another model (--model offline needs none)",
             )
         return ""
-
-
-def _offline() -> Models:
-    from .offline import OfflineModels
-
-    return OfflineModels()

@@ -40,7 +40,8 @@ class Tool(Generic[_P, _R]):
         self.function = function
         self.source: str | None = None
         """The file it was loaded from, if the file is not an importable module."""
-        self._name = name or function.__name__
+        self.name = name or function.__name__
+        """The name that the lead uses."""
         if not self.name.isidentifier():
             raise UsageError(
                 f"{self.name!r} is not a valid tool name",
@@ -56,13 +57,15 @@ class Tool(Generic[_P, _R]):
                 "Set timeout above 0 seconds, and retries to 0 or more.",
             )
         self._description = description
-        self._effect = _member(Effect, effect, self.name, "effect")
-        self._approval = None if approval is None else _member(ApprovalPolicy, approval, self.name, "approval")
-        self._timeout_s = timeout
-        self._retries = retries
-        self._toolset = toolset
-        self._cost_usd = cost_usd
-        self._delegate = delegate
+        self._policy: dict[str, Any] = {
+            "effect": _member(Effect, effect, self.name, "effect"),
+            "approval": None if approval is None else _member(ApprovalPolicy, approval, self.name, "approval"),
+            "timeout_s": timeout,
+            "retries": retries,
+            "toolset": toolset,
+            "cost_usd": cost_usd,
+            "delegate": delegate,
+        }
         self.__doc__ = function.__doc__
         self.__name__ = self.name
 
@@ -70,12 +73,7 @@ class Tool(Generic[_P, _R]):
         return self.function(*args, **kwargs)
 
     def __repr__(self) -> str:
-        return f"<tool {self.name} ({self._effect})>"
-
-    @property
-    def name(self) -> str:
-        """The name that the lead uses."""
-        return self._name
+        return f"<tool {self.name} ({self._policy['effect']})>"
 
     @property
     def is_async(self) -> bool:
@@ -97,13 +95,7 @@ class Tool(Generic[_P, _R]):
             name=self.name,
             description=self._description or summary or self.name.replace("_", " "),
             parameters=schema,
-            effect=self._effect,
-            timeout_s=self._timeout_s,
-            retries=self._retries,
-            approval=self._approval,
-            toolset=self._toolset,
-            cost_usd=self._cost_usd,
-            delegate=self._delegate,
+            **self._policy,
             import_path=f"{self.source or self.function.__module__}:{self.function.__qualname__}",
             fingerprint=_fingerprint(self.function),
         )
@@ -219,16 +211,13 @@ def _member(kind: type[_E], value: str, name: str, what: str) -> _E:
 
 def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     """The description of the function, and of each parameter."""
-    text = inspect.getdoc(function)
-    if not text:
-        return "", {}
+    text = inspect.getdoc(function) or ""
     if "\n" not in text:
         return text.strip(), {}
     from docstring_parser import parse  # 13 ms of CPU; a one-line docstring does not need it
 
     parsed = parse(text)
-    described = [parsed.short_description or "", parsed.long_description or ""]
-    return "\n".join(part for part in described if part).strip(), {
+    return "\n".join(filter(None, [parsed.short_description, parsed.long_description])).strip(), {
         parameter.arg_name: (parameter.description or "").strip() for parameter in parsed.params
     }
 
