@@ -35,18 +35,18 @@ def assumed_usage(request: ModelRequest, requests: int = 1) -> Usage:
     return Usage(requests=requests, input_tokens=bound, output_tokens=request.max_tokens)
 
 
-def read_arguments(written: object) -> tuple[dict[str, Any] | None, str]:
-    """The arguments of a call as an object and as text; None unless they are a JSON object."""
+def tool_call(id: str, name: str, written: object) -> ToolCall:
+    """A call with the arguments that a model wrote, as an object and as text; None unless they are a JSON object."""
     raw = clean(written if isinstance(written, str) else json.dumps(written, ensure_ascii=False))
     if not raw.strip() or written is None:
-        return {}, ""
+        return ToolCall(id=id, name=name, arguments={}, raw="")
     try:
         decoded = decode_json(raw, finite=True)
         if isinstance(decoded, str):  # encoded twice
             decoded = decode_json(decoded, finite=True)
     except ValueError:
-        return None, raw
-    return (decoded if is_object(decoded) else None), raw
+        decoded = None
+    return ToolCall(id=id, name=name, arguments=decoded if is_object(decoded) else None, raw=raw)
 
 
 def structured_answer(

@@ -12,7 +12,7 @@ from typing import Any
 
 from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, Opaque, ToolCall, ToolMessage
 from leadhand.domain.limits import Usage
-from leadhand.models.answers import assumed_usage, decode_object, read_arguments, structured_answer
+from leadhand.models.answers import assumed_usage, decode_object, structured_answer, tool_call
 from leadhand.models.failures import error_message, failed, unfinished
 from leadhand.models.json_values import is_object, list_of, object_of, objects_of, text_of
 
@@ -135,8 +135,7 @@ def _calls(wire: Mapping[str, Any], request: ModelRequest) -> tuple[tuple[ToolCa
         key = text_of(entry.get("id")) or f"call_{number}"
         while key in calls or key in taken:
             key = f"{key}_"
-        arguments, raw = read_arguments(function.get("arguments"))
-        calls[key] = ToolCall(id=key, name=text_of(function.get("name")), arguments=arguments, raw=raw)
+        calls[key] = tool_call(key, text_of(function.get("name")), function.get("arguments"))
         extra = {field: value for field, value in entry.items() if field not in _CALL_FIELDS and entry is not function}
         if extra:
             extras[key] = extra
@@ -149,8 +148,7 @@ def _call_in_words(text: str, request: ModelRequest) -> tuple[str, tuple[ToolCal
     if wanted is None or wanted.get("tool") not in {tool.name for tool in request.tools}:
         return text, ()
     made = sum(isinstance(message, ToolMessage) for message in request.messages)
-    arguments, raw = read_arguments(wanted.get("arguments"))
-    return "", (ToolCall(id=f"call_{made}", name=wanted["tool"], arguments=arguments, raw=raw),)
+    return "", (tool_call(f"call_{made}", wanted["tool"], wanted.get("arguments")),)
 
 
 def _opaque(wire: Mapping[str, Any], extras: dict[str, Any], adapter: str, model: str) -> Opaque | None:

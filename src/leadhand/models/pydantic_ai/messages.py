@@ -53,8 +53,8 @@ from leadhand.models.answers import (
     assumed_usage,
     clean,
     object_schema,
-    read_arguments,
     structured_answer,
+    tool_call,
 )
 from leadhand.models.failures import failed, unfinished
 from leadhand.models.json_values import decode_json, is_object, object_of, objects_of, text_of
@@ -261,7 +261,11 @@ def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, us
         raise failed("cut_stream", ENDED_EARLY, usage)
     finish = response.finish_reason or "stop"
     text = clean("".join(part.content for part in response.parts if isinstance(part, TextPart)))
-    calls = tuple(_tool_call(part) for part in response.parts if isinstance(part, ToolCallPart))
+    calls = tuple(
+        tool_call(part.tool_call_id, part.tool_name, part.args)
+        for part in response.parts
+        if isinstance(part, ToolCallPart)
+    )
     value: dict[str, Any] | None = None
     if request.output is not None:
         value, text, calls = structured_answer(request.output, text, calls)
@@ -289,8 +293,3 @@ def usage_of(response: ModelResponse, request: ModelRequest) -> Usage:
     if counted.input_tokens or counted.output_tokens:
         return Usage(requests=1, input_tokens=counted.input_tokens, output_tokens=counted.output_tokens)
     return assumed_usage(request)
-
-
-def _tool_call(part: ToolCallPart) -> ToolCall:
-    arguments, raw = read_arguments(part.args)
-    return ToolCall(id=part.tool_call_id, name=part.tool_name, arguments=arguments, raw=raw)
