@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadhand.domain.conversation import ToolCall
-from leadhand.models.json_values import decode_json
+from leadhand.models.answers import decode_json
 
 
 @pytest.mark.parametrize(

@@ -164,31 +164,22 @@ class Turns:
     async def _call_tool(self, turn: Turn, position: int, call: ToolCall) -> None:
         """Make one call, or refuse it; its result is in the turn."""
         call_id = self._call_id(turn, position)
-        tool = self._specs.get(call.name)
+        tool, answer = self._specs.get(call.name), self._work.attempt.answers.get(call_id)
         if tool is None:
             known = ", ".join(sorted(self._specs)) or "none"
-            turn.done[position] = _refused(
-                call_id, call.name, f"there is no tool {call.name}; there are: {known}", "unknown_tool"
-            )
-            return
-        if call.arguments is None:
-            turn.done[position] = _refused(call_id, call.name, "the arguments are not a JSON object", "bad_arguments")
-            return
-        answer = self._work.attempt.answers.get(call_id)
-        denial = self._policy(tool) is ApprovalPolicy.NEVER if answer is None else not answer.ok
-        if denial:
+            message = f"there is no tool {call.name}; there are: {known}"
+            failure = Failure.of(message, "unknown_tool", FailureClass.INVALID)
+        elif call.arguments is None:
+            failure = Failure.of("the arguments are not a JSON object", "bad_arguments", FailureClass.INVALID)
+        elif self._policy(tool) is ApprovalPolicy.NEVER if answer is None else not answer.ok:
             reason = _denial(answer, tool, self._work.definition.approve)
-            turn.done[position] = _refused(call_id, call.name, reason, "denied", FailureClass.REJECTED)
+            failure = Failure.of(reason, "denied", FailureClass.REJECTED)
+        else:
+            args = call.arguments if answer is None or answer.args is None else answer.args
+            attempt, offline = self._work.attempt.attempt, self._work.definition.offline
+            turn.done[position] = await self._tools.call(self._log, attempt, call_id, tool, args, offline=offline)
             return
-        args = call.arguments if answer is None or answer.args is None else answer.args
-        turn.done[position] = await self._tools.call(
-            self._log,
-            self._work.attempt.attempt,
-            call_id,
-            tool,
-            args,
-            offline=self._work.definition.offline,
-        )
+        turn.done[position] = ToolResult(call_id=call_id, tool=call.name, failure=failure)
 
 
 def _denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -> str:
@@ -202,9 +193,3 @@ def _denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -
     if policy is ApprovalPolicy.NEVER:
         return "it needs approval, and the run was started with --approve never"
     return "a rule of the run's approval policy denies it"
-
-
-def _refused(
-    call_id: str, tool: str, message: str, type_: str, class_: FailureClass = FailureClass.INVALID
-) -> ToolResult:
-    return ToolResult(call_id=call_id, tool=tool, failure=Failure.of(message, type_, class_))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pydantic_core import from_json
+
 from leadhand.domain.conversation import ModelRequest, OutputSpec, ToolCall, input_bound
 from leadhand.domain.limits import Usage
-
-from .json_values import decode_json, is_object, list_of
+from leadhand.domain.value import is_list, is_object, list_of
 
 _MOST_STARTS = 20
+_DEEPEST = 100  # levels of JSON; a log entry that nests far deeper cannot be written
 
 
 def clean(text: str) -> str:
@@ -92,3 +94,41 @@ def _object(found: object) -> dict[str, Any] | None:
     if len(wrapped) == 1:
         found = wrapped[0]
     return found if is_object(found) else None
+
+
+def decode_json(written: str | bytes, *, finite: bool = False) -> Any:
+    """Decode JSON from a server that may not be well-formed text.
+
+    Accepts a byte-order mark, invalid UTF-8 and lone surrogates, and replaces them so that the log can store the value.
+    ``finite`` refuses NaN and infinities, which other JSON readers reject.
+
+    Raises ValueError for invalid JSON, and for values that are nested too deeply.
+    """
+    try:
+        return from_json(written, allow_inf_nan=not finite)
+    except (ValueError, TypeError):  # TypeError: text with a lone surrogate
+        pass
+    # The fast parser is strict: the lenient one may still accept what it refuses.
+    text = written if isinstance(written, str) else written.decode("utf-8", "replace")
+    try:
+        found = json.loads(text.removeprefix("\ufeff"), parse_constant=_refused if finite else None)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return _repaired(found, 0)
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is not valid JSON")
+
+
+def _repaired(value: object, depth: int) -> Any:
+    """``value`` with a question mark in place of each lone surrogate."""
+    if depth > _DEEPEST:
+        raise ValueError("nested too deeply")
+    if isinstance(value, str):
+        return clean(value)
+    if is_list(value):
+        return [_repaired(item, depth + 1) for item in value]
+    if is_object(value):
+        return {_repaired(key, depth): _repaired(item, depth + 1) for key, item in value.items()}
+    return value

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from leadhand.domain.errors import ConfigurationError
+from leadhand.domain.value import object_of, objects_of, text_of
 
-from .json_values import object_of, objects_of, text_of
 from .providers import ANY_SERVER, BY_KEY, OWN_PROTOCOLS, PROVIDERS, OwnProtocol
 from .server_settings import checked_base_url
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from leadhand.domain.conversation import ModelRequest
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Usage
+from leadhand.domain.value import list_of, object_of
 from leadhand.domain.waits import LONGEST_WAIT_S
 from leadhand.ports import ModelError
 
-from .json_values import decode_json, list_of, object_of
+from .answers import decode_json
 
 LARGEST_BODY = 10_000_000
 """An answer longer than this, in bytes, is not read to its end."""

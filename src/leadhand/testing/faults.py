@@ -27,8 +27,8 @@ from leadhand.domain.conversation import (
 )
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.tool import ToolSpec
+from leadhand.domain.value import object_of, objects_of, text_of
 from leadhand.models.answers import decode_object
-from leadhand.models.json_values import object_of, objects_of, text_of
 from leadhand.ports import ModelError, Models
 
 from .steps import Answer, Step, says, step_of

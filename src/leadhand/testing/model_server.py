@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from leadhand.models.json_values import object_of, objects_of, text_of
+from leadhand.domain.value import object_of, objects_of, text_of
 
 from .faults import Fault, Serving, Servings, completion, refusal, request_of
 from .faults import Served as Served

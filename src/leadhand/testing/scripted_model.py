@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
-from leadhand.models.json_values import object_of, objects_of, text_of
+from leadhand.domain.value import object_of, objects_of, text_of
 
 from .steps import Answer, Scripted, step_of, words_of
 from .steps import Step as Step

@@ -11,8 +11,8 @@ from typing import Any
 from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Usage
+from leadhand.domain.value import object_of, text_of
 from leadhand.models.answers import decode_object
-from leadhand.models.json_values import object_of, text_of
 from leadhand.ports import ModelError
 
 _FREE = Usage(requests=1, nanousd=0)

@@ -12,9 +12,9 @@ from typing import Any
 
 from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, Opaque, ToolCall, ToolMessage
 from leadhand.domain.limits import Usage
+from leadhand.domain.value import is_object, list_of, object_of, objects_of, text_of
 from leadhand.models.answers import assumed_usage, decode_object, structured_answer, tool_call
 from leadhand.models.failures import error_message, failed, unfinished
-from leadhand.models.json_values import is_object, list_of, object_of, objects_of, text_of
 
 from .capabilities import Abilities
 

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from leadhand.models.json_values import object_of, objects_of, text_of
+from leadhand.domain.value import object_of, objects_of, text_of
 from leadhand.ports import ModelError
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leadhand.domain.errors import Failure
+from leadhand.domain.value import object_of, text_of
 from leadhand.domain.waits import header, retry_after
+from leadhand.models.answers import decode_json
 from leadhand.models.failures import error_message, failed, looks_like_html
-from leadhand.models.json_values import decode_json, object_of, text_of
 
 LARGER_WINDOW = (
     "ask for less at once, use a model with a larger window, or, if the server is yours, start it with a larger one "

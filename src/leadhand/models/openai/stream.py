@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from leadhand.domain.value import is_object, list_of, object_of, objects_of, text_of
+from leadhand.models.answers import decode_json
 from leadhand.models.failures import failed
-from leadhand.models.json_values import decode_json, is_object, list_of, object_of, objects_of, text_of
 
 from .answers import AnswerOnly, first_choice, usage_in
 

@@ -19,8 +19,8 @@ from leadhand.domain.conversation import (
     UserMessage,
 )
 from leadhand.domain.tool import ToolSpec
+from leadhand.domain.value import object_of
 from leadhand.models.answers import answer_function, object_schema
-from leadhand.models.json_values import object_of
 
 from .capabilities import Abilities, OutputMode
 

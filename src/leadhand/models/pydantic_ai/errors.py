@@ -10,8 +10,8 @@ from pydantic_ai import exceptions
 from pydantic_ai.models import known_model_names
 
 from leadhand.domain.limits import Usage
+from leadhand.domain.value import object_of
 from leadhand.models.failures import UNBILLED, error_message, failed, looks_like_html
-from leadhand.models.json_values import object_of
 from leadhand.ports import ModelError
 
 from .connection import Connection

@@ -48,16 +48,17 @@ from leadhand.domain.conversation import (
     UserMessage,
 )
 from leadhand.domain.limits import Usage
+from leadhand.domain.value import is_object, object_of, objects_of, text_of
 from leadhand.models.answers import (
     answer_function,
     assumed_usage,
     clean,
+    decode_json,
     object_schema,
     structured_answer,
     tool_call,
 )
 from leadhand.models.failures import failed, unfinished
-from leadhand.models.json_values import decode_json, is_object, object_of, objects_of, text_of
 
 ENDED_EARLY = "the answer ended too early"
 
