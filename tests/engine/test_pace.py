@@ -12,8 +12,8 @@ from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.domain.events import ModelCallBegan, ModelCallReturned
 from leadhand.domain.run import RunStatus
-from leadhand.engine import rate_controller as pacing
-from leadhand.engine.rate_controller import RateController
+from leadhand.engine import model_calls as pacing
+from leadhand.engine.model_calls import RateController
 from leadhand.testing.memory_store import MemoryStore
 
 
