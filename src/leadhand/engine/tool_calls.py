@@ -150,8 +150,7 @@ class ToolCalls:
         except Exception as error:  # A tool is user code: whatever it raises is this call's failure.
             LOGGER.debug("the tool %s raised", tool.name, exc_info=error)
             how = f"correct the tool; leadhand tools call {tool.name} tries it by hand, with --debug for the traceback"
-            where = _where(error)
-            message = f"{tool.name} raised {_words(error)}{where}"
+            message = f"{tool.name} raised {_words(error)}{_where(error)}"
             return None, Failure.of(message, "exception", FailureClass.INVALID, how)
 
 

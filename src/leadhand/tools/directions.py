@@ -55,7 +55,14 @@ async def directions_tool(origin: str, destination: str, mode: Mode = "drive", *
         "mode": mode,
         "distance_km": _km(route.distance_km),
         "duration_min": _minutes(route.duration_min),
-        "steps": [_step(step) for step in steps],
+        "steps": [
+            {
+                "instruction": step.instruction,
+                "distance_km": _km(step.distance_km),
+                "duration_min": _minutes(step.duration_min),
+            }
+            for step in steps
+        ],
         "steps_left_out": left_out,
         "toll": route.toll,
         "ferry": route.ferry,
@@ -78,14 +85,6 @@ def _shown(steps: Sequence[Step]) -> tuple[Sequence[Step], int]:
     if len(steps) <= MAX_STEPS:
         return steps, 0
     return [*steps[: MAX_STEPS - 1], steps[-1]], len(steps) - MAX_STEPS
-
-
-def _step(step: Step) -> dict[str, Json]:
-    return {
-        "instruction": step.instruction,
-        "distance_km": _km(step.distance_km),
-        "duration_min": _minutes(step.duration_min),
-    }
 
 
 def _km(distance: float) -> float:
@@ -111,7 +110,8 @@ def _summary(start: Found, end: Found, mode: Mode, route: Route, *, sample: bool
     if extras:
         facts += f" It includes {_listed(extras)}."
     if len(route.steps) > 1:
-        facts += f" First: {route.steps[0].instruction}, then {_lowered(route.steps[1].instruction)}."
+        first, second = (step.instruction for step in route.steps[:2])
+        facts += f" First: {first}, then {second[:1].lower()}{second[1:]}."
     return " ".join([facts, *notes])
 
 
@@ -127,10 +127,6 @@ def _main_roads(route: Route, most: int = 3) -> list[str]:
 
 def _listed(words: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
-
-
-def _lowered(instruction: str) -> str:
-    return instruction[:1].lower() + instruction[1:]
 
 
 def _clock(minutes: float) -> str:

@@ -206,12 +206,9 @@ def _say_days(rows: Sequence[Mapping[str, Json]], units: Mapping[str, str]) -> s
     first = date.fromisoformat(rows[0]["date"])
     if len(rows) == 1:
         return f"{in_words(first)}: {_say_day(rows[0], units)}"
-    lines = [f"{_weekday(row)} {int(row['date'][-2:])}: {_say_day(row, units)}" for row in rows]
+    dated = [(date.fromisoformat(row["date"]), _say_day(row, units)) for row in rows]
+    lines = [f"{WEEKDAYS[day.weekday()][:3]} {day.day}: {said}" for day, said in dated]
     return f"{len(rows)} days from {in_words(first)}. " + "; ".join(lines)
-
-
-def _weekday(row: Mapping[str, Json]) -> str:
-    return WEEKDAYS[date.fromisoformat(row["date"]).weekday()][:3]
 
 
 def _say_day(row: Mapping[str, Json], units: Mapping[str, str]) -> str:

@@ -32,12 +32,12 @@ async def window_of(server: ChatServer, model: str, provider: str) -> int | None
     """
     try:
         async with asyncio.timeout(WITHIN_S):
-            return await _asked(server, model, provider)
+            return await _window(server, model, provider)
     except (ModelError, TimeoutError):
         return None
 
 
-async def _asked(server: ChatServer, model: str, provider: str) -> int | None:
+async def _window(server: ChatServer, model: str, provider: str) -> int | None:
     listed = object_of(next((each for each in await server.models() if each.get("id") == model), None))
     for field in _LISTED:
         if (window := _tokens(listed.get(field))) is not None:
