@@ -62,7 +62,7 @@ AGENTS: dict[str, str] = {
     RoleName.WORK: "worker",
 }
 
-_GONE = Failure.model_validate({"message": "", "type": "driver_gone", "class": FailureClass.LOST})
+_GONE = Failure.of("", "driver_gone", FailureClass.LOST)
 """The failure of everything that was open when this process stopped driving the run."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

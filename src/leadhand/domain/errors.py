@@ -101,7 +101,7 @@ class Failure(Value):
 
     message: str
     type: str
-    class_: FailureClass = Field(alias="class")
+    class_: FailureClass = Field(validation_alias="class", serialization_alias="class")
     next_action: str = ""
     retry_after_s: float | None = None
 
@@ -110,9 +110,7 @@ class Failure(Value):
         cls, message: str, type: str, class_: FailureClass, next_action: str = "", retry_after_s: float | None = None
     ) -> Failure:
         """Return a failure; without ``next_action`` it has the usual one of its class and type."""
-        return cls(
-            message=message, type=type, next_action=next_action, retry_after_s=retry_after_s, **{"class": class_}
-        )
+        return cls(message=message, type=type, class_=class_, next_action=next_action, retry_after_s=retry_after_s)
 
     def model_post_init(self, context: Any, /) -> None:
         if not self.next_action:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from .run import RunStatus
+from .run import ENDED, RunStatus
 
 
 class AssignmentStatus(StrEnum):
@@ -26,16 +26,7 @@ class AttemptStatus(StrEnum):
 
 RUN: dict[RunStatus, frozenset[RunStatus]] = {
     RunStatus.QUEUED: frozenset({RunStatus.RUNNING, RunStatus.CANCELLED, RunStatus.FAILED}),
-    RunStatus.RUNNING: frozenset(
-        {
-            RunStatus.WAITING,
-            RunStatus.PAUSED,
-            RunStatus.SUCCEEDED,
-            RunStatus.PARTIAL,
-            RunStatus.FAILED,
-            RunStatus.CANCELLED,
-        }
-    ),
+    RunStatus.RUNNING: ENDED | {RunStatus.WAITING, RunStatus.PAUSED},
     RunStatus.WAITING: frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.CANCELLED, RunStatus.FAILED}),
     RunStatus.PAUSED: frozenset({RunStatus.RUNNING, RunStatus.CANCELLED}),
     # A person may reopen a run that is over.
@@ -45,19 +36,16 @@ RUN: dict[RunStatus, frozenset[RunStatus]] = {
     RunStatus.CANCELLED: frozenset({RunStatus.RUNNING}),
 }
 
+SETTLED = frozenset({AssignmentStatus.COMPLETED, AssignmentStatus.FAILED, AssignmentStatus.DROPPED})
+UNSUCCESSFUL = frozenset({AssignmentStatus.FAILED, AssignmentStatus.DROPPED})
+
 ASSIGNMENT: dict[AssignmentStatus, frozenset[AssignmentStatus]] = {
     # A person may settle what is not under way: by supplying a result, or by skipping it.
-    AssignmentStatus.PENDING: frozenset(
-        {AssignmentStatus.RUNNING, AssignmentStatus.COMPLETED, AssignmentStatus.FAILED, AssignmentStatus.DROPPED}
-    ),
-    AssignmentStatus.RUNNING: frozenset(
-        {AssignmentStatus.WAITING, AssignmentStatus.COMPLETED, AssignmentStatus.FAILED, AssignmentStatus.DROPPED}
-    ),
-    AssignmentStatus.WAITING: frozenset(
-        {AssignmentStatus.RUNNING, AssignmentStatus.COMPLETED, AssignmentStatus.FAILED, AssignmentStatus.DROPPED}
-    ),
+    AssignmentStatus.PENDING: SETTLED | {AssignmentStatus.RUNNING},
+    AssignmentStatus.RUNNING: SETTLED | {AssignmentStatus.WAITING},
+    AssignmentStatus.WAITING: SETTLED | {AssignmentStatus.RUNNING},
     # A review may reject a completed result.
-    AssignmentStatus.COMPLETED: frozenset({AssignmentStatus.FAILED, AssignmentStatus.DROPPED}),
+    AssignmentStatus.COMPLETED: UNSUCCESSFUL,
     AssignmentStatus.FAILED: frozenset(
         {AssignmentStatus.DROPPED, AssignmentStatus.COMPLETED, AssignmentStatus.PENDING}
     ),
@@ -71,5 +59,3 @@ ATTEMPT: dict[AttemptStatus, frozenset[AttemptStatus]] = {
     AttemptStatus.RETURNED: frozenset({AttemptStatus.SETTLED, AttemptStatus.PARKED}),
     AttemptStatus.SETTLED: frozenset(),
 }
-
-SETTLED = frozenset({AssignmentStatus.COMPLETED, AssignmentStatus.FAILED, AssignmentStatus.DROPPED})

@@ -36,8 +36,10 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
     named = {gap.assignment for gap in gaps}
     gaps += [_rejected(state, each) for each in used if not may_be_used(each) and each.key not in named]
     if failure is not None and failure.type in UNSTATED and not gaps:
-        unsaid = {"class": failure.class_, "reason": failure.message, "next_action": next_action(state, failure)}
-        gaps.append(Gap.model_validate({"name": "the request as a whole", **unsaid}))
+        action = next_action(state, failure)
+        gaps.append(
+            Gap(name="the request as a whole", class_=failure.class_, reason=failure.message, next_action=action)
+        )
     if cancelled:
         status = RunStatus.CANCELLED
     elif not results:
@@ -120,16 +122,14 @@ def gap_of(state: RunState, assignment: AssignmentState, ending: Failure | None 
 
 def gap(assignment: AssignmentState, class_: FailureClass, reason: str, action: str) -> Gap:
     """A gap about one assignment."""
-    return Gap.model_validate(
-        {
-            "work_order_id": assignment.order or None,
-            "subtask_index": assignment.position if assignment.order else None,
-            "assignment": assignment.key,
-            "name": assignment.assignment.name,
-            "class": class_,
-            "reason": reason,
-            "next_action": action,
-        }
+    return Gap(
+        work_order_id=assignment.order or None,
+        subtask_index=assignment.position if assignment.order else None,
+        assignment=assignment.key,
+        name=assignment.assignment.name,
+        class_=class_,
+        reason=reason,
+        next_action=action,
     )
 
 

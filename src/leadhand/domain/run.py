@@ -137,7 +137,7 @@ class Gap(Value):
     subtask_index: int | None = None
     assignment: str | None = None
     name: str
-    class_: FailureClass = Field(alias="class")
+    class_: FailureClass = Field(validation_alias="class", serialization_alias="class")
     reason: str
     next_action: str = ""
 

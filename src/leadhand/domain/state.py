@@ -148,6 +148,11 @@ class AssignmentState(NamedTuple):
         return self.status is AssignmentStatus.COMPLETED
 
     @property
+    def given_up(self) -> bool:
+        """Whether it was not started, since something that it needs failed."""
+        return self.failure is not None and self.failure.type == "needs_failed"
+
+    @property
     def accepted(self) -> bool:
         """Completed, and judged good enough for the answer."""
         return self.ok and self.verdict is not None and self.verdict.verdict == "accept"

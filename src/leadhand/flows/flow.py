@@ -156,9 +156,9 @@ class FlowPolicy:
             return stated
         except Exception as error:  # what was found is not lost with it
             failure = self._error("outcome", error)
-            fields = {"class": failure.class_, "reason": failure.message, "next_action": failure.next_action}
             done = [each.key for each in state.assignments.values() if each.counts and each.ok]
-            return Outcome(uses=done, gaps=[Gap.model_validate({"name": "the answer", **fields})])
+            gap = Gap(name="the answer", class_=failure.class_, reason=failure.message, next_action=failure.next_action)
+            return Outcome(uses=done, gaps=[gap])
 
     @contextmanager
     def _calling(self, method: str) -> Generator[None]:

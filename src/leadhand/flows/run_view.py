@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from leadhand.domain.errors import Failure
-from leadhand.domain.lifecycle import AssignmentStatus
+from leadhand.domain.lifecycle import UNSUCCESSFUL
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.tool import Source
 from leadhand.domain.value import Json
@@ -57,7 +57,7 @@ class AssignmentView:
     @property
     def failed(self) -> bool:
         """Whether it failed, could not start, or was skipped by a person."""
-        return self._of.status in (AssignmentStatus.FAILED, AssignmentStatus.DROPPED)
+        return self._of.status in UNSUCCESSFUL
 
     @property
     def text(self) -> str:

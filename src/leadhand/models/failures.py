@@ -60,18 +60,9 @@ def failed(
     message = message.replace(key, "[key]") if len(key) >= 4 else message
     if class_ not in (FailureClass.RATE_LIMITED, FailureClass.TRANSIENT):
         retry_after_s = None
-    return ModelError(
-        Failure.model_validate(
-            {
-                "message": " ".join(message.encode("utf-8", "replace").decode().split())[:600],
-                "type": type,
-                "class": class_,
-                "next_action": next_action or _ACTIONS.get(type, ""),
-                "retry_after_s": None if retry_after_s is None else min(max(0.0, retry_after_s), LONGEST_WAIT_S),
-            }
-        ),
-        usage,
-    )
+    message = " ".join(message.encode("utf-8", "replace").decode().split())[:600]
+    wait_s = None if retry_after_s is None else min(max(0.0, retry_after_s), LONGEST_WAIT_S)
+    return ModelError(Failure.of(message, type, class_, next_action or _ACTIONS.get(type, ""), wait_s), usage)
 
 
 def _class_of(type: str) -> FailureClass:

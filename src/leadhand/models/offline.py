@@ -19,7 +19,7 @@ from leadhand.domain.conversation import (
     UserMessage,
 )
 from leadhand.domain.days import read_date
-from leadhand.domain.errors import Failure
+from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Usage
 from leadhand.domain.value import object_of, text_of, texts_of
 from leadhand.flows.offline.calls import Calls
@@ -55,8 +55,8 @@ class OfflineModels:
             said = _answer(facts, seen)
         if said is None:
             message = f"the built-in rule-based model has no rule for the role {seen.role!r}"
-            failure = {"message": message, "type": "no_rules", "class": "unavailable"}
-            raise ModelError(Failure.model_validate({**failure, "next_action": "choose a model with --model"}))
+            advice = "choose a model with --model"
+            raise ModelError(Failure.of(message, "no_rules", FailureClass.UNAVAILABLE, advice))
         if isinstance(said, Call):
             written = json.dumps(said.args, ensure_ascii=False)
             calls = sum(isinstance(message, ToolMessage) for message in request.messages)

@@ -31,7 +31,7 @@ from leadhand.flows.run_view import AssignmentView
 
 _NOW = datetime(2025, 12, 16, 10, tzinfo=UTC)
 _ROUNDS = 1_000
-_BROKEN = Failure.model_validate({"message": "it broke", "type": "broken", "class": FailureClass.UNAVAILABLE})
+_BROKEN = Failure.of("it broke", "broken", FailureClass.UNAVAILABLE)
 
 
 class FlowContract:

@@ -172,15 +172,8 @@ def fails(
 
     ``after_saying`` is the text that was streamed before the failure.
     """
-    failure = Failure.model_validate(
-        {
-            "message": message or f"scripted failure: {type or class_}",
-            "type": type or str(class_),
-            "class": class_,
-            "retry_after_s": retry_after_s,
-            "next_action": next_action,
-        }
-    )
+    message = message or f"scripted failure: {type or class_}"
+    failure = Failure.of(message, type or str(class_), FailureClass(class_), next_action, retry_after_s)
     return Step(text=after_saying, failure=failure, usage=None)
 
 

@@ -9,14 +9,11 @@ from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.evolve.attempts import blocked_by, descendants
 from leadhand.domain.ids import split_key
-from leadhand.domain.lifecycle import AssignmentStatus, AttemptStatus
+from leadhand.domain.lifecycle import UNSUCCESSFUL, AttemptStatus
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.work_result import ResultData
 
 OperatorRequest = ev.RetryRequested | ev.SkipRequested | ev.ResultSupplied
-
-FAILED = (AssignmentStatus.FAILED, AssignmentStatus.DROPPED)
-OPEN = (AssignmentStatus.PENDING, AssignmentStatus.WAITING, AssignmentStatus.RUNNING)
 
 
 def decide_request(state: RunState) -> list[ev.AnyEvent]:
@@ -65,9 +62,9 @@ def retriable(state: RunState, *, confirmed: bool = False) -> list[str]:
         key
         for key, subtask in state.assignments.items()
         if subtask.counts
-        and subtask.status in FAILED
+        and subtask.status in UNSUCCESSFUL
         and subtask.superseded_by is None
-        and not _blocked(subtask)
+        and not subtask.given_up  # a retry of what it needs includes it
         and (confirmed or not subtask.acted)
     ]
 
@@ -85,20 +82,16 @@ def why_refused(state: RunState, request: OperatorRequest, *, resting: bool = Fa
             return "other arguments are for one subtask: name it"
         said = (_not_again(state, key, confirmed=request.confirmed) for key in request.subtasks)
         return next((each for each in said if each), "")
-    subtask = state.assignments.get(request.subtask)
-    if subtask is None or not subtask.counts:
-        return _unknown(state, request.subtask)
-    if subtask.superseded_by is not None:
-        return f"{request.subtask} was done again as {subtask.superseded_by}: name that"
+    missing = _missing(state, request.subtask)
+    if missing:
+        return missing
+    subtask = state.assignments[request.subtask]
     if not resting and _under_way(state, request.subtask):
         return f"{request.subtask} is under way: pause the run first, or wait"
     if isinstance(request, ev.SkipRequested):
-        if subtask.by or subtask.status not in (*OPEN, *FAILED):
-            return f"{request.subtask} is {subtask.status}: there is nothing to leave out"
-        return ""
-    if subtask.status not in (*OPEN, *FAILED):
-        return f"{request.subtask} is {subtask.status} already"
-    return ""
+        settled = subtask.by or subtask.ok
+        return f"{request.subtask} is {subtask.status}: there is nothing to leave out" if settled else ""
+    return f"{request.subtask} is {subtask.status} already" if subtask.ok else ""
 
 
 def _reopened(state: RunState, keys: Iterable[str]) -> int:
@@ -111,7 +104,7 @@ def _counted(subtask: AssignmentState) -> Literal["open", "completed", "failed"]
     """What lists count a subtask as: one whose result the review found wanting was done all the same."""
     if subtask.data is not None:
         return "completed"
-    return "failed" if subtask.status in FAILED else "open"
+    return "failed" if subtask.status in UNSUCCESSFUL else "open"
 
 
 ACTED = "did, or may have done, something irreversible: confirm that it is to be done again"
@@ -119,28 +112,27 @@ ACTED = "did, or may have done, something irreversible: confirm that it is to be
 
 def _under_way(state: RunState, key: str) -> bool:
     """Whether an attempt at an assignment, or at one of its descendants, is running."""
-    for name in (key, *descendants(state, key)):
-        assignment = state.assignments.get(name)
-        attempt = assignment.attempt if assignment is not None else None
-        if attempt is not None and attempt.status is AttemptStatus.RUNNING:
-            return True
-    return False
+    attempts = (state.assignments[name].attempt for name in (key, *descendants(state, key)))
+    return any(attempt is not None and attempt.status is AttemptStatus.RUNNING for attempt in attempts)
 
 
 def _not_again(state: RunState, key: str, *, confirmed: bool) -> str:
-    subtask = state.assignments.get(key)
-    if subtask is None or not subtask.counts:
-        return _unknown(state, key)
-    if subtask.superseded_by is not None:
-        return f"{key} was done again as {subtask.superseded_by}: name that"
+    missing = _missing(state, key)
+    if missing:
+        return missing
+    subtask = state.assignments[key]
     if subtask.accepted:
         return f"{key} was accepted: fork the run to do it in another way"
-    if subtask.status in OPEN or (subtask.ok and not subtask.order):
+    if not subtask.closed or (subtask.ok and not subtask.order):
         return f"{key} is {subtask.status}: it has not failed"
     return f"{key} {ACTED}" if subtask.acted and not confirmed else ""
 
 
-def _unknown(state: RunState, key: str) -> str:
+def _missing(state: RunState, key: str) -> str:
+    """Why no subtask of this key can be named; "" when one can."""
+    subtask = state.assignments.get(key)
+    if subtask is not None and subtask.counts:
+        return "" if subtask.superseded_by is None else f"{key} was done again as {subtask.superseded_by}: name that"
     counting = [name for name, assignment in state.assignments.items() if assignment.counts]
     if not counting or state.orders:
         try:
@@ -150,11 +142,6 @@ def _unknown(state: RunState, key: str) -> str:
     if not counting:
         return "there are no subtasks"
     return f"there is no subtask {key}; there are {len(counting)}"
-
-
-def _blocked(subtask: AssignmentState) -> bool:
-    """Whether it was given up because of another's failure: a retry of that one includes it."""
-    return subtask.failure is not None and subtask.failure.type == "needs_failed"
 
 
 def _by(request: OperatorRequest) -> str:

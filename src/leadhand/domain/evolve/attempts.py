@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from leadhand.domain import events as ev
 from leadhand.domain.evidence import with_evidence
 from leadhand.domain.ids import assignment_of, event_id
-from leadhand.domain.lifecycle import AssignmentStatus, AttemptStatus
+from leadhand.domain.lifecycle import UNSUCCESSFUL, AssignmentStatus, AttemptStatus
 from leadhand.domain.state import AssignmentState, AttemptState, CallAnswer, ModelTurn, RunState
 from leadhand.domain.value import Json
-from leadhand.domain.work_order import Assignment
+from leadhand.domain.work_order import Assignment, OpenCall
 from leadhand.domain.work_result import WorkResult
 
 INTERRUPTED = "interrupted"
@@ -137,8 +137,7 @@ def lost(state: RunState, _entry: ev.Entry, event: ev.AttemptLost) -> None:
     settle_reservations(state, event.attempt)
     assignment = current(state, event.attempt)
     if assignment is not None:
-        name = assignment_of(event.attempt)
-        _return(state, assignment, WorkResult.failed(name, event.failure))
+        _return(state, assignment, WorkResult.failed(assignment.key, event.failure))
 
 
 def attempt_started(state: RunState, _entry: ev.Entry, event: ev.AttemptStarted) -> None:
@@ -169,34 +168,24 @@ def _return(state: RunState, assignment: AssignmentState, result: WorkResult) ->
 def parked(state: RunState, _entry: ev.Entry, event: ev.AttemptParked) -> None:
     settle_reservations(state, event.attempt)
     assignment = current(state, event.attempt)
-    if assignment is None or assignment.attempt is None:
-        return
-    attempt = assignment.attempt._replace(
-        status=AttemptStatus.PARKED, host=None, open_calls=event.open_calls, answers={}
-    )
-    state.live.pop(assignment.key, None)
-    _park(state, assignment, attempt)
+    if assignment is not None and assignment.attempt is not None:
+        _park(state, assignment, assignment.attempt, event.open_calls)
 
 
 def effect_questioned(state: RunState, _entry: ev.Entry, event: ev.EffectQuestioned) -> None:
     key = assignment_of(event.attempt)
     assignment = state.assignments[key]
     attempt = assignment.attempt
-    if attempt is None or attempt.attempt != event.attempt or key not in state.unsettled:
-        return
-    del state.unsettled[key]
-    parked_ = attempt._replace(
-        status=AttemptStatus.PARKED, host=None, open_calls=event.open_calls, answers={}, result=None
-    )
-    _park(state, assignment, parked_)
+    if attempt is not None and attempt.attempt == event.attempt and key in state.unsettled:
+        _park(state, assignment, attempt, event.open_calls)
 
 
-def _park(state: RunState, assignment: AssignmentState, attempt: AttemptState) -> None:
+def _park(state: RunState, assignment: AssignmentState, attempt: AttemptState, calls: tuple[OpenCall, ...]) -> None:
+    parked = attempt._replace(status=AttemptStatus.PARKED, host=None, open_calls=calls, answers={}, result=None)
+    for place in (state.live, state.unsettled):
+        place.pop(assignment.key, None)
     state.parked[assignment.key] = None
-    state.assignments[assignment.key] = assignment._replace(status=AssignmentStatus.WAITING, attempt=attempt)
-
-
-FAILED = (AssignmentStatus.FAILED, AssignmentStatus.DROPPED)
+    state.assignments[assignment.key] = assignment._replace(status=AssignmentStatus.WAITING, attempt=parked)
 
 
 def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
@@ -226,7 +215,7 @@ def await_needs(state: RunState, key: str) -> None:
     """
     needs = state.assignments[key].assignment.needs
     statuses = {needed: state.assignments[needed].status for needed in needs}
-    lost = next((needed for needed, status in statuses.items() if status in FAILED), None)
+    lost = next((needed for needed, status in statuses.items() if status in UNSUCCESSFUL), None)
     awaited = sum(1 for status in statuses.values() if status is not AssignmentStatus.COMPLETED)
     for place in (state.awaited, state.ready, state.blocked):
         place.pop(key, None)
@@ -246,8 +235,8 @@ def blocked_by(state: RunState, causes: set[str]) -> list[str]:
     """The assignments that were given up because they need one of ``causes``, directly or through others."""
     found: list[str] = []
     for key, assignment in state.assignments.items():
-        given_up = assignment.failure is not None and assignment.failure.type == "needs_failed"
-        if given_up and assignment.superseded_by is None and causes.intersection(assignment.assignment.needs):
+        needs = assignment.assignment.needs
+        if assignment.given_up and assignment.superseded_by is None and causes.intersection(needs):
             found.append(key)
             causes = {*causes, key}
     return found
@@ -278,7 +267,7 @@ def child_id(call_id: str, number: int) -> str:
 
 def parent_of(assignment: Assignment) -> str | None:
     """The assignment that asked for this one; None: the flow did."""
-    return assignment.parent.rpartition("/a")[0] if assignment.parent is not None else None
+    return assignment_of(assignment.parent) if assignment.parent is not None else None
 
 
 def ancestors(state: RunState, assignment: Assignment) -> list[AssignmentState]:

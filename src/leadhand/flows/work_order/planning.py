@@ -58,9 +58,7 @@ def _whole(pages: list[Plan], cut_off: str = "") -> Plan:
 
 
 def _why(page_: AssignmentState) -> Failure:
-    return page_.failure or Failure.model_validate(
-        {"message": "no reason was given", "type": "unknown", "class": FailureClass.INSUFFICIENT}
-    )
+    return page_.failure or Failure.of("no reason was given", "unknown", FailureClass.INSUFFICIENT)
 
 
 def unplanned(state: RunState) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
+from leadhand.domain import outcome
+from leadhand.domain.commands import Outcome
 from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.outcome import ASK_AGAIN, gap, gap_of, more_steps, next_action, sources_of, used_up
+from leadhand.domain.outcome import ASK_AGAIN, gap, more_steps, next_action, sources_of, used_up
 from leadhand.domain.run import CitedSource, Gap
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.work_order import Assignment
@@ -80,18 +82,11 @@ def own_gaps(state: RunState) -> list[Gap]:
 
 def all_gaps(state: RunState) -> list[Gap]:
     """Every gap there would be if the run ended now: failed subtasks in their place among the flow's own gaps."""
-    own = own_gaps(state)
-    named = {each.assignment: each for each in own if each.assignment is not None}
-    found = [
-        named.get(subtask.key) or gap_of(state, subtask)
-        for subtask in subtasks(state)
-        if subtask.superseded_by is None and (subtask.key in named or not subtask.ok)
-    ]
-    return [*found, *(each for each in own if each.assignment is None)]
+    return outcome.all_gaps(state, Outcome(gaps=own_gaps(state)))
 
 
 def _part(name: str, reason: str, action: str, class_: FailureClass = FailureClass.INSUFFICIENT) -> Gap:
-    return Gap.model_validate({"name": name, "class": class_, "reason": reason, "next_action": action})
+    return Gap(name=name, class_=class_, reason=reason, next_action=action)
 
 
 def _failed_reviews(state: RunState) -> dict[str, Failure]:

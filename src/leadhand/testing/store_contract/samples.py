@@ -91,9 +91,7 @@ def returned(call: str, usage: Usage | None, *, attempt: str = ATTEMPT) -> Model
 
 
 def lost(attempt: str = ATTEMPT) -> AttemptLost:
-    return AttemptLost(
-        attempt=attempt, failure=Failure.model_validate({"message": "", "type": "lost", "class": FailureClass.LOST})
-    )
+    return AttemptLost(attempt=attempt, failure=Failure.of("", "lost", FailureClass.LOST))
 
 
 async def fits(
