@@ -1,7 +1,7 @@
 """The documents of a run, as scripts, the console and people read them: projections of the log and nothing else."""
 
 from .event_line import EventDocument, EventWords, event_line
-from .run_document import context_events, run_document, run_line, work_order, work_state
+from .run_document import run_document, run_line, work_order, work_state
 from .shapes import ApprovalCard, Moment, RunDocument, RunLine, iso
 
 __all__ = [
@@ -11,7 +11,6 @@ __all__ = [
     "Moment",
     "RunDocument",
     "RunLine",
-    "context_events",
     "event_line",
     "iso",
     "run_document",

@@ -37,6 +37,7 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
     ``owner`` is the host that drives the run now, None when no host does.
     """
     definition, finished = state.definition, state.finished
+    limits, budget = definition.limits, definition.limits.budget_nanousd
     states = tuple(work_state(state, order) for order in state.orders.values())
     return RunDocument(
         run_id=state.run_id,
@@ -54,12 +55,21 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
         work_orders=tuple(work_order(order) for order in state.orders.values()),
         work_states=states,
         work_state=states[-1] if states else None,
-        context_store=ContextStore(events=context_events(state, entries)),
+        context_store=ContextStore(events=tuple(filter(None, (_context_event(state, entry) for entry in entries)))),
         todos=state.todos,
-        artifacts=artifacts(state),
+        artifacts=tuple(
+            ArtifactLine(path=path, version=number, digest=each.digest, bytes=each.size, media_type=each.media_type)
+            for path, versions in state.artifacts.items()
+            for number, each in enumerate(versions, start=1)
+        ),
         approvals=tuple(state.approvals.values()),
-        usage=usage(state),
-        limits=run_limits(state),
+        usage=RunUsage(
+            requests=state.spent.requests,
+            input_tokens=state.input_tokens,
+            output_tokens=state.output_tokens,
+            cost_usd=None if state.unpriced else usd(state.spent.nanousd),
+        ),
+        limits=RunLimits.model_validate({**dict(limits), "budget_usd": None if budget is None else usd(budget)}),
         model=definition.models.default,
         models=definition.models.roles,
         forked_from=definition.forked_from,
@@ -69,13 +79,6 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
         finished_at=state.finished_at,
         last_seq=state.seq,
     )
-
-
-def run_limits(state: RunState) -> RunLimits:
-    """The limits of a run, money in dollars."""
-    limits = state.definition.limits
-    budget = limits.budget_nanousd
-    return RunLimits.model_validate({**dict(limits), "budget_usd": None if budget is None else usd(budget)})
 
 
 def run_line(listing: RunListing) -> RunLine:
@@ -103,31 +106,8 @@ def work_state(state: RunState, order: OrderState) -> WorkState:
     )
 
 
-def usage(state: RunState) -> RunUsage:
-    """What the model calls of a run used so far."""
-    return RunUsage(
-        requests=state.spent.requests,
-        input_tokens=state.input_tokens,
-        output_tokens=state.output_tokens,
-        cost_usd=None if state.unpriced else usd(state.spent.nanousd),
-    )
-
-
-def artifacts(state: RunState) -> tuple[ArtifactLine, ...]:
-    """Every version of every file of a run."""
-    return tuple(
-        ArtifactLine(path=path, version=number, digest=each.digest, bytes=each.size, media_type=each.media_type)
-        for path, versions in state.artifacts.items()
-        for number, each in enumerate(versions, start=1)
-    )
-
-
-def context_events(state: RunState, entries: Iterable[Entry]) -> tuple[ContextEvent, ...]:
-    """The evidence: one event for each settled attempt at a subtask, each blocked one, each that a person settled."""
-    return tuple(found for entry in entries if (found := _context_event(state, entry)) is not None)
-
-
 def _context_event(state: RunState, entry: Entry) -> ContextEvent | None:
+    """The evidence of an entry: a settled attempt at a subtask, a blocked subtask, or one that a person settled."""
     event = entry.event
     match event:
         case AttemptSettled() if event.counts:

@@ -1,7 +1,4 @@
-"""The documents that leave the program: the run document, the line of a list, the approval card, and their parts.
-
-The command line, Python, the HTTP API and the console's types all use these values, so each shape exists once.
-"""
+"""The documents that leave the program: the run document, the line of a list, the approval card, and their parts."""
 
 from __future__ import annotations
 
@@ -31,13 +28,9 @@ def iso(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _iso(moment: datetime) -> str:
-    return iso(moment)
-
-
 Moment = Annotated[
     datetime,
-    PlainSerializer(_iso, when_used="json"),
+    PlainSerializer(iso, when_used="json"),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
 """A time that JSON shows as :func:`iso` writes it."""

@@ -293,10 +293,8 @@ EVENT_TYPES: dict[str, type[EventBase]] = {
     cls.model_fields["type"].default: cls
     for cls in AnyEvent.__args__  # the union lists them once, above
 }
+EVENT_TYPES.update({old: EVENT_TYPES[new] for old, new in RENAMED.items()})
 EVENT: TypeAdapter[AnyEvent] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
-
-for _old, _new in RENAMED.items():
-    EVENT_TYPES[_old] = EVENT_TYPES[_new]
 
 
 class Entry(Value):

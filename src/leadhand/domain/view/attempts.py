@@ -20,7 +20,6 @@ def issued(draft: Draft, event: ev.AssignmentIssued) -> None:
     if draft.state.assignments[key].attempt is not None:
         draft.add_attempt(key, "1")
     draft.note(key, "")
-    draft.touched[key] = None
 
 
 def scheduled(draft: Draft, event: ev.AttemptScheduled) -> None:
@@ -36,7 +35,6 @@ def scheduled(draft: Draft, event: ev.AttemptScheduled) -> None:
     if event.feedback:
         attempt["feedback"] = cut(event.feedback)
     draft.note(key, "")
-    draft.touched[key] = None
 
 
 def attempt_changed(draft: Draft, step: AttemptStep) -> None:

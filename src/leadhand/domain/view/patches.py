@@ -57,10 +57,7 @@ class Draft:
 
     def part(self, name: str) -> Patch:
         """The changes to one part of the view."""
-        part: Patch | None = self.patch.get(name)
-        if part is None:
-            self.patch[name] = part = {}
-        return part
+        return self.patch.setdefault(name, {})
 
     def set(self, name: str, values: Mapping[str, Any]) -> None:
         """Set the fields of a part that are not so yet; None removes a field."""
@@ -77,7 +74,8 @@ class Draft:
         return key in self.shown["assignments"] or key in self.patch.get("assignments", ())
 
     def note(self, key: str, text: str) -> None:
-        """Say why an assignment waits or was dropped; "" for no reason."""
+        """Say why an assignment waits or was dropped, "" for no reason; its status may have changed."""
+        self.touched[key] = None
         shown = self.shown["assignments"].get(key)
         if shown is None or shown["note"] != text:
             self.lane(key)["note"] = text
@@ -137,4 +135,4 @@ def differing(shown: Mapping[str, Any], values: Mapping[str, Any]) -> Patch:
 @lru_cache(maxsize=64)
 def moment(at: datetime) -> str:
     """A moment as the view writes it."""
-    return iso(at) or ""
+    return iso(at)

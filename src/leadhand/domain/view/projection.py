@@ -130,19 +130,8 @@ def _show_spend(draft: Draft, attempt: str) -> None:
         if before != after:
             held += after - before
             draft.attempt(key, number)["reserved_nanousd"] = after or None
-    spent = state.spent
-    draft.set(
-        "spend",
-        {
-            "requests": spent.requests,
-            "tokens": spent.tokens,
-            "input_tokens": state.input_tokens,
-            "output_tokens": state.output_tokens,
-            "nanousd": spent.nanousd,
-            "reserved_nanousd": held,
-            "unpriced": state.unpriced,
-        },
-    )
+    counted = {"input_tokens": state.input_tokens, "output_tokens": state.output_tokens, "unpriced": state.unpriced}
+    draft.set("spend", {**dict(state.spent), **counted, "reserved_nanousd": held})
 
 
 IDLE_S = 2.0

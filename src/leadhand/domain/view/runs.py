@@ -91,7 +91,6 @@ def event_changed(draft: Draft, event: ev.AnyEvent) -> None:
 
 def _started(draft: Draft) -> None:
     definition = draft.state.definition
-    limits = definition.limits
     draft.set(
         "run",
         {
@@ -102,14 +101,7 @@ def _started(draft: Draft) -> None:
             "created_at": moment(draft.state.created_at),
         },
     )
-    draft.set(
-        "spend",
-        {
-            "budget_nanousd": limits.budget_nanousd,
-            "max_tokens": limits.max_tokens,
-            "max_requests": limits.max_requests,
-        },
-    )
+    draft.set("spend", definition.limits.model_dump(include={"budget_nanousd", "max_tokens", "max_requests"}))
 
 
 def _paused(draft: Draft, reason: str) -> None:
@@ -195,7 +187,6 @@ def _reopen_lanes(draft: Draft) -> list[str]:
     ]
     for key in found:
         draft.note(key, "")
-        draft.touched[key] = None
     return found
 
 
@@ -215,7 +206,6 @@ def _withdraw(draft: Draft, key: str, why: str) -> None:
     """Stop the attempt at an assignment, and say why."""
     draft.stop_last(key)
     draft.note(key, why)
-    draft.touched[key] = None
 
 
 def _todos_set(draft: Draft) -> None:

@@ -6,7 +6,7 @@ null for "remove this". Times are ISO 8601 in UTC, money is whole nano-dollars.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired, cast, get_args
 
 from typing_extensions import TypedDict  # pydantic describes that of typing from Python 3.12 on only
 
@@ -280,7 +280,9 @@ class ViewDocument(TypedDict):
 
 def empty(run_id: str) -> ViewDocument:
     """The view of a run before its first event."""
-    return {
+    spent = ("requests", "tokens", "input_tokens", "output_tokens", "nanousd", "reserved_nanousd")
+    counts = {**dict.fromkeys(get_args(LaneStatus), 0), "approvals": 0, "attempts_running": 0}
+    document: dict[str, Any] = {
         "run_id": run_id,
         "last_seq": 0,
         "last_at": "",
@@ -295,30 +297,8 @@ def empty(run_id: str) -> ViewDocument:
             "unsupported": [],
             "idle": {},
         },
-        "spend": {
-            "requests": 0,
-            "tokens": 0,
-            "input_tokens": 0,
-            "output_tokens": 0,
-            "nanousd": 0,
-            "reserved_nanousd": 0,
-            "unpriced": False,
-        },
-        "counts": {
-            "pending": 0,
-            "running": 0,
-            "waiting": 0,
-            "retrying": 0,
-            "completed": 0,
-            "failed": 0,
-            "dropped": 0,
-            "current": {"total": 0, "completed": 0, "failed": 0, "dropped": 0, "retriable": 0},
-            "approvals": 0,
-            "attempts_running": 0,
-        },
-        "orders": {},
-        "assignments": {},
-        "approvals": {},
-        "todos": {},
-        "artifacts": {},
+        "spend": {**dict.fromkeys(spent, 0), "unpriced": False},
+        "counts": {**counts, "current": dict.fromkeys(CurrentCounts.__annotations__, 0)},
+        **{part: {} for part in ("orders", "assignments", "approvals", "todos", "artifacts")},
     }
+    return cast("ViewDocument", document)

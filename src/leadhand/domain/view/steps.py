@@ -1,7 +1,4 @@
-"""What an entry says was done: the attempts and calls that began or ended, the assignments that were settled.
-
-The view is patched from these steps. Spans and metrics are made of them too: they show no document, so they need none.
-"""
+"""What an entry says was done: the steps of which the view, spans and metrics are made."""
 
 from __future__ import annotations
 
@@ -69,35 +66,13 @@ def steps(event: ev.AnyEvent) -> tuple[Step, ...]:
         case "model_call_began":
             return (CallStep(event.attempt, event.call_id, "model", event.model),)
         case "model_call_returned":
-            return (
-                CallStep(
-                    event.attempt,
-                    event.call_id,
-                    "model",
-                    event.model,
-                    returned=True,
-                    failure=event.failure,
-                    duration_ms=event.duration_ms,
-                    usage=event.usage,
-                    finish_reason=event.finish_reason,
-                ),
-            )
+            call = CallStep(event.attempt, event.call_id, "model", event.model, returned=True, failure=event.failure)
+            return (call._replace(duration_ms=event.duration_ms, usage=event.usage, finish_reason=event.finish_reason),)
         case "tool_call_began":
             return (CallStep(event.attempt, event.call_id, "tool", event.tool, event.args, event.effect),)
         case "tool_call_returned":
-            return (
-                CallStep(
-                    event.attempt,
-                    event.call_id,
-                    "tool",
-                    event.tool,
-                    returned=True,
-                    failure=event.failure,
-                    duration_ms=event.duration_ms,
-                    summary=event.summary or "",
-                    sample=event.sample,
-                ),
-            )
+            call = CallStep(event.attempt, event.call_id, "tool", event.tool, returned=True, failure=event.failure)
+            return (call._replace(duration_ms=event.duration_ms, summary=event.summary or "", sample=event.sample),)
         case "attempt_started":
             return (AttemptStep(event.attempt, "running", host=event.host),)
         case "attempt_returned":

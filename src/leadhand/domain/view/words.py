@@ -265,9 +265,7 @@ def _subject(event: ev.AnyEvent) -> str:
             return _caller(event.call_id)
         case "skip_requested" | "result_supplied":
             return event.subtask
-        case "work_order_issued" | "results_judged" | "assignment_issued":
-            return event.subject
-        case "subtask_blocked" | "subtask_resolved":
+        case "work_order_issued" | "results_judged" | "assignment_issued" | "subtask_blocked" | "subtask_resolved":
             return event.subject
         case _:
             return assignment_of(event.subject)
