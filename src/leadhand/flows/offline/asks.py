@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import islice, product
+from itertools import islice, product, takewhile
 
 from leadhand.domain.days import When
 
@@ -75,9 +75,7 @@ class Ask:
 
     def travel_by(self, mode: str) -> None:
         """Set the means for the latest ways that name none."""
-        for way in reversed(self.ways):
-            if way.mode:
-                break
+        for way in takewhile(lambda way: not way.mode, reversed(self.ways)):
             way.mode = mode
 
     def walk(self, places: list[tuple[str, str]], *, separator: str, onwards: bool, mode: str) -> None:

@@ -53,9 +53,12 @@ class Calls:
         every: list[dict[str, Any]] = []
         for ask in heard.asks:
             said, self._made = self.text.said(ask.clauses[0].start, ask.clauses[-1].stop), []
+            folded = frozenset(word.strip(",.;:?!()\"'").casefold() for word in said.split())
+            places = tuple(dict.fromkeys(place for place, _ in ask.entries()))
+            facts = Facts(words=folded, units=self.units, places=places)
             if ask.kind == "other":
                 self.gap(said, f"{ask.reason or 'no registered tool covers it'}; {HOW}")
-            elif refused := plan[ask.kind](ask, self._facts(ask, said), said):
+            elif refused := plan[ask.kind](ask, facts, said):
                 self.gap(said, refused)
             elif self._made:
                 self._audit(ask, ask.clauses, self._made)
@@ -121,11 +124,6 @@ class Calls:
     def _offer(self, ask: Ask) -> Offer | None:
         name = {"weather": WEATHER_TOOL, "route": DIRECTIONS_TOOL}.get(ask.kind, "")
         return ask.match.offer if ask.match is not None else self.offers.by_name.get(name)
-
-    def _facts(self, ask: Ask, said: str) -> Facts:
-        folded = frozenset(word.strip(",.;:?!()\"'").casefold() for word in said.split())
-        places = tuple(dict.fromkeys(place for place, _ in ask.entries()))
-        return Facts(words=folded, units=self.units, places=places)
 
     def _weather(self, ask: Ask, facts: Facts, said: str) -> str:
         offer, entries = self._offer(ask), ask.entries()

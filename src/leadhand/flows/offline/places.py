@@ -114,12 +114,8 @@ def _regions_end(text: Text, item: int, stop: int) -> int:
         if region.level <= own and not same and not region.code:
             break
         # "Boston, New York and Washington" lists three cities; "Buffalo, New York" at the end names one.
-        if (
-            region.city
-            and not same
-            and not bracket
-            and (listed or following.text == "," or following.low in ("and", "or"))
-        ):
+        in_list = listed or following.text == "," or following.low in ("and", "or")
+        if region.city and in_list and not (same or bracket):
             break
         dotted = following.text == "." and after < len(tokens) and not text.ends_sentence(after)  # Washington, D.C.
         item, stop, level = stop + 1, after + (bracket or dotted), max(region.level, own)

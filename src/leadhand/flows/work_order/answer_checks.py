@@ -17,7 +17,7 @@ from leadhand.domain.value import Json, Value
 from leadhand.domain.work_order import Assignment, Plan, ProposedSubtask, issue, order_problems
 from leadhand.domain.work_result import Review, VerdictKind
 
-from .results import answer_sources, section_numbers
+from .results import answer_sources, section_numbers, subtasks
 from .roles import RoleName
 
 _V = TypeVar("_V", bound=Value)
@@ -69,12 +69,12 @@ def parse(shape: type[_V], value: Json) -> tuple[_V | None, list[str]]:
 
 def planned(state: RunState) -> list[ProposedSubtask]:
     """The subtasks on the pages of the plan that are there, in order."""
-    subtasks: list[ProposedSubtask] = []
+    found: list[ProposedSubtask] = []
     number = 1
     while (page := state.assignments.get(page_id(number))) is not None and page.ok:
-        subtasks += Plan.model_validate(page.value).subtasks
+        found += Plan.model_validate(page.value).subtasks
         number += 1
-    return subtasks
+    return found
 
 
 def _plan_problems(state: RunState, assignment: Assignment, value: Json) -> list[str]:
@@ -91,13 +91,7 @@ def _plan_problems(state: RunState, assignment: Assignment, value: Json) -> list
     if again is not None:
         where = known[_call(again)]
         return [f"{again.name} repeats subtask {where} of an earlier page: continue after the subtasks planned before"]
-    order = issue((*before, *page.subtasks), order_id(len(state.orders) + 1), page.goal)
-    return order_problems(order, state.tools, ordered(state))
-
-
-def ordered(state: RunState) -> set[str]:
-    """The keys of all subtasks so far."""
-    return {key for order in state.orders.values() for key in order.order.subtask_keys()}
+    return _order_problems(state, (*before, *page.subtasks))
 
 
 def _call(subtask: ProposedSubtask) -> str:
@@ -126,22 +120,22 @@ def _review_problems(state: RunState, assignment: Assignment, value: Json) -> li
             elif verdict.subtask in verdict.replacement.needs:
                 found.append(f"{verdict.subtask}: its replacement cannot need what it replaces")
             else:
-                found += _proposal_problems(state, verdict.replacement)
+                found += _order_problems(state, (verdict.replacement,))
     whole = assignment.input.get("whole", True)
     accepts = all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts)
     if whole and accepts and not review.complete and not review.missing and not review.cannot:
         found.append("every verdict is accept, and yet it is not complete: say what is missing, or that it is complete")
     for proposed in review.missing:
-        found += _proposal_problems(state, proposed)
+        found += _order_problems(state, (proposed,))
     if review.answer is not None:
         found += _answer_problems(state, review.answer, covers)
     return found
 
 
-def _proposal_problems(state: RunState, proposed: ProposedSubtask) -> list[str]:
-    """Problems of a subtask proposed by a review; it may need only what is already there."""
-    order = issue((proposed,), order_id(len(state.orders) + 1), "repair")
-    return order_problems(order, state.tools, ordered(state))
+def _order_problems(state: RunState, proposed: Sequence[ProposedSubtask]) -> list[str]:
+    """Problems of subtasks as the next order; they may need each other, and what is already there."""
+    order = issue(proposed, order_id(len(state.orders) + 1), "goal")
+    return order_problems(order, state.tools, {subtask.key for subtask in subtasks(state)})
 
 
 def _section_problems(state: RunState, section: Assignment, text: str) -> list[str]:

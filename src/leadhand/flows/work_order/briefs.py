@@ -62,10 +62,8 @@ def work(state: RunState, assignment: Assignment) -> dict[str, Any]:
     repaired = state.assignments.get(given.repairs_subtask or "")
     if repaired is not None:
         reason = repaired.verdict.reason if repaired.verdict is not None else ""
-        facts["repairs"] = {
-            "subtask": repaired.key,
-            "reason": reason or (repaired.failure and repaired.failure.message),
-        }
+        reason = reason or (repaired.failure and repaired.failure.message)
+        facts["repairs"] = {"subtask": repaired.key, "reason": reason}
     return facts
 
 
@@ -117,8 +115,7 @@ def _also_ordered(facts: dict[str, Any], others: list[Subtask], space: int) -> N
     names = fitting((subtask.name for subtask in others), max(space, 0))
     facts["also_ordered"] = names
     if len(names) < len(others):
-        more = Counter(subtask.tool or "no tool" for subtask in others[len(names) :])
-        facts["and_more_calls_of"] = dict(more)
+        facts["and_more_calls_of"] = dict(Counter(subtask.tool or "no tool" for subtask in others[len(names) :]))
 
 
 def compose(state: RunState) -> dict[str, Any]:
@@ -170,10 +167,7 @@ def result(subtask: AssignmentState, numbers: dict[tuple[str, str], int]) -> dic
     """A result as the composer sees it."""
     assert subtask.data is not None
     return {
-        "subtask": subtask.key,
-        "name": subtask.subtask.name,
-        "tool": subtask.subtask.tool,
-        "args": subtask.subtask.args,
+        **_call(subtask),
         "summary": as_data(subtask.data.summary),
         "sample": subtask.data.sample,
         "verified": subtask.accepted,
@@ -188,14 +182,16 @@ def judged(state: RunState, subtask: AssignmentState) -> dict[str, Any]:
         action = next_action(state, failure)
         error = {"message": failure.message, "type": failure.type, "class": failure.class_.value, "next_action": action}
     return {
-        "subtask": subtask.key,
-        "name": subtask.subtask.name,
-        "tool": subtask.subtask.tool,
-        "args": subtask.subtask.args,
+        **_call(subtask),
         "status": subtask.status.value,
         "result": result_facts(subtask),
         "error": error,
     }
+
+
+def _call(subtask: AssignmentState) -> dict[str, Any]:
+    given = subtask.subtask
+    return {"subtask": subtask.key, "name": given.name, "tool": given.tool, "args": given.args}
 
 
 def _sources(numbers: dict[tuple[str, str], int]) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from leadhand.domain.days import read_date
@@ -16,14 +16,14 @@ from leadhand.flows.offline.rendering import render, result_words, short
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.tokens import tokenize
 
+from .repair import NEW_REASON
+
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM)."
 SAMPLE_NOTE = " Sample data was used; it is not a forecast or a road route."
 
 _BULLET = re.compile("^- ", re.MULTILINE)
 _DIGEST = re.compile(r"(\d+) results")
 GIVE_UP = "give_up"
-# Failures that say nothing against the subtask itself: the same call may succeed later.
-_WORTH_A_RETRY = frozenset({FailureClass.TRANSIENT, FailureClass.LOST, FailureClass.RATE_LIMITED})
 
 
 def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | None:
@@ -52,23 +52,21 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
     return {"goal": goal, "subtasks": shown, "cannot": cannot, "more": len(subtasks) > first + most}
 
 
-def _named(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _named(calls: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The subtasks with distinct names: plain for the only one of a kind, else with the place, or the day as well."""
     kinds: dict[str, list[list[str]]] = {}
     for call in calls:
         kinds.setdefault(call["names"][0], []).append(call["names"])
-    lengths: dict[str, int] = {}
-    for kind, alike in kinds.items():
-        apart = (n for n in range(3) if len({names[n] for names in alike}) == len(alike))
-        lengths[kind] = next(apart, 2)
+    lengths = {
+        kind: next((n for n in range(3) if len({names[n] for names in alike}) == len(alike)), 2)
+        for kind, alike in kinds.items()
+    }
     taken: Counter[str] = Counter()
-    named: list[dict[str, Any]] = []
     for call in calls:
         name = call["names"][lengths[call["names"][0]]]
         taken[name] += 1
         own = name if taken[name] == 1 else f"{name}_{taken[name]}"
-        named.append({"name": own, "tool": call["tool"], "args": call["args"]})
-    return named
+        yield {"name": own, "tool": call["tool"], "args": call["args"]}
 
 
 def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
@@ -139,7 +137,7 @@ def _verdict(subtask: Mapping[str, Any], *, last: bool) -> dict[str, Any]:
     verdict, reason = "drop", _error(subtask, "message")[:800] or f"it is {status or 'not done'}"
     if status == "completed" and (text_of(result.get("summary")) or result.get("raw") is not None):
         verdict, reason = "accept", "it has a result"
-    elif status == "completed" or (status == "failed" and _error(subtask, "class") in _WORTH_A_RETRY):
+    elif status == "completed" or (status == "failed" and _error(subtask, "class") in NEW_REASON):
         verdict = "drop" if last else "retry"
         reason = "it is called completed, and there is no result" if status == "completed" else reason
         reason += "; there is no order left to try it again" if last else ""
