@@ -1,7 +1,4 @@
-"""The few things the engine needs of the world, each small enough to fake in a page.
-
-Time, tools' services, models, the context store, the dispatcher. No port speaks of SQL, HTTP or processes.
-"""
+"""The few things the engine needs of the world, each small enough to fake in a page."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from domain.invariants import check_budget, check_state, check_step, total
+from domain.invariants import check_budget, check_state, check_step, reserved_total, total
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.approval import Approval, args_hash
@@ -174,7 +174,7 @@ class History:
         final = self.role(attempt) == RoleName.COMPOSE
         held_back = Amount() if final else self.state.definition.held_back
         ceiling = self.state.definition.limits.ceiling
-        if not total(self.state.spent, self.state.reserved_total, reserved, held_back).fits(ceiling):
+        if not total(self.state.spent, reserved_total(self.state), reserved, held_back).fits(ceiling):
             return None
         call_id = model_call_id(key, turn)
         self.write(

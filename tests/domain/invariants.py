@@ -169,7 +169,7 @@ def _check_evidence(state: RunState, entries: Sequence[ev.Entry]) -> None:
 
 
 def _check_money(state: RunState) -> None:
-    for amount in (state.spent, state.reserved_total):
+    for amount in (state.spent, reserved_total(state)):
         assert amount.requests >= 0
         assert amount.tokens >= 0
         assert amount.nanousd >= 0
@@ -178,7 +178,7 @@ def _check_money(state: RunState) -> None:
 def check_budget(state: RunState, *, honest: bool) -> None:
     """What is spent and held is within the limits, as long as nobody reported more than was reserved."""
     if honest:
-        assert (state.spent + state.reserved_total).fits(state.definition.limits.ceiling)
+        assert (state.spent + reserved_total(state)).fits(state.definition.limits.ceiling)
 
 
 def _check_end(state: RunState) -> None:
@@ -188,7 +188,7 @@ def _check_end(state: RunState) -> None:
     assert state.status in ENDED
     assert due(state) == ([do.DecideRequest()] if state.pending_requests else [])
     assert not [*state.live, *state.parked, *state.unsettled, *state.retrying], "something outlived its run"
-    assert state.reserved_total == Amount(), "a finished run holds a reservation"
+    assert reserved_total(state) == Amount(), "a finished run holds a reservation"
     for command in ANY_COMMAND:
         try:
             decide(state, command, state.created_at, FlowPolicy(WorkOrderFlow(), state.definition.evolve(options={})))
@@ -225,6 +225,11 @@ def differences(one: RunState, other: RunState) -> dict[str, tuple[Any, Any]]:
         for field in fields(RunState)
         if getattr(one, field.name) != getattr(other, field.name)
     }
+
+
+def reserved_total(state: RunState) -> Amount:
+    """The sum of all reservations."""
+    return total(*(amount for calls in state.reserved.values() for amount in calls.values()))
 
 
 def total(*amounts: Amount) -> Amount:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from domain.histories import History
-from domain.invariants import check_log
+from domain.invariants import check_log, reserved_total
 from leadhand.domain.events import EVENT_TYPES, AnyEvent, Entry, upcast
 from leadhand.domain.events.decisions import (
     AssignmentIssued,
@@ -265,7 +265,7 @@ def resumed(log: list[Entry]) -> History:
     history = History(with_roles(WorkOrderFlow(), state.definition))
     state.definition = with_roles(WorkOrderFlow(), state.definition)
     history.log, history.state, history.now = list(log), state, log[-1].at
-    history.honest = (state.spent + state.reserved_total).fits(state.definition.limits.ceiling)
+    history.honest = (state.spent + reserved_total(state)).fits(state.definition.limits.ceiling)
     history.taken_over()
     return history
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.histories import NOON, History, definition
-from domain.invariants import differences
+from domain.invariants import differences, reserved_total
 from domain.moves import histories, walk
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
@@ -120,7 +120,7 @@ def check(projection: Projection) -> None:
         state.spent.tokens,
         state.spent.nanousd,
     )
-    assert spend["reserved_nanousd"] == state.reserved_total.nanousd
+    assert spend["reserved_nanousd"] == reserved_total(state).nanousd
     pending = [asked for asked in state.approvals.values() if asked.status is ApprovalStatus.PENDING]
     assert counts["approvals"] == (0 if state.finished is not None else len(pending))
     assert {*document["approvals"]} == {*state.approvals}

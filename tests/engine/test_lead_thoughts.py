@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from domain.invariants import reserved_total
 
 from engine.fakes import FakeModels, calls, down, judged
 from engine.tools import Bench
@@ -253,7 +254,7 @@ async def test_a_model_that_hangs_is_given_up_and_asked_again(open_world: Any):
 
     assert state.status is RunStatus.SUCCEEDED
     assert len(models.requests("plan")) == 2
-    assert state.reserved_total == Amount()
+    assert reserved_total(state) == Amount()
     assert state.spent.requests == 3, "a call that went out was not counted"
 
 
@@ -265,7 +266,7 @@ async def test_a_defect_of_an_adapter_costs_its_attempt_and_not_the_process(open
 
     assert state.status is RunStatus.PARTIAL
     assert "internal error: ZeroDivisionError: a bug" in state.finished.gaps[0].reason
-    assert state.reserved_total == Amount()
+    assert reserved_total(state) == Amount()
 
 
 async def test_the_answer_is_broadcast_as_it_is_written_and_only_the_finished_one_is_logged(open_world: Any):

@@ -4,8 +4,6 @@ Every call reserves an upper bound in the transaction that writes ``ModelCallBeg
 that the event names (an assignment and its ancestors). So no set of parallel attempts can jointly spend more than any
 of these ceilings. The single exception is a provider that reports more than was reserved; its report is counted, since
 the money is spent.
-
-A store keeps one :class:`Budget` for each run and applies every event that it appends.
 """
 
 from __future__ import annotations

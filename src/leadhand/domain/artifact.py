@@ -39,9 +39,9 @@ def confined(path: str) -> str:
     names = [name for name in unicodedata.normalize("NFC", path).split("/") if name not in ("", ".")]
     problem = _problem(path, names)
     if problem:
-        raise UsageError(
-            f"{_shown(path)} is not a path for an artifact: {problem}", "use a relative path such as notes/summary.md"
-        )
+        shown = ascii(path[:80]) + "…" * (len(path) > 80)
+        how = "use a relative path such as notes/summary.md"
+        raise UsageError(f"{shown} is not a path for an artifact: {problem}", how)
     return "/".join(names)
 
 
@@ -105,9 +105,3 @@ def _letter_problem(letter: str) -> str:
     if letter in "\u2044\u2215\u29f8\u2216\u29f5\u29f9\ufe68":
         return f"it contains U+{ord(letter):04X}, which looks like a separator"
     return ""
-
-
-def _shown(path: str) -> str:
-    """A path for a message: escaped, and shortened."""
-    shown = ascii(path[:80])
-    return shown + "…" if len(path) > 80 else shown

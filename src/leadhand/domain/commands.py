@@ -1,8 +1,4 @@
-"""What the domain and a flow say to each other: the commands, and the methods that the domain calls.
-
-``decide`` turns a command of the controller or of a flow into events, or refuses it. What a flow returns is checked
-against the evidence.
-"""
+"""What the domain and a flow say to each other: the commands, and the methods that the domain calls."""
 
 from __future__ import annotations
 

@@ -126,11 +126,8 @@ def input_bound(messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], outp
     Byte-level tokenizers never make more tokens than bytes, so the bound is the UTF-8 length of everything sent, plus
     16 a message for the frame around it.
     """
-    size = 0
-    for message in messages:
-        size += 16 + len(message.model_dump_json(exclude_none=True).encode())
-    for tool in tools:
-        size += len(tool.name) + len(tool.description.encode()) + len(str(tool.parameters).encode())
+    size = sum(16 + len(message.model_dump_json(exclude_none=True).encode()) for message in messages)
+    size += sum(len(f"{tool.name}{tool.description}{tool.parameters}".encode()) for tool in tools)
     if output is not None:
         size += len(str(output.schema_).encode())
     return size

@@ -38,13 +38,6 @@ class Amount(Value):
             nanousd=self.nanousd + other.nanousd,
         )
 
-    def __sub__(self, other: Amount) -> Amount:
-        return Amount(
-            requests=self.requests - other.requests,
-            tokens=self.tokens - other.tokens,
-            nanousd=self.nanousd - other.nanousd,
-        )
-
     def fits(self, ceiling: Ceiling) -> bool:
         """Whether this sum is within every ceiling that is set."""
         return (

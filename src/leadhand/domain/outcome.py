@@ -1,8 +1,4 @@
-"""The outcome of a run: the results that its answer rests on, their sources, the gaps, and the status that follows.
-
-A flow states an outcome; here it meets the evidence. A result counts only if it is completed and no review rejected it,
-sources are those of such results, and a failed assignment that counts is a gap, with what a person can do about it.
-"""
+"""The outcome of a run: the results that its answer rests on, their sources, the gaps, and the status that follows."""
 
 from __future__ import annotations
 
@@ -40,12 +36,9 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
         gaps.append(
             Gap(name="the request as a whole", class_=failure.class_, reason=failure.message, next_action=action)
         )
+    status = RunStatus.FAILED if not results else RunStatus.PARTIAL if gaps else RunStatus.SUCCEEDED
     if cancelled:
         status = RunStatus.CANCELLED
-    elif not results:
-        status = RunStatus.FAILED
-    else:
-        status = RunStatus.PARTIAL if gaps else RunStatus.SUCCEEDED
     if status is RunStatus.FAILED and failure is None and not gaps:
         failure = Failure.of("the answer rests on no result", "no_evidence", FailureClass.INSUFFICIENT)
     return RunFinished(
@@ -183,14 +176,11 @@ def plain_summary(state: RunState, results: Sequence[AssignmentState], gaps: Seq
         parts.append([*why, *unreviewed])
     if missing:
         heading = "Not answered:" if found or unreviewed else "Nothing of the request could be answered:"
-        parts.append([heading, *(_gap_line(each) for each in missing)])
+        lines = (f"- {gap.name}: {_shortened(gap.reason)} ({gap.class_}; {gap.next_action})" for gap in missing)
+        parts.append([heading, *lines])
     if not (found or unreviewed or missing):
         parts.append(["Nothing of the request could be answered."])
     return "\n\n".join("\n".join(lines) for lines in parts)
-
-
-def _gap_line(gap: Gap) -> str:
-    return f"- {gap.name}: {_shortened(gap.reason)} ({gap.class_}; {gap.next_action})"
 
 
 def _shortened(text: str, where: str = "") -> str:

@@ -162,7 +162,7 @@ class AssignmentState(NamedTuple):
         """Calls with effect ``once`` that began and whose end was not seen."""
         unheard = [call for call in self.begun if call.effect is Effect.ONCE]
         return unheard + [
-            BegunCall(call_id=call.call_id, tool=call.tool, args=call.args, effect=call.effect)
+            BegunCall(call.call_id, call.tool, call.args, call.effect)
             for call in self.evidence
             if call.effect is Effect.ONCE and call.failure is not None and call.failure.type == INDETERMINATE
         ]
@@ -271,15 +271,6 @@ class RunState:
     @property
     def tools(self) -> dict[str, ToolSpec]:
         return {tool.name: tool for tool in self.definition.tools}
-
-    @property
-    def reserved_total(self) -> Amount:
-        """The sum of all reservations."""
-        total = NOTHING
-        for calls in self.reserved.values():
-            for amount in calls.values():
-                total = total + amount
-        return total
 
     def role(self, name: str) -> Role | None:
         """The role of that name: the flow's, or one that was defined during the run."""

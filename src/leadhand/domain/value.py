@@ -1,7 +1,4 @@
-"""The base of every value of the domain, and JSON: its type, and functions that read JSON of unknown shape.
-
-Those functions trust nothing: each returns an empty value for anything that is not of its type.
-"""
+"""The base of every value of the domain, and JSON: its type, and functions that read JSON of unknown shape."""
 
 from __future__ import annotations
 

@@ -109,14 +109,12 @@ def issue(plan: Sequence[ProposedSubtask], order: str, goal: str, repairs: str |
         goal=goal,
         repairs=repairs,
         subtasks=tuple(
-            Subtask(
-                name=proposed.name,
-                tool=proposed.tool,
-                args={name: _keyed(value, key) for name, value in proposed.args.items()},
-                needs=tuple(dict.fromkeys(key(needed) for needed in proposed.needs)),
-                expected_output=proposed.expected_output,
-                checks=proposed.checks,
-                worker=proposed.worker,
+            Subtask.model_validate(
+                {
+                    **dict(proposed),
+                    "args": {name: _keyed(value, key) for name, value in proposed.args.items()},
+                    "needs": tuple(dict.fromkeys(key(needed) for needed in proposed.needs)),
+                }
             )
             for proposed in plan
         ),

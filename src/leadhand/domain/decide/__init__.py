@@ -1,8 +1,4 @@
-"""From a state and a command to the events that follow: the rules of the house, pure.
-
-``decide`` either returns what happens or raises :class:`~leadhand.domain.commands.Refused`; it never half-does a thing.
-``due`` says which commands the state itself calls for, whatever the flow.
-"""
+"""From a state and a command to the events that follow: the rules of the house, pure."""
 
 from __future__ import annotations
 
@@ -124,13 +120,7 @@ def when_idle(state: RunState, refused: str = "") -> list[do.Command]:
 
     ``refused`` says why what the flow wanted is not allowed, if it wanted something.
     """
-    if (
-        state.finished is not None
-        or state.status is not RunStatus.RUNNING
-        or state.live
-        or state.unsettled
-        or state.retrying
-    ):
+    if state.status is not RunStatus.RUNNING or state.live or state.unsettled or state.retrying:
         return []
     if state.parked:
         return [do.Wait(reason=f"{len(state.parked)} waiting for an answer")]

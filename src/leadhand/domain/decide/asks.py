@@ -63,15 +63,8 @@ def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
                 role = _worker(state, assignment, ask)
                 granted.append(ev.WorkerDefined(attempt=attempt.attempt, role=role, description=ask.description))
             case WriteArtifact():
-                granted.append(
-                    ev.ArtifactWritten(
-                        attempt=attempt.attempt,
-                        path=confined(ask.path),
-                        digest=ask.digest,
-                        size=ask.size,
-                        media_type=ask.media_type,
-                    )
-                )
+                written = ask.model_dump(include={"digest", "size", "media_type"})
+                granted.append(ev.ArtifactWritten(attempt=attempt.attempt, path=confined(ask.path), **written))
             case SetTodos():
                 granted.append(ev.TodosSet(attempt=attempt.attempt, todos=ask.todos))
     if not children:

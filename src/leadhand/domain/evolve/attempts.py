@@ -1,8 +1,4 @@
-"""What events do to assignments and to the attempts at them, and which assignments may start.
-
-What a late attempt returns is ignored; its spend is counted. An assignment may start once its needs are completed; one
-that needs something that failed is blocked.
-"""
+"""What events do to assignments and to the attempts at them, and which assignments may start."""
 
 from __future__ import annotations
 

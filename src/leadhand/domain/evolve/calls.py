@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from leadhand.domain import events as ev
 from leadhand.domain.approval import EFFECT, Approval, ApprovalStatus, args_hash
 from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.evolve.attempts import children_of
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.state import ArtifactVersion, AssignmentState, BegunCall, CallAnswer, ModelTurn, RunState
 from leadhand.domain.tool import ToolResult
 
-from .attempts import current
+from .attempts import children_of, current
 
 
 def model_began(state: RunState, _entry: ev.Entry, event: ev.ModelCallBegan) -> None:
@@ -38,9 +37,7 @@ def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturne
             state.output_tokens += usage.output_tokens
     assignment = current(state, event.attempt)
     if assignment is not None and event.message is not None:
-        turn = ModelTurn(
-            call_id=event.call_id, message=event.message, value=event.value, finish_reason=event.finish_reason
-        )
+        turn = ModelTurn(event.call_id, event.message, event.value, event.finish_reason)
         state.assignments[assignment.key] = assignment._replace(calls=(*assignment.calls, turn))
 
 
@@ -53,7 +50,7 @@ def compacted(state: RunState, _entry: ev.Entry, event: ev.ConversationCompacted
 def tool_began(state: RunState, _entry: ev.Entry, event: ev.ToolCallBegan) -> None:
     assignment = current(state, event.attempt)
     if assignment is not None:
-        begun = BegunCall(call_id=event.call_id, tool=event.tool, args=event.args, effect=event.effect)
+        begun = BegunCall(event.call_id, event.tool, event.args, event.effect)
         state.assignments[assignment.key] = assignment._replace(begun=(*assignment.begun, begun))
     approval = state.approvals.get(event.call_id)
     if approval is not None and approval.status is ApprovalStatus.APPROVED:
@@ -68,10 +65,7 @@ def tool_returned(state: RunState, _entry: ev.Entry, event: ev.ToolCallReturned)
     if begun is None:
         return
     evidence = ToolResult(
-        call_id=event.call_id,
-        tool=event.tool,
-        args=begun.args,
-        effect=begun.effect,
+        **begun._asdict(),
         summary=event.summary,
         raw=event.raw,
         sources=event.sources,

@@ -6,14 +6,13 @@ from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.evidence import needs_failed, skipped
-from leadhand.domain.evolve.attempts import await_needs, blocked_by, descendants, needs_settled
 from leadhand.domain.ids import assignment_of, event_id
 from leadhand.domain.lifecycle import SETTLED, AssignmentStatus
 from leadhand.domain.state import OrderState, RetryWanted, RunState
 from leadhand.domain.work_order import Assignment
 from leadhand.domain.work_result import Verdict, VerdictKind
 
-from .attempts import planned
+from .attempts import await_needs, blocked_by, descendants, needs_settled, planned
 
 WORKER = "work"
 """The role that carries out the subtasks of a work order."""
@@ -85,8 +84,6 @@ def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> Non
     key = event.subtask
     assignment = state.assignments[key]
     was = assignment.status
-    for place in (state.ready, state.blocked, state.awaited, state.busy):
-        place.pop(key, None)
     failure, verdict = None, Verdict(subtask=key, verdict=VerdictKind.ACCEPT, reason=f"supplied by {event.by}")
     if event.data is None:
         doubted = assignment.indeterminate_calls
@@ -124,9 +121,8 @@ def _close(state: RunState, name: str, event: ev.SubtaskResolved) -> None:
     assignment = state.assignments.get(name)
     if assignment is None or assignment.closed:
         return
-    for place in (state.live, state.parked, state.unsettled, state.retrying, state.busy):
-        place.pop(name, None)
-    for place in (state.ready, state.blocked, state.awaited):
+    waiting = (state.ready, state.blocked, state.awaited)
+    for place in (*waiting, state.live, state.parked, state.unsettled, state.retrying, state.busy):
         place.pop(name, None)
     failure = skipped(event.by, event.reason)
     state.assignments[name] = assignment._replace(
