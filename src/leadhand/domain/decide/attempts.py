@@ -51,7 +51,7 @@ def assign(state: RunState, command: do.Assign) -> list[ev.AnyEvent]:
         role=command.role,
         title=command.title,
         input=dict(command.input),
-        needs=tuple(command.needs),
+        needs=tuple(dict.fromkeys(command.needs)),
         tools=None if command.tools is None else tuple(command.tools),
         model=command.model,
         instructions=command.instructions,

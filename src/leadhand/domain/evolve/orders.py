@@ -118,6 +118,9 @@ def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> Non
 
 def _close(state: RunState, name: str, event: ev.SubtaskResolved) -> None:
     """End an assignment that is no longer needed: its questions are withdrawn, its attempt holds nothing."""
+    for asked in list(state.approvals.values()):
+        if asked.status is ApprovalStatus.PENDING and assignment_of(asked.attempt) == name:
+            state.approvals[asked.approval_id] = asked.evolve(status=ApprovalStatus.DENIED, by=event.by)
     assignment = state.assignments.get(name)
     if assignment is None or assignment.closed:
         return
@@ -128,9 +131,6 @@ def _close(state: RunState, name: str, event: ev.SubtaskResolved) -> None:
     state.assignments[name] = assignment._replace(
         status=AssignmentStatus.DROPPED, attempt=None, calls=(), begun=(), failure=failure
     )
-    for asked in list(state.approvals.values()):
-        if asked.status is ApprovalStatus.PENDING and assignment_of(asked.attempt) == name:
-            state.approvals[asked.approval_id] = asked.evolve(status=ApprovalStatus.DENIED, by=event.by)
 
 
 def _is_about(request: object, key: str) -> bool:
