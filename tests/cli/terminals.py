@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import re
 import sys
 from collections.abc import Callable
@@ -24,6 +25,7 @@ def spawn(*arguments: str, columns: int = 120, **environment: str) -> Any:
         dimensions=(40, columns),
         encoding="utf-8",
         timeout=30,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored if the tests were started with "&"
     )
 
 
