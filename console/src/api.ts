@@ -115,6 +115,10 @@ export const unsetAgent = (name: string) =>
   send<void>("DELETE", `/api/agents/${encodeURIComponent(name)}`);
 export const getSystem = (options?: RequestOptions) => get<SystemDocument>("/api/system", options);
 
+/** Return the address under which the latest version of an artifact is downloaded. */
+export const artifactUrl = (runId: string, path: string) =>
+  pathOf(runId, `artifacts/${path.split("/").map(encodeURIComponent).join("/")}`);
+
 function pathOf(runId: string, rest = ""): string {
   return `/api/runs/${encodeURIComponent(runId)}${rest && `/${rest}`}`;
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 from playwright.async_api import expect
 
 from browser.conftest import OpenServer, Visit
@@ -30,6 +32,10 @@ async def test_todos_and_artifacts_are_shown_and_follow_the_run(serve: OpenServe
     await expect(panel).to_contain_text("24 B")
     (latest,) = [each for each in (await served.finished(run_id))["artifacts"] if each["version"] == 2]
     await expect(panel).to_contain_text(latest["digest"])
+    async with page.expect_download() as downloading:
+        await panel.get_by_role("link", name=PATH).click()
+    downloaded = (await (await downloading.value).path()).read_bytes()
+    assert (len(downloaded), f"sha256:{sha256(downloaded).hexdigest()}") == (24, latest["digest"])
 
     await panel.get_by_role("link", name="Noise at night").click()
     await expect(panel.get_by_role("heading", name="Noise at night", level=2)).to_be_visible()

@@ -20,10 +20,16 @@ async def test_the_latest_version_of_a_file_is_downloaded_and_never_shown_as_a_p
             )
             await api.runtime.store.append(run.run_id, [written])
         answer = await api.http.get(f"/api/runs/{run.run_id}/artifacts/memory/ä b.html")
+        listed = (await api.http.get(f"/api/runs/{run.run_id}/artifacts")).json()
+        nothing = await api.http.get("/api/runs/run_0/artifacts")
         missing = await api.http.get(f"/api/runs/{run.run_id}/artifacts/memory/none.md")
 
     assert (answer.status_code, answer.content) == (200, b"<script>new</script>")
     assert answer.headers["content-type"] == "application/octet-stream"
     assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''%C3%A4%20b.html"
-    assert missing.status_code == 404
+    assert [(each["path"], each["version"], each["bytes"]) for each in listed] == [
+        ("memory/ä b.html", 1, 3),
+        ("memory/ä b.html", 2, 20),
+    ]
+    assert (nothing.status_code, missing.status_code) == (404, 404)
     assert missing.json()["code"] == "not_found"

@@ -1,5 +1,6 @@
 // What a run keeps beside its answer: its todo list and the latest version of each artifact.
 
+import { artifactUrl } from "../api.ts";
 import { bytes } from "../formats.ts";
 import { StatusGlyph } from "../ui/status.tsx";
 import { Age } from "../ui/time.tsx";
@@ -42,7 +43,10 @@ export function Artifacts({ store }: OutputProps) {
       {entries.sort(([one], [other]) => one.localeCompare(other)).map(([path, artifact]) => (
         <li key={path}>
           <p>
-            <strong>{path}</strong> <span class="badge">version {artifact.version}</span>
+            <a href={artifactUrl(model.view.run_id, path)} download>
+              <strong>{path}</strong>
+            </a>{" "}
+            <span class="badge">version {artifact.version}</span>
           </p>
           <p class="small muted">
             {bytes(artifact.bytes)} · {artifact.media_type} · by{" "}

@@ -57,11 +57,7 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
         work_state=states[-1] if states else None,
         context_store=ContextStore(events=tuple(filter(None, (_context_event(state, entry) for entry in entries)))),
         todos=state.todos,
-        artifacts=tuple(
-            ArtifactLine(path=path, version=number, digest=each.digest, bytes=each.size, media_type=each.media_type)
-            for path, versions in state.artifacts.items()
-            for number, each in enumerate(versions, start=1)
-        ),
+        artifacts=artifact_lines(state),
         approvals=tuple(state.approvals.values()),
         usage=RunUsage(
             requests=state.spent.requests,
@@ -148,4 +144,13 @@ def _made(
         refs=EventRefs(work_order_id=order, subtask_index=assignment.position) if order else EventRefs(assignment=key),
         attempt=attempt,
         by=by,
+    )
+
+
+def artifact_lines(state: RunState) -> tuple[ArtifactLine, ...]:
+    """Return every version of the files that a run produced."""
+    return tuple(
+        ArtifactLine(path=path, version=number, digest=each.digest, bytes=each.size, media_type=each.media_type)
+        for path, versions in state.artifacts.items()
+        for number, each in enumerate(versions, start=1)
     )

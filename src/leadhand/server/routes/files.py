@@ -8,7 +8,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Path, Query, Response
 
 from leadhand.app.html_export import page
-from leadhand.domain.document import event_line
+from leadhand.domain.document import ArtifactLine, artifact_lines, event_line
 from leadhand.server.feeds import as_json
 from leadhand.server.problems import no_such, responses
 from leadhand.server.routes.dependencies import Reader, RunId, TheService
@@ -46,6 +46,12 @@ async def export_run(
     return Response(text, media_type=TYPES[format], headers={"content-disposition": disposition})
 
 
+@router.get("/artifacts", responses=responses(401, 403, 404, 421, 422, 429, 503))
+async def list_artifacts(run_id: RunId, service: TheService, _: Reader) -> list[ArtifactLine]:
+    """List every version of the files that the run produced."""
+    return list(artifact_lines(await service.runtime.load(run_id)))
+
+
 @router.get(
     "/artifacts/{path:path}",
     responses={
@@ -62,7 +68,7 @@ async def get_artifact(
     """Download the latest version of a file that the run produced."""
     state = await service.runtime.load(run_id)
     if path not in state.artifacts:
-        raise no_such(f"run {run_id} has no file {path!r}", "The run document lists the files under artifacts.")
+        raise no_such(f"run {run_id} has no file {path!r}", f"See GET /api/runs/{run_id}/artifacts.")
     try:
         content = await service.runtime.artifacts.get(state.artifacts[path][-1].digest)
     except KeyError as error:
