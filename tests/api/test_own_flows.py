@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -214,6 +215,33 @@ def test_a_file_without_a_usable_flow_is_refused_with_the_reason(text: str, what
 def test_what_is_not_a_flow_is_refused(flow: Any, tmp_path: Path):
     with pytest.raises(UsageError):
         Leadhand(flows=[flow], home=tmp_path)
+
+
+def test_a_file_of_flows_may_import_its_neighbours_and_is_read_again_once_it_is_corrected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "own_words_for_flows.py").write_text("NAME = 'own'\n")
+    file = tmp_path / "own_flows.py"
+    file.write_text("import own_words_for_flows\nraise OSError('not yet')\n")
+    with pytest.raises(UsageError, match="not yet"):
+        load_flows(str(file))
+    assert "leadhand_flows_own_flows" not in sys.modules
+
+    file.write_text(
+        "from own_words_for_flows import NAME\nfrom leadhand.flows import Flow\n"
+        "class Own(Flow):\n    name = NAME\n    def roles(self, options): return []\n"
+        "    def next(self, run): return []\n    def outcome(self, run): raise NotImplementedError\n"
+    )
+    assert [flow.name for flow in load_flows(str(file))] == ["own"]
+
+
+def test_a_module_of_flows_is_found_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if each])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "flows_beside.py").write_text("X = 1\n")
+    with pytest.raises(UsageError, match="flows_beside defines no flow"):
+        load_flows("flows_beside")
 
 
 def test_two_flows_of_one_name_and_version_are_refused(tmp_path: Path):

@@ -137,21 +137,26 @@ def load_flows(where: str) -> list[Flow]:
 
 
 def _module(where: str) -> ModuleType:
+    """Import a file or a module, which may import its neighbours. Raises UsageError if that fails."""
     path = Path(where)
+    file = path.suffix == ".py"
+    if file and not path.is_file():
+        raise UsageError(f"there is no file {where}", "Name a Python file that defines flows.")
+    directory = str(path.resolve().parent if file else Path.cwd())
+    if directory not in sys.path:
+        sys.path.append(directory)  # at the end: a json.py there must not shadow Python's own
+    name = f"leadhand_flows_{path.stem}" if file else where
     try:
-        if path.suffix != ".py":
+        if not file:
             return importlib.import_module(where)
-        if not path.is_file():
-            raise UsageError(f"there is no file {where}", "Name a Python file that defines flows.")
-        spec = importlib.util.spec_from_file_location(f"leadhand_flows_{path.stem}", path)
+        spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module  # pydantic looks there for the types that a flow's options name
+        sys.modules[name] = module  # pydantic looks there for the types that a flow's options name
         spec.loader.exec_module(module)
-    except UsageError:
-        raise
     except Exception as error:
+        sys.modules.pop(name, None)
         raise UsageError(
             f"{where} cannot be loaded: {type(error).__name__}: {error}", "Correct the file, or name another."
         ) from error
