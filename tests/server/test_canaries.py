@@ -153,7 +153,7 @@ async def test_a_defect_in_the_middle_of_a_request_tells_the_log_no_secret(
     async def broken(_: str) -> None:
         raise ZeroDivisionError(f"divided {CANARY} by {PATTERN}")
 
-    monkeypatch.setattr(served.door.service, "document", broken)
+    monkeypatch.setattr(served.door.service.runtime, "document", broken)
     response = await served.door.get("/api/runs/run_x")
 
     assert response.status_code == 500

@@ -13,7 +13,7 @@ from server.doors import Door, Served
 from server.streams import Streamed, first, numbers, rest, together
 from server.teams import Office
 
-from leadhand.server import feeds, wiring
+from leadhand.server import feeds, service
 from leadhand.server.app import Doors
 from leadhand.server.feeds import Feeds
 from leadhand.server.rates import Allowed
@@ -245,7 +245,7 @@ async def test_a_run_that_is_not_there_is_a_problem_and_no_stream(api: Door) -> 
 
 @pytest.fixture
 def quick_beat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wiring, "Feeds", partial(Feeds, beat_every_s=0.05))
+    monkeypatch.setattr(service, "Feeds", partial(Feeds, beat_every_s=0.05))
 
 
 @pytest.mark.usefixtures("quick_beat")
