@@ -29,6 +29,7 @@ from leadhand.domain.events import (
 from leadhand.domain.evolve import replay
 from leadhand.domain.evolve.orders import blocked_by
 from leadhand.domain.listing import RunListing
+from leadhand.domain.rights import tools_of
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
@@ -145,12 +146,12 @@ def check(state: RunState, request: OperatorRequest, *, resting: bool = False) -
     if objection:
         raise UsageError(objection, f"See its subtasks: leadhand runs show {state.run_id}")
     if isinstance(request, RetryRequested) and request.args is not None:
-        subtask = state.assignments[request.subtasks[0]].subtask
-        tool = state.tools.get(subtask.tool or "")
+        subtask = state.assignments[request.subtasks[0]].assignment.subtask
+        tool = state.tools.get(subtask.tool or "") if subtask is not None else None
         faults = argument_problems(tool, request.args) if tool is not None else []
-        if faults:
+        if tool is not None and faults:
             raise UsageError(
-                f"invalid arguments for {subtask.tool}: {'; '.join(faults)}", "Pass all arguments as one object."
+                f"invalid arguments for {tool.name}: {'; '.join(faults)}", "Pass all arguments as one object."
             )
 
 
@@ -161,7 +162,9 @@ def tools_for(state: RunState, request: OperatorRequest) -> list[ToolSpec]:
         again = keys | set(blocked_by(state, keys))
     else:
         again = set(blocked_by(state, {request.subtask})) if isinstance(request, ResultSupplied) else set[str]()
-    named = {state.assignments[key].subtask.tool for key in again} | {tool.name for tool in needed_tools(state)}
+    named = {tool.name for tool in needed_tools(state)}
+    for assignment in (state.assignments[key].assignment for key in again):
+        named |= {assignment.subtask.tool or ""} if assignment.subtask is not None else tools_of(state, assignment)
     return [tool for tool in state.definition.tools if tool.name in named]
 
 

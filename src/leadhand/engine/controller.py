@@ -118,6 +118,7 @@ class Controller:
         made: list[AnyEvent] = []
         commands: list[do.Command] = list(first)
         refused: list[do.Command] = []
+        again: list[do.Command] | None = None
         reason = ""
         for _ in range(MAX_ROUNDS):
             if not commands:
@@ -126,14 +127,27 @@ class Controller:
                 return made
             seq = state.seq
             events: list[AnyEvent] = []
+            postponed: list[do.Command] = []  # new assignments that may need another one of the same round
+            issued: set[str] = set()
             for command in commands:
+                new = isinstance(command, do.Assign) and (commands is again or command.id not in state.assignments)
                 try:
+                    if isinstance(command, do.Assign) and command.id in issued:
+                        raise do.Refused(f"{command.id} was handed out already")
                     events += decide(state, command, now, self._policy)
                 except do.Refused as refusal:
                     reason = str(refusal)
                     # Two commands of one round may exclude each other (the last of a batch ends the run); the state
-                    # after this round says what is left to want.
-                    continue
+                    # after this round determines the next commands.
+                    if new:
+                        postponed.append(command)
+                else:
+                    issued |= {command.id} if isinstance(command, do.Assign) else set()
+            if not events and commands is again:
+                message = f"the flow {self._policy.name} made an assignment that cannot be issued: {reason}"
+                how = "correct the flow, then start the run again"
+                commands = [do.Finish(failure=Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, how))]
+                continue
             if not events:
                 # What is wanted is refused, all of it. While others work it may yet be allowed; else this is the end.
                 commands = when_idle(state, reason) if not made else []
@@ -146,7 +160,7 @@ class Controller:
                 Entry(seq=seq + n, at=now, epoch=state.epoch, event=event) for n, event in enumerate(events, start=1)
             ]
             state = fold(state, entries)
-            commands = []
+            commands = again = postponed
         raise RuntimeError(f"the flow {self._policy.name} still wants more after {MAX_ROUNDS} rounds of decisions")
 
     def _commands(self, state: RunState) -> list[do.Command]:

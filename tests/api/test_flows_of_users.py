@@ -1,0 +1,81 @@
+"""Flows as users write them: needs within one round, assignments that cannot be issued, retries without an order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand import Leadhand, RunStatus
+from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
+from leadhand.testing.scripted_model import ScriptedModel
+
+
+class Listed(Flow):
+    """Issue a fixed list of assignments at once, and answer with the texts of those that completed."""
+
+    name = "listed"
+    work: tuple[Assign, ...] = ()
+
+    def roles(self, options: Any) -> list[Role]:
+        return [Role(name="worker", instructions="Answer.", counts=True)]
+
+    def next(self, run: RunView[Any]) -> Iterable[Any]:
+        if not run.assignments:
+            return self.work
+        return [] if run.open else [Finish()]
+
+    def outcome(self, run: RunView[Any]) -> Outcome:
+        done = [each for each in run.of("worker") if each.ok]
+        return Outcome(answer=" ".join(each.text for each in done), uses=[each.id for each in done])
+
+
+def flow_of(*work: Assign) -> Flow:
+    return type("Own", (Listed,), {"work": work})()
+
+
+async def answered(flow: Flow, home: Path, *texts: str) -> Any:
+    async with Leadhand(models=ScriptedModel([*texts]), flows=[flow], home=home) as lead:
+        return await lead.run("x", flow="listed")
+
+
+async def test_an_assignment_may_need_another_one_of_the_same_round(tmp_path: Path) -> None:
+    flow = flow_of(Assign(id="two", role="worker", needs=("one",)), Assign(id="one", role="worker"))
+    answer = await answered(flow, tmp_path, "first", "second")
+    assert answer.status is RunStatus.SUCCEEDED
+    assert sorted(answer.text.split()) == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        (Assign(id="two", role="unknown"), "the role 'unknown', which the flow does not have"),
+        (Assign(id="two", role="worker", needs=("three",)), "two needs 'three'"),
+        (Assign(id="a/b", role="worker"), "'a/b' cannot be the id"),
+        (Assign(id="one", role="worker", input={"other": 1}), "one was handed out already"),
+    ],
+)
+async def test_a_run_whose_flow_makes_an_impossible_assignment_does_not_succeed(
+    other: Assign, reason: str, tmp_path: Path
+) -> None:
+    answer = await answered(flow_of(Assign(id="one", role="worker"), other), tmp_path, "first")
+    assert answer.status in (RunStatus.FAILED, RunStatus.PARTIAL)
+    assert "the flow listed made an assignment that cannot be issued" in str(answer.document)
+    assert reason in str(answer.document)
+
+
+async def test_an_assignment_without_an_order_is_retried(tmp_path: Path) -> None:
+    flow = flow_of(Assign(id="one", role="worker"), Assign(id="two", role="worker", needs=("one",)))
+    refused = ["second"]
+    flow.problems = lambda run, assignment, result: ["not yet"] if result.text in refused else []  # type: ignore[method-assign]
+    models = ScriptedModel(["first", *["second"] * 20])
+    async with Leadhand(models=models, flows=[flow], home=tmp_path) as lead:
+        run = await lead.start("x", flow="listed")
+        assert (await run.wait()).status is RunStatus.PARTIAL
+        refused.clear()
+        await run.retry("two")
+        answer = await run.answer()
+    assert answer.status is RunStatus.SUCCEEDED
+    assert answer.text.split() == ["first", "second"]
