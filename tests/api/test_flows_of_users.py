@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from leadhand import Leadhand, RunStatus
+from leadhand import FailureClass, Leadhand, RunStatus, ToolError, tool
 from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
 from leadhand.testing.scripted_model import ScriptedModel
 
@@ -79,3 +79,44 @@ async def test_an_assignment_without_an_order_is_retried(tmp_path: Path) -> None
         answer = await run.answer()
     assert answer.status is RunStatus.SUCCEEDED
     assert answer.text.split() == ["first", "second"]
+
+
+class Powered(Listed):
+    """One worker with one tool, which fails."""
+
+    name = "powered"
+    work = (Assign(id="one", role="worker", input={"town": "Oslo"}),)
+
+    def roles(self, options: Any) -> list[Role]:
+        return [Role(name="worker", instructions="Look.", counts=True, tools=("power",))]
+
+
+async def test_the_offline_model_does_not_repeat_a_failure_as_an_answer(tmp_path: Path) -> None:
+    @tool
+    def power(town: str) -> str:
+        """Look up the power of a town."""
+        raise ToolError(f"no power in {town}", class_=FailureClass.UNAVAILABLE)
+
+    async with Leadhand(tools=[power], flows=[Powered], offline=True, home=tmp_path) as lead:
+        answer = await lead.run("x", flow="powered")
+    assert answer.status is RunStatus.FAILED
+    assert "no power in Oslo" in str(answer.gaps)
+
+
+class Leaving(Listed):
+    """Exit the interpreter instead of deciding."""
+
+    name = "leaving"
+
+    def next(self, run: RunView[Any]) -> Iterable[Any]:
+        raise SystemExit(3)
+
+
+async def test_a_flow_that_exits_the_interpreter_ends_its_own_run_only(tmp_path: Path) -> None:
+    async with Leadhand(
+        flows=[Leaving, flow_of(Assign(id="one", role="worker"))], models=ScriptedModel(["first"]), home=tmp_path
+    ) as lead:
+        left = await lead.run("x", flow="leaving")
+        other = await lead.run("x", flow="listed")
+    assert (left.status, other.status) == (RunStatus.FAILED, RunStatus.SUCCEEDED)
+    assert "Leaving.next raised SystemExit: 3" in str(left.document)

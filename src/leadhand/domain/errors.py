@@ -44,7 +44,7 @@ NEXT_ACTION: dict[FailureClass, str] = {
     FailureClass.TRANSIENT: "try again when the service is available",
     FailureClass.RATE_LIMITED: "wait, or raise the limit at the provider",
     FailureClass.INVALID: "correct the arguments, or the check in the tool",
-    FailureClass.UNAVAILABLE: "fix the cause named above; retrying does not help",
+    FailureClass.UNAVAILABLE: "fix what it says; retrying does not help",
     FailureClass.REJECTED: "approve the call, or ask for something else",
     FailureClass.BLOCKED: "fix the subtask it needs",
     FailureClass.TOO_LARGE: "ask for less at once, or use a model with a larger window",

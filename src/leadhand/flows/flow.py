@@ -129,7 +129,7 @@ class FlowPolicy:
             wanted = list(self.flow.next(self.view(state)))
             _check(wanted, get_args(Command), "a command")
             return wanted
-        except Exception as error:  # a flow is user code: what it raises ends its own run, with the cause
+        except (Exception, SystemExit) as error:  # a flow is user code: what it raises ends its own run, with the cause
             return [Finish(failure=self._error("next", error))]
 
     def brief(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class FlowPolicy:
             stated = self.flow.outcome(self.view(state))
             _check([stated], (Outcome,), "an Outcome")
             return stated
-        except Exception as error:  # what was found is not lost with it
+        except (Exception, SystemExit) as error:  # what was found is not lost with it
             failure = self._error("outcome", error)
             done = [each.key for each in state.assignments.values() if each.counts and each.ok]
             gap = Gap(name="the answer", class_=failure.class_, reason=failure.message, next_action=failure.next_action)
@@ -165,10 +165,10 @@ class FlowPolicy:
         """Raise FlowError, with the name of the method, for whatever a method of the flow raises: it is user code."""
         try:
             yield
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise FlowError(self._error(method, error)) from error
 
-    def _error(self, method: str, error: Exception) -> Failure:
+    def _error(self, method: str, error: BaseException) -> Failure:
         message = f"{type(self.flow).__name__}.{method} raised {type(error).__name__}: {error}"
         how = "correct the flow, then resume or retry the run"
         return Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, how)

@@ -107,7 +107,8 @@ def _answer(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         fields = {name: facts[name] for name in object_of(request.schema.get("properties")) if name in facts}
         return fields if required and all(name in facts for name in required) else None
     if request.results:
-        return "\n".join(result_words(result) for result in request.results)
+        said = "\n".join(result_words(result) for result in request.results)
+        return said if any(result.ok for result in request.results) else Call(GIVE_UP, {"reason": said})
     tools = [tool for tool in request.tools if tool.name != GIVE_UP]
     if len(tools) != 1:
         return None
