@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from leadhand.app.toolsets import importable
 from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.domain.run import Role
 from leadhand.flows.flow import Flow
@@ -142,9 +143,7 @@ def _module(where: str) -> ModuleType:
     file = path.suffix == ".py"
     if file and not path.is_file():
         raise UsageError(f"there is no file {where}", "Name a Python file that defines flows.")
-    directory = str(path.resolve().parent if file else Path.cwd())
-    if directory not in sys.path:
-        sys.path.append(directory)  # at the end: a json.py there must not shadow Python's own
+    importable(path.resolve().parent if file else Path.cwd())
     name = f"leadhand_flows_{path.stem}" if file else where
     try:
         if not file:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from leadhand.app.toolsets import importable, installed_tools, shipped_tools
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.tools.decorator import Tool
 
@@ -23,8 +24,6 @@ def all_tools(named: Iterable[str]) -> list[Tool[..., Any] | Callable[..., Any]]
 
     Raises UsageError for a name without a file, module or tool, ConfigurationError for code that cannot be imported.
     """
-    from leadhand.app.toolsets import installed_tools, shipped_tools
-
     tools = [*shipped_tools(), *installed_tools()]
     for name in named:
         found = _tools_in(_module_of_file(name) if is_file(name) else _module(name))
@@ -85,8 +84,7 @@ def _module(name: str) -> ModuleType:
 @contextlib.contextmanager
 def _importing(name: str, directory: Path) -> Generator[None]:
     """Import from this directory inside the block. Raises ConfigurationError if that fails."""
-    if str(directory) not in sys.path:
-        sys.path.append(str(directory))  # at the end: a json.py there must not shadow Python's own
+    importable(directory)
     try:
         yield
     except (LeadhandError, KeyboardInterrupt):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from .asks import Ask
 from .errors import Failure
 from .value import Json, Value
+
+GIVE_UP: Final = "give_up"
+"""The tool by which a worker says that its assignment cannot be done."""
 
 
 class Effect(StrEnum):

@@ -13,7 +13,7 @@ from leadhand.domain.events import ConversationCompacted
 from leadhand.domain.evolve.calls import EXPIRED
 from leadhand.domain.ids import model_call_id, tool_call_id
 from leadhand.domain.state import CallAnswer
-from leadhand.domain.tool import ApprovalPolicy, Effect, ToolResult, ToolSpec
+from leadhand.domain.tool import GIVE_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
 from leadhand.domain.work_order import OpenCall
 from leadhand.engine.conversation import Conversation, Turn
 from leadhand.engine.log import RunLog
@@ -21,7 +21,6 @@ from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.ports import ModelError, Work
 
-GIVE_UP = "give_up"
 GIVE_UP_SPEC = ToolSpec(
     name=GIVE_UP,
     description="Say that the subtask cannot be done, and why.",

@@ -21,11 +21,12 @@ from leadhand.domain.conversation import (
 from leadhand.domain.days import read_date
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Usage
+from leadhand.domain.tool import GIVE_UP
 from leadhand.domain.value import object_of, text_of, texts_of
 from leadhand.flows.offline.calls import Calls
 from leadhand.flows.offline.rendering import result_words
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
-from leadhand.flows.work_order.offline import GIVE_UP, RULES
+from leadhand.flows.work_order.offline import RULES
 from leadhand.ports import ModelError
 
 _WORD = re.compile(r"\s*\S+\s*")
@@ -108,7 +109,7 @@ def _answer(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         return fields if required and all(name in facts for name in required) else None
     if request.results:
         said = "\n".join(result_words(result) for result in request.results)
-        return said if any(result.ok for result in request.results) else Call(GIVE_UP, {"reason": said})
+        return said if any(result.ok for result in request.results) else request.give_up(said)
     tools = [tool for tool in request.tools if tool.name != GIVE_UP]
     if len(tools) != 1:
         return None

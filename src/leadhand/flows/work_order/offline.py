@@ -9,6 +9,7 @@ from typing import Any
 
 from leadhand.domain.days import read_date
 from leadhand.domain.errors import FailureClass
+from leadhand.domain.tool import GIVE_UP
 from leadhand.domain.value import list_of, object_of, objects_of, text_of
 from leadhand.domain.work_order import result_reference
 from leadhand.flows.offline.calls import HOW, Calls
@@ -23,7 +24,6 @@ SAMPLE_NOTE = " Sample data was used; it is not a forecast or a road route."
 
 _BULLET = re.compile("^- ", re.MULTILINE)
 _DIGEST = re.compile(r"(\d+) results")
-GIVE_UP = "give_up"
 
 
 def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | None:
@@ -76,7 +76,7 @@ def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
         if words:
             return "\n".join(words)
         failed = (f"{result.name} failed: {result_words(result)}" for result in request.results)
-        return _give_up("; ".join(failed), request)
+        return request.give_up("; ".join(failed))
     subtask = object_of(facts.get("subtask"))
     given = object_of(subtask.get("args"))
     name = text_of(subtask.get("tool"))
@@ -85,24 +85,18 @@ def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
         tools = [tool for tool in request.tools if tool.name != GIVE_UP and given]
         fitting = [tool.name for tool in tools if tool.required <= given.keys() <= known[tool.name]]
         if len(fitting) != 1:
-            return _give_up("the built-in rule-based model only carries out subtasks that name a tool", request)
+            return request.give_up("the built-in rule-based model only carries out subtasks that name a tool")
         name = fitting[0]
     tool = next((tool for tool in request.tools if tool.name == name), None)
     if tool is None:
-        return _give_up(f"there is no tool {name} here", request)
+        return request.give_up(f"there is no tool {name} here")
     args = {key: value for key, value in given.items() if result_reference(value) is None}
     for result in object_of(facts.get("needs")).values():
         raw = object_of(object_of(result).get("raw"))
         args |= {key: raw[key] for key in tool.required - args.keys() if raw.get(key) is not None}
     if missing := sorted(tool.required - args.keys()):
-        return _give_up(f"{name} needs {', '.join(missing)}, and nothing says what to use", request)
+        return request.give_up(f"{name} needs {', '.join(missing)}, and nothing says what to use")
     return Call(name, args)
-
-
-def _give_up(reason: str, request: OfflineRequest) -> Reply:
-    if any(tool.name == GIVE_UP for tool in request.tools):
-        return Call(GIVE_UP, {"reason": reason})
-    return f"This could not be done: {reason}."
 
 
 def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | None:
