@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -10,6 +12,10 @@ from typing import Any
 
 import psycopg
 import pytest
+
+# Tests start Python some hundred times: what was compiled is kept, also where the environment says otherwise.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 pytest.register_assert_rewrite(
     "domain.histories",
