@@ -12,10 +12,18 @@ from typing import Any
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Tests start Python some hundred times: what was compiled is kept, also where the environment says otherwise.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Property tests try the same examples every time. `--hypothesis-profile=search` looks for new ones, and for more.
+# Neither minds how long an example takes, for machines are busy.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fixed", UNHURRIED, derandomize=True, max_examples=50)
+settings.register_profile("search", UNHURRIED, derandomize=False, max_examples=1_000, print_blob=True)
+settings.load_profile("fixed")
 
 pytest.register_assert_rewrite(
     "domain.histories",

@@ -65,7 +65,7 @@ def stories(draw: st.DrawFn) -> Story:
 
 
 @given(story=stories(), cuts=st.lists(st.floats(0, 1), min_size=1, max_size=3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=settings().max_examples // 2)
 def test_any_story_cut_again_and_again_comes_to_the_same_end(story: Story, cuts: list[float]):
     """Each cut is made in what the process before it had made of the one before that."""
 

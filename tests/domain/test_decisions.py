@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from domain.histories import NOON, History, definition, failure
 from domain.invariants import differences
@@ -58,7 +58,6 @@ def settled(history: History, *oks: bool) -> History:
     return history
 
 
-@settings(max_examples=60, deadline=None)
 @given(histories())
 def test_deciding_changes_nothing_by_itself(history: History):
     before = copy.deepcopy(history.state)
@@ -134,7 +133,6 @@ def test_a_run_does_not_succeed_by_being_told_so():
     assert [(gap.name, gap.class_) for gap in finished.gaps] == [("b", FailureClass.UNAVAILABLE)]
 
 
-@settings(max_examples=60, deadline=None)
 @given(histories())
 def test_a_run_does_not_end_in_a_state_that_is_no_end(history: History):
     for command in (do.Finish(), do.Finish(failure=failure("exhausted", "time")), do.Finish(cancelled=True)):

@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.histories import History
@@ -16,8 +16,6 @@ from leadhand.domain.document import iso, run_document
 from leadhand.domain.lifecycle import SETTLED
 from leadhand.domain.listing import is_subtask, listing_change
 from leadhand.domain.run import ENDED
-
-_SETTINGS = settings(max_examples=80, deadline=None)
 
 KEYS = {
     *("run_id", "flow", "request", "status", "answer", "sources", "gaps", "work_orders", "work_states", "work_state"),
@@ -31,7 +29,6 @@ def document(history: History) -> dict[str, Any]:
     return json.loads(run_document(history.state, history.log, owner="host-1").model_dump_json())
 
 
-@_SETTINGS
 @given(histories(most_steps=60))
 def test_the_document_has_the_promised_keys_and_is_json(history: History):
     made = document(history)
@@ -44,7 +41,6 @@ def test_the_document_has_the_promised_keys_and_is_json(history: History):
     assert (made["answer"] is None) == (history.state.finished is None)
 
 
-@_SETTINGS
 @given(histories(most_steps=60))
 def test_there_is_one_state_for_each_order_and_the_latest_stands_alone_too(history: History):
     made = document(history)
@@ -59,7 +55,6 @@ def test_there_is_one_state_for_each_order_and_the_latest_stands_alone_too(histo
         assert all({"name", "args", "tool"} <= set(subtask) for subtask in order["subtasks"])
 
 
-@_SETTINGS
 @given(histories(most_steps=60))
 def test_the_evidence_of_a_subtask_is_in_the_context_store_and_is_about_it(history: History):
     made = document(history)
@@ -83,7 +78,6 @@ def test_the_evidence_of_a_subtask_is_in_the_context_store_and_is_about_it(histo
     assert sorted(cited) == sorted(kept), "an event belongs to nobody, or to two"
 
 
-@_SETTINGS
 @given(histories(most_steps=60))
 def test_an_event_in_the_context_store_holds_the_arguments_and_the_outcome(history: History):
     for event in document(history)["context_store"]["events"]:
@@ -94,13 +88,11 @@ def test_an_event_in_the_context_store_holds_the_arguments_and_the_outcome(histo
         assert event["timestamp"].endswith("Z")
 
 
-@_SETTINGS
 @given(histories(most_steps=60))
 def test_the_document_made_twice_is_the_same(history: History):
     assert document(history) == document(history)
 
 
-@_SETTINGS
 @given(histories(most_steps=60), st.data())
 def test_the_counts_of_a_listing_are_the_same_however_the_log_was_appended(history: History, data: st.DataObject):
     events = [entry.event for entry in history.log]
@@ -112,7 +104,6 @@ def test_the_counts_of_a_listing_are_the_same_however_the_log_was_appended(histo
     assert whole.status == (second.status or first.status)
 
 
-@_SETTINGS
 @given(histories(most_steps=60))
 def test_a_listing_counts_what_the_state_shows(history: History):
     change = listing_change([entry.event for entry in history.log])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.histories import History, definition
@@ -21,8 +21,6 @@ from leadhand.domain.work_result import Review
 from leadhand.flows.work_order.results import all_gaps as gaps
 from leadhand.flows.work_order.results import answer_sources, answerable_results, subtasks, unverified
 
-_SETTINGS = settings(max_examples=100, deadline=None)
-
 
 def plain_summary(state: RunState) -> str:
     """The answer that code would write if the run ended now."""
@@ -34,7 +32,6 @@ def status_of(history: History) -> RunStatus:
     return concluded(history.state, history.policy.outcome(history.state), None).status
 
 
-@_SETTINGS
 @given(histories(most_steps=60))
 def test_the_plain_summary_names_every_gap_and_every_result(history: History):
     state = history.state
@@ -50,7 +47,6 @@ def test_the_plain_summary_names_every_gap_and_every_result(history: History):
         assert subtask.data.summary in summary
 
 
-@_SETTINGS
 @given(histories(most_steps=60))
 def test_the_plain_summary_cites_only_sources_the_answer_has(history: History):
     count = len(answer_sources(history.state))
@@ -58,7 +54,6 @@ def test_the_plain_summary_cites_only_sources_the_answer_has(history: History):
     assert cited(plain_summary(history.state)) <= set(range(1, count + 1))
 
 
-@_SETTINGS
 @given(histories(most_steps=60))
 def test_everything_asked_for_is_either_in_the_answer_or_a_gap(history: History):
     state = history.state
@@ -74,7 +69,6 @@ def test_everything_asked_for_is_either_in_the_answer_or_a_gap(history: History)
     assert {part.what for part in state.unsupported} <= {gap.name for gap in gaps(state)}
 
 
-@_SETTINGS
 @given(histories(most_steps=60))
 def test_what_was_not_reviewed_is_shown_and_is_a_gap(history: History):
     state = history.state
@@ -86,7 +80,6 @@ def test_what_was_not_reviewed_is_shown_and_is_a_gap(history: History):
             assert "(unverified)" in plain_summary(state)
 
 
-@_SETTINGS
 @given(histories(most_steps=60))
 def test_every_source_is_backed_by_an_event_of_the_subtask_it_came_from(history: History):
     for source in answer_sources(history.state):
@@ -95,7 +88,6 @@ def test_every_source_is_backed_by_an_event_of_the_subtask_it_came_from(history:
         assert entry.event.ok
 
 
-@_SETTINGS
 @given(histories(to_the_end=True))
 def test_the_status_is_what_the_evidence_makes_of_it(history: History):
     finished = history.state.finished

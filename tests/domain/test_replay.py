@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.histories import History
@@ -15,10 +15,7 @@ from leadhand.domain.events import EVENT, EVENT_TYPES, UPCASTERS, Entry, upcast
 from leadhand.domain.events.upcasters import RENAMED
 from leadhand.domain.evolve import evolve, fold, replay, start
 
-_SETTINGS = settings(max_examples=60, deadline=None)
 
-
-@_SETTINGS
 @given(histories())
 def test_a_log_folded_again_is_the_same_state(history: History):
     again = replay("run_1", history.log)
@@ -27,7 +24,6 @@ def test_a_log_folded_again_is_the_same_state(history: History):
     assert again == replay("run_1", history.log)
 
 
-@_SETTINGS
 @given(histories(), st.data())
 def test_a_log_folded_in_two_parts_is_the_same_state_wherever_it_is_cut(history: History, data: st.DataObject):
     cut = data.draw(st.integers(1, len(history.log)))
@@ -38,7 +34,6 @@ def test_a_log_folded_in_two_parts_is_the_same_state_wherever_it_is_cut(history:
     assert differences(first, unchanged) == {}, "the fold changed the state it began from"
 
 
-@_SETTINGS
 @given(histories(), st.data())
 def test_entries_that_come_twice_change_nothing(history: History, data: st.DataObject):
     log = history.log
@@ -51,13 +46,11 @@ def test_entries_that_come_twice_change_nothing(history: History, data: st.DataO
     assert differences(fold(state, log), history.state) == {}
 
 
-@_SETTINGS
 @given(histories())
 def test_a_log_folded_entry_by_entry_is_sound_at_every_step(history: History):
     assert differences(check_log("run_1", history.log), history.state) == {}
 
 
-@_SETTINGS
 @given(histories())
 def test_every_event_is_read_from_json_as_it_was_written(history: History):
     for entry in history.log:
@@ -67,7 +60,6 @@ def test_every_event_is_read_from_json_as_it_was_written(history: History):
         assert Entry.model_validate_json(entry.model_dump_json(by_alias=True)) == entry
 
 
-@_SETTINGS
 @given(histories())
 def test_a_log_read_back_from_json_is_the_same_state(history: History):
     written = [Entry.model_validate_json(entry.model_dump_json(by_alias=True)) for entry in history.log]

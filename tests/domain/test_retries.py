@@ -32,7 +32,7 @@ def again(what: Failure, before: tuple[FailureClass, ...] = (), **more: Any) -> 
     return retry(what, before=before, **asked)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.integers(0, 60), st.text(max_size=40))
 def test_the_delay_lies_between_half_and_the_whole_of_the_exponential_one(count: int, key: str):
     whole = min(LONGEST_DELAY_S, FIRST_DELAY_S * 2**count)
@@ -41,7 +41,7 @@ def test_the_delay_lies_between_half_and_the_whole_of_the_exponential_one(count:
     assert backoff_s(count, key) == backoff_s(count, key)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(
     CLASSES,
     st.lists(CLASSES, max_size=10),

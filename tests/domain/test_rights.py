@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.own import DELEGATES, assigned, decided, history_of
@@ -165,7 +165,6 @@ def test_a_call_of_a_delegating_tool_is_a_child_without_that_tool():
 TOOL_SETS = st.sets(st.sampled_from(sorted(EVERY_TOOL)), max_size=8).map(lambda names: tuple(sorted(names)))
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.lists(TOOL_SETS, min_size=3, max_size=3),
     st.lists(st.none() | TOOL_SETS, min_size=3, max_size=3),

@@ -170,16 +170,14 @@ class CommandedAtWill(Explored):
         self.history.command(command)
 
 
-_SETTINGS = settings(
-    max_examples=150, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
-)
+_SETTINGS = settings(stateful_step_count=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 TestDrivenByItsFlow = DrivenByItsFlow.TestCase
 TestDrivenByItsFlow.settings = _SETTINGS
 TestCommandedAtWill = CommandedAtWill.TestCase
 TestCommandedAtWill.settings = _SETTINGS
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.integers(0, 10_000_000), st.integers(0, 80), st.sampled_from([None, 1, 2]))
 def test_whatever_happened_a_run_comes_to_its_end_once_all_goes_well(seed: int, steps: int, batch_size: int | None):
     history = walk(seed, steps, to_the_end=True, batch_size=batch_size)

@@ -131,7 +131,7 @@ _JSON = st.recursive(
 _NEEDS = st.lists(st.one_of(st.integers(-1, 3), st.text(max_size=3)), max_size=3)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(_JSON)
 def test_whatever_a_lead_says_is_judged_and_never_breaks_anything(said: Any):
     state = History().state
@@ -140,7 +140,7 @@ def test_whatever_a_lead_says_is_judged_and_never_breaks_anything(said: Any):
         assert all(isinstance(fault, str) and fault for fault in found)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.lists(_NEEDS, min_size=1, max_size=3))
 def test_whatever_needs_a_plan_has_are_judged_and_never_break_anything(needs: list[list[int | str]]):
     plan = {"goal": "it", "subtasks": [{"name": "a", "needs": wanted} for wanted in needs]}
@@ -149,7 +149,6 @@ def test_whatever_needs_a_plan_has_are_judged_and_never_break_anything(needs: li
         assert fault
 
 
-@settings(max_examples=60, deadline=None)
 @given(histories(), st.text(max_size=30))
 def test_an_answer_cites_only_sources_there_are(history: History, text: str):
     compose = Assignment(assignment_id="compose", role=RoleName.COMPOSE)

@@ -6,7 +6,7 @@ import json
 from copy import deepcopy
 from typing import Any, cast
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.histories import NOON, History, definition
@@ -21,7 +21,6 @@ from leadhand.domain.view import Change, Projection, View, changes, empty, merge
 from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
 from leadhand.domain.work_result import ResultData, WorkResult
 
-_SETTINGS = settings(max_examples=60, deadline=None)
 STATUSES = ("pending", "running", "waiting", "retrying", "completed", "failed", "dropped")
 OPEN = {"pending", "running", "waiting", "retrying"}
 
@@ -35,7 +34,6 @@ def over_the_wire(document: Any) -> Any:
     return json.loads(json.dumps(document))
 
 
-@_SETTINGS
 @given(histories(), st.data())
 def test_a_snapshot_at_any_cut_and_the_patches_after_it_make_the_view_of_the_whole_log(
     history: History, data: st.DataObject
@@ -52,7 +50,6 @@ def test_a_snapshot_at_any_cut_and_the_patches_after_it_make_the_view_of_the_who
     assert document == over_the_wire(whole.view.document)
 
 
-@_SETTINGS
 @given(histories())
 def test_the_view_says_what_the_state_says_after_every_entry(history: History):
     projection = Projection("run_1")
@@ -63,7 +60,6 @@ def test_the_view_says_what_the_state_says_after_every_entry(history: History):
     assert differences(projection.state, replay("run_1", history.log)) == {}
 
 
-@_SETTINGS
 @given(histories())
 def test_changes_are_pure_and_entries_that_come_twice_change_nothing(history: History):
     view, state = View(empty("run_1")), None
@@ -81,7 +77,6 @@ def test_changes_are_pure_and_entries_that_come_twice_change_nothing(history: Hi
     assert projection.take_all(history.log) == []
 
 
-@_SETTINGS
 @given(histories())
 def test_a_patch_that_was_sent_is_not_changed_by_later_ones(history: History):
     projection = Projection("run_1")

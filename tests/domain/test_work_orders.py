@@ -52,7 +52,7 @@ def reaches_itself(graph: list[list[int]]) -> bool:
     return any(node in reachable(node) for node in range(len(graph)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(graphs())
 def test_a_circle_of_needs_is_found_if_and_only_if_there_is_one(graph: list[list[int]]):
     made = order(*([subtask_key("wo-001", needed) for needed in needs] for needs in graph))
@@ -120,7 +120,7 @@ def test_an_order_cannot_be_changed():
         made.subtasks[0].name = "another"  # pyright: ignore[reportAttributeAccessIssue]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.lists(st.one_of(st.integers(-2, 9), st.text(max_size=4)), max_size=4))
 def test_indexes_become_keys_and_keys_stay_whatever_a_lead_writes(needs: list[int | str]):
     made = issue((ProposedSubtask(name="a", needs=tuple(needs)),), "wo-004", "it")
@@ -155,7 +155,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(_JSON)
 def test_only_what_names_a_subtask_is_a_reference(value: Any):
     inner = value.get("$result") if isinstance(value, dict) else None

@@ -8,7 +8,7 @@ import pytest
 from domain.histories import History
 from domain.invariants import differences
 from domain.moves import histories
-from hypothesis import given, settings
+from hypothesis import given
 from pydantic import TypeAdapter
 
 from engine.fakes import FakeModels
@@ -22,7 +22,6 @@ from leadhand.engine import snapshots
 STATE = TypeAdapter(RunState)
 
 
-@settings(max_examples=100, deadline=None)
 @given(histories(most_steps=60))
 def test_a_state_read_back_from_json_is_the_same_state_and_wants_the_same(history: History):
     again = STATE.validate_json(STATE.dump_json(history.state))

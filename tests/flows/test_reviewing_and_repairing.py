@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from domain import moves
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from flows.scripts import Script, accept, drop, look, replan, retry
@@ -239,7 +239,6 @@ def test_a_replacement_that_ties_a_circle_does_not_hang_the_run(needs: list[str]
     assert script.under_way == ["compose"]
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_whatever_a_sound_review_says_its_repair_order_can_be_issued_and_carried_out(data: st.DataObject):
     def pick(options: Any) -> Any:

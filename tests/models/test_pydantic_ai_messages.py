@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from asking import WEATHER, asking, spec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai.messages import (
     ModelMessage,
@@ -139,19 +139,16 @@ def assistants(draw: st.DrawFn) -> AssistantMessage:
     return AssistantMessage(text="".join(pieces), tool_calls=tuple(calls), opaque=opaque)
 
 
-@settings(deadline=None)
 @given(st.lists(requests | assistants(), max_size=6))
 def test_a_conversation_goes_there_and_comes_back_without_loss(messages: list[Message]) -> None:
     assert ours(conversation(messages, adapter="function", model=MODEL)) == messages
 
 
-@settings(deadline=None)
 @given(assistants())
 def test_opaque_data_is_json_that_a_log_can_keep(message: AssistantMessage) -> None:
     assert AssistantMessage.model_validate_json(message.model_dump_json()) == message
 
 
-@settings(deadline=None)
 @given(assistants(), st.sampled_from([("other", MODEL), ("function", "function:other")]))
 def test_opaque_data_is_dropped_when_the_model_or_the_provider_changes(
     message: AssistantMessage, now: tuple[str, str]

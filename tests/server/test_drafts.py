@@ -113,7 +113,7 @@ def test_a_secret_that_comes_letter_by_letter_never_shows(secret: str, end: str)
         assert REDACTED in text.draft.shown
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=2 * settings().max_examples)
 @given(data=st.data())
 def test_however_a_text_is_cut_no_part_of_a_secret_shows_and_all_the_rest_does(data: st.DataObject) -> None:
     plain = st.sampled_from(["Paris ", "7 °C ", "🌧️\n", "-----", "correct ", "Bearer "])

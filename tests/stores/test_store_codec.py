@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import annotated_types
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, JsonValue
 from pydantic.fields import FieldInfo
@@ -277,7 +277,6 @@ def test_an_event_is_read_as_it_was_written(type_: str) -> None:
     with closing(memory()) as connection:
         transact(connection, Create(run_id="run-1", started=encode(STARTED)))
 
-        @settings(deadline=None)
         @given(instances_of(EVENT_TYPES[type_]))
         def read_as_written(event: AnyEvent) -> None:
             ((entry,),) = transact(connection, Append(run_id="run-1", events=[encode(event)]))  # type: ignore[misc]

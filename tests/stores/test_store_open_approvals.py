@@ -12,7 +12,7 @@ from typing import Any
 
 from domain import moves
 from domain.histories import History, Pick, definition
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from store_memory import memory, transact
 
@@ -141,7 +141,6 @@ def asked_much(seed: int) -> History:
     return history
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.integers(0, 10_000_000))
 def test_what_is_open_is_what_the_state_says_after_every_event(seed: int) -> None:
     check(asked_much(seed))
