@@ -216,6 +216,17 @@ export interface components {
       readonly type: "assignment_issued";
       readonly words: components["schemas"]["EventWords"];
     };
+    readonly AssignmentLine: {
+      readonly attempts: number;
+      readonly counts: boolean;
+      readonly failure: components["schemas"]["Failure"] | null;
+      readonly id: string;
+      readonly parent?: string | null;
+      readonly role: string;
+      readonly status: components["schemas"]["AssignmentStatus"];
+      readonly summary: string;
+      readonly title: string;
+    };
     readonly AssignmentPart: {
       readonly args: {
         readonly [key: string]: unknown;
@@ -978,6 +989,7 @@ export interface components {
       readonly by: string;
       readonly detached: boolean;
       readonly flow: string;
+      readonly flow_file: string;
       readonly flow_version: number;
       readonly forked_from: components["schemas"]["ForkPoint"] | null;
       readonly held_back: components["schemas"]["Amount"];
@@ -996,6 +1008,7 @@ export interface components {
       readonly answer: string | null;
       readonly approvals: readonly components["schemas"]["Approval"][];
       readonly artifacts: readonly components["schemas"]["ArtifactLine"][];
+      readonly assignments: readonly components["schemas"]["AssignmentLine"][];
       readonly context_store: components["schemas"]["ContextStore"];
       readonly created_at: string;
       readonly detached: boolean;
@@ -1536,6 +1549,7 @@ export type ArtifactPart = components["schemas"]["ArtifactPart"];
 export type ArtifactWritten = components["schemas"]["ArtifactWritten"];
 export type Assignment = components["schemas"]["Assignment"];
 export type AssignmentIssued = components["schemas"]["AssignmentIssued"];
+export type AssignmentLine = components["schemas"]["AssignmentLine"];
 export type AssignmentPart = components["schemas"]["AssignmentPart"];
 export type AssignmentStatus = components["schemas"]["AssignmentStatus"];
 export type AssistantMessage = components["schemas"]["AssistantMessage"];

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from leadhand import ConfigurationError, Leadhand, RunStatus, UsageError
+from leadhand import ConfigurationError, Leadhand, LeadhandError, RunStatus, UsageError
 from leadhand.app import flows as registry
 from leadhand.app.clock import SystemClock
-from leadhand.app.flows import FlowRegistry, load_flows
+from leadhand.app.flows import FlowRegistry
+from leadhand.cli.source_files import all_flows
 from leadhand.flows import Assign, Finish, Flow, Role, RunView
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.scripted_model import ScriptedModel
@@ -78,7 +79,7 @@ async def test_a_run_stays_with_the_version_that_it_was_started_with(tmp_path: P
         state = await runtime.start("Say it", flow="echo")
         await runtime.store.release(state.run_id, state.epoch)
     async with Leadhand(flows=[Echo2], models=model("one"), home=tmp_path) as lead:
-        with pytest.raises(ConfigurationError, match="the run uses echo version 1, which is not here"):
+        with pytest.raises(ConfigurationError, match="the run uses the flow echo version 1, which is not here"):
             await lead.attach(state.run_id)
     async with Leadhand(flows=[Echo, Echo2], models=model("one"), home=tmp_path) as lead:
         answer = await (await lead.attach(state.run_id)).answer()
@@ -200,15 +201,26 @@ def test_flows_of_installed_packages_are_found_by_name(monkeypatch: pytest.Monke
     ("text", "what"),
     [
         ("x = 1", "defines no flow"),
-        ("1 / 0", "cannot be loaded: ZeroDivisionError"),
-        ("def (", "cannot be loaded: SyntaxError"),
+        ("1 / 0", "cannot be imported: ZeroDivisionError"),
+        ("def (", "cannot be imported: SyntaxError"),
     ],
 )
-def test_a_file_without_a_usable_flow_is_refused_with_the_reason(text: str, what: str, tmp_path: Path):
+def test_a_file_without_a_usable_flow_is_refused_with_the_reason(
+    text: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
     file = tmp_path / "mine.py"
     file.write_text(text)
-    with pytest.raises(UsageError, match=what):
-        load_flows(str(file))
+    with pytest.raises(LeadhandError, match=what):
+        all_flows([str(file)])
+
+
+@pytest.mark.parametrize("name", [".", "..", "examples/", "my flows", "no_such_module", "no_such_file.py"])
+def test_a_name_that_is_neither_a_file_nor_a_module_is_refused(name: str):
+    with pytest.raises(UsageError) as refused:
+        all_flows([name])
+    assert name in refused.value.what
+    assert refused.value.how.startswith("Name a ")
 
 
 @pytest.mark.parametrize("flow", [Flow(), object(), int])
@@ -224,16 +236,16 @@ def test_a_file_of_flows_may_import_its_neighbours_and_is_read_again_once_it_is_
     (tmp_path / "own_words_for_flows.py").write_text("NAME = 'own'\n")
     file = tmp_path / "own_flows.py"
     file.write_text("import own_words_for_flows\nraise OSError('not yet')\n")
-    with pytest.raises(UsageError, match="not yet"):
-        load_flows(str(file))
-    assert "leadhand_flows_own_flows" not in sys.modules
+    with pytest.raises(ConfigurationError, match="not yet"):
+        all_flows([str(file)])
+    assert "own_flows" not in sys.modules
 
     file.write_text(
         "from own_words_for_flows import NAME\nfrom leadhand.flows import Flow\n"
         "class Own(Flow):\n    name = NAME\n    def roles(self, options): return []\n"
         "    def next(self, run): return []\n    def outcome(self, run): raise NotImplementedError\n"
     )
-    assert [flow.name for flow in load_flows(str(file))] == ["own"]
+    assert [flow.name for flow in all_flows([str(file)])] == ["own"]
 
 
 def test_a_module_of_flows_is_found_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -241,7 +253,7 @@ def test_a_module_of_flows_is_found_in_the_working_directory(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     (tmp_path / "flows_beside.py").write_text("X = 1\n")
     with pytest.raises(UsageError, match="flows_beside defines no flow"):
-        load_flows("flows_beside")
+        all_flows(["flows_beside"])
 
 
 def test_two_flows_of_one_name_and_version_are_refused(tmp_path: Path):

@@ -171,7 +171,7 @@ def test_a_defect_of_ours_is_told_as_one(leadhand: Any, monkeypatch: pytest.Monk
     def broken(*_: object) -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr("leadhand.cli.tool_files.all_tools", broken)
+    monkeypatch.setattr("leadhand.cli.source_files.all_tools", broken)
     result = leadhand("run", "--offline", "x")
 
     assert result.code == 1
@@ -187,7 +187,7 @@ def test_ctrl_c_before_anything_began_is_quiet(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("leadhand.cli.tool_files.all_tools", interrupted)
+    monkeypatch.setattr("leadhand.cli.source_files.all_tools", interrupted)
 
     assert main(["run", "--offline", "x"]) == 130
     assert capsys.readouterr().err == ""

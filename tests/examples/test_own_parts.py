@@ -117,8 +117,8 @@ def test_a_run_of_a_flow_of_ones_own_is_continued_by_other_processes_that_have_t
     fork = ("-m", "leadhand", "runs", "fork", run_id, "--at", "5", "--json")
     without = run(*fork, home=tmp_path)
     assert (without.returncode, without.stdout) == (6, "")
-    assert "the run uses the flow translate, which is not here" in without.stderr
-    assert "--flows FILE" in without.stderr
+    assert "the run uses the flow translate version 1, which is not here" in without.stderr
+    assert f"--flows {EXAMPLES / 'flows/translate.py'}" in without.stderr
     again = run(*fork, *flows, home=tmp_path)
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["answer"].startswith("French: Good morning")

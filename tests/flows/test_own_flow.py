@@ -589,7 +589,7 @@ def test_options_that_are_unknown_or_wrong_are_refused(options: dict[str, Any], 
 def test_a_flow_without_options_says_so():
     with pytest.raises(UsageError) as raised:
         Chain.checked_options({"style": "long"})
-    assert raised.value.how == "The flow chain has no options: leave them out."
+    assert raised.value.how == "Leave it out: the flow chain has none."
 
 
 def test_a_cancelled_run_keeps_what_was_found_and_asks_its_flow_nothing_more():

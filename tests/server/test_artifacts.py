@@ -9,7 +9,7 @@ from server.doors import door
 from leadhand.domain.events import ArtifactWritten
 
 
-async def test_the_latest_version_of_a_file_is_downloaded_and_never_shown_as_a_page(tmp_path: Path) -> None:
+async def test_any_version_of_a_file_is_downloaded_and_never_shown_as_a_page(tmp_path: Path) -> None:
     async with door(tmp_path, offline=True) as api:
         run = await api.lead.start("Weather in Paris")
         await run.wait()
@@ -23,6 +23,8 @@ async def test_the_latest_version_of_a_file_is_downloaded_and_never_shown_as_a_p
         listed = (await api.http.get(f"/api/runs/{run.run_id}/artifacts")).json()
         nothing = await api.http.get("/api/runs/run_0/artifacts")
         missing = await api.http.get(f"/api/runs/{run.run_id}/artifacts/memory/none.md")
+        file = f"/api/runs/{run.run_id}/artifacts/memory/ä b.html"
+        versions = [await api.http.get(file, params={"version": number}) for number in (1, 2, 3, 0)]
 
     assert (answer.status_code, answer.content) == (200, b"<script>new</script>")
     assert answer.headers["content-type"] == "application/octet-stream"
@@ -33,3 +35,6 @@ async def test_the_latest_version_of_a_file_is_downloaded_and_never_shown_as_a_p
     ]
     assert (nothing.status_code, missing.status_code) == (404, 404)
     assert missing.json()["code"] == "not_found"
+    assert [each.content for each in versions[:2]] == [b"old", b"<script>new</script>"]
+    assert [each.status_code for each in versions] == [200, 200, 404, 404]
+    assert versions[2].json()["detail"].startswith(f"run {run.run_id} has no version 3 of 'memory/ä b.html'")

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import inspect
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib.metadata import entry_points
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from leadhand.app.toolsets import importable
 from leadhand.domain.errors import ConfigurationError, UsageError
-from leadhand.domain.run import Role
+from leadhand.domain.run import Role, RunDefinition
 from leadhand.flows.flow import Flow
 from leadhand.flows.offline.rule import Rules
 from leadhand.flows.work_order.flow import WorkOrderFlow
@@ -64,31 +59,28 @@ class FlowRegistry:
         self._load_installed()
         return sorted(self._flows)
 
-    def get(self, name: str, version: int | None = None) -> Flow:
-        """The flow of this name; the highest version, or the one named.
-
-        Raises UsageError for a name that is not known, ConfigurationError for a version that is not here.
-        """
+    def get(self, name: str) -> Flow:
+        """The flow of this name in its highest version. Raises UsageError for a name that is not known."""
         if name not in self._flows:
             self._load_installed()
         versions = self._flows.get(name)
-        if versions is None and version is not None:
-            raise ConfigurationError(
-                f"the run uses the flow {name}, which is not here",
-                "Continue it where that flow is: with --flows FILE, or with Leadhand(flows=[…]).",
-            )
         if versions is None:
             near = get_close_matches(name, self._flows, 1)
             hint = f" Did you mean {near[0]}?" if near else ""
             raise UsageError(f"there is no flow {name!r}", f"There are: {', '.join(self.names())}.{hint}")
-        if version is None:
-            return versions[max(versions)]
-        if version not in versions:
+        return versions[max(versions)]
+
+    def of(self, run: RunDefinition) -> Flow:
+        """The flow of a run, in its version. Raises ConfigurationError if it is not here."""
+        if run.flow not in self._flows:
+            self._load_installed()
+        found = self._flows.get(run.flow, {}).get(run.flow_version)
+        if found is None:
             raise ConfigurationError(
-                f"the run uses {name} version {version}, which is not here",
-                "Resume it with the program, or the release of Leadhand, that started it.",
+                f"the run uses the flow {run.flow} version {run.flow_version}, which is not here",
+                f"Give the file that defines it: --flows {run.flow_file or 'FILE'}, or Leadhand(flows=[…]) in Python.",
             )
-        return versions[version]
+        return found
 
     def options(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a run, checked and complete, as JSON. Raises UsageError for unknown or wrong ones."""
@@ -121,42 +113,13 @@ def checked_flow(flow: object) -> Flow:
     return flow
 
 
-def load_flows(where: str) -> list[Flow]:
-    """Return the flows that a Python file, or an importable module, defines.
-
-    Raises UsageError for one that cannot be loaded, or that defines no flow.
-    """
-    module = _module(where)
-    found = [
-        each
-        for each in vars(module).values()
-        if inspect.isclass(each) and issubclass(each, Flow) and each.__module__ == module.__name__ and each.name
-    ]
-    if not found:
-        raise UsageError(f"{where} defines no flow", "Write a subclass of leadhand.flows.Flow in it, with a name.")
-    return [checked_flow(each) for each in found]
-
-
-def _module(where: str) -> ModuleType:
-    """Import a file or a module, which may import its neighbours. Raises UsageError if that fails."""
-    path = Path(where)
-    file = path.suffix == ".py"
-    if file and not path.is_file():
-        raise UsageError(f"there is no file {where}", "Name a Python file that defines flows.")
-    importable(path.resolve().parent if file else Path.cwd())
-    name = f"leadhand_flows_{path.stem}" if file else where
-    try:
-        if not file:
-            return importlib.import_module(where)
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module  # pydantic looks there for the types that a flow's options name
-        spec.loader.exec_module(module)
-    except Exception as error:
-        sys.modules.pop(name, None)
-        raise UsageError(
-            f"{where} cannot be loaded: {type(error).__name__}: {error}", "Correct the file, or name another."
-        ) from error
-    return module
+def file_of(flow: Flow) -> str:
+    """The value of ``--flows`` that finds a flow again; "" if it needs none, or if no file or module defines it."""
+    kind, module = type(flow), sys.modules.get(type(flow).__module__)
+    if module is None or vars(module).get(kind.__name__) is not kind:
+        return ""
+    if module.__name__.startswith(("leadhand.", "__main__")) or module.__name__ in {
+        point.module for point in entry_points(group=GROUP)
+    }:
+        return ""
+    return module.__name__ if "." in module.__name__ else str(module.__file__)

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec
 
 from leadhand.app.arguments import check_rules
 from leadhand.app.clock import SystemClock, new_run_id
-from leadhand.app.flows import DEFAULT, FlowRegistry
+from leadhand.app.flows import DEFAULT, FlowRegistry, file_of
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.toolsets import changed_tools, check_tools, needed_tools
@@ -122,6 +122,7 @@ class Runtime:
             request=request,
             flow=flow,
             flow_version=self.flows.get(flow).version,
+            flow_file=file_of(self.flows.get(flow)),
             roles=tuple(
                 role.evolve(instructions=own.get(role.name, role.instructions))
                 for role in self.flows.roles(flow, checked)
@@ -186,7 +187,7 @@ class Runtime:
 
     def check_resumable(self, state: RunState) -> None:
         """Raise ConfigurationError when this process lacks a tool or model that the run still needs."""
-        self.flows.get(state.definition.flow, state.definition.flow_version)
+        self.flows.of(state.definition)
         check_tools(needed_tools(state), self.toolbox)
         if state.finished is None:
             if isinstance(self.models, NamedModels):  # one's own port knows its models best
@@ -208,7 +209,7 @@ class Runtime:
 
     async def drive(self, state: RunState, on_state: Callable[[RunState], None] | None = None) -> RunState:
         """Drive a run that this process owns until it is over, paused or waiting for people; then release it."""
-        flow = self.flows.get(state.definition.flow, state.definition.flow_version)
+        flow = self.flows.of(state.definition)
         file = WorkOrderFile(self.settings.home / "runs", state.run_id)
 
         keeper = snapshots.SnapshotKeeper(self.store, state)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Any
 
 from leadhand.domain.errors import ConfigurationError, UsageError
@@ -67,12 +65,6 @@ def toolbox(tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None) -> Tool
         except (AttributeError, TypeError, ValueError) as error:  # a callable without a name or a signature
             raise UsageError(f"{each!r} cannot be used as a tool: {error}", how) from error
     return box
-
-
-def importable(directory: Path) -> None:
-    """Let modules of this directory be imported. It comes last: a json.py in it must not shadow Python's own."""
-    if str(directory) not in sys.path:
-        sys.path.append(str(directory))
 
 
 def needed_tools(state: RunState) -> list[ToolSpec]:

@@ -64,7 +64,7 @@ COMMANDS = (
         "leadhand serve --host 0.0.0.0 --port 8000",
     ),
     _command("runs list", "List runs, newest first."),
-    _command("runs show", "Show a run: status, subtasks, answer and gaps."),
+    _command("runs show", "Show a run: status, assignments, artifacts, answer and gaps."),
     _command(
         "runs watch",
         "Follow a run until it ends.",

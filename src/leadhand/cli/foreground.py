@@ -13,7 +13,7 @@ from typing import Any
 from leadhand.api import Leadhand
 from leadhand.cli.errors import Exit, code_of
 from leadhand.cli.options import Output, StoreFlags
-from leadhand.cli.terminal.messages import answer_text, approval_lines, closing, say_opening
+from leadhand.cli.terminal.messages import answer_text, approval_lines, closing, resume_command, say_opening
 from leadhand.cli.terminal.progress import PlainView, View
 from leadhand.cli.terminal.streams import (
     OutputClosed,
@@ -91,7 +91,7 @@ async def run_in_foreground(
     Raises OutputClosed if the reader of stdout is gone; the run is paused then.
     """
     runtime = await lead.runtime()
-    resume = store.resume_command(run.run_id, tools)
+    resume = resume_command(store, run.run_id, run.state.definition, tools)
     say_opening(runtime, run.run_id, run.state.definition, why=why)
     transcript = Transcript(shown, stream=output.stream_json, seen=run.state.seq)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -62,11 +62,6 @@ class StoreFlags:
         flags = (word for flag, value in given if value is not None for word in (flag, value))
         return shlex.join(["leadhand", *words, *flags])
 
-    def resume_command(self, run_id: str, tools: Iterable[str]) -> str:
-        """Return the command line that resumes a run with these tool files and the flow files of this command."""
-        files = [("--tools", path) for path in tools] + [("--flows", path) for path in self.flow_files]
-        return self.command("runs", "resume", run_id, *(word for named in files for word in named))
-
     @property
     def flow_files(self) -> tuple[str, ...]:
         """The files and modules with flows that were given."""
@@ -75,7 +70,7 @@ class StoreFlags:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverFlags(StoreFlags):
-    """Where runs are stored, for commands that drive them: these need the flows of the runs."""
+    """Where runs are stored, and the files of their flows."""
 
     flows: Annotated[
         tuple[str, ...],
@@ -202,14 +197,14 @@ def approval_settings(given: Sequence[str]) -> dict[str, Any]:
 def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: Any) -> Leadhand:
     """Return a Leadhand on this store, with these models and limits; ``settings`` are further arguments of it.
 
-    Raises UsageError for a file of ``--flows`` that cannot be loaded.
+    Raises as :func:`~leadhand.cli.source_files.all_flows` does.
     """
     from leadhand.api import Leadhand
-    from leadhand.app.flows import load_flows
+    from leadhand.cli.source_files import all_flows
 
     for group in groups:
         settings |= asdict(group)
-    flows = [flow for name in store.flow_files for flow in load_flows(name)]
+    flows = all_flows(store.flow_files)
     return Leadhand(home=store.home, database=store.database, flows=flows, **settings)
 
 

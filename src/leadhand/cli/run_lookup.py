@@ -8,7 +8,7 @@ from leadhand.app.formatting import SHOWN, listed
 from leadhand.app.listings import PAGE, all_runs
 from leadhand.app.runtime import Runtime
 from leadhand.cli.options import StoreFlags
-from leadhand.cli.terminal.messages import tools_of
+from leadhand.cli.terminal.messages import resume_command
 from leadhand.cli.terminal.streams import say
 from leadhand.domain.errors import NoSuchRun, UsageError
 from leadhand.domain.events import RunStarted
@@ -70,7 +70,7 @@ async def how_to_resume(log: ContextStore, orphans: list[RunListing], store: Sto
 
 async def resume_line(log: ContextStore, run_id: str, store: StoreFlags) -> str:
     """Return the command line that resumes a run. Raises NoSuchRun."""
-    return store.resume_command(run_id, tools_of(await definition_of(log, run_id)))
+    return resume_command(store, run_id, await definition_of(log, run_id))
 
 
 def _note(home: Path, orphan: RunListing) -> bool:

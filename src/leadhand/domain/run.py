@@ -99,9 +99,10 @@ class ForkPoint(Value):
 class RunDefinition(Value):
     """Everything a run is pinned to when it starts: resuming it tomorrow, elsewhere, uses this and not what is newer.
 
-    ``roles`` are the flow's roles with their instructions, as they were at the start; ``options`` what the flow was
-    given. ``approve`` is the policy for calls that need approval, ``approve_rules`` what holds for some of them instead
-    (see :func:`~leadhand.domain.approval.policy_of`). ``held_back`` is the allowance kept for composing the answer,
+    ``flow_file`` is the file or module that defines the flow, "" for one that needs no ``--flows``. ``roles`` are the
+    flow's roles with their instructions, as they were at the start; ``options`` what the flow was given. ``approve``
+    is the policy for calls that need approval, ``approve_rules`` what holds for some of them instead (see
+    :func:`~leadhand.domain.approval.policy_of`). ``held_back`` is the allowance kept for composing the answer,
     whatever the workers spend. ``by`` is who started the run, where a service knows; ``submission`` the SHA-256 (hex)
     of what was sent under an idempotency key, to tell a repetition from another request.
     """
@@ -109,6 +110,7 @@ class RunDefinition(Value):
     request: str
     flow: str
     flow_version: int = 1
+    flow_file: str = ""
     roles: tuple[Role, ...] = ()
     models: ModelChoice
     tools: tuple[ToolSpec, ...] = ()

@@ -95,14 +95,14 @@ class Flow:
             found = error.errors(include_url=False, include_context=False)[0]
             option = ".".join(str(part) for part in found["loc"]) or "the options"
             known = ", ".join(cls.Options.model_fields)
-            how = (
-                f"The options of {cls.name}: {known}."
-                if known
-                else f"The flow {cls.name} has no options: leave them out."
-            )
+            how = f"The options of {cls.name}: {known}." if known else f"Leave it out: the flow {cls.name} has none."
             if found["type"] == "extra_forbidden":
                 raise UsageError(f"the flow {cls.name} has no option {option!r}", how) from error
-            raise UsageError(f"the option {option} of the flow {cls.name} is wrong: {found['msg']}", how) from error
+            why, value = found["msg"], found["input"]
+            if isinstance(value, str) and value.startswith(("[", "{")):
+                why += f"; {value[:80]!r} is text, not JSON"
+                how = f'Write it as JSON, such as ["a", "b"] or {{"a": 1}}. {how}'
+            raise UsageError(f"the option {option} of the flow {cls.name} is wrong: {why}", how) from error
 
 
 def result_facts(assignment: AssignmentState) -> dict[str, Any] | None:

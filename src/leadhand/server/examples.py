@@ -43,6 +43,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "gaps": [],
         "earlier_answers": [],
         "failure": None,
+        "assignments": [],
         "work_orders": [
             {
                 "work_order_id": "wo-001",

@@ -12,7 +12,7 @@ from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import count
 from leadhand.app.runtime import Runtime
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import Flag, Json, StoreFlags, json_value, open_reader
+from leadhand.cli.options import DriverFlags, Flag, Json, StoreFlags, json_value, open_reader
 from leadhand.cli.run_lookup import resume_line
 from leadhand.cli.terminal.approval_card import card, question, requester
 from leadhand.cli.terminal.streams import out_is_terminal, say, width, write_json, write_line
@@ -74,7 +74,7 @@ async def approvals_approve(
     args: Annotated[str | None, Flag("Call it with these arguments instead, as one JSON object.", "JSON")] = None,
     always: Annotated[bool, Flag("Approve every call of this tool in this run.")] = False,
     reason: Annotated[str, Flag("Record a reason with the answer.", "TEXT")] = "",
-    store: StoreFlags = StoreFlags(),
+    store: DriverFlags = DriverFlags(),
 ) -> int:
     """Approve a call."""
     changed = json_value("--args", args)
@@ -92,7 +92,7 @@ async def approvals_deny(
     /,
     *,
     reason: Annotated[str, Flag("Tell the lead why.", "TEXT")] = "",
-    store: StoreFlags = StoreFlags(),
+    store: DriverFlags = DriverFlags(),
 ) -> int:
     """Deny a call."""
 
@@ -111,7 +111,7 @@ async def approvals_settle(
     did_not: Annotated[bool, Flag("The call did not go through: it may be made again.")] = False,
     summary: Annotated[str, Flag("The result of the call, in words.", "TEXT")] = "",
     result: Annotated[str | None, Flag("The result of the call, as JSON.", "JSON")] = None,
-    store: StoreFlags = StoreFlags(),
+    store: DriverFlags = DriverFlags(),
 ) -> int:
     """Say whether an interrupted irreversible call went through."""
     if happened is did_not:

@@ -54,7 +54,7 @@ async def run(
     if detach and output.stream_json:
         raise UsageError("--detach and --stream-json exclude each other", "Use leadhand runs watch --stream-json.")
     from leadhand.app.arguments import check_request
-    from leadhand.cli.tool_files import all_tools
+    from leadhand.cli.source_files import all_tools
 
     text = check_request(_request(request), example=EXAMPLE)
     shown = new_view(output)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,10 +23,10 @@ from leadhand.cli.terminal.messages import (
     gap_lines,
     limits_line,
     models_line,
+    resume_command,
     say_opening,
     spending,
     status_words,
-    tools_of,
     write_table,
 )
 from leadhand.cli.terminal.streams import as_json, err_is_terminal, say, write, write_json
@@ -94,7 +94,7 @@ async def runs_show(
     order: Annotated[bool, Flag("Print the work orders and their states.")] = False,
     store: StoreFlags = StoreFlags(),
 ) -> int:
-    """Show a run: status, subtasks, answer and gaps."""
+    """Show a run: status, assignments, artifacts, answer and gaps."""
     if seq is not None and order:
         raise UsageError("--seq and --order exclude each other", "Give one of them.")
     async with open_reader(store) as runtime:
@@ -135,7 +135,7 @@ def _page(state: RunState, listing: RunListing, store: StoreFlags) -> Iterator[s
     yield from [f"{state.run_id}  {status_words(listing)}", one_line(state.definition.request), ""]
     yield from _facts(state, listing, store)
     yield ""
-    yield from _orders(state, driven=listing.owner is not None)
+    yield from _work(state, driven=listing.owner is not None)
     finished = state.finished
     if finished is None:
         return
@@ -157,7 +157,7 @@ def _facts(state: RunState, listing: RunListing, store: StoreFlags) -> Iterator[
     yield f"limits   {limits_line(state.definition)}"
     yield f"spent    {spending(state)}"
     yield from _history(state)
-    resume = store.resume_command(state.run_id, tools_of(state.definition))
+    resume = resume_command(store, state.run_id, state.definition)
     if state.finished is None:
         yield from (f"approval {line}" for line in approval_lines(state, store))
     if listing.orphan:
@@ -185,32 +185,53 @@ def _orders(state: RunState, *, driven: bool) -> Iterator[str]:
     if not state.orders:
         yield from ["No work orders.", ""]
     for order in state.orders.values():
-        subtasks = [state.assignments[key] for key in order.order.subtask_keys()]
         repairs = f", repairs {order.order.repairs}" if order.order.repairs else ""
         by = f", requested by {order.by}" if order.by else ""
-        yield f"{order.order.work_order_id}  {count(len(subtasks), 'subtask')}{repairs}{by}"
-        width = max(len(subtask.key) for subtask in subtasks)
-        yield from (f"  {_subtask(subtask, width, driven=driven)}".rstrip() for subtask in subtasks)
+        yield f"{order.order.work_order_id}  {count(len(order.order.subtasks), 'subtask')}{repairs}{by}"
+        yield from _listed([state.assignments[key] for key in order.order.subtask_keys()], driven=driven)
+
+
+def _work(state: RunState, *, driven: bool) -> Iterator[str]:
+    """Every assignment except what the lead does for its work orders; the todos and the artifacts."""
+    if state.orders:
+        yield from _orders(state, driven=driven)
+    apart = [each for each in state.assignments.values() if not each.order]
+    shown = [each for each in apart if each.counts or each.assignment.parent or not state.orders]
+    if shown or not state.orders:
+        yield count(len(shown), "assignment")
+        yield from _listed(shown, driven=driven)
+    for todo in state.todos:
+        yield f"todo     {GLYPHS.get(todo.status, GLYPHS['running'])} {one_line(todo.content)}"
+    for path, versions in state.artifacts.items():
+        yield f"artifact {path}  {count(versions[-1].size, 'byte')}, {count(len(versions), 'version')}"
+    if state.todos or state.artifacts:
         yield ""
 
 
-def _subtask(subtask: AssignmentState, width: int, *, driven: bool) -> str:
-    words = [label(subtask.subtask.name, subtask.subtask.args)]
-    if subtask.status is not AssignmentStatus.COMPLETED:
-        interrupted = subtask.status is AssignmentStatus.RUNNING and not driven
-        words.append("interrupted" if interrupted else subtask.status.value)
-    tries = len(subtask.failures) + subtask.ok
+def _listed(assignments: Sequence[AssignmentState], *, driven: bool) -> Iterator[str]:
+    width = max((len(each.key) for each in assignments), default=0)
+    yield from (f"  {_assignment(each, width, driven=driven)}".rstrip() for each in assignments)
+    yield ""
+
+
+def _assignment(each: AssignmentState, width: int, *, driven: bool) -> str:
+    given, subtask = each.assignment, each.assignment.subtask
+    words = [given.name, given.role] if subtask is None else [label(subtask.name, subtask.args)]
+    if each.status is not AssignmentStatus.COMPLETED:
+        interrupted = each.status is AssignmentStatus.RUNNING and not driven
+        words.append("interrupted" if interrupted else each.status.value)
+    tries = len(each.failures) + each.ok
     if tries > 1:
         words.append(count(tries, "attempt"))
-    if subtask.verdict is not None and subtask.verdict.verdict is not VerdictKind.ACCEPT:
-        words.append(f"review: {subtask.verdict.verdict.value}")
-    if subtask.by and subtask.data is not None:
-        words.append(f"result supplied by {subtask.by}")
-    if subtask.superseded_by is not None:
-        words.append(f"replaced by {subtask.superseded_by}")
-    if subtask.failure is not None:
-        words.append(f"{shortened(subtask.failure.message, LONGEST_LINE)} ({subtask.failure.class_.value})")
-    return f"{GLYPHS[subtask.status]} {subtask.key:<{width}}  {' · '.join(words)}"
+    if each.verdict is not None and each.verdict.verdict is not VerdictKind.ACCEPT:
+        words.append(f"review: {each.verdict.verdict.value}")
+    if each.by and each.data is not None:
+        words.append(f"result supplied by {each.by}")
+    if each.superseded_by is not None:
+        words.append(f"replaced by {each.superseded_by}")
+    if each.failure is not None:
+        words.append(f"{shortened(each.failure.message, LONGEST_LINE)} ({each.failure.class_.value})")
+    return f"{GLYPHS[each.status]} {each.key:<{width}}  {' · '.join(words)}"
 
 
 async def runs_watch(run_id: RunId, /, *, output: Output = Output(), store: StoreFlags = StoreFlags()) -> int:
@@ -233,7 +254,7 @@ async def runs_watch(run_id: RunId, /, *, output: Output = Output(), store: Stor
             resting.cancel()
         run = Run(runtime, await runtime.load(listing.run_id), drive=False)
         await print_result(run, output)
-        resume = store.resume_command(listing.run_id, tools_of(definition))
+        resume = resume_command(store, listing.run_id, definition)
         say_end(run.state, store, resume=resume)
         if listing.orphan:
             say(f"The process of this run died. Resume with: {resume}")

@@ -27,10 +27,10 @@ from leadhand.cli.options import (
     open_reader,
 )
 from leadhand.cli.run_lookup import find_run, resume_line
-from leadhand.cli.terminal.messages import tools_of
+from leadhand.cli.source_files import all_tools
+from leadhand.cli.terminal.messages import resume_command
 from leadhand.cli.terminal.prompt import confirmed
 from leadhand.cli.terminal.streams import can_prompt, say
-from leadhand.cli.tool_files import all_tools
 from leadhand.domain.decide.operator_requests import OperatorRequest
 from leadhand.domain.errors import UsageError
 from leadhand.domain.events import CancelRequested, PauseRequested
@@ -45,13 +45,13 @@ Take = Callable[[Leadhand], Awaitable[Run | None]]
 """Takes the run to drive; None if another process is driving it."""
 
 
-async def runs_pause(run_id: RunId, /, *, store: StoreFlags = StoreFlags()) -> int:
+async def runs_pause(run_id: RunId, /, *, store: DriverFlags = DriverFlags()) -> int:
     """Pause a run: finished subtasks are kept, running ones start again when it is resumed."""
     request = PauseRequested(by=user(), reason=f"requested by {user()}")
     return await _stop(run_id, request, RunStatus.PAUSED, store)
 
 
-async def runs_cancel(run_id: RunId, /, *, store: StoreFlags = StoreFlags()) -> int:
+async def runs_cancel(run_id: RunId, /, *, store: DriverFlags = DriverFlags()) -> int:
     """Cancel a run: nothing new starts, running requests are closed, finished subtasks stay in the log."""
     return await _stop(run_id, CancelRequested(by=user()), RunStatus.CANCELLED, store)
 
@@ -277,7 +277,7 @@ class _Driver:
         listing = await runtime.store.run(state.run_id)
         if listing.status is RunStatus.PAUSED:
             say(f"Recorded: {done}, once the paused run is resumed.")
-            say(f"Resume with: {self._store.resume_command(state.run_id, self._tools or tools_of(state.definition))}")
+            say(f"Resume with: {resume_command(self._store, state.run_id, state.definition, self._tools)}")
         else:
             say(f"Done: {done}.")
             say(f"{state.run_id} continues in another process: {self._store.command('runs', 'watch', state.run_id)}")

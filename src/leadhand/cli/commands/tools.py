@@ -11,8 +11,8 @@ from leadhand.app.formatting import clean, count, duration, shortened
 from leadhand.app.tool_trial import try_tool
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import Debug, Flag, StoreFlags, Tools, open_lead
+from leadhand.cli.source_files import all_tools
 from leadhand.cli.terminal.streams import out_is_terminal, print_error, say, width, write, write_json, write_line
-from leadhand.cli.tool_files import all_tools
 from leadhand.domain.errors import UsageError
 from leadhand.domain.tool import ToolReturn, ToolSpec
 from leadhand.domain.value import Json

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from leadhand.app.approvals import approval_id
+from leadhand.app.flows import DEFAULT
 from leadhand.app.formatting import clean, count, duration, label, money, one_line, shortened, spent
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import tilde
@@ -57,8 +58,8 @@ def limits_line(definition: RunDefinition) -> str:
     parts = [
         "no budget" if limits.budget_nanousd is None else money(usd(limits.budget_nanousd)),
         "no time limit" if limits.timeout_s is None else _limit(limits.timeout_s),
-        count(limits.max_steps, "work order"),
-        f"{count(limits.max_workers, 'parallel worker')}",
+        *([count(limits.max_steps, "work order")] if definition.flow == DEFAULT else []),
+        count(limits.max_workers, "parallel worker"),
     ]
     if limits.batch_size is not None:
         parts.append(f"groups of {limits.batch_size:,}")
@@ -137,6 +138,14 @@ def approval_lines(state: RunState, store: StoreFlags) -> Iterator[str]:
             command = "approve" if approval.kind == "call" else "settle"
             answer = store.command("approvals", command, approval_id(state.run_id, approval))
             yield f"{label(approval.tool, approval.args)}: {answer}"
+
+
+def resume_command(store: StoreFlags, run_id: str, definition: RunDefinition, tools: Iterable[str] = ()) -> str:
+    """Return the command line that resumes a run, with the files that were given, or else those that its log names."""
+    given = [("--tools", path) for path in tuple(tools) or tools_of(definition)]
+    recorded = [_from_here(definition.flow_file)] if definition.flow_file else []
+    given += [("--flows", path) for path in store.flow_files or recorded]
+    return store.command("runs", "resume", run_id, *(word for named in given for word in named))
 
 
 def tools_of(definition: RunDefinition) -> list[str]:

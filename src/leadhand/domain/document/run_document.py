@@ -7,16 +7,18 @@ from collections.abc import Iterable
 from leadhand.domain.errors import Failure
 from leadhand.domain.events import AttemptSettled, Entry, SubtaskBlocked, SubtaskResolved
 from leadhand.domain.evidence import needs_failed, skipped
+from leadhand.domain.evolve.attempts import parent_of
 from leadhand.domain.ids import assignment_of, event_id
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED
-from leadhand.domain.state import OrderState, RunState
+from leadhand.domain.state import AssignmentState, OrderState, RunState
 from leadhand.domain.work_result import ResultData
 
 from .shapes import (
     ArtifactLine,
+    AssignmentLine,
     ContextEvent,
     ContextStore,
     EarlierAnswer,
@@ -52,6 +54,7 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
             EarlierAnswer(number=answer.number, status=answer.status, answer=answer.answer) for answer in state.answers
         ),
         failure=finished.failure if finished is not None else None,
+        assignments=tuple(_assignment(state, each) for each in state.assignments.values()),
         work_orders=tuple(work_order(order) for order in state.orders.values()),
         work_states=states,
         work_state=states[-1] if states else None,
@@ -81,6 +84,24 @@ def run_line(listing: RunListing) -> RunLine:
     """A run in a list."""
     same = listing.model_dump(exclude={"head_seq", "epoch", "nanousd"})
     return RunLine(last_seq=listing.head_seq, cost_usd=usd(listing.nanousd), **same)
+
+
+LONGEST_SUMMARY = 300
+
+
+def _assignment(state: RunState, each: AssignmentState) -> AssignmentLine:
+    """An assignment in a line. What was open when the run ended is dropped, as in the view."""
+    return AssignmentLine(
+        id=each.key,
+        role=each.assignment.role,
+        title=each.assignment.name,
+        status=AssignmentStatus.DROPPED if state.status in ENDED and not each.closed else each.status,
+        counts=each.counts,
+        attempts=each.attempts,
+        parent=parent_of(each.assignment),
+        summary=each.data.summary[:LONGEST_SUMMARY] if each.data is not None else "",
+        failure=each.failure,
+    )
 
 
 def work_order(order: OrderState) -> IssuedOrder:

@@ -142,6 +142,20 @@ class ContextStore(Document):
 # --- the run document ----------------------------------------------------------------------------------------------
 
 
+class AssignmentLine(Document):
+    """One assignment of the run."""
+
+    id: str
+    role: str
+    title: str
+    status: AssignmentStatus
+    counts: bool = Field(description="Whether its result belongs to the answer.")
+    attempts: int
+    parent: str | None = Field(default=None, exclude_if=unset, description="The assignment that delegated it.")
+    summary: str = Field(description="The first 300 characters of its result.")
+    failure: Failure | None = Field(description="Why its last attempt failed.")
+
+
 class EarlierAnswer(Document):
     """An answer that a run had before it was reopened."""
 
@@ -189,6 +203,7 @@ class RunDocument(Document):
     gaps: tuple[Gap, ...] = Field(description="What the request asked for and the answer does not contain.")
     earlier_answers: tuple[EarlierAnswer, ...]
     failure: Failure | None
+    assignments: tuple[AssignmentLine, ...] = Field(description="In the order in which they were issued.")
     work_orders: tuple[IssuedOrder, ...]
     work_states: tuple[WorkState, ...] = Field(description="One for each work order, in the same order.")
     work_state: WorkState | None = Field(description="The latest of `work_states`.")

@@ -64,13 +64,16 @@ async def get_artifact(
     path: Annotated[str, Path(description="The file's path.", examples=["memory/notes.md"], max_length=1_000)],
     service: TheService,
     _: Reader,
+    version: Annotated[int | None, Query(description="The version, from 1; by default the latest.")] = None,
 ) -> Response:
-    """Download the latest version of a file that the run produced."""
-    state = await service.runtime.load(run_id)
-    if path not in state.artifacts:
-        raise no_such(f"run {run_id} has no file {path!r}", f"See GET /api/runs/{run_id}/artifacts.")
+    """Download a file that the run produced."""
+    kept = [each for each in artifact_lines(await service.runtime.load(run_id)) if each.path == path]
+    found = next((each for each in reversed(kept) if version in (None, each.version)), None)
+    if found is None:
+        what = f"version {version} of {path!r}" if kept else f"file {path!r}"
+        raise no_such(f"run {run_id} has no {what}", f"See GET /api/runs/{run_id}/artifacts.")
     try:
-        content = await service.runtime.artifacts.get(state.artifacts[path][-1].digest)
+        content = await service.runtime.artifacts.get(found.digest)
     except KeyError as error:
         raise no_such(f"the content of {path!r} is not kept any more", "Retry the subtask that wrote it.") from error
     # Always a download: a file that a model wrote must not run as a page of this site.

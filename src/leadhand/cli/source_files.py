@@ -1,4 +1,4 @@
-"""The tools of the Python files and modules that ``--tools`` names."""
+"""The tools and flows of the Python files and modules that ``--tools`` and ``--flows`` name."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from leadhand.app.toolsets import importable, installed_tools, shipped_tools
+from leadhand.app.flows import checked_flow
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
+from leadhand.flows.flow import Flow
 from leadhand.tools.decorator import Tool
 
 HOW = "Name a file that ends in .py, or a module."
@@ -24,9 +25,11 @@ def all_tools(named: Iterable[str]) -> list[Tool[..., Any] | Callable[..., Any]]
 
     Raises UsageError for a name without a file, module or tool, ConfigurationError for code that cannot be imported.
     """
+    from leadhand.app.toolsets import installed_tools, shipped_tools
+
     tools = [*shipped_tools(), *installed_tools()]
     for name in named:
-        found = _tools_in(_module_of_file(name) if is_file(name) else _module(name))
+        found = _tools_in(_imported(name))
         if not found:
             raise UsageError(
                 f"{name} defines no tools", "Decorate a function in it with @tool (from leadhand import tool)."
@@ -35,12 +38,29 @@ def all_tools(named: Iterable[str]) -> list[Tool[..., Any] | Callable[..., Any]]
     return tools
 
 
+def all_flows(named: Iterable[str]) -> list[Flow]:
+    """Return the flows of every file or module named. Raises as :func:`all_tools` does."""
+    flows: list[Flow] = []
+    for name in named:
+        module = _imported(name)
+        classes = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Flow)]
+        found = [checked_flow(each) for each in classes if each.__module__ == module.__name__ and each.name]
+        if not found:
+            raise UsageError(f"{name} defines no flow", "Write a subclass of leadhand.flows.Flow in it, with a name.")
+        flows += found
+    return flows
+
+
+def _imported(name: str) -> ModuleType:
+    return _module_of_file(name) if is_file(name) else _module(name)
+
+
 def _tools_in(module: ModuleType) -> list[Tool[..., Any]]:
     return [value for value in vars(module).values() if isinstance(value, Tool)]
 
 
 def is_file(name: str) -> bool:
-    """Whether a value of ``--tools`` names a file, not a module."""
+    """Whether a value of ``--tools`` or ``--flows`` names a file, not a module."""
     return name.endswith(".py") or os.sep in name
 
 
@@ -84,7 +104,8 @@ def _module(name: str) -> ModuleType:
 @contextlib.contextmanager
 def _importing(name: str, directory: Path) -> Generator[None]:
     """Import from this directory inside the block. Raises ConfigurationError if that fails."""
-    importable(directory)
+    if str(directory) not in sys.path:
+        sys.path.append(str(directory))  # at the end: a json.py there must not shadow Python's own
     try:
         yield
     except (LeadhandError, KeyboardInterrupt):

@@ -1,0 +1,178 @@
+"""What the command line shows of a run whose flow a user wrote, and how that run is continued."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cli.conftest import CommandLine, Result
+
+from leadhand.cli.errors import Exit
+
+TEAM = '''
+"""A caller that keeps a list and a file, delegates to two helpers, and may then pay."""
+import os
+import time
+
+from leadhand import ToolReturn, tool
+from leadhand.domain.asks import Delegate, SetTodos, Todo, WriteArtifact
+from leadhand.flows import Assign, Call, Finish, Flow, Role
+
+
+@tool
+def note() -> ToolReturn:
+    """Take notes."""
+    todos = (Todo(id="1", content="Ask the helpers", status="completed"), Todo(id="2", content="Pay"))
+    files = (WriteArtifact(path="notes.md", content="a"), WriteArtifact(path="notes.md", content="ab"))
+    return ToolReturn(summary="noted", asks=(SetTodos(todos=todos), *files))
+
+
+@tool
+def share() -> ToolReturn:
+    """Share the work."""
+    children = (Delegate(role="helper", title=title, input={"part": title}) for title in ("North", "South"))
+    return ToolReturn(summary="shared", asks=tuple(children))
+
+
+@tool(effect="once")
+def pay(amount: int) -> str:
+    """Pay."""
+    return f"paid {amount}"
+
+
+def call(facts, request):
+    last = request.results[-1].content if request.results else ""
+    if not last:
+        return Call("note", {})
+    if "noted" in last:
+        return Call("share", {})
+    return Call("pay", {"amount": 3}) if facts["pay"] and "paid" not in last else f"done after {last}"
+
+
+def help(facts, request):
+    return f"{facts['part']} is done"
+
+
+class Team(Flow):
+    name = "team"
+    offline = {"caller": call, "helper": help}
+
+    class Options(Flow.Options):
+        pay: bool = False
+        places: list[str] = []
+
+    def roles(self, options):
+        caller = Role(name="caller", instructions="Call.", tools=("note", "share", "pay"), counts=True)
+        return [caller, Role(name="helper", instructions="Help.")]
+
+    def next(self, run):
+        if not run.assignments:
+            return [Assign(id="lead", role="caller", title="The caller", input={"pay": run.options.pay})]
+        return [] if run.open else [Finish()]
+'''
+
+
+@pytest.fixture
+def team(leadhand: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A file with a flow and its tools, in the working directory."""
+    monkeypatch.chdir(leadhand.folder)
+    path = leadhand.folder / "team.py"
+    path.write_text(TEAM)
+    yield path
+    sys.modules.pop("team", None)
+
+
+def run(leadhand: CommandLine, *flags: str) -> Result:
+    return leadhand("run", "--offline", "--flow", "team", "--flows", "team.py", "--tools", "team.py", *flags, "Go")
+
+
+def waiting(leadhand: CommandLine) -> str:
+    """Start a run that waits for an approval; its id."""
+    assert run(leadhand, "--option", "pay=true").code == Exit.WAITING
+    return leadhand.listing()["run_id"]
+
+
+def test_a_run_of_a_flow_of_ones_own_shows_its_assignments_todos_and_artifacts(leadhand: CommandLine, team: Path):
+    assert run(leadhand).code == Exit.ANSWERED
+    shown = leadhand("runs", "show", leadhand.listing()["run_id"]).out
+    assert "work order" not in shown
+    lines = [line.split() for line in shown.splitlines()]
+    assert ["3", "assignments"] in lines
+    assert ["✓", "lead", "The", "caller", "·", "caller"] in lines
+    assert [line[2:] for line in lines if line[:1] == ["✓"] and "helper" in line] == [
+        ["North", "·", "helper"],
+        ["South", "·", "helper"],
+    ]
+    assert [" ".join(line) for line in lines if line[:1] in (["todo"], ["artifact"])] == [
+        "todo ✓ Ask the helpers",
+        "todo · Pay",
+        "artifact notes.md 2 bytes, 2 versions",
+    ]
+
+
+def test_the_run_document_lists_every_assignment_with_its_status(leadhand: CommandLine, team: Path):
+    assert run(leadhand).code == Exit.ANSWERED
+    document = leadhand("runs", "show", leadhand.listing()["run_id"], "--json").json
+    lead, north, south = document["assignments"]
+    assert {**lead, "summary": ""} == {
+        "id": "lead",
+        "role": "caller",
+        "title": "The caller",
+        "status": "completed",
+        "counts": True,
+        "attempts": 3,
+        "summary": "",
+        "failure": None,
+    }
+    assert lead["summary"].startswith("done after")
+    assert [(each["title"], each["parent"], each["summary"]) for each in (north, south)] == [
+        ("North", "lead", "North is done"),
+        ("South", "lead", "South is done"),
+    ]
+    assert document["work_orders"] == []
+
+
+def test_every_next_step_names_the_file_of_the_flow(leadhand: CommandLine, team: Path):
+    run_id = waiting(leadhand)
+    resume = f"leadhand runs resume {run_id} --tools team.py --flows team.py"
+    assert resume in leadhand("runs", "show", run_id).out
+    (pending,) = leadhand("approvals", "list", "--json").json
+    assert resume in leadhand("approvals", "approve", pending["id"]).err
+    without = leadhand("runs", "resume", run_id, "--tools", "team.py")
+    assert without.code == Exit.CONFIGURATION
+    assert "the run uses the flow team version 1, which is not here" in without.err
+    assert f"--flows {team}" in without.err
+    resumed = leadhand(*shlex.split(resume)[1:])
+    assert (resumed.code, "paid 3" in resumed.out) == (Exit.ANSWERED, True), resumed.err
+
+
+@pytest.mark.parametrize("answer", ["approve", "deny"])
+def test_commands_that_act_on_a_run_take_the_file_of_its_flow(leadhand: CommandLine, team: Path, answer: str):
+    run_id = waiting(leadhand)
+    (pending,) = leadhand("approvals", "list", "--json").json
+    flows = ("--flows", str(team))
+    assert f"--flows {team}" in leadhand("approvals", answer, pending["id"], *flows).err
+    assert leadhand("runs", "cancel", run_id, *flows).code == Exit.ANSWERED
+    assert "cancelled" in leadhand("runs", "show", run_id).out
+
+
+def test_a_wrong_flow_file_is_named_in_one_line_with_what_to_do(leadhand: CommandLine, team: Path):
+    refused = leadhand("run", "--offline", "--flow", "team", "--flows", ".", "Go")
+    assert refused.code == Exit.USAGE
+    assert refused.err.splitlines() == [
+        "leadhand: '.' is neither a Python file nor a module",
+        "  Name a file that ends in .py, or a module.",
+    ]
+
+
+def test_a_list_that_is_not_valid_json_is_named(leadhand: CommandLine, team: Path):
+    refused = run(leadhand, "--option", "places=[Paris")
+    assert refused.code == Exit.USAGE
+    what, how = refused.err.splitlines()
+    assert "the option places of the flow team is wrong" in what
+    assert "'[Paris' is text, not JSON" in what
+    assert 'Write it as JSON, such as ["a", "b"]' in how
+    assert "team: pay, places" in how
