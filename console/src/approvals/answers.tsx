@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { exactJson } from "../formats.ts";
 import { type Json, type JsonObject, parseJson, parseObject } from "../json.ts";
 import { Button } from "../ui/button.tsx";
-import { Form, JsonArea, TextArea, TextField, useInitialFocus } from "../ui/field.tsx";
+import { Form, JsonArea, TextArea, TextField, useInitialFocus, useText } from "../ui/field.tsx";
 
 interface AnswerProps<Answer> {
   readonly busy: boolean;
@@ -17,11 +17,11 @@ interface AnswerProps<Answer> {
 export function EditForm(
   { args, busy, onSend, onBack }: AnswerProps<JsonObject> & { args: object },
 ) {
-  const [text, setText] = useState(() => exactJson(args));
+  const text = useText(exactJson(args));
   const [error, setError] = useState("");
   const field = useInitialFocus<HTMLTextAreaElement>();
   function submit(): void {
-    const parsed = parseObject(text);
+    const parsed = parseObject(text.value);
     setError("error" in parsed ? parsed.error : "");
     if ("error" in parsed) field.current?.focus();
     else onSend(parsed.value);
@@ -33,31 +33,29 @@ export function EditForm(
         hint="JSON object"
         error={error}
         ref={field}
-        rows={Math.min(20, text.split("\n").length + 1)}
-        value={text}
-        onInput={setText}
+        rows={Math.min(20, text.value.split("\n").length + 1)}
+        {...text}
       />
     </AnswerForm>
   );
 }
 
 export function DenyForm({ tool, busy, onSend, onBack }: AnswerProps<string> & { tool: string }) {
-  const [reason, setReason] = useState("");
+  const reason = useText();
   const field = useInitialFocus<HTMLInputElement>();
   return (
     <AnswerForm
       action="Deny"
       danger
       busy={busy}
-      onSubmit={() => onSend(reason.trim())}
+      onSubmit={() => onSend(reason.value.trim())}
       onBack={onBack}
     >
       <TextField
         label="Reason (optional)"
         hint={`The model sees why ${tool} was denied.`}
         ref={field}
-        value={reason}
-        onInput={setReason}
+        {...reason}
       />
     </AnswerForm>
   );
@@ -66,16 +64,16 @@ export function DenyForm({ tool, busy, onSend, onBack }: AnswerProps<string> & {
 export function HappenedForm(
   { busy, onSend, onBack }: AnswerProps<{ summary?: string; raw?: Json }>,
 ) {
-  const [summary, setSummary] = useState("");
-  const [data, setData] = useState("");
+  const summary = useText();
+  const data = useText();
   const [error, setError] = useState("");
   const field = useInitialFocus<HTMLTextAreaElement>();
   function submit(): void {
-    const parsed = data.trim() ? parseJson(data) : null;
+    const parsed = data.value.trim() ? parseJson(data.value) : null;
     setError(parsed && "error" in parsed ? parsed.error : "");
     if (parsed && "error" in parsed) return;
     onSend({
-      ...(summary.trim() && { summary: summary.trim() }),
+      ...(summary.value.trim() && { summary: summary.value.trim() }),
       ...(parsed && { raw: parsed.value }),
     });
   }
@@ -86,17 +84,9 @@ export function HappenedForm(
         hint="The worker continues with this result."
         ref={field}
         rows={2}
-        value={summary}
-        onInput={setSummary}
+        {...summary}
       />
-      <JsonArea
-        label="Data (optional)"
-        hint="JSON"
-        error={error}
-        rows={2}
-        value={data}
-        onInput={setData}
-      />
+      <JsonArea label="Data (optional)" hint="JSON" error={error} rows={2} {...data} />
     </AnswerForm>
   );
 }

@@ -6,7 +6,7 @@ import { type JsonObject, type Parsed, parseJson, parseObject } from "../json.ts
 import { Problem } from "../problem.ts";
 import { may } from "../session.ts";
 import { Button } from "../ui/button.tsx";
-import { JsonArea, TextArea, TextField } from "../ui/field.tsx";
+import { JsonArea, TextArea, TextField, useText } from "../ui/field.tsx";
 import { ActionDialog } from "./action_dialog.tsx";
 import { type Lane, lastAttempt } from "./model.ts";
 import type { RunStore } from "./store.ts";
@@ -19,8 +19,16 @@ interface WorkerActionsProps {
   readonly args: JsonObject;
 }
 
+/** The name of each dialog, the label of its button, and the action that has to be possible. */
+const ACTIONS = [
+  ["retry", "Retry…", "retry"],
+  ["edit", "Change arguments…", "retry"],
+  ["skip", "Skip…", "skip"],
+  ["supply", "Supply result…", "supply"],
+] as const;
+
 export function WorkerActions({ store, lane, args }: WorkerActionsProps) {
-  const [open, setOpen] = useState<"retry" | "edit" | "skip" | "supply" | null>(null);
+  const [open, setOpen] = useState<typeof ACTIONS[number][0] | null>(null);
   if (!lane.counts || !may("run")) return null;
   const reasons = unavailable(lane, store);
   const dialog = {
@@ -32,39 +40,23 @@ export function WorkerActions({ store, lane, args }: WorkerActionsProps) {
   return (
     <>
       <div class="buttons">
-        <ActionButton reason={reasons.retry} onClick={() => setOpen("retry")}>
-          Retry…
-        </ActionButton>
-        <ActionButton reason={reasons.retry} onClick={() => setOpen("edit")}>
-          Change arguments…
-        </ActionButton>
-        <ActionButton reason={reasons.skip} onClick={() => setOpen("skip")}>
-          Skip…
-        </ActionButton>
-        <ActionButton reason={reasons.supply} onClick={() => setOpen("supply")}>
-          Supply result…
-        </ActionButton>
+        {ACTIONS.map(([name, label, needed]) => (
+          <Button
+            key={name}
+            small
+            disabled={reasons[needed] !== ""}
+            title={reasons[needed] || undefined}
+            onClick={() => setOpen(name)}
+          >
+            {label}
+          </Button>
+        ))}
       </div>
       {open === "retry" && <Retry {...dialog} />}
       {open === "edit" && <RetryEdited {...dialog} args={args} />}
       {open === "skip" && <Skip {...dialog} />}
       {open === "supply" && <Supply {...dialog} />}
     </>
-  );
-}
-
-interface ActionButtonProps {
-  /** Why the action is not possible now; "" if it is. */
-  readonly reason: string;
-  readonly onClick: () => void;
-  readonly children: string;
-}
-
-function ActionButton({ reason, onClick, children }: ActionButtonProps) {
-  return (
-    <Button small disabled={reason !== ""} title={reason || undefined} onClick={onClick}>
-      {children}
-    </Button>
   );
 }
 
@@ -113,8 +105,8 @@ function Retry({ runId, lane, ...dialog }: DialogProps) {
 }
 
 function RetryEdited({ runId, lane, args, ...dialog }: DialogProps & { args: JsonObject }) {
-  const [text, setText] = useState(JSON.stringify(args, null, 2));
-  const parsed = parseObject(text);
+  const text = useText(JSON.stringify(args, null, 2));
+  const parsed = parseObject(text.value);
   return (
     <ActionDialog
       {...dialog}
@@ -124,13 +116,7 @@ function RetryEdited({ runId, lane, args, ...dialog }: DialogProps & { args: Jso
         await retryRun(runId, { subtasks: [lane.key], args: valueOf(parsed), confirmed })}
     >
       <RetryEffect />
-      <JsonArea
-        label="Arguments (JSON)"
-        error={errorOf(parsed)}
-        rows={8}
-        value={text}
-        onInput={setText}
-      />
+      <JsonArea label="Arguments (JSON)" error={errorOf(parsed)} rows={8} {...text} />
     </ActionDialog>
   );
 }
@@ -145,28 +131,29 @@ function RetryEffect() {
 }
 
 function Skip({ runId, lane, ...dialog }: DialogProps) {
-  const [reason, setReason] = useState("");
+  const reason = useText();
   return (
     <ActionDialog
       {...dialog}
       title={`Skip ${lane.label}?`}
       action="Skip"
       kind="danger"
-      perform={() => skipSubtask(runId, { subtask: lane.key, ...(reason && { reason }) })}
+      perform={() =>
+        skipSubtask(runId, { subtask: lane.key, ...(reason.value && { reason: reason.value }) })}
     >
       <p>
         The answer lists it as a gap, with your reason. Work that needs its result does not start.
         All other work is kept.
       </p>
-      <TextField label="Reason (shown in the answer)" value={reason} onInput={setReason} />
+      <TextField label="Reason (shown in the answer)" {...reason} />
     </ActionDialog>
   );
 }
 
 function Supply({ runId, lane, ...dialog }: DialogProps) {
-  const [summary, setSummary] = useState("");
-  const [data, setData] = useState("");
-  const parsed = data.trim() ? parseJson(data) : null;
+  const summary = useText();
+  const data = useText();
+  const parsed = data.value.trim() ? parseJson(data.value) : null;
   return (
     <ActionDialog
       {...dialog}
@@ -175,18 +162,17 @@ function Supply({ runId, lane, ...dialog }: DialogProps) {
       perform={async () =>
         await supplyResult(runId, {
           subtask: lane.key,
-          summary,
+          summary: summary.value,
           ...(parsed && { raw: valueOf(parsed) }),
         })}
     >
       <p>The log records that you supplied the result. No tool is called.</p>
-      <TextArea label="Summary" required rows={3} value={summary} onInput={setSummary} />
+      <TextArea label="Summary" required rows={3} {...summary} />
       <JsonArea
         label="Data (JSON, optional)"
         error={parsed && errorOf(parsed)}
         rows={3}
-        value={data}
-        onInput={setData}
+        {...data}
       />
     </ActionDialog>
   );

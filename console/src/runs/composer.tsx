@@ -33,7 +33,12 @@ export function Composer() {
     draft.value = { ...EMPTY, model: typed.model, offline: typed.offline };
     go(`/runs/${started.run_id}`);
   });
-  const errorAt = (field: string) => starting.problem?.errorAt(field);
+  /** Connect a field of the draft to its control; `at` names it in the errors of the service. */
+  const field = (name: Exclude<keyof Draft, "offline">, at: string = name) => ({
+    error: starting.problem?.errorAt(at),
+    value: typed[name],
+    onInput: change(name),
+  });
   return (
     <Form
       class="composer panel"
@@ -49,39 +54,23 @@ export function Composer() {
       <TextArea
         label="Request"
         fieldClass="request"
-        error={errorAt("request")}
         rows={2}
         required
-        value={typed.request}
         placeholder="Weather in Paris tomorrow, and how to get from the Louvre to Orly airport"
-        onInput={change("request")}
+        {...field("request")}
       />
       <div class="composer-row">
-        <Choice
-          label="Flow"
-          error={errorAt("flow")}
-          value={typed.flow}
-          choices={FLOWS}
-          onChange={change("flow")}
-        />
+        <Choice label="Flow" choices={FLOWS} {...field("flow")} />
         <TextField
           label="Model"
-          error={errorAt("model")}
-          value={typed.offline ? "" : typed.model}
           disabled={typed.offline}
           placeholder={typed.offline ? "built-in" : "Default"}
           spellcheck={false}
           autocomplete="off"
-          onInput={change("model")}
+          {...field("model")}
+          value={typed.offline ? "" : typed.model}
         />
-        <Amount
-          label="Budget (US$)"
-          error={errorAt("limits.budget")}
-          value={typed.budget}
-          min="0"
-          step="any"
-          onInput={change("budget")}
-        />
+        <Amount label="Budget (US$)" min="0" step="any" {...field("budget", "limits.budget")} />
         <label class="check">
           <input
             type="checkbox"
@@ -100,37 +89,16 @@ export function Composer() {
           <Amount
             label="Max. work orders"
             hint="repairs included"
-            error={errorAt("limits.max_steps")}
-            value={typed.maxSteps}
-            onInput={change("maxSteps")}
+            {...field("maxSteps", "limits.max_steps")}
           />
-          <Amount
-            label="Max. parallel workers"
-            error={errorAt("limits.max_workers")}
-            value={typed.maxWorkers}
-            onInput={change("maxWorkers")}
-          />
+          <Amount label="Max. parallel workers" {...field("maxWorkers", "limits.max_workers")} />
           <Amount
             label="Batch size"
             hint="empty: no batches"
-            error={errorAt("limits.batch_size")}
-            value={typed.batchSize}
-            onInput={change("batchSize")}
+            {...field("batchSize", "limits.batch_size")}
           />
-          <Amount
-            label="Timeout (seconds)"
-            error={errorAt("limits.timeout")}
-            value={typed.timeout}
-            step="any"
-            onInput={change("timeout")}
-          />
-          <Choice
-            label="Irreversible calls"
-            error={errorAt("approve")}
-            value={typed.approve}
-            choices={POLICIES}
-            onChange={change("approve")}
-          />
+          <Amount label="Timeout (seconds)" step="any" {...field("timeout", "limits.timeout")} />
+          <Choice label="Irreversible calls" choices={POLICIES} {...field("approve")} />
         </div>
       </details>
       <ProblemNote problem={starting.problem} />
@@ -167,17 +135,17 @@ interface ChoiceProps {
   readonly error: string | null | undefined;
   readonly value: string;
   readonly choices: readonly (readonly [value: string, label: string])[];
-  readonly onChange: (value: string) => void;
+  readonly onInput: (value: string) => void;
 }
 
-function Choice({ label, error, value, choices, onChange }: ChoiceProps) {
+function Choice({ label, error, value, choices, onInput }: ChoiceProps) {
   return (
     <Field label={label} error={error}>
       {(described) => (
         <select
           {...described}
           value={value}
-          onChange={(event) => onChange(event.currentTarget.value)}
+          onChange={(event) => onInput(event.currentTarget.value)}
         >
           {choices.map(([name, text]) => <option key={name} value={name}>{text}</option>)}
         </select>

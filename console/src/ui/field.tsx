@@ -1,7 +1,7 @@
 // Form fields: a label, the control, a hint and an error, connected for assistive technology.
 
 import type { ComponentChildren, ComponentProps } from "preact";
-import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 interface Described {
   readonly id: string;
@@ -86,6 +86,12 @@ export function TextArea(
 /** A text area for JSON. */
 export function JsonArea(props: TextProps<"textarea">) {
   return <TextArea {...props} class="code" spellcheck={false} />;
+}
+
+/** Keep what is typed into a text field, and return the attributes that connect the field to it. */
+export function useText(initial = "") {
+  const [value, onInput] = useState(initial);
+  return { value, onInput };
 }
 
 /** Return a reference to a control that gets the focus as soon as it is on the page. */
