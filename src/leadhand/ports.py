@@ -178,13 +178,19 @@ class ModelError(Exception):
         self.usage = usage
 
 
+class FormRefused(ModelError):
+    """The server does not support the form of the request; the same request is sent in another form the next time."""
+
+
 class Models(Protocol):
     """Asks models. One adapter a protocol; a router over adapters is one too."""
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        """One call. ``on_text`` receives the answer's text as it is written, when the adapter streams.
+        """One call, and at most one request to the model. ``on_text`` receives the answer's text as it is written, when
+        the adapter streams.
 
-        Cancelling closes the request. Raises :class:`ModelError`, with a classed failure, for everything else.
+        Cancelling closes the request. Raises :class:`ModelError`, with a classed failure, for everything else: a
+        :class:`FormRefused` to be asked once more, within a reservation of its own.
         """
         ...
 

@@ -34,11 +34,14 @@ def test_what_is_free_needs_no_money(leadhand: Any) -> None:
     assert leadhand("run", "--offline", "--budget", "0", "Weather in Paris?").code == 0
 
 
-@pytest.mark.parametrize("model", ["ollama:llama3.1", UNPRICED])
-async def test_a_model_on_this_machine_is_free(leadhand: Any, monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+@pytest.mark.parametrize(("model", "price"), [("ollama:llama3.1", ""), (UNPRICED, "0")])
+async def test_a_model_that_is_free_needs_no_budget(
+    leadhand: Any, monkeypatch: pytest.MonkeyPatch, model: str, price: str
+) -> None:
     async with ScriptedServer(lambda _: "no plan at all") as server:
         monkeypatch.setenv("OLLAMA_BASE_URL", server.base_url)
         monkeypatch.setenv("LEADHAND_BASE_URL", server.base_url)
+        monkeypatch.setenv("LEADHAND_PRICE", price)
         line = ("run", "--model", model, "--budget", "0", "Weather in Paris?")
         result = await asyncio.to_thread(leadhand.process, *line)
         assert server.requests
@@ -46,14 +49,17 @@ async def test_a_model_on_this_machine_is_free(leadhand: Any, monkeypatch: pytes
     assert "exhausted" not in result.err
 
 
-def test_a_budget_that_cannot_bind_is_refused(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LEADHAND_BASE_URL", "http://models.invalid:1/v1")  # not on this machine, and nowhere
+@pytest.mark.parametrize("address", ["http://models.invalid:1/v1", "http://127.0.0.1:9/v1"])
+def test_a_budget_that_cannot_bind_is_refused(leadhand: Any, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("LEADHAND_BASE_URL", address)
 
     refused = leadhand("run", "--model", UNPRICED, "--budget", "1", "Weather in Paris?")
     assert (refused.code, refused.out) == (6, "")
     assert refused.err == (
         f"leadhand: the price of {UNPRICED} is not known, so a budget of $1 cannot limit it\n"
-        "  Use a model with a known price, or allow it: --allow-unknown-price, or allow_unknown_price=True.\n"
+        "  Use a model with a known price, or set LEADHAND_PRICE to its price in US dollars per million tokens, such as"
+        " 0.15/0.60 (input/output), or 0 if it is free. To run it without a budget: --allow-unknown-price, or"
+        " allow_unknown_price=True.\n"
     )
     assert leadhand("runs", "list", "--json").json == []
     for role in ("--lead-model", "--worker-model", "--review-model"):

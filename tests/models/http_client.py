@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 from asking import GIVE_UP, WEATHER, asking, planning, spec
 
-from leadhand.domain.conversation import ModelRequest
+from leadhand.domain.conversation import ModelReply, ModelRequest
 from leadhand.domain.errors import Failure
 from leadhand.models.openai.adapter import OpenAICompatible
-from leadhand.ports import ModelError
+from leadhand.ports import FormRefused, ModelError
 from leadhand.testing.model_server import (
     ScriptedServer,
 )
@@ -24,9 +24,18 @@ PLAN = planning("weather in Paris", model=MODEL)
 KEY = "sk-very-secret-key"
 
 
+class Client(OpenAICompatible):
+    """The adapter, asked again while the server refuses a form, as the engine asks it."""
+
+    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        while True:
+            with contextlib.suppress(FormRefused):
+                return await super().ask(request, on_text)
+
+
 @contextlib.asynccontextmanager
 async def client(server: ScriptedServer, **options: Any) -> AsyncIterator[OpenAICompatible]:
-    made = OpenAICompatible(server.base_url, KEY, **options)
+    made = Client(server.base_url, KEY, **options)
     try:
         yield made
     finally:

@@ -24,7 +24,7 @@ class TestAbilities:
         async with ScriptedServer(script) as server, client(server) as models:
             first, second = await models.ask(PLAN), await models.ask(PLAN)
         assert (first.value, second.value) == ({"n": 1}, {"n": 2})
-        assert (first.usage.requests, second.usage.requests) == (3, 1)
+        assert (first.usage.requests, second.usage.requests) == (1, 1)
         assert "response_format" in server.bodies[0]
         assert "tool_choice" in server.bodies[1]
         assert not {"response_format", "tool_choice"} & set(server.bodies[2])
@@ -112,4 +112,4 @@ class TestAbilities:
                 await models.ask(PLAN)
         assert caught.value.failure.class_ == "invalid"
         assert len(server.requests) == 3
-        assert caught.value.usage == Usage(requests=3, nanousd=0)
+        assert caught.value.usage == Usage(requests=1, nanousd=0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from asking import asking, planning
+from http_client import client
 
 from leadhand.domain.errors import Failure
 from leadhand.models.failures import LARGEST_BODY
@@ -65,10 +66,8 @@ async def test_an_idle_limit_longer_than_that_of_the_first_byte_holds() -> None:
 
 async def test_each_form_that_is_tried_has_the_whole_time_for_its_first_byte() -> None:
     script = [refuses("response_format").after(0.15), refuses("tool_choice").after(0.15), gives({"n": 1}).after(0.15)]
-    async with ScriptedServer(script) as server:
-        models = OpenAICompatible(server.base_url, first_byte_timeout_s=0.3)
+    async with ScriptedServer(script) as server, client(server, first_byte_timeout_s=0.3) as models:
         assert (await models.ask(planning("x", model="openai_compatible:m"))).value == {"n": 1}
-        await models.aclose()
 
 
 async def test_a_connection_that_never_comes_about_is_given_up() -> None:

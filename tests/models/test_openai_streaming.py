@@ -24,7 +24,7 @@ from leadhand.testing.steps import calls, gives, says
 class TestStreaming:
     async def test_text_is_heard_as_it_is_written(self) -> None:
         heard: list[str] = []
-        said = says("one two three").costing(output_tokens=3)
+        said = says("one two three").costing(input_tokens=9, output_tokens=3)
         async with ScriptedServer([said]) as server, client(server) as models:
             reply = await models.ask(TALK, heard.append)
         assert heard == ["one ", "two ", "three"]

@@ -141,7 +141,9 @@ def _check_budget(settings: Settings, unpriced: tuple[str, ...]) -> None:
         return
     raise ConfigurationError(
         f"the price of {', '.join(unpriced)} is not known, so a budget of ${usd(budget):g} cannot limit it",
-        "Use a model with a known price, or allow it: --allow-unknown-price, or allow_unknown_price=True.",
+        "Use a model with a known price, or set LEADHAND_PRICE to its price in US dollars per million tokens, such as"
+        " 0.15/0.60 (input/output), or 0 if it is free. To run it without a budget: --allow-unknown-price, or"
+        " allow_unknown_price=True.",
     )
 
 

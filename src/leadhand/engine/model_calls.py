@@ -6,10 +6,10 @@ Each model is called at its own pace: as many calls at once as it accepts, and n
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -19,7 +19,7 @@ from leadhand.domain.events import ModelCallBegan, ModelCallReturned
 from leadhand.domain.limits import Allowance, Amount, Usage
 from leadhand.engine.log import RunLog
 from leadhand.engine.slots import without_slot
-from leadhand.ports import AllowanceRefused, Clock, ContextStore, ModelError, Models
+from leadhand.ports import AllowanceRefused, Clock, ContextStore, FormRefused, ModelError, Models
 
 SLACK_S = 1.0
 """What an adapter gets beyond a call's deadline, in seconds, before the call is given up for it."""
@@ -30,6 +30,8 @@ FIRST_LIMIT = 1_024
 LARGEST_LIMIT = 4_096
 LONGEST_HOLD_S = 3_600.0
 """The longest wait, in seconds, that is accepted from one answer of a service."""
+MOST_FORMS = 8
+"""Requests of one call while its adapter learns which forms the server supports."""
 LOOKING_S = 1.0
 """How often, in seconds, a process checks whether a model asked another process to wait."""
 
@@ -74,7 +76,7 @@ class ModelCalls:
             pace = self._paces[model] = RateController(model, self._store, self._clock)
         async with pace.turn() as round_:
             try:
-                reply = await self._reserved(log, call, on_text)
+                reply = await self._in_some_form(log, call, on_text)
             except ModelError as error:
                 if error.failure.class_ is FailureClass.RATE_LIMITED:
                     await pace.refused(round_, error.failure.retry_after_s)
@@ -88,6 +90,13 @@ class ModelCalls:
         """Close the circuits of a run that is no longer driven here: when it is resumed, its models are tried again."""
         for key in [key for key in self._circuits if key[0] == run_id]:
             del self._circuits[key]
+
+    async def _in_some_form(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None) -> ModelReply:
+        """Make the call again while the server refuses its form. Each request has a reservation and log entries."""
+        for _ in range(MOST_FORMS - 1):
+            with contextlib.suppress(FormRefused):
+                return await self._reserved(log, call, on_text)
+        return await self._reserved(log, call, on_text)
 
     async def _reserved(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None) -> ModelReply:
         began = ModelCallBegan(
@@ -123,7 +132,7 @@ class ModelCalls:
             # The adapter keeps the deadline and says what it waited for; this is for one that does not.
             async with asyncio.timeout(request.deadline_s + min(SLACK_S, request.deadline_s / 10)):
                 reply = await self._models.ask(request, on_text)
-            failed, usage = None, self._priced(request.model, reply.usage)
+            failed, usage = None, self._priced(request.model, reply)
         except TimeoutError:
             message = f"{request.model} gave no answer within {request.deadline_s:g} s"
             failed, usage = ModelError(Failure.of(message, "timeout", FailureClass.TRANSIENT)), None
@@ -153,10 +162,16 @@ class ModelCalls:
         cost = self._models.profile(request.model).cost(inputs, request.max_tokens)
         return Amount(requests=1, tokens=inputs + request.max_tokens, nanousd=cost or 0)
 
-    def _priced(self, model: str, usage: Usage) -> Usage:
-        """The usage with its cost, where the model's price is known and the provider did not say it."""
+    def _priced(self, model: str, reply: ModelReply) -> Usage | None:
+        """The usage with its cost, where the model's price is known and the adapter did not say it.
+
+        None, for unknown, if the adapter named no cost and counted no tokens, of the input or of the reply.
+        """
+        usage = reply.usage
         if usage.nanousd is not None:
             return usage
+        if not (usage.input_tokens and usage.output_tokens):
+            return None
         profile = self._models.profile(model)
         return usage.evolve(nanousd=0 if profile.free else profile.cost(usage.input_tokens, usage.output_tokens))
 
@@ -195,7 +210,7 @@ class RateController:
         """Calls at once, at present."""
         return int(self._limit)
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def turn(self) -> AsyncGenerator[int]:
         """A turn to ask; waiting for it costs neither a slot nor the time of the attempt. Yields its round.
 

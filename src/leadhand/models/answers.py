@@ -31,10 +31,27 @@ def object_schema(schema: dict[str, Any]) -> dict[str, Any]:
     return schema if schema.get("type") == "object" else {**nothing, **schema}
 
 
-def assumed_usage(request: ModelRequest, requests: int = 1) -> Usage:
+def token_count(value: object) -> int | None:
+    """A number of tokens as a server reports it; None unless it is a whole number from zero up."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0 or value % 1:
+        return None
+    return int(value)
+
+
+def counted_usage(sent: int | None, written: int | None, *, empty: bool) -> Usage | None:
+    """The usage of a reply as its server counted it; None if it cannot be true, so that the budget holds.
+
+    Every request has input, and every reply has output that is not ``empty``.
+    """
+    if not sent or written is None or (written == 0 and not empty):
+        return None
+    return Usage(input_tokens=sent, output_tokens=written)
+
+
+def assumed_usage(request: ModelRequest) -> Usage:
     """The upper bound of what a call used, for a server that does not count, so that the budget holds."""
     bound = input_bound(request.messages, request.tools, request.output)
-    return Usage(requests=requests, input_tokens=bound, output_tokens=request.max_tokens)
+    return Usage(input_tokens=bound, output_tokens=request.max_tokens)
 
 
 def tool_call(id: str, name: str, written: object) -> ToolCall:

@@ -10,10 +10,9 @@ from typing import Any
 from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.limits import Usage, nanousd
 
-from .server_settings import is_loopback
-
 _PROVIDER_IDS = {"xai": "x-ai", "google-cloud": "google", "bedrock": "aws"}  # under other names than ours
 _NANO_PER_MILLION = 1_000  # dollars a million tokens, as nano-dollars a token
+_DEAREST = 1_000_000  # dollars a million tokens
 
 
 @lru_cache(maxsize=256)
@@ -47,7 +46,23 @@ def _highest(prices: Iterable[Any]) -> int | None:
     for price in prices:
         amounts += [price.base, *(tier.price for tier in price.tiers)] if hasattr(price, "tiers") else [price]
     highest = max((Decimal(str(amount)) for amount in amounts if amount is not None), default=None)
-    return None if highest is None else int((highest * _NANO_PER_MILLION).to_integral_value(ROUND_CEILING))
+    return None if highest is None else _a_token(highest)
+
+
+def _a_token(dollars: Decimal) -> int:
+    """Nano-dollars a token, rounded up, of a price per million tokens."""
+    return int((dollars * _NANO_PER_MILLION).to_integral_value(ROUND_CEILING))
+
+
+def price_of_a_token(written: str) -> int:
+    """Nano-dollars a token of a price in dollars per million tokens. Raises ValueError if it is no amount."""
+    try:
+        dollars = Decimal(written.strip())
+        if 0 <= dollars <= _DEAREST:
+            return _a_token(dollars)
+    except ArithmeticError:  # it is not a number
+        pass
+    raise ValueError(f"{written!r} is not a price")
 
 
 def known_cost(model: str, usage: Usage, *, cache_read: int = 0, cache_written: int = 0) -> int | None:
@@ -73,17 +88,3 @@ def known_cost(model: str, usage: Usage, *, cache_read: int = 0, cache_written: 
     except (LookupError, ValueError):
         return None
     return nanousd(price.total_price)
-
-
-def profile_at(base_url: str, model: str, window: int | None = None) -> ModelProfile:
-    """The profile of a model that is not in the table: it is free on this machine, else its price is unknown."""
-    free = is_loopback(base_url)
-    price = 0 if free else None
-    return ModelProfile(name=model, window=window, input_nanousd=price, output_nanousd=price, free=free)
-
-
-def with_cost(usage: Usage, cost: int | None, *, free: bool) -> Usage:
-    """``usage`` with its cost in nano-dollars, which may be unknown (None); ``free`` is of the model."""
-    if cost is None and free:
-        cost = 0
-    return usage if cost is None else usage.model_copy(update={"nanousd": cost})

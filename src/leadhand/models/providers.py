@@ -67,6 +67,9 @@ _LOCAL = (
 )
 """The same for servers that people run themselves; the key is optional."""
 
+LOCAL = frozenset(name for name, *_ in _LOCAL)
+"""The providers whose models cost nothing on this machine."""
+
 PROVIDERS = {
     name: Provider(
         name=name,

@@ -11,11 +11,12 @@ from leadhand.domain.errors import ConfigurationError
 from leadhand.ports import Models
 
 from .failures import UNSENT, failed
-from .providers import ALIASES, ANY_SERVER, AZURE, OWN_PROTOCOLS, PROVIDERS, OwnProtocol, Provider, instead_of
+from .providers import ALIASES, ANY_SERVER, AZURE, LOCAL, OWN_PROTOCOLS, PROVIDERS, OwnProtocol, Provider, instead_of
 from .server_settings import checked_base_url, checked_key, is_loopback
 
 OFFLINE = "offline"
 WINDOW_VARIABLE = "LEADHAND_WINDOW"
+PRICE_VARIABLE = "LEADHAND_PRICE"
 LEAST_WINDOW = 2_048
 
 
@@ -45,8 +46,14 @@ class ModelRouter:
     def profile(self, model: str) -> ModelProfile:
         """See :class:`~leadhand.ports.Models`. Raises ConfigurationError for an unknown name."""
         profile = self.adapter(model).profile(model)
-        window = self._window if model != OFFLINE else None
-        return profile if window is None else profile.evolve(window=window)
+        if model == OFFLINE:
+            return profile
+        window, price = self._window, self._price
+        if window is not None:
+            profile = profile.evolve(window=window)
+        if price is not None and profile.cost(0, 0) is None:
+            profile = profile.evolve(input_nanousd=price[0], output_nanousd=price[1], free=not any(price))
+        return profile
 
     async def models(self) -> list[str]:
         """The models that the server behind ``openai_compatible:`` lists.
@@ -138,6 +145,7 @@ class ModelRouter:
             first_byte_timeout_s=600.0 if slow else provider.first_byte_timeout_s,
             profiles=known_profile if provider.key_needed else None,
             costs=known_cost if provider.key_needed else None,
+            free=provider.name in LOCAL and is_loopback(url),
         )
 
     def _own_protocol(self, provider: OwnProtocol) -> Models:
@@ -178,6 +186,28 @@ class ModelRouter:
                 f"set it to the model's context window, for example {WINDOW_VARIABLE}=32768, or unset it",
             )
         return int(said)
+
+    @property
+    def _price(self) -> tuple[int, int] | None:
+        """The price from the environment, for models without a known one: nano-dollars a token, of input and output.
+
+        Raises ConfigurationError unless it is one amount or two.
+        """
+        said = self._env.get(PRICE_VARIABLE, "").strip()
+        if not said:
+            return None
+        from .prices import price_of_a_token
+
+        try:
+            amounts = [price_of_a_token(part) for part in said.split("/")]
+        except ValueError:
+            amounts = []
+        if len(amounts) not in (1, 2):
+            raise ConfigurationError(
+                f"{PRICE_VARIABLE} is {said[:40]!r}, which is not a price in US dollars per million tokens",
+                f"set it to the prices of input and output, for example {PRICE_VARIABLE}=0.15/0.60, or to 0 if free",
+            )
+        return amounts[0], amounts[-1]
 
     def _has_place(self, provider: OwnProtocol) -> bool:
         """Whether something says where to go: a project or region, or the file in which AWS keeps one."""

@@ -1,7 +1,7 @@
 """Adapter for servers with the chat-completions protocol: a thin client on aiohttp.
 
-It sends each request once; the controller retries. The exception is a server that rejects a feature: the adapter tries
-another form (see ``capabilities``).
+It sends each request once; the engine retries. When a server rejects a feature, the next request has another form (see
+``capabilities``).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.limits import Usage
-from leadhand.models.failures import error_message, failed
-from leadhand.models.prices import profile_at, with_cost
+from leadhand.models.answers import assumed_usage
+from leadhand.models.failures import UNBILLED, error_message, failed
 from leadhand.models.server_settings import checked_base_url, checked_ca_file, checked_key
-from leadhand.ports import ModelError
+from leadhand.ports import FormRefused, ModelError
 
 from .answers import reply_of, usage_of
 from .capabilities import Abilities, OutputMode, ignored, learn
@@ -29,7 +29,6 @@ from .errors import parameter_named, status_inside
 from .http import ChatServer
 from .wire import chat_body, encode
 
-_MOST_FORMS = 8  # requests per call while learning what the server supports
 _LISTED_FOR_S = 60.0
 LIST_WITHIN_S = 5.0
 """Seconds for the server to list its models."""
@@ -43,7 +42,8 @@ class OpenAICompatible:
     the connection; ``first_byte_timeout_s`` until the answer begins, which without streaming is when all of it is
     written; ``idle_timeout_s`` between two pieces. The request's own deadline covers everything. ``ca_file`` holds
     certificates to trust besides the system's. At most ``connections`` are open at once; calls beyond them wait.
-    By a model's full name, ``profiles`` returns its window and prices, and ``costs`` what a usage cost in nano-dollars.
+    By a model's full name, ``profiles`` returns its window and prices, and ``costs`` what a usage cost in nano-dollars;
+    a ``free`` server costs nothing.
     ``key_setting`` is where the key came from, for messages.
 
     The client remembers what a server refuses or ignores, by model.
@@ -64,6 +64,7 @@ class OpenAICompatible:
         connections: int = 100,
         profiles: Callable[[str], ModelProfile | None] | None = None,
         costs: Callable[[str, Usage], int | None] | None = None,
+        free: bool = False,
         key_setting: str = "the API key",
     ) -> None:
         self.name = name
@@ -81,15 +82,23 @@ class OpenAICompatible:
         self._server = ChatServer(server)
         self._profiles = profiles
         self._costs = costs
+        self._free = free
         self._abilities: defaultdict[str, Abilities] = defaultdict(Abilities)
         self._proven: set[tuple[str, OutputMode]] = set()
         self._listed: tuple[float, list[str] | None] | None = None
         self._windows: dict[str, int | None] = {}
 
     def profile(self, model: str) -> ModelProfile:
-        """The known profile of ``model``; a local server is free."""
+        """The known profile of ``model``; without one its price is unknown, unless the server is ``free``."""
         known = self._profiles(model) if self._profiles is not None else None
-        return known or profile_at(self.base_url, model, self._windows.get(model))
+        price = 0 if self._free else None
+        return known or ModelProfile(
+            name=model,
+            window=self._windows.get(model),
+            input_nanousd=price,
+            output_nanousd=price,
+            free=self._free,
+        )
 
     async def models(self) -> list[str]:
         """The models that the server lists. Raises :class:`ModelError` if it lists none."""
@@ -129,38 +138,38 @@ class OpenAICompatible:
         self, request: ModelRequest, on_text: Callable[[str], None] | None, patience: Patience
     ) -> ModelReply:
         model = _short_name(request.model)
-        attempt = 0
-        while True:
-            attempt += 1
-            abilities = self._abilities[model]
-            # Calls requested in prose look like text until the text is complete.
-            streamed = on_text is not None and abilities.stream and (abilities.tools or not request.tools)
-            body = chat_body(request, model, abilities, adapter=self.name, stream=streamed)
-            answered = await self._server.post(encode(body), patience, on_text if streamed else None)
-            if answered.document is not None:
-                reply = self._reply(answered.document, request, abilities, attempt, heard=answered.heard)
-                if on_text is not None and not answered.heard and reply.message.text:
-                    on_text(reply.message.text)  # the server does not stream
-                return reply
-            # A refusal may name the rejected field separately from its message.
-            said = f"{error_message(answered.body)} {parameter_named(answered.body)}"
-            learned = learn(abilities, request, answered.status, said, streamed=streamed)
-            if learned is None or attempt == _MOST_FORMS:
-                usage = Usage(requests=attempt, nanousd=0)
-                raise self._server.refusal(answered.status, answered.headers, answered.body, usage)
-            if self._abilities[model] == abilities:  # else another call has learned meanwhile
-                self._abilities[model] = learned
+        abilities = self._abilities[model]
+        # Calls requested in prose look like text until the text is complete.
+        streamed = on_text is not None and abilities.stream and (abilities.tools or not request.tools)
+        body = chat_body(request, model, abilities, adapter=self.name, stream=streamed)
+        answered = await self._server.post(encode(body), patience, on_text if streamed else None)
+        if answered.document is not None:
+            reply = self._reply(answered.document, request, abilities, heard=answered.heard)
+            if on_text is not None and not answered.heard and reply.message.text:
+                on_text(reply.message.text)  # the server does not stream
+            return reply
+        refusal = self._server.refusal(answered.status, answered.headers, answered.body, UNBILLED)
+        # A refusal may name the rejected field separately from its message.
+        said = f"{error_message(answered.body)} {parameter_named(answered.body)}"
+        learned = learn(abilities, request, answered.status, said, streamed=streamed)
+        if learned is None:
+            raise refusal
+        if self._abilities[model] == abilities:  # else another call has learned meanwhile
+            self._abilities[model] = learned
+        raise FormRefused(refusal.failure, refusal.usage)
 
     def _reply(
-        self, document: dict[str, Any], request: ModelRequest, abilities: Abilities, requests: int, *, heard: bool
+        self, document: dict[str, Any], request: ModelRequest, abilities: Abilities, *, heard: bool
     ) -> ModelReply:
         if document.get("error") and not document.get("choices"):
             # OpenRouter and others answer 200 with an error and its status in the body.
-            usage = None if heard else Usage(requests=requests, nanousd=0)
+            usage = None if heard else UNBILLED
             raise self._server.refusal(status_inside(document), {}, json.dumps(document), usage, inside=True)
-        usage = usage_of(document, request, requests)
-        cost = self._costs(request.model, usage) if self._costs is not None else None
-        usage = with_cost(usage, cost, free=self.profile(request.model).free)
+        usage = usage_of(document)
+        if usage is None:
+            usage = assumed_usage(request)
+        elif self._costs is not None:
+            usage = usage.evolve(nanousd=self._costs(request.model, usage))
         reply = reply_of(document, request, abilities, adapter=self.name, usage=usage)
         if request.output is not None:
             self._judge(_short_name(request.model), abilities, given=reply.value is not None)

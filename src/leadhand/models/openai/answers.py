@@ -13,7 +13,7 @@ from typing import Any
 from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, Opaque, ToolCall, ToolMessage
 from leadhand.domain.limits import Usage
 from leadhand.domain.value import is_object, list_of, object_of, objects_of, text_of
-from leadhand.models.answers import assumed_usage, decode_object, structured_answer, tool_call
+from leadhand.models.answers import counted_usage, decode_object, structured_answer, token_count, tool_call
 from leadhand.models.failures import error_message, failed, unfinished
 
 from .capabilities import Abilities
@@ -74,20 +74,25 @@ def reply_of(
     )
 
 
-def usage_of(document: Mapping[str, Any], request: ModelRequest, requests: int) -> Usage:
-    """The reported usage, or the upper bound. ``requests`` is how many HTTP requests the answer took."""
+def usage_of(document: Mapping[str, Any]) -> Usage | None:
+    """The reported usage; None if it is missing or cannot be true."""
     counted = usage_in(document)
-    sent = _count(counted.get("prompt_tokens", counted.get("input_tokens")))
-    written = _count(counted.get("completion_tokens", counted.get("output_tokens")))
-    total = _count(counted.get("total_tokens"))
+    said = (
+        counted.get("prompt_tokens", counted.get("input_tokens")),
+        counted.get("completion_tokens", counted.get("output_tokens")),
+        counted.get("total_tokens"),
+    )
+    sent, written, total = map(token_count, said)
+    if any(number is None and field is not None for number, field in zip((sent, written, total), said, strict=True)):
+        return None
     if sent is None and written is not None and total is not None:
         sent = max(0, total - written)
     if sent is not None and total is not None:
         # xAI includes billed reasoning only in the total.
         written = max(written or 0, total - sent)
-    if sent is not None and written is not None:
-        return Usage(requests=requests, input_tokens=sent, output_tokens=written)
-    return assumed_usage(request, requests)
+    message = object_of(first_choice(document).get("message"))
+    empty = not any(message.get(field) for field in ("content", "refusal", "tool_calls", "function_call", *_REASONING))
+    return counted_usage(sent, written, empty=empty)
 
 
 def usage_in(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,10 +101,6 @@ def usage_in(document: Mapping[str, Any]) -> dict[str, Any]:
         if is_object(found) and found:
             return found
     return object_of(first_choice(document).get("usage"))
-
-
-def _count(value: object) -> int | None:
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0 else None
 
 
 def first_choice(document: Mapping[str, Any]) -> dict[str, Any]:

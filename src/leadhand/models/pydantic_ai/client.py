@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
-from leadhand.models.answers import clean
+from leadhand.models.answers import assumed_usage, clean
 from leadhand.models.failures import UNSENT, failed
-from leadhand.models.prices import known_cost, known_profile, profile_at, with_cost
+from leadhand.models.prices import known_cost, known_profile
 from leadhand.models.server_settings import checked_ca_file
 
 from .connection import Connection, Service
@@ -43,8 +43,8 @@ class PydanticAI:
         self._lock = asyncio.Lock()
 
     def profile(self, model: str) -> ModelProfile:
-        """What is known of ``model``; an unknown one on this machine is free."""
-        return known_profile(model) or profile_at(self.connection.base_url, model)
+        """What is known of ``model``."""
+        return known_profile(model) or ModelProfile(name=model)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """One call; see :class:`~leadhand.ports.Models`. Plain text is streamed to ``on_text``."""
@@ -90,11 +90,13 @@ class PydanticAI:
         # Classify every exception of the packages here, so that none escapes.
         except Exception as error:
             raise classed(error, self.connection) from error
-        counted, used = response.usage, usage_of(response, request)
-        cost = known_cost(
-            request.model, used, cache_read=counted.cache_read_tokens, cache_written=counted.cache_write_tokens
-        )
-        usage = with_cost(used, cost, free=self.profile(request.model).free)
+        counted, usage = response.usage, usage_of(response)
+        if usage is None:
+            usage = assumed_usage(request)
+        else:
+            cached, written = counted.cache_read_tokens, counted.cache_write_tokens
+            cost = known_cost(request.model, usage, cache_read=cached, cache_written=written)
+            usage = usage.evolve(nanousd=cost)
         return reply_of(response, request, adapter=self.name, usage=usage)
 
     async def _open(self) -> Service:

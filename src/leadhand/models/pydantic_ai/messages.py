@@ -51,11 +51,12 @@ from leadhand.domain.limits import Usage
 from leadhand.domain.value import is_object, object_of, objects_of, text_of
 from leadhand.models.answers import (
     answer_function,
-    assumed_usage,
     clean,
+    counted_usage,
     decode_json,
     object_schema,
     structured_answer,
+    token_count,
     tool_call,
 )
 from leadhand.models.failures import failed, unfinished
@@ -287,10 +288,7 @@ def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, us
     )
 
 
-def usage_of(response: ModelResponse, request: ModelRequest) -> Usage:
-    """What the provider counted, cached input included. One that does not count is taken at the upper bound, so that a
-    budget holds."""
-    counted = response.usage
-    if counted.input_tokens or counted.output_tokens:
-        return Usage(requests=1, input_tokens=counted.input_tokens, output_tokens=counted.output_tokens)
-    return assumed_usage(request)
+def usage_of(response: ModelResponse) -> Usage | None:
+    """What the provider counted, cached input included; None if it did not count, or cannot have counted right."""
+    sent, written = token_count(response.usage.input_tokens), token_count(response.usage.output_tokens)
+    return counted_usage(sent, written, empty=not response.parts)

@@ -1,0 +1,135 @@
+"""Nothing is overspent over real HTTP: every request that reaches a model server fits the limits of its run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand import Leadhand, tool
+from leadhand.domain.errors import ConfigurationError
+from leadhand.testing.faults import completion
+from leadhand.testing.model_server import ScriptedServer, Seen, Served, status
+from leadhand.testing.steps import plans, says, subtask
+
+SUBTASKS = 40
+
+
+@tool
+def look_tool(key: str) -> dict[str, Any]:
+    """Look something up."""
+    return {"key": key, "value": 7}
+
+
+def facts_of(body: dict[str, Any]) -> dict[str, Any]:
+    """The facts that a request opens with."""
+    return json.loads(next(message["content"] for message in body["messages"] if message["role"] == "user"))
+
+
+def verdicts(body: dict[str, Any]) -> dict[str, Any]:
+    """A review that accepts everything."""
+    judged = facts_of(body)["subtasks"]
+    accepted = [{"subtask": each["subtask"], "verdict": "accept", "reason": ""} for each in judged]
+    return {"verdicts": accepted, "complete": True, "missing": [], "cannot": []}
+
+
+def answering(usage: Callable[[], Any], count: int = SUBTASKS) -> Callable[[dict[str, Any]], Served]:
+    """A server that plans ``count`` subtasks without a tool and reports ``usage`` with every answer."""
+
+    def answer(body: dict[str, Any]) -> Served:
+        match Seen(body, {}).role:
+            case "plan":
+                step = plans(*(subtask(f"s{number}") for number in range(count)))
+            case "review":
+                step = says(json.dumps(verdicts(body)))
+            case _:
+                step = says("done")
+        return Served(body=json.dumps({**completion(step, body), "usage": usage()}))
+
+    return answer
+
+
+def counting() -> dict[str, int]:
+    return {"prompt_tokens": 900, "completion_tokens": 50, "total_tokens": 950}
+
+
+async def test_requests_in_another_form_are_reserved_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = answering(counting)
+
+    def without_tools(body: dict[str, Any]) -> Served:
+        return status(400, "tools is not supported by this model") if body.get("tools") else answer(body)
+
+    async with ScriptedServer(without_tools) as server:
+        monkeypatch.setenv("LEADHAND_BASE_URL", server.base_url)
+        lead = Leadhand("openai_compatible:m", tools=[look_tool], home=tmp_path, max_requests=20)
+        async with lead:
+            answered = await lead.run("do it all")
+        refused = [body for body in server.bodies if body.get("tools")]
+        assert refused, "no request was refused"
+        assert len(server.requests) <= 20
+    assert answered.document["usage"]["requests"] == len(server.requests)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        {"prompt_tokens": 900, "completion_tokens": 0},
+        {"prompt_tokens": 1.5, "completion_tokens": 1.5},
+        {"prompt_tokens": True, "completion_tokens": True},
+        {"prompt_tokens": 900, "completion_tokens": 50, "total_tokens": -1},
+        {"prompt_tokens": -900, "completion_tokens": 50},
+    ],
+    ids=str,
+)
+async def test_usage_that_cannot_be_true_is_settled_in_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usage: dict[str, Any]
+) -> None:
+    budget = 0.05
+    async with ScriptedServer(answering(lambda: usage)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        async with Leadhand("openai:gpt-4o-mini", tools=[], home=tmp_path, budget=budget) as lead:
+            answered = await lead.run("do it all")
+            state = await (await lead.runtime()).load(answered.run_id)
+        asked = len(server.requests)
+    each = 2_000 * 600  # the longest answer at the price of a token of output, in nano-dollars
+    assert asked * each < state.spent.nanousd <= budget * 1e9
+    assert asked < SUBTASKS
+
+
+@pytest.mark.parametrize("model", ["openai:a-model-of-the-proxy", "openai_compatible:a-model-of-the-proxy"])
+@pytest.mark.parametrize("price", ["", "0.15/0.60", "0"])
+async def test_a_local_proxy_is_free_only_if_a_setting_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, price: str
+) -> None:
+    async with ScriptedServer(answering(counting, 2)) as server:
+        for variable in ("OPENAI_BASE_URL", "LEADHAND_BASE_URL"):
+            monkeypatch.setenv(variable, server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        monkeypatch.setenv("LEADHAND_PRICE", price)
+        lead = Leadhand(model, tools=[], home=tmp_path, budget=0.5)
+        if not price:
+            with pytest.raises(ConfigurationError, match="is not known, so a budget of") as refused:
+                await lead.run("do it all")
+            assert "LEADHAND_PRICE" in refused.value.how
+            assert not server.requests
+            return
+        async with lead:
+            answered = await lead.run("do it all")
+    used = len(server.requests) * (900 * 0.15 + 50 * 0.60) / 1e6
+    assert answered.document["usage"]["cost_usd"] == (0 if price == "0" else pytest.approx(used))
+
+
+@pytest.mark.parametrize("price", ["cheap", "-1", "1/2/3", "nan", "1e99", "0.15,0.60"])
+def test_a_price_that_is_no_price_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, price: str) -> None:
+    monkeypatch.setenv("LEADHAND_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("LEADHAND_PRICE", price)
+    with pytest.raises(ConfigurationError, match=r"LEADHAND_PRICE is .*, which is not a price in US dollars"):
+        Leadhand("openai_compatible:m", home=tmp_path).run_sync("x")
