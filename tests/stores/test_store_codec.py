@@ -22,12 +22,14 @@ from store_memory import memory, transact
 from store_samples import SAMPLES, golden
 
 from leadhand.domain import events
-from leadhand.domain.errors import StoreError
+from leadhand.domain.errors import StoreError, UnreadableRun
 from leadhand.domain.events import EVENT_TYPES, AnyEvent
 from leadhand.domain.events.upcasters import RENAMED
 from leadhand.domain.run import ModelChoice, RunDefinition
+from leadhand.domain.value import DEEPEST
 from leadhand.domain.work_result import WorkResult
-from leadhand.stores.codec import encode, microseconds, moment, read_entries
+from leadhand.stores import codec
+from leadhand.stores.codec import LARGEST_EVENT, RESTORE, encode, microseconds, moment, read_entries
 from leadhand.stores.sqlite import DIALECT, SqliteConnection
 from leadhand.stores.transaction import Append, Create
 
@@ -151,7 +153,7 @@ def test_a_damaged_event_is_named(connection: SqliteConnection, change: dict[str
     error = unreadable(connection, change)
     assert error.what.startswith("event 2 of run old is damaged: ")
     assert why in error.what
-    assert error.how == "restore the database from a backup; its other runs are not affected"
+    assert error.how == RESTORE.format("old")
     assert error.what.isprintable()
 
 
@@ -176,10 +178,10 @@ def test_a_log_with_a_gap_is_refused(connection: SqliteConnection, gone: tuple[i
     for seq in gone:
         connection.execute("DELETE FROM events WHERE seq = ?", (seq,))
     expected = f"run old is damaged: its event {first} is missing from the log"
-    with pytest.raises(StoreError) as raised:
+    with pytest.raises(UnreadableRun) as raised:
         read_entries(connection, DIALECT, "old")
     assert raised.value.what == expected
-    assert raised.value.how == "restore the database from a backup; its other runs are not affected"
+    assert (raised.value.how, raised.value.seq) == (RESTORE.format("old"), first)
     with pytest.raises(StoreError, match=expected):
         read_entries(connection, DIALECT, "old", after=first - 1, limit=1)
     assert len(read_entries(connection, DIALECT, "old", limit=first - 1)) == first - 1
@@ -311,3 +313,57 @@ def test_what_json_cannot_say_is_refused() -> None:
 def test_a_number_that_is_none_becomes_null() -> None:
     event = events.ToolCallReturned(attempt="a", call_id="c", tool="t", ok=True, raw=[math.nan, math.inf])
     assert json.loads(encode(event).columns[4])["raw"] == [None, None]
+
+
+# --- what is written can be read back ---
+
+
+def nested(levels: int, inner: Any = 0) -> Any:
+    """A value of this many levels, lists and objects in turn."""
+    for level in range(levels):
+        inner = [inner] if level % 2 else {"a": inner}
+    return inner
+
+
+def supplied(raw: Any) -> events.ResultSupplied:
+    return events.ResultSupplied(subtask="wo-001.0", summary="x", raw=raw)
+
+
+@given(levels=st.integers(0, 300), letters=st.sampled_from([0, 5_000]), digits=st.integers(1, 4_310))
+def test_whatever_is_accepted_can_be_read_back(levels: int, letters: int, digits: int) -> None:
+    event = supplied(nested(levels, {"number": 10 ** (digits - 1), "text": "x" * letters}))
+    try:
+        _, (*_, body) = encode(event)
+    except StoreError:
+        assert levels > DEEPEST or digits > 4_300, "what every door lets in was refused"
+    else:
+        assert events.ResultSupplied.model_validate_json(body) == event
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (nested(240), "cannot be stored: recursion limit exceeded"),
+        (10**5_000, "cannot be stored: number out of range"),
+        (["x" * (LARGEST_EVENT // 2)] * 2, f"the limit is {LARGEST_EVENT:,}"),
+    ],
+    ids=["nested", "digits", "large"],
+)
+def test_an_event_that_could_not_be_read_back_is_refused(raw: Any, why: str) -> None:
+    with pytest.raises(StoreError, match=why):
+        encode(supplied(raw))
+
+
+def test_large_events_are_read_in_pages_of_a_bounded_size(
+    connection: SqliteConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies = [f'{{"reason":"{"x" * size}"}}' for size in (10, 500, 20, 20, 500, 500, 10)]
+    stored(connection, [{**ROW, "seq": seq, "body": body} for seq, body in enumerate(bodies, start=1)])
+    every = read_entries(connection, DIALECT, "old")
+    monkeypatch.setattr(codec, "PAGE_SIZE", 100)
+    monkeypatch.setattr(codec, "PAGE", 3)
+    assert read_entries(connection, DIALECT, "old") == every
+    assert read_entries(connection, DIALECT, "old", after=2, limit=3) == every[2:5]
+    connection.execute("DELETE FROM events WHERE seq = 6")
+    with pytest.raises(UnreadableRun, match="its event 6 is missing"):
+        read_entries(connection, DIALECT, "old")

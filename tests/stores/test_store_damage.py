@@ -116,14 +116,16 @@ async def test_a_damaged_event_that_is_no_text_is_named(sqlite_url: str, run_sql
 
 
 @pytest.mark.parametrize("change", ["status = 'gone'", "created_at = 9000000000000000000"])
-async def test_a_damaged_line_of_a_list_is_named(url: str, run_sql: RunSql, change: str) -> None:
+async def test_a_damaged_line_of_a_list_says_so_and_hides_no_other(url: str, run_sql: RunSql, change: str) -> None:
     async with aclosing(await open_store(url)) as store:
-        await store.create("run-1", started())
-        run_sql(url, f"UPDATE runs SET {change}")
-        with pytest.raises(StoreError, match="the line of run run-1 in the table runs is damaged"):
-            await store.runs()
-        with pytest.raises(StoreError, match="the line of run run-1 in the table runs is damaged"):
-            await store.run("run-1")
+        for run_id in ("run-1", "run-2", "run-3"):
+            await store.create(run_id, started())
+        run_sql(url, f"UPDATE runs SET {change} WHERE run_id = 'run-2'")
+        listed = {run.run_id: run.request for run in await store.runs()}
+        assert set(listed) == {"run-1", "run-2", "run-3"}
+        assert listed["run-2"].startswith("the line of run run-2 in the table runs is damaged")
+        assert (await store.run("run-2")).request == listed["run-2"]
+        assert len(await store.read("run-2")) == 1
 
 
 async def test_a_damaged_key_is_named(url: str, run_sql: RunSql) -> None:
@@ -135,12 +137,12 @@ async def test_a_damaged_key_is_named(url: str, run_sql: RunSql) -> None:
                 await look()
 
 
-async def test_a_damaged_status_is_named_when_runs_are_counted(url: str, run_sql: RunSql) -> None:
+async def test_runs_are_counted_beside_one_whose_status_is_damaged(url: str, run_sql: RunSql) -> None:
     async with aclosing(await open_store(url)) as store:
-        await store.create("run-1", started())
-        run_sql(url, "UPDATE runs SET status = 'gone'")
-        with pytest.raises(StoreError, match="a line in the table runs is damaged"):
-            await store.about()
+        for run_id in ("run-1", "run-2"):
+            await store.create(run_id, started())
+        run_sql(url, "UPDATE runs SET status = 'gone' WHERE run_id = 'run-1'")
+        assert (await store.about()).runs == {"running": 1}
 
 
 async def test_a_damaged_answer_in_the_cache_is_none(url: str, run_sql: RunSql) -> None:

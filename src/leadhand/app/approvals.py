@@ -14,7 +14,7 @@ from leadhand.app.listings import all_runs
 from leadhand.app.runtime import Runtime
 from leadhand.domain.approval import Approval, ApprovalStatus, args_hash
 from leadhand.domain.document import ApprovalCard
-from leadhand.domain.errors import UsageError
+from leadhand.domain.errors import UnreadableRun, UsageError
 from leadhand.domain.events import ApprovalAnswered, EffectAnswered
 from leadhand.domain.evolve import fold
 from leadhand.domain.ids import assignment_of
@@ -81,15 +81,19 @@ class OpenApproval:
 
 
 async def open_approvals(runtime: Runtime, run_id: str | None = None) -> list[OpenApproval]:
-    """The open approvals of a run, or of all runs, newest first, including expired ones.
+    """The open approvals of a run, or of all runs that can be read, newest first, including expired ones.
 
-    Raises NoSuchRun.
+    Raises NoSuchRun, and UnreadableRun if the run was named.
     """
     if run_id is not None:
-        listings = [await runtime.store.run(run_id)]
+        found = await _open_in(runtime, await runtime.store.run(run_id))
     else:
-        listings = [listing async for listing in all_runs(runtime.store, asking=True)]
-    found = [asked for listing in listings for asked in await _open_in(runtime, listing)]
+        found: list[OpenApproval] = []
+        async for listing in all_runs(runtime.store, asking=True):
+            try:
+                found += await _open_in(runtime, listing)
+            except UnreadableRun as error:  # it must not hide the questions of other runs
+                runtime.warn_once(error)
     return sorted(found, key=lambda asked: asked.asked_at, reverse=True)
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits, nanousd
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.domain.value import Json
+from leadhand.domain.value import Json, json_problem
 
 LONGEST_REQUEST = 100_000
 """The most characters in a request; longer material belongs in files that tools read."""
@@ -109,12 +109,12 @@ def text(value: object, what: str, how: str) -> str:
 
 def json_value(value: object, what: str, how: str) -> Json:
     """Return ``value`` if it is JSON that a database can store; otherwise raise UsageError."""
+    if problem := json_problem(value):
+        raise UsageError(f"{what} cannot be stored as JSON: {problem}", how)
     try:
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+        json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise UsageError(f"{what} cannot be stored: the text is not valid UTF-8", how) from error
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"{what} cannot be written as JSON: {error}", how) from error
     return cast("Json", value)
 
 

@@ -9,6 +9,9 @@ from difflib import get_close_matches
 from importlib.metadata import entry_points
 from typing import Any
 
+from pydantic_core import PydanticSerializationError
+
+from leadhand.app.arguments import json_value
 from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.domain.run import Role, RunDefinition
 from leadhand.flows.flow import Flow
@@ -18,6 +21,7 @@ from leadhand.flows.work_order.flow import WorkOrderFlow
 GROUP = "leadhand.flows"
 """The entry points by which installed packages offer flows."""
 DEFAULT = "work-order"
+OPTIONS = "Pass options that are plain JSON; put long material into files."
 
 
 class FlowRegistry:
@@ -84,7 +88,12 @@ class FlowRegistry:
 
     def options(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a run, checked and complete, as JSON. Raises UsageError for unknown or wrong ones."""
-        return self.get(name).checked_options(given).model_dump(mode="json")
+        checked = self.get(name).checked_options(given)
+        try:
+            options = checked.model_dump(mode="json")
+        except PydanticSerializationError as error:
+            raise UsageError(f"the options of the flow {name} cannot be stored as JSON: {error}", OPTIONS) from error
+        return json_value(options, f"the options of the flow {name}", OPTIONS)
 
     def roles(self, name: str, options: Mapping[str, Any]) -> Sequence[Role]:
         """The roles of a run with these options. Raises ConfigurationError if the flow fails to say them."""

@@ -39,11 +39,12 @@ pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; max-height: 16r
 """
 
 
-def page(document: dict[str, Any], entries: Iterable[Entry]) -> str:
-    """The page of a run: header, answer, sources, gaps, subtasks by order, and the log."""
+def page(document: dict[str, Any], entries: Iterable[Entry], *, notice: str = "") -> str:
+    """The page of a run: header, notice, answer, sources, gaps, subtasks by order, and the log."""
     title = _text(" ".join(document["request"].split())[:200])
     parts = [
         *_header(document, title),
+        *([f'<p class="failed">{_text(notice)}</p>'] if notice else []),
         *_answer(document),
         *_gaps(document),
         *_orders(document),

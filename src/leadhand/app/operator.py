@@ -14,7 +14,7 @@ from leadhand.app.formatting import listed
 from leadhand.app.runtime import Runtime
 from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.domain.decide.operator_requests import ACTED, OperatorRequest, retriable, why_refused
-from leadhand.domain.errors import LeadhandError, RunOwned, UsageError
+from leadhand.domain.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.domain.events import (
     CancelRequested,
     PauseRequested,
@@ -23,6 +23,7 @@ from leadhand.domain.events import (
     ResumeRequested,
     RetryGranted,
     RetryRequested,
+    RunFinished,
     SkipRequested,
     SubtaskResolved,
 )
@@ -48,7 +49,8 @@ async def stop(
 ) -> RunStatus:
     """Append a request, wait until the run has one of these statuses, and return the status.
 
-    Drives the run if no other process does. Raises LeadhandError if the process that drives it does not react.
+    Drives the run if no other process does; cancels it even if its log cannot be read. Raises LeadhandError if the
+    process that drives it does not react.
     """
     run_id = listing.run_id
     await runtime.log(run_id).append(request)
@@ -58,12 +60,29 @@ async def stop(
             return listing.status
         if listing.owner is None:
             try:
-                await runtime.store.claim(run_id)
+                epoch = await runtime.store.claim(run_id)
             except (RunOwned, UsageError):
                 continue  # another process was faster: it reads the request or has ended the run
-            return (await runtime.drive(await runtime.load(run_id))).status
+            try:
+                state = await runtime.load(run_id)
+            except UnreadableRun as error:
+                try:
+                    if not isinstance(request, CancelRequested):
+                        raise
+                    await runtime.log(run_id).append(_cancelled(request, error), epoch=epoch)
+                    return RunStatus.CANCELLED
+                finally:
+                    await runtime.store.release(run_id, epoch)
+            return (await runtime.drive(state)).status
         await asyncio.sleep(LOOK_EVERY_S)
     raise _no_reaction(run_id, listing.owner)
+
+
+def _cancelled(request: CancelRequested, damage: UnreadableRun) -> RunFinished:
+    """The end of a run whose state is unknown, since its log cannot be read."""
+    message = f"cancelled by {request.by}; its results are unknown: {damage.what}"
+    failure = Failure.of(message, "cancelled", FailureClass.REJECTED, damage.how)
+    return RunFinished(status=RunStatus.CANCELLED, answer="", failure=failure)
 
 
 def _no_reaction(run_id: str, owner: str | None) -> LeadhandError:

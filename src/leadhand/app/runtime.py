@@ -17,6 +17,7 @@ from leadhand.app.toolsets import changed_tools, check_tools, needed_tools
 from leadhand.app.tracing import tracing
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.domain.document import RunDocument, run_document
+from leadhand.domain.errors import UnreadableRun
 from leadhand.domain.events import Entry, ResumeRequested, RunStarted
 from leadhand.domain.evolve import fold, start
 from leadhand.domain.limits import Amount, Limits
@@ -258,6 +259,12 @@ class Runtime:
                 if said not in self._reported:
                     self._reported.add(said)
                     LOGGER.error("a watcher failed, and the run continues: %s raised %s", *said)
+
+    def warn_once(self, error: UnreadableRun) -> None:
+        """Log that a run cannot be read, unless that was logged before."""
+        if (error.run_id, error.code) not in self._reported:
+            self._reported.add((error.run_id, error.code))
+            LOGGER.warning("%s", " ".join(str(error).split()))
 
     def log(self, run_id: str) -> RunLog:
         """A run's log, to append requests to."""

@@ -7,6 +7,7 @@ Two families, by who must act::
      ├── UsageError             the command or call itself is wrong                 exit code 2
      ├── ConfigurationError     a model, key, database, home or project is wrong    exit code 6
      │    └── StoreError        the database cannot be opened, read or written
+     │         └── UnreadableRun the log of one run cannot be read; other runs can
      ├── NoSuchRun              the run id is not in this database                  exit code 2
      ├── RunOwned               another living process drives this run              exit code 2
      ├── Fenced                 this process lost the run; its decisions are refused
@@ -154,6 +155,17 @@ class ConfigurationError(LeadhandError):
 
 class StoreError(ConfigurationError):
     code = "store"
+
+
+class UnreadableRun(StoreError):
+    """The log of a run cannot be read from event ``seq`` on. Earlier events, and other runs, can be read."""
+
+    code = "unreadable_run"
+
+    def __init__(self, run_id: str, seq: int, what: str, how: str) -> None:
+        super().__init__(what, how)
+        self.run_id = run_id
+        self.seq = seq
 
 
 class Fenced(LeadhandError):

@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any, Self, TypeGuard, cast
 
 from pydantic import BaseModel, ConfigDict
 
 Json = Any
 """Whatever JSON can say: null, bool, number, string, list or object with string keys."""
+
+DEEPEST = 100
+"""Levels of lists and objects in a value, at most. Readers of JSON stop at 200, and an event encloses its values."""
+LARGEST = 10_000_000
+"""Characters of a value as JSON, at most."""
+
+
+TOO_DEEP = f"nested more than {DEEPEST} levels deep"
+
+
+def json_problem(value: object) -> str:
+    """Return why a value cannot be stored as JSON, empty if it can. Every door checks the values it lets in."""
+    try:
+        written = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except RecursionError:
+        return TOO_DEEP
+    except (TypeError, ValueError) as error:
+        return str(error)
+    if len(written) > LARGEST:
+        return f"{len(written):,} characters; the limit is {LARGEST:,}"
+    if written.count("[") + written.count("{") <= DEEPEST:
+        return ""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [item for each in level for item in _items(each)]
+    return TOO_DEEP if any(isinstance(each, dict | list | tuple) for each in level) else ""
+
+
+def _items(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value).values()
+    return cast("Iterable[object]", value) if isinstance(value, list | tuple) else ()
 
 
 class Value(BaseModel):

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, TypeGuard, cast
 
 from leadhand.domain.tool import ToolSpec
-from leadhand.domain.value import Json
+from leadhand.domain.value import Json, json_problem
 from leadhand.domain.work_order import Check, result_reference
 from leadhand.domain.work_result import ResultData
 
@@ -51,6 +51,8 @@ def _validator(schema: _Frozen) -> Any:
 
 def argument_problems(tool: ToolSpec, args: Mapping[str, Json], *, complete: bool = True) -> list[str]:
     """What is wrong with a call's arguments. ``complete`` False forgives missing ones and unresolved references."""
+    if problem := json_problem(dict(args)):
+        return [f"they cannot be stored as JSON: {problem}"]
     if complete:
         return schema_problems(tool.parameters, dict(args))
     found: list[str] = []

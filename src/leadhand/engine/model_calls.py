@@ -17,6 +17,7 @@ from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequ
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import ModelCallBegan, ModelCallReturned
 from leadhand.domain.limits import Allowance, Amount, Usage
+from leadhand.domain.value import json_problem
 from leadhand.engine.log import RunLog
 from leadhand.engine.slots import without_slot
 from leadhand.ports import AllowanceRefused, Clock, ContextStore, FormRefused, ModelError, Models
@@ -133,6 +134,9 @@ class ModelCalls:
             async with asyncio.timeout(request.deadline_s + min(SLACK_S, request.deadline_s / 10)):
                 reply = await self._models.ask(request, on_text)
             failed, usage = None, self._priced(request.model, reply)
+            if problem := _problem(reply):
+                reply, message = None, f"the answer of {request.model} cannot be stored as JSON: {problem}"
+                failed = ModelError(Failure.of(message, "malformed_answer", FailureClass.INVALID), usage)
         except TimeoutError:
             message = f"{request.model} gave no answer within {request.deadline_s:g} s"
             failed, usage = ModelError(Failure.of(message, "timeout", FailureClass.TRANSIENT)), None
@@ -174,6 +178,15 @@ class ModelCalls:
             return None
         profile = self._models.profile(model)
         return usage.evolve(nanousd=0 if profile.free else profile.cost(usage.input_tokens, usage.output_tokens))
+
+
+def _problem(reply: ModelReply) -> str:
+    """Why a reply cannot be stored, empty if it can."""
+    message = reply.message
+    values = [reply.value, message.text, message.opaque.data if message.opaque is not None else None]
+    for call in message.tool_calls:
+        values += [call.arguments, call.raw]
+    return next((problem for value in values if (problem := json_problem(value))), "")
 
 
 def _kept(reply: ModelReply) -> AssistantMessage:

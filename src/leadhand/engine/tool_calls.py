@@ -15,14 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic_core import to_json, to_jsonable_python
+from pydantic_core import from_json, to_json
 
 from leadhand.domain.asks import Ask, WriteArtifact
 from leadhand.domain.errors import Failure, FailureClass, ToolError
 from leadhand.domain.events import NoteEmitted, ToolCallBegan, ToolCallReturned
 from leadhand.domain.evidence import indeterminate
 from leadhand.domain.tool import Effect, ToolResult, ToolReturn, ToolSpec
-from leadhand.domain.value import Json
+from leadhand.domain.value import Json, json_problem
 from leadhand.engine.gate import argument_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
@@ -162,14 +162,15 @@ def returned_value(value: object) -> ToolReturn:
     """Return the result of a tool as a ToolReturn with JSON in it.
 
     ``{"isError": true, "message": …}`` (the seeds' primitive tools) is a failure. Raises ToolError for that, and for
-    a value that JSON cannot represent.
+    a value that JSON cannot represent, or that is nested too deeply or too large to be stored.
     """
     returned = value if isinstance(value, ToolReturn) else ToolReturn(raw=value)
     try:
-        raw: Any = to_jsonable_python(returned.raw)
-        to_json(raw)  # text with lone surrogates could not be stored
+        raw: Any = from_json(to_json(returned.raw, inf_nan_mode="null"))  # exactly as the log will hold it
     except Exception as error:
         raise ToolError(f"the tool's answer is not JSON: {_words(error)}", type="not_json") from error
+    if problem := json_problem(raw) or json_problem(returned.summary):
+        raise ToolError(f"the tool's answer cannot be stored as JSON: {problem}", type="not_json")
     returned = returned.model_copy(update={"raw": raw})
     match raw:
         case {"isError": True, **rest}:

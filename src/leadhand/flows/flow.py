@@ -9,12 +9,12 @@ from typing import Any, ClassVar, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from leadhand.domain.commands import Command, Finish, FlowError, Outcome, ProposedCall
+from leadhand.domain.commands import Assign, Command, Finish, FlowError, Outcome, ProposedCall
 from leadhand.domain.errors import Failure, FailureClass, UsageError
 from leadhand.domain.outcome import may_be_used
 from leadhand.domain.run import Gap, Role, RunDefinition
 from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.value import Json
+from leadhand.domain.value import Json, json_problem
 
 from .offline.rule import Rules
 from .run_view import AssignmentView, RunView
@@ -128,6 +128,9 @@ class FlowPolicy:
         try:
             wanted = list(self.flow.next(self.view(state)))
             _check(wanted, get_args(Command), "a command")
+            for each in wanted:
+                if isinstance(each, Assign) and (problem := json_problem(dict(each.input))):
+                    raise ValueError(f"the input of {each.id} cannot be stored as JSON: {problem}")
             return wanted
         except (Exception, SystemExit) as error:  # a flow is user code: what it raises ends its own run, with the cause
             return [Finish(failure=self._error("next", error))]

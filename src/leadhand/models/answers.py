@@ -9,10 +9,9 @@ from pydantic_core import from_json
 
 from leadhand.domain.conversation import ModelRequest, OutputSpec, ToolCall, input_bound
 from leadhand.domain.limits import Usage
-from leadhand.domain.value import is_list, is_object, list_of
+from leadhand.domain.value import DEEPEST, is_list, is_object, list_of
 
 _MOST_STARTS = 20
-_DEEPEST = 100  # levels of JSON; a log entry that nests far deeper cannot be written
 
 
 def clean(text: str) -> str:
@@ -140,7 +139,7 @@ def _refused(constant: str) -> Any:
 
 def _repaired(value: object, depth: int) -> Any:
     """``value`` with a question mark in place of each lone surrogate."""
-    if depth > _DEEPEST:
+    if depth > DEEPEST:
         raise ValueError("nested too deeply")
     if isinstance(value, str):
         return clean(value)

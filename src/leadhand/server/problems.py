@@ -32,6 +32,7 @@ STATUS_OF = {
     "fenced": HTTPStatus.CONFLICT,
     "configuration": HTTPStatus.UNPROCESSABLE_ENTITY,
     "store": HTTPStatus.SERVICE_UNAVAILABLE,
+    "unreadable_run": HTTPStatus.SERVICE_UNAVAILABLE,
     "error": HTTPStatus.SERVICE_UNAVAILABLE,
 }
 """By the code of a LeadhandError."""

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from leadhand.app.listings import all_runs
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.decide import due
-from leadhand.domain.errors import LeadhandError, RunOwned, StoreError
+from leadhand.domain.errors import LeadhandError, RunOwned, StoreError, UnreadableRun
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
@@ -85,7 +85,10 @@ class Resumer:
             self._warned.pop(run_id, None)
         except RunOwned:
             return  # another process was faster
-        except StoreError as error:  # either this run only, or the database is temporarily down
+        except UnreadableRun as error:
+            self._refused[run_id] = listing.head_seq
+            self._warn(run_id, f"cannot be resumed: {error.what}. {error.how}")
+        except StoreError as error:  # the database is temporarily down
             self._warn(run_id, f"cannot be read: {error.what}")
         except LeadhandError as error:
             self._refused[run_id] = listing.head_seq

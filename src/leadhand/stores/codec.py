@@ -15,15 +15,23 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
-from pydantic_core import PydanticSerializationError, ValidationError
+from pydantic_core import PydanticSerializationError, ValidationError, from_json
 
-from leadhand.domain.errors import NoSuchRun, StoreError
+from leadhand.domain.errors import NoSuchRun, StoreError, UnreadableRun
 from leadhand.domain.events import EVENT_TYPES, AnyEvent, Entry, upcast
+from leadhand.domain.value import DEEPEST, LARGEST
 
-from .connection import Connection, Dialect
+from .connection import Connection, Corrupt, Dialect
 
 PAGE = 1_000
 """Entries read by one statement, at most."""
+PAGE_SIZE = 50_000_000
+"""Characters of events read by one statement, unless one event alone has more: databases limit what they join."""
+LARGEST_EVENT = 5 * LARGEST
+"""Characters of an event, at most. It may hold several values, each within its own limit."""
+SURE = 4_000
+"""Characters of an event that can be read back without a trial, unless it is nested: longer ones may hold a number
+with too many digits."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TYPE = {"type"}
@@ -40,7 +48,8 @@ def encode(event: AnyEvent) -> Encoded:
     """Return an event ready to be written.
 
     Half a character, such as models produce when they are cut off inside an emoji, is replaced (U+FFFD), in the event
-    too, so that memory and log agree. Raises StoreError for any other value that JSON cannot express.
+    too, so that memory and log agree. Raises StoreError for any other value that JSON cannot express, and for an event
+    that is too large, or nested too deeply, to be read back.
     """
     try:
         body = event.model_dump_json(exclude=TYPE, by_alias=True)
@@ -52,7 +61,24 @@ def encode(event: AnyEvent) -> Encoded:
             ) from error
         event = type(event).model_validate(_well_formed(event.model_dump(by_alias=True)))
         body = event.model_dump_json(exclude=TYPE, by_alias=True)
+    if problem := _unreadable(body):
+        raise StoreError(
+            f"a {event.type} event of {event.subject or 'the run'} cannot be stored: {problem}",
+            "store large material as a file, and pass its name",
+        )
     return Encoded(event, (event.kind.value, event.type, event.version, event.subject, body))
+
+
+def _unreadable(body: str) -> str:
+    """Return why an event that was written as ``body`` could not be read back, empty if it can."""
+    if len(body) > LARGEST_EVENT:
+        return f"{len(body):,} characters; the limit is {LARGEST_EVENT:,}"
+    if len(body) > SURE or body.count("[") + body.count("{") > DEEPEST:
+        try:
+            from_json(body)
+        except ValueError as error:
+            return str(error)
+    return ""
 
 
 def microseconds(moment: datetime) -> int:
@@ -80,17 +106,24 @@ def read_entries(
 ) -> list[Entry]:
     """Return the entries of a run with a sequence above ``after``, in order, at most ``limit``.
 
-    Raises NoSuchRun, and StoreError for an entry that is missing, damaged, or of a newer release.
+    Raises NoSuchRun, and UnreadableRun for an entry that is missing, damaged, or of a newer release.
     """
     entries: list[Entry] = []
     position = max(after, 0)
+    most = PAGE
     while True:
-        size = PAGE if limit is None else max(min(PAGE, limit - len(entries)), 0)
-        page, head = _page(connection, dialect, run_id, position, size)
-        _check_numbers(run_id, position, page, head if len(page) < size else position)
+        size = most if limit is None else max(min(most, limit - len(entries)), 0)
+        try:
+            page, head = _page(connection, dialect, run_id, position, size)
+        except Corrupt as error:  # find the entry: those before it can be read
+            if size <= 1:
+                raise _damaged(run_id, position + 1, error.what) from error
+            most = size // 2
+            continue
+        _check_numbers(run_id, position, page, position if page or not size else head)
         entries += page
         position += len(page)
-        if len(page) < size or len(entries) == limit or size == 0:
+        if position >= head or not size or len(entries) == limit:
             return entries
 
 
@@ -122,15 +155,16 @@ FIELDS = f" || '{FIELD}' || ".join(("seq", "at", "epoch", "type", "version", "bo
 
 
 def _page(connection: Connection, dialect: Dialect, run_id: str, after: int, size: int) -> tuple[list[Entry], int]:
-    """Return up to ``size`` entries and the number of the run's last entry.
+    """Return up to ``size`` entries, fewer if they are large, and the number of the run's last entry.
 
     Both come from one statement, so that nothing can be committed in between. The database joins the entries into one
     value, as in :meth:`~.connection.Table.find`: a page of a thousand takes 0.02 s that way, and 0.6 s row by row.
     """
     ((text, head),) = connection.execute(
         f"SELECT {dialect.joined.format(FIELDS, RECORD)}, (SELECT head_seq FROM runs WHERE run_id = ?)"
-        " FROM (SELECT * FROM events WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?) AS page",
-        (run_id, run_id, after, size),
+        " FROM (SELECT *, sum(length(body)) OVER (ORDER BY seq) AS total FROM events"
+        " WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?) AS page WHERE total <= ? OR seq = ?",
+        (run_id, run_id, after, size, PAGE_SIZE, after + 1),
     )
     if head is None:
         raise no_such_run(run_id)
@@ -145,7 +179,7 @@ def _page(connection: Connection, dialect: Dialect, run_id: str, after: int, siz
 
 
 def _check_numbers(run_id: str, after: int, page: Sequence[Entry], last: int) -> None:
-    """Raise StoreError unless the page continues ``after`` without a gap, at least up to ``last``.
+    """Raise UnreadableRun unless the page continues ``after`` without a gap, at least up to ``last``.
 
     The state of a run follows from all of its events: if one were missing, the state would be wrong without notice.
     """
@@ -154,21 +188,19 @@ def _check_numbers(run_id: str, after: int, page: Sequence[Entry], last: int) ->
         return
     present = [after, *(entry.seq for entry in page), last + 1]
     first = next(seq + 1 for seq, following in pairwise(present) if following > seq + 1)
-    raise StoreError(f"run {run_id} is damaged: its event {first} is missing from the log", RESTORE)
+    what = f"run {run_id} is damaged: its event {first} is missing from the log"
+    raise UnreadableRun(run_id, first, what, RESTORE.format(run_id))
 
 
 def _decoded(
     run_id: str, seq: str | int, at: str | int, epoch: str | int, type_: str, version: str | int, body: str
 ) -> Entry:
-    """Decode an entry of any release up to this one. Raises StoreError for a damaged or newer entry."""
+    """Decode an entry of any release up to this one. Raises UnreadableRun for a damaged or newer entry."""
     known = EVENT_TYPES.get(type_)
     try:
         if known is None or known.version < int(version):
-            raise StoreError(
-                f"event {seq} of run {run_id} was written by a newer Leadhand: this release does not know"
-                f" {type_} in version {int(version)}",
-                UPGRADE,
-            )
+            newer = f"was written by a newer Leadhand: this release does not know {type_} in version {int(version)}"
+            raise UnreadableRun(run_id, int(seq), f"event {seq} of run {run_id} {newer}", UPGRADE)
         if known.version != int(version):
             body = json.dumps(upcast(type_, int(version), json.loads(body)))
         event = known.model_validate_json(body)
@@ -183,10 +215,13 @@ def _decoded(
 UNREADABLE = (ValueError, ArithmeticError, LookupError, TypeError, AttributeError)
 
 UPGRADE = "upgrade: pip install -U leadhand (the database was not touched)"
-RESTORE = "restore the database from a backup; its other runs are not affected"
+RESTORE = (
+    "restore the database from a backup, or save what can be read with leadhand runs export {0}, and end the run with"
+    " leadhand runs cancel {0}; other runs are not affected"
+)
 
 
-def _misshapen(run_id: str, seq: str | int, type_: str, error: ValidationError) -> StoreError:
+def _misshapen(run_id: str, seq: str | int, type_: str, error: ValidationError) -> UnreadableRun:
     """Return the error of a body whose shape is not that of its type and version.
 
     A new field with a default keeps the version, so unknown fields may be those of a newer release.
@@ -194,10 +229,12 @@ def _misshapen(run_id: str, seq: str | int, type_: str, error: ValidationError) 
     faults = error.errors(include_url=False, include_context=False, include_input=False)
     if all(fault["type"] == "extra_forbidden" for fault in faults):
         unknown = ", ".join(dict.fromkeys(_place(fault["loc"]) for fault in faults))
-        return StoreError(
+        return UnreadableRun(
+            run_id,
+            int(seq),
             f"event {seq} of run {run_id} ({type_}) holds what this release does not know: {unknown}",
             "a newer Leadhand may have written it, then upgrade: pip install -U leadhand; else it is damaged: "
-            + RESTORE,
+            + RESTORE.format(run_id),
         )
     place = _place(faults[0]["loc"])
     return _damaged(run_id, seq, f"{type_} {f'{place}: ' if place else ''}{faults[0]['msg']}")
@@ -207,9 +244,9 @@ def _place(location: Sequence[int | str]) -> str:
     return ".".join(map(str, location))
 
 
-def _damaged(run_id: str, seq: int | str, what: str) -> StoreError:
+def _damaged(run_id: str, seq: int | str, what: str) -> UnreadableRun:
     line = " ".join(what.split()).encode(errors="replace").decode()
-    return StoreError(f"event {seq} of run {run_id} is damaged: {line}", RESTORE)
+    return UnreadableRun(run_id, int(seq), f"event {seq} of run {run_id} is damaged: {line}", RESTORE.format(run_id))
 
 
 def _well_formed(value: Any) -> Any:

@@ -30,6 +30,10 @@ class TryAgain(StoreError):
     """The transaction conflicted with another and was rolled back; it can be repeated."""
 
 
+class Corrupt(StoreError):
+    """A page of the database is damaged: what is stored elsewhere can still be read."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     """How one kind of database expresses what the two do not share; each field but ``kind`` is a piece of SQL.

@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from leadhand.domain.errors import StoreError
 from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo
 from leadhand.domain.run import ENDED, RunStatus
 
-from .codec import moment, no_such_run, read_moment, stored
+from .codec import EPOCH, moment, no_such_run, read_moment, stored
 from .connection import Connection, Database, Hold, Row
 
 DRIVEN = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
@@ -84,10 +83,12 @@ def _line(row: Row, living: set[str]) -> RunListing:
         fields |= {"created_at": moment(fields["created_at"]), "finished_at": read_moment(fields["finished_at"])}
         fields |= {"detached": bool(fields["detached"]), "asking": 0 if status in ENDED else fields["asking"]}
         return RunListing(**fields)
-    except (ValueError, ArithmeticError, TypeError) as error:
-        raise StoreError(
-            f"the line of run {row[0]} in the table runs is damaged", "restore the database from a backup"
-        ) from error
+    except (ValueError, ArithmeticError, TypeError):  # it must not hide other runs
+        damaged = f"the line of run {row[0]} in the table runs is damaged; restore the database from a backup"
+        return RunListing(
+            run_id=row[0], flow="", request=damaged, status=RunStatus.FAILED, model="", created_at=EPOCH, head_seq=0,
+            epoch=0,
+        )  # fmt: skip
 
 
 def host_lines(connection: Connection, hold: Hold) -> list[HostLine]:
@@ -107,8 +108,6 @@ def store_info(connection: Connection, database: Database) -> StoreInfo:
     ((version,),) = connection.execute("SELECT version FROM meta")
     ((size,),) = connection.execute(database.dialect.size)
     counts = connection.execute("SELECT status, count(*) FROM runs GROUP BY status ORDER BY status")
-    try:
-        runs = {RunStatus(status): count for status, count in counts}
-    except ValueError as error:
-        raise StoreError("a line in the table runs is damaged", "restore the database from a backup") from error
+    known = frozenset(RunStatus)
+    runs = {RunStatus(status): count for status, count in counts if status in known}
     return StoreInfo(kind=database.dialect.kind, name=database.name, version=version, bytes=size, runs=runs)

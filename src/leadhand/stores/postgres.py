@@ -14,7 +14,7 @@ from psycopg.types.numeric import Int8Dumper
 
 from leadhand.domain.errors import StoreError
 
-from .connection import Connection, Dialect, Row, TryAgain, Unstorable, close_in_forked_child
+from .connection import Connection, Corrupt, Dialect, Row, TryAgain, Unstorable, close_in_forked_child
 from .ownership import AdvisoryLockHold
 
 MIGRATING = 0x6C6561646861  # any number will do, as long as every release takes the same
@@ -39,11 +39,14 @@ NOTICE_THE_DEAD = (
     " set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false)"
 )
 
+CORRUPT = "XX00"
+
 # By the beginning of the SQLSTATE: what is wrong ({name} is the database, {error} the server's own words), and the
 # remedy.
 EXPLAINED: tuple[tuple[str, str, str], ...] = (
     ("53100", "the disk of {name} is full", "free some space and resume; nothing that was committed is lost"),
     ("53300", "{name} has no connection left", "close other programs, or raise max_connections"),
+    (CORRUPT, "{name} is damaged: {error}", "restore it from a backup"),
     ("25006", "{name} is read-only", "name the primary server, not a replica"),
     ("42501", "{name} refused: {error}", "grant this user what it needs, or name another user"),
     ("3F", "{name}: {error}", "make the schema first, or correct search_path in the URL"),
@@ -143,7 +146,8 @@ def explained(error: psycopg.Error, name: str) -> StoreError:
         return unstorable(error, name)
     for prefix, what, how in EXPLAINED:
         if state.startswith(prefix):
-            return StoreError(what.format(name=name, error=_first_line(error)), how)
+            kind = Corrupt if prefix == CORRUPT else StoreError
+            return kind(what.format(name=name, error=_first_line(error)), how)
     return StoreError(f"{name}: {_first_line(error)}", "check that the server runs; `leadhand doctor` says more")
 
 

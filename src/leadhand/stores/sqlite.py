@@ -12,7 +12,7 @@ from pathlib import Path
 
 from leadhand.domain.errors import StoreError
 
-from .connection import Connection, Dialect, Row, Unstorable
+from .connection import Connection, Corrupt, Dialect, Row, Unstorable
 from .ownership import LockFileHold
 
 PATIENCE_S = 60.0
@@ -187,7 +187,8 @@ def explained(error: sqlite3.Error, name: str) -> StoreError:
     code = _named(error)
     for prefix, what, how in EXPLAINED:
         if code.startswith(prefix):
-            return StoreError(what.format(name=name, error=error), how.format(name=name))
+            kind = Corrupt if prefix == "SQLITE_CORRUPT" else StoreError
+            return kind(what.format(name=name, error=error), how.format(name=name))
     return StoreError(f"{name}: {error}", "`leadhand doctor` checks the database")
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
+from leadhand.app.export import export
 from leadhand.app.formatting import GLYPHS, LONGEST_LINE, age, clean, count, duration, label, one_line, shortened
 from leadhand.app.runtime import Runtime
 from leadhand.cli.errors import Exit, code_of
@@ -29,7 +30,7 @@ from leadhand.cli.terminal.messages import (
     status_words,
     write_table,
 )
-from leadhand.cli.terminal.streams import as_json, err_is_terminal, say, write, write_json
+from leadhand.cli.terminal.streams import as_json, err_is_terminal, print_error, say, write, write_json
 from leadhand.domain.document import event_line, run_line, work_order, work_state
 from leadhand.domain.errors import UsageError
 from leadhand.domain.lifecycle import AssignmentStatus
@@ -279,26 +280,24 @@ async def runs_export(
     output: Annotated[str | None, Flag("Write to this file instead of stdout.", "FILE")] = None,
     store: StoreFlags = StoreFlags(),
 ) -> int:
-    """Export a run as JSON lines (its events, then the run document) or as one HTML page."""
+    """Export a run as JSON lines (its events, then the run document) or as one HTML page.
+
+    If a damaged run cannot be read to its end, what can be read is exported, and the exit code is 6.
+    """
     if jsonl and html:
         raise UsageError("--jsonl and --html exclude each other", "Give one of them.")
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, run_id)
-        entries = await runtime.store.read(listing.run_id)
-        document = (await runtime.document(listing.run_id)).as_json()
-    if html:
-        from leadhand.app.html_export import page
-
-        text = page(document, entries)
-    else:
-        lines = [*(event_line(entry) for entry in entries), {"type": "run", "document": document}]
-        text = "".join(f"{as_json(line)}\n" for line in lines)
+        text, damage = await export(runtime, listing.run_id, as_json, html=html)
     if output is None or output == "-":
         write(text)
+    else:
+        _save(output, text)
+        say(f"{listing.run_id} written to {output}")
+    if damage is None:
         return Exit.ANSWERED
-    _save(output, text)
-    say(f"{listing.run_id} written to {output}")
-    return Exit.ANSWERED
+    print_error(f"the export is incomplete: {damage.what}", damage.how)
+    return Exit.CONFIGURATION
 
 
 def _save(name: str, text: str) -> None:

@@ -6,11 +6,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 from fastapi import Body as BodyParameter
+from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from leadhand.app import operator
 from leadhand.domain.decide.operator_requests import ACTED, retriable
 from leadhand.domain.document import RunDocument
+from leadhand.domain.errors import UnreadableRun
+from leadhand.domain.run import RunStatus
 from leadhand.server.problems import conflicts, responses, unconfirmed
 from leadhand.server.routes.dependencies import RunId, Runner, TheAccess, TheService, Words
 from leadhand.server.start_request import Body
@@ -51,14 +54,17 @@ class ForkBody(Body):
     confirmed: bool = Field(False, description="Fork even if the run made irreversible calls after that event.")
 
 
-@router.post("/cancel", status_code=202)
+@router.post("/cancel", status_code=202, response_model=RunDocument)
 async def cancel_run(
     run_id: RunId, service: TheService, principal: Runner, _: Annotated[Nothing | None, BodyParameter()] = None
-) -> RunDocument:
-    """Cancel a run for good. Its results so far are kept."""
+) -> RunDocument | JSONResponse:
+    """Cancel a run for good. Its results so far are kept. For a run that cannot be read, returns its id and status."""
     with conflicts():
         await service.cancel(run_id, principal)
-    return await service.runtime.document(run_id)
+    try:
+        return await service.runtime.document(run_id)
+    except UnreadableRun:
+        return JSONResponse({"run_id": run_id, "status": RunStatus.CANCELLED}, 202)
 
 
 @router.post("/pause", status_code=202)

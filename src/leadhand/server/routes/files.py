@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Response
 
-from leadhand.app.html_export import page
-from leadhand.domain.document import ArtifactLine, artifact_lines, event_line
+from leadhand.app.export import export
+from leadhand.domain.document import ArtifactLine, artifact_lines
 from leadhand.server.feeds import as_json
 from leadhand.server.problems import no_such, responses
 from leadhand.server.routes.dependencies import Reader, RunId, TheService
@@ -22,7 +22,8 @@ TYPES = {"jsonl": "application/x-ndjson", "html": "text/html; charset=utf-8"}
     responses={
         200: {
             "description": "The run as a file: lines of JSON (its events, then its document), or a self-contained HTML"
-            " page.",
+            " page. Of a run that cannot be read to its end, what can be; its last line, or a notice on the page, says"
+            " so.",
             "content": {"application/x-ndjson": {}, "text/html": {}},
         },
         **responses(401, 403, 404, 421, 422, 429, 503),
@@ -35,15 +36,9 @@ async def export_run(
     format: Annotated[Literal["jsonl", "html"], Query(description="Lines of JSON, or an HTML page.")] = "jsonl",
 ) -> Response:
     """Download a run as a file, as ``leadhand runs export`` writes it."""
-    entries = await service.runtime.store.read(run_id)
-    whole = (await service.runtime.document(run_id)).as_json()
-    if format == "html":
-        text = page(whole, entries)
-    else:
-        lines = [*(event_line(entry) for entry in entries), {"type": "run", "document": whole}]
-        text = "".join(f"{as_json(line)}\n" for line in lines)
+    exported = await export(service.runtime, run_id, as_json, html=format == "html")
     disposition = f'attachment; filename="{run_id}.{format}"'
-    return Response(text, media_type=TYPES[format], headers={"content-disposition": disposition})
+    return Response(exported.text, media_type=TYPES[format], headers={"content-disposition": disposition})
 
 
 @router.get("/artifacts", responses=responses(401, 403, 404, 421, 422, 429, 503))

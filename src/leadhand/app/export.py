@@ -1,0 +1,53 @@
+"""A run as a file: lines of JSON or one HTML page; of a run that cannot be read to its end, what can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from leadhand.app.html_export import page
+from leadhand.app.runtime import Runtime
+from leadhand.domain.document import event_line, run_document
+from leadhand.domain.errors import UnreadableRun
+from leadhand.domain.events import Entry
+from leadhand.domain.evolve import replay
+
+
+class Export(NamedTuple):
+    """The text of a file, and why it is not the whole run, if it is not."""
+
+    text: str
+    damage: UnreadableRun | None = None
+
+
+async def export(runtime: Runtime, run_id: str, as_json: Callable[[Any], str], *, html: bool = False) -> Export:
+    """Export a run: its events, then its document and, if it cannot be read to its end, a line that says so.
+
+    ``as_json`` writes one line. Raises NoSuchRun, and UnreadableRun for a page of a run that cannot be read at all.
+    """
+    entries, damage = await _readable(runtime, run_id)
+    owner = (await runtime.store.run(run_id)).owner
+    if html:
+        if damage is not None and not entries:
+            raise damage
+        document = run_document(replay(run_id, entries), entries, owner=owner).as_json()
+        return Export(page(document, entries, notice="" if damage is None else str(damage)), damage)
+    lines: list[dict[str, Any]] = [event_line(entry) for entry in entries]
+    if entries:
+        lines.append({"type": "run", "document": run_document(replay(run_id, entries), entries, owner=owner).as_json()})
+    if damage is not None:
+        lines.append(
+            {"type": "unreadable", "run_id": run_id, "seq": damage.seq, "detail": damage.what, "how": damage.how}
+        )
+    return Export("".join(f"{as_json(line)}\n" for line in lines), damage)
+
+
+async def _readable(runtime: Runtime, run_id: str) -> tuple[list[Entry], UnreadableRun | None]:
+    """Return the events up to the first that cannot be read, and why that one cannot be."""
+    damage: UnreadableRun | None = None
+    while damage is None or damage.seq > 1:
+        try:
+            return await runtime.store.read(run_id, limit=None if damage is None else damage.seq - 1), damage
+        except UnreadableRun as error:
+            damage = error
+    return [], damage

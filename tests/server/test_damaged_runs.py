@@ -1,0 +1,112 @@
+"""Runs that cannot be read: no other run suffers, and they can be listed, exported as far as they go, and cancelled."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from server.conftest import OpenDoor
+from server.doors import Door
+from server.teams import Office
+
+
+def nested(levels: int) -> Any:
+    value: Any = 0
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def damage(home: Path, run_id: str, seq: int, body: str = "garbage") -> None:
+    with sqlite3.connect(home / "leadhand.db") as database:
+        database.execute("UPDATE events SET body = ? WHERE run_id = ? AND seq = ?", (body, run_id, seq))
+
+
+# --- what could not be read back is refused at every door ---
+
+
+@pytest.mark.parametrize("levels", [101, 200, 240, 254, 300, 900])
+async def test_deep_json_is_refused_at_every_door_and_nobody_is_blocked(api: Door, office: Office, levels: int) -> None:
+    waiting = await api.started("pay Ann")
+    (card,) = await api.asked(waiting)
+    doors = {
+        f"/api/runs/{waiting}/supply": {"subtask": "wo-001.0", "summary": "x", "raw": nested(levels)},
+        f"/api/runs/{waiting}/retry": {"subtasks": ["wo-001.0"], "args": {"to": nested(levels)}},
+        f"/api/approvals/{card['id']}": {"decision": "approve", "args": {"to": nested(levels)}},
+        "/api/tools/measure/call": {"args": {"place": nested(levels)}},
+        "/api/runs": {"request": "x", "options": {"a": nested(levels)}},
+    }
+    for path, body in doors.items():
+        response = await api.post(path, body)
+        assert response.status_code in (409, 422), (path, response.text)
+    assert await api.asked(waiting) == [card], "the question is still there"
+    assert (await api.post(f"/api/runs/{waiting}/cancel")).json()["status"] == "cancelled"
+    assert office.calls == {}
+
+
+# --- a run that is damaged all the same ---
+
+
+async def test_a_damaged_run_hides_no_other_and_can_be_cancelled(api: Door, office: Office, home: Path) -> None:
+    bad, good = await api.started("pay Ann"), await api.started("pay Ben")
+    await api.asked(bad)
+    (card,) = await api.asked(good)
+    damage(home, bad, 3)
+
+    assert (await api.get("/api/approvals")).json()["approvals"] == [card]
+    assert (await api.get(f"/api/approvals/{card['id']}")).json() == card
+    listed = (await api.get("/api/runs")).json()["runs"]
+    assert {run["run_id"] for run in listed} == {bad, good}
+    shown = await api.get(f"/api/runs/{bad}")
+    assert (shown.status_code, shown.json()["code"]) == (503, "unreadable_run")
+    assert f"event 3 of run {bad} is damaged" in shown.json()["detail"]
+    paused = await api.post(f"/api/runs/{bad}/pause")
+    assert paused.json()["code"] == "unreadable_run"
+
+    cancelled = await api.post(f"/api/runs/{bad}/cancel")
+
+    assert cancelled.status_code == 202, cancelled.text
+    statuses = {run["run_id"]: run["status"] for run in (await api.get("/api/runs")).json()["runs"]}
+    assert statuses == {bad: "cancelled", good: "waiting"}
+    assert (await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"})).status_code == 200
+    assert (await api.over(good))["status"] == "succeeded"
+    assert office.calls == {"Ben 1": 1}
+
+
+@pytest.mark.parametrize("seq", [1, 2, 5])
+async def test_a_damaged_run_is_exported_as_far_as_it_goes(api: Door, home: Path, seq: int) -> None:
+    run_id = await api.started("pay Ann")
+    await api.asked(run_id)
+    damage(home, run_id, seq)
+
+    response = await api.get(f"/api/runs/{run_id}/export")
+
+    assert response.status_code == 200
+    *lines, last = [json.loads(line) for line in response.text.splitlines()]
+    assert [line["seq"] for line in lines if line["type"] != "run"] == list(range(1, seq))
+    assert [line["document"]["run_id"] for line in lines if line["type"] == "run"] == [run_id] * (seq > 1)
+    assert last["type"] == "unreadable"
+    assert (last["run_id"], last["seq"]) == (run_id, seq)
+    assert f"event {seq} of run {run_id} is damaged" in last["detail"]
+    page = await api.get(f"/api/runs/{run_id}/export?format=html")
+    assert f"event {seq} of run {run_id} is damaged" in page.text
+    assert page.status_code == (200 if seq > 1 else 503)
+
+
+async def test_a_damaged_run_that_was_orphaned_stops_no_start(open_door: OpenDoor, office: Office, home: Path) -> None:
+    first = await open_door()
+    bad, good = await first.started("measure Rome"), await first.started("pay Ben")
+    await first.seen(lambda: first.run(bad), lambda _: office.calls["Rome"])
+    (card,) = await first.asked(good)
+    await first.lead.aclose()
+    damage(home, bad, 2)
+
+    second = await open_door()
+
+    assert (await second.get("/readyz")).status_code == 200
+    assert (await second.get("/api/approvals")).json()["approvals"] == [card]
+    assert (await second.post(f"/api/runs/{bad}/cancel")).status_code == 202
+    assert (await second.get("/api/system")).status_code == 200
