@@ -177,7 +177,7 @@ def test_a_defect_of_ours_is_told_as_one(leadhand: Any, monkeypatch: pytest.Monk
     assert result.code == 1
     assert result.err == (
         "leadhand: internal error: RuntimeError: two lines\n"
-        "  Add --debug to see the traceback. Nothing is lost: leadhand runs list shows the run.\n"
+        "  Add --debug to see the traceback. If a run had started, leadhand runs list shows it.\n"
     )
 
 

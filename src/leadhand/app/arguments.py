@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -12,7 +11,7 @@ from typing import Any, cast
 from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits, nanousd
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.domain.value import Json, json_problem
+from leadhand.domain.value import Json, Unfit, plain_json, shown
 
 LONGEST_REQUEST = 100_000
 """The most characters in a request; longer material belongs in files that tools read."""
@@ -75,12 +74,6 @@ def number(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def shown(value: object) -> str:
-    """Format a value for a message."""
-    written = repr(value)
-    return written if len(written) <= 60 else f"{written[:57]}..."
-
-
 def check_request(request: object, *, example: str) -> str:
     """Return the request, trimmed. Raises UsageError if it is not text, empty or too long. ``example``: a valid one."""
     trimmed = text(request, "the request", f"Example: {example}").strip()
@@ -109,13 +102,10 @@ def text(value: object, what: str, how: str) -> str:
 
 def json_value(value: object, what: str, how: str) -> Json:
     """Return ``value`` if it is JSON that a database can store; otherwise raise UsageError."""
-    if problem := json_problem(value):
-        raise UsageError(f"{what} cannot be stored as JSON: {problem}", how)
     try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise UsageError(f"{what} cannot be stored: the text is not valid UTF-8", how) from error
-    return cast("Json", value)
+        return plain_json(value)
+    except Unfit as error:
+        raise UsageError(f"{what} {error}", how) from error
 
 
 def json_arguments(value: object, how: str) -> dict[str, Json]:

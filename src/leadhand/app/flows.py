@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from typing import Any
 
+from pydantic import BaseModel, Field
 from pydantic_core import PydanticSerializationError
 
 from leadhand.app.arguments import json_value
-from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.domain.run import Role, RunDefinition
-from leadhand.flows.flow import Flow
+from leadhand.domain.value import Value, one_line, shown
+from leadhand.engine.gate import schema_problems
+from leadhand.flows.flow import Flow, fault_of, listed, with_roles
 from leadhand.flows.offline.rule import Rules
 from leadhand.flows.work_order.flow import WorkOrderFlow
 
@@ -75,7 +79,7 @@ class FlowRegistry:
         return versions[max(versions)]
 
     def of(self, run: RunDefinition) -> Flow:
-        """The flow of a run, in its version. Raises ConfigurationError if it is not here."""
+        """The flow of a run. Raises ConfigurationError if it is not here, UsageError if it lacks the run's options."""
         if run.flow not in self._flows:
             self._load_installed()
         found = self._flows.get(run.flow, {}).get(run.flow_version)
@@ -84,6 +88,9 @@ class FlowRegistry:
                 f"the run uses the flow {run.flow} version {run.flow_version}, which is not here",
                 f"Give the file that defines it: --flows {run.flow_file or 'FILE'}, or Leadhand(flows=[…]) in Python.",
             )
+        with _calling(found, "roles"):
+            found.checked_options(run.options)
+            with_roles(found, run)
         return found
 
     def options(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,30 +103,63 @@ class FlowRegistry:
         return json_value(options, f"the options of the flow {name}", OPTIONS)
 
     def roles(self, name: str, options: Mapping[str, Any]) -> Sequence[Role]:
-        """The roles of a run with these options. Raises ConfigurationError if the flow fails to say them."""
+        """The roles of a run with these options. Raises ConfigurationError if the flow fails to return them."""
         flow = self.get(name)
-        try:
-            return list(flow.roles(flow.checked_options(options)))
-        except Exception as error:
-            raise ConfigurationError(
-                f"{type(flow).__name__}.roles raised {type(error).__name__}: {error}",
-                f"Correct the flow {name}, and start the run again.",
-            ) from error
+        with _calling(flow, "roles"):
+            roles = listed(flow.roles(flow.checked_options(options)), (Role,), "Role")
+            for role in roles:
+                if role.output is not None:
+                    schema_problems(role.output, None)  # raises for what is not a JSON schema
+            return roles
 
     def offline_rules(self) -> list[Rules]:
         """What the flows tell the built-in rule-based model to answer for their roles."""
         return [flow.offline for versions in self._flows.values() for flow in versions.values() if flow.offline]
 
 
+class Definition(Value):
+    """What the attributes of a flow have to be."""
+
+    name: str = Field(min_length=1, max_length=100)
+    version: int = Field(ge=1)
+    description: str
+    Options: type[BaseModel]
+    offline: dict[str, Callable[..., Any]]
+
+
+@contextmanager
+def _calling(flow: Flow, method: str) -> Generator[None]:
+    """Raise ConfigurationError, with the method and the file, for whatever a method of a flow raises or returns."""
+    try:
+        yield
+    except LeadhandError:
+        raise
+    except (Exception, SystemExit) as error:
+        where = _place(type(flow))
+        raise ConfigurationError(
+            fault_of(f"{type(flow).__name__}.{method}", error), f"Correct the flow {flow.name} in {where}."
+        ) from error
+
+
+def _place(kind: type[Flow]) -> str:
+    """The file that defines a flow; its module where there is no file."""
+    return getattr(sys.modules.get(kind.__module__), "__file__", None) or kind.__module__
+
+
 def checked_flow(flow: object) -> Flow:
-    """Return a flow, made from its class if it is one. Raises UsageError for what is not a flow."""
-    if inspect.isclass(flow) and issubclass(flow, Flow):
-        flow = flow()
-    if not isinstance(flow, Flow):
-        raise UsageError(f"{flow!r} is not a flow", "Pass instances of subclasses of leadhand.flows.Flow.")
-    if not flow.name:
-        raise UsageError(f"the flow {type(flow).__name__} has no name", 'Give it one: name = "translate".')
-    return flow
+    """Return a flow, made from its class if it is one. Raises UsageError for what is not a usable flow."""
+    kind = flow if inspect.isclass(flow) else type(flow)
+    if not issubclass(kind, Flow):
+        raise UsageError(f"{shown(flow)} is not a flow", "Pass instances of subclasses of leadhand.flows.Flow.")
+    try:
+        made = flow if isinstance(flow, Flow) else kind()
+        Definition.model_validate({name: getattr(made, name) for name in Definition.model_fields}, strict=True)
+    except Exception as error:
+        raise UsageError(
+            f"the flow {kind.__name__} ({_place(kind)}) cannot be used: {one_line(error)}",
+            "Correct the class. Leadhand makes it without arguments; what a run may choose belongs in its Options.",
+        ) from error
+    return made
 
 
 def file_of(flow: Flow) -> str:

@@ -49,8 +49,8 @@ async def stop(
 ) -> RunStatus:
     """Append a request, wait until the run has one of these statuses, and return the status.
 
-    Drives the run if no other process does; cancels it even if its log cannot be read. Raises LeadhandError if the
-    process that drives it does not react.
+    Drives the run if no other process does; stops it without its flow if this process does not have the flow, and
+    cancels it even if its log cannot be read. Raises LeadhandError if the process that drives it does not react.
     """
     run_id = listing.run_id
     await runtime.log(run_id).append(request)
@@ -73,7 +73,7 @@ async def stop(
                     return RunStatus.CANCELLED
                 finally:
                     await runtime.store.release(run_id, epoch)
-            return (await runtime.drive(state)).status
+            return (await runtime.stop(state)).status
         await asyncio.sleep(LOOK_EVERY_S)
     raise _no_reaction(run_id, listing.owner)
 
@@ -137,7 +137,7 @@ async def want(runtime: Runtime, run_id: str, request: OperatorRequest) -> RunSt
 
     Returns the state to drive if no process drives the run, or None if the owner has granted the request or the run is
     paused. Raises NoSuchRun; UsageError if the request is not possible; ConfigurationError if no process drives the run
-    and this process lacks a tool that the run needs.
+    and this process lacks the flow or a tool that the run needs; then nothing is recorded.
     """
     asked = await ask(runtime, run_id, request, here=True)
     while not await taken_up(runtime, asked):
@@ -152,6 +152,7 @@ async def ask(runtime: Runtime, run_id: str, request: OperatorRequest, *, here: 
     paused, driven = before.status is RunStatus.PAUSED, (await runtime.store.run(run_id)).owner is not None
     check(before, request, resting=paused or not driven)
     if here and not paused and not driven:
+        runtime.check_resumable(before)
         check_tools(tools_for(before, request), runtime.toolbox)
     (entry,) = await runtime.log(run_id).append(request)
     return Asked(before, entry.seq)

@@ -16,8 +16,9 @@ from leadhand.app.settings import Settings, make_home
 from leadhand.app.toolsets import changed_tools, check_tools, needed_tools
 from leadhand.app.tracing import tracing
 from leadhand.dispatch.local import LocalDispatcher
+from leadhand.domain.decide import decide, due
 from leadhand.domain.document import RunDocument, run_document
-from leadhand.domain.errors import UnreadableRun
+from leadhand.domain.errors import LeadhandError, UnreadableRun
 from leadhand.domain.events import Entry, ResumeRequested, RunStarted
 from leadhand.domain.evolve import fold, start
 from leadhand.domain.limits import Amount, Limits
@@ -31,6 +32,7 @@ from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.slots import without_slot
 from leadhand.engine.tool_calls import ToolCalls
+from leadhand.flows.flow import AbsentFlow, FlowPolicy
 from leadhand.ports import ContextStore, Models, Web
 from leadhand.stores.artifacts import artifacts_of
 from leadhand.stores.opening import open_store
@@ -176,8 +178,8 @@ class Runtime:
 
         ``ended`` also takes over a run that is over, to carry out a request. ``resume_by`` is who asks that a run which
         is paused or waiting be resumed.
-        Raises RunOwned while its owner lives, UsageError when it is over, ConfigurationError when a tool that it still
-        needs is not in this process: then it is left as it is.
+        Raises RunOwned while its owner lives, UsageError when it is over, ConfigurationError when its flow, or a tool
+        that it still needs, is not in this process: then it is left as it is.
         """
         before = await self.load(run_id)
         self.check_resumable(before)
@@ -187,7 +189,7 @@ class Runtime:
         return await snapshots.catch_up(self.store, before)
 
     def check_resumable(self, state: RunState) -> None:
-        """Raise ConfigurationError when this process lacks a tool or model that the run still needs."""
+        """Raise ConfigurationError when this process lacks the flow, or a tool or model that the run still needs."""
         self.flows.of(state.definition)
         check_tools(needed_tools(state), self.toolbox)
         if state.finished is None:
@@ -207,6 +209,23 @@ class Runtime:
         self._driving.add(task)
         task.add_done_callback(self._driving.discard)
         return task
+
+    async def stop(self, state: RunState) -> RunState:
+        """Carry out a request to cancel or pause a run that this process owns, and release it.
+
+        A run whose flow is not here is stopped without it: the results so far are kept, and listed as the answer.
+        """
+        try:
+            self.flows.of(state.definition)
+        except LeadhandError:
+            policy, log = FlowPolicy(AbsentFlow(), state.definition), self.log(state.run_id)
+            try:
+                *_, asked = due(state)
+                await log.append(*decide(state, asked, self._clock.now(), policy), epoch=state.epoch)
+            finally:
+                await self.store.release(state.run_id, state.epoch)
+            return await self.load(state.run_id)
+        return await self.drive(state)
 
     async def drive(self, state: RunState, on_state: Callable[[RunState], None] | None = None) -> RunState:
         """Drive a run that this process owns until it is over, paused or waiting for people; then release it."""

@@ -44,7 +44,7 @@ def dispatch(arguments: Sequence[str]) -> int:
             traceback.print_exc()
         print_error(
             f"internal error: {type(error).__name__}: {error}",
-            "Add --debug to see the traceback. Nothing is lost: leadhand runs list shows the run.",
+            "Add --debug to see the traceback. If a run had started, leadhand runs list shows it.",
         )
         return Exit.FAILED
 

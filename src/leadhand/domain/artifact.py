@@ -11,6 +11,7 @@ from .errors import UsageError
 ALGORITHM = "sha256:"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
+MEDIA_TYPE = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}(; ?[\w.+-]{1,100}=[\w.+-]{1,100})*", re.ASCII)
 LONGEST_PATH = 500
 """The longest path, in bytes of UTF-8."""
 LONGEST_NAME = 200

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .value import Value
+from .value import JsonObject, Value
 
 
 class Delegate(Value):
@@ -20,7 +20,7 @@ class Delegate(Value):
     type: Literal["delegate"] = "delegate"
     title: str = ""
     role: str | None = None
-    input: dict[str, Any] = {}
+    input: JsonObject = {}
     tools: tuple[str, ...] | None = None
     model: str | None = None
     instructions: str | None = None

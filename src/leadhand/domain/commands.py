@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
+
+from pydantic import AfterValidator, Field
 
 from .approval import Approval
 from .errors import Failure
 from .run import Gap
 from .state import AssignmentState, RunState
-from .value import Json
-from .work_order import Unsupported, WorkOrder
+from .value import Json, plain_json
+from .work_order import LONGEST_ID, LONGEST_TITLE, Unsupported, WorkOrder
 from .work_result import Review
 
 
@@ -45,10 +47,10 @@ class Assign(NamedTuple):
     writes the answer of the run.
     """
 
-    id: str
+    id: Annotated[str, Field(max_length=LONGEST_ID)]
     role: str
-    title: str = ""
-    input: Mapping[str, Any] = MappingProxyType({})
+    title: Annotated[str, Field(max_length=LONGEST_TITLE)] = ""
+    input: Annotated[Mapping[str, Any], AfterValidator(plain_json)] = MappingProxyType({})
     needs: Sequence[str] = ()
     tools: Sequence[str] | None = None
     model: str | None = None

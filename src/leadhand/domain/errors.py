@@ -111,6 +111,7 @@ class Failure(Value):
         cls, message: str, type: str, class_: FailureClass, next_action: str = "", retry_after_s: float | None = None
     ) -> Failure:
         """Return a failure; without ``next_action`` it has the usual one of its class and type."""
+        message = message.encode(errors="backslashreplace").decode()  # it may quote what user code said
         return cls(message=message, type=type, class_=class_, next_action=next_action, retry_after_s=retry_after_s)
 
     def model_post_init(self, context: Any, /) -> None:

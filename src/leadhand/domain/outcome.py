@@ -40,7 +40,9 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
     if cancelled:
         status = RunStatus.CANCELLED
     if status is RunStatus.FAILED and failure is None and not gaps:
-        failure = Failure.of("the answer rests on no result", "no_evidence", FailureClass.INSUFFICIENT)
+        unknown = [key for key in outcome.uses if key not in state.assignments]
+        named = f": the flow's outcome uses {unknown[0]!r}, which is not an assignment" if unknown else ""
+        failure = Failure.of(f"the answer rests on no result{named}", "no_evidence", FailureClass.INSUFFICIENT)
     return RunFinished(
         status=status,
         number=len(state.answers) + 1,

@@ -11,16 +11,18 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from .errors import FailureClass
 from .limits import NOTHING, Amount, Ceiling, Limits, nanousd
 from .tool import ApprovalPolicy, ToolSpec
-from .value import Value
+from .value import Value, is_object, shown
 
 ALL_TOOLS = "*"
 """In a role's ``tools``: every tool of the run."""
 
 
-def _schema(output: Any) -> Any:  # of any type that pydantic may be given
-    """The JSON schema of a pydantic model; anything else as it is."""
+def _schema(output: Any) -> dict[str, Any] | None:
+    """Return the JSON schema of a pydantic model, and a schema as it is. Raises ValueError for anything else."""
     if inspect.isclass(output) and issubclass(output, BaseModel):
         return output.model_json_schema()
+    if output is not None and not is_object(output):
+        raise ValueError(f"{shown(output)} is neither a pydantic model nor a JSON schema")
     return output
 
 

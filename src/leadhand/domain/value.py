@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Self, TypeGuard, cast
+from functools import lru_cache
+from typing import Annotated, Any, Self, TypeGuard, cast
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 Json = Any
 """Whatever JSON can say: null, bool, number, string, list or object with string keys."""
+
 
 DEEPEST = 100
 """Levels of lists and objects in a value, at most. Readers of JSON stop at 200, and an event encloses its values."""
@@ -24,8 +26,11 @@ def json_problem(value: object) -> str:
     """Return why a value cannot be stored as JSON, empty if it can. Every door checks the values it lets in."""
     try:
         written = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        written.encode()
     except RecursionError:
         return TOO_DEEP
+    except UnicodeEncodeError:
+        return "the text is not valid UTF-8"
     except (TypeError, ValueError) as error:
         return str(error)
     if len(written) > LARGEST:
@@ -42,6 +47,50 @@ def _items(value: object) -> Iterable[object]:
     if isinstance(value, dict):
         return cast("dict[str, object]", value).values()
     return cast("Iterable[object]", value) if isinstance(value, list | tuple) else ()
+
+
+class Unfit(ValueError):
+    """A value of user code does not fit where it goes; one line says why."""
+
+
+def plain_json(value: Any) -> Any:
+    """Return a value as JSON gives it back. Raises Unfit for what JSON cannot represent."""
+    if problem := json_problem(value):
+        raise Unfit(f"cannot be stored as JSON: {problem}")
+    return json.loads(json.dumps(value))
+
+
+JsonObject = Annotated[dict[str, Any], AfterValidator(plain_json)]
+
+
+def fitting(type_: Any, value: object) -> Any:
+    """Return a value of user code as one of this type. Raises Unfit for another, and for what JSON cannot represent."""
+    try:
+        fits = _adapter(type_).validate_python(value)
+        plain_json(_adapter(type_).dump_python(fits, mode="json"))
+    except ValueError as error:  # pydantic's errors are ValueErrors
+        raise Unfit(one_line(error)) from error
+    return fits
+
+
+@lru_cache(maxsize=64)
+def _adapter(type_: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(type_)
+
+
+def one_line(error: BaseException) -> str:
+    """What an exception says, as one line; of a validation error its first fault: ``Role.name: Field required``."""
+    if isinstance(error, ValidationError):
+        fault = error.errors(include_url=False, include_context=False)[0]
+        where = ".".join((error.title, *map(str, fault["loc"])))
+        return f"{where}: {fault['msg'].removeprefix('Value error, ')}"
+    return " ".join(str(error).split())
+
+
+def shown(value: object) -> str:
+    """Format a value for a message."""
+    written = repr(value)
+    return written if len(written) <= 60 else f"{written[:57]}..."
 
 
 class Value(BaseModel):

@@ -12,6 +12,9 @@ from .limits import Ceiling
 from .tool import ToolSpec
 from .value import Value
 
+LONGEST_ID, LONGEST_TITLE = 200, 1_000
+"""The most characters in the id of an assignment or a todo, and in a title."""
+
 
 class Check(Value):
     """A condition on a result that code can verify: the value at ``path`` (JSON pointer into the result's data).

@@ -10,7 +10,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from leadhand.domain import commands as do
@@ -113,55 +113,63 @@ class Controller:
 
     def _decisions(self, first: Iterable[do.Command]) -> list[AnyEvent]:
         """Everything that follows from the state as it is. Tries its own events on a copy, which is thrown away."""
-        now = self._clock.now()
-        state = self._state
+        now, state = self._clock.now(), self._state
         made: list[AnyEvent] = []
-        commands: list[do.Command] = list(first)
-        refused: list[do.Command] = []
-        again: list[do.Command] | None = None
-        reason = ""
+        commands, postponed = list(first), False
+        tried: list[do.Command] = []
         for _ in range(MAX_ROUNDS):
             if not commands:
-                commands = self._commands(state)
+                commands, postponed = self._commands(state), False
             if not commands:
                 return made
-            seq = state.seq
-            events: list[AnyEvent] = []
-            postponed: list[do.Command] = []  # new assignments that may need another one of the same round
-            issued: set[str] = set()
-            for command in commands:
-                new = isinstance(command, do.Assign) and (commands is again or command.id not in state.assignments)
-                try:
-                    if isinstance(command, do.Assign) and command.id in issued:
-                        raise do.Refused(f"{command.id} was handed out already")
-                    events += decide(state, command, now, self._policy)
-                except do.Refused as refusal:
-                    reason = str(refusal)
-                    # Two commands of one round may exclude each other (the last of a batch ends the run); the state
-                    # after this round determines the next commands.
-                    if new:
-                        postponed.append(command)
-                else:
-                    issued |= {command.id} if isinstance(command, do.Assign) else set()
-            if not events and commands is again:
+            events, later, reason = self._round(state, commands, now, postponed=postponed)
+            if events:
+                made += events
+                entries = [
+                    Entry(seq=state.seq + n, at=now, epoch=state.epoch, event=e) for n, e in enumerate(events, 1)
+                ]
+                state = fold(state, entries)
+                commands, postponed = later, True
+            elif postponed:  # nor does the state after the others allow it
                 message = f"the flow {self._policy.name} made an assignment that cannot be issued: {reason}"
                 how = "correct the flow, then start the run again"
-                commands = [do.Finish(failure=Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, how))]
-                continue
-            if not events:
+                failure = Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, how)
+                commands, postponed = [do.Finish(failure=failure)], False
+            else:
                 # What is wanted is refused, all of it. While others work it may yet be allowed; else this is the end.
                 commands = when_idle(state, reason) if not made else []
-                if not commands or commands == refused:
+                if not commands or commands == tried:
                     return made
-                refused = commands
-                continue
-            made += events
-            entries = [
-                Entry(seq=seq + n, at=now, epoch=state.epoch, event=event) for n, event in enumerate(events, start=1)
-            ]
-            state = fold(state, entries)
-            commands = again = postponed
+                tried = commands
         raise RuntimeError(f"the flow {self._policy.name} still wants more after {MAX_ROUNDS} rounds of decisions")
+
+    def _round(
+        self, state: RunState, commands: Iterable[do.Command], now: datetime, *, postponed: bool
+    ) -> tuple[list[AnyEvent], list[do.Command], str]:
+        """Decide commands on one state: the events, the commands to decide on the state after them, the last refusal.
+
+        Two commands of one round may exclude each other, so most that are refused are dropped. A new assignment that
+        is refused may need another one of its round, and the end of the run comes after what was wanted before it:
+        these are ``postponed`` to the next round.
+        """
+        events: list[AnyEvent] = []
+        later: list[do.Command] = []
+        reason, issued = "", set[str]()
+        for command in commands:
+            name = command.id if isinstance(command, do.Assign) else ""
+            if isinstance(command, do.Finish) and events:
+                later.append(command)
+                break
+            try:
+                if name in issued:
+                    raise do.Refused(f"{name} was handed out already")
+                events += decide(state, command, now, self._policy)
+                issued |= {name} - {""}
+            except do.Refused as refusal:
+                reason = str(refusal)
+                if isinstance(command, do.Assign) and (postponed or name not in state.assignments):
+                    later.append(command)
+        return events, later, reason
 
     def _commands(self, state: RunState) -> list[do.Command]:
         now, running = self._clock.now(), state.finished is None and state.status is RunStatus.RUNNING

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, input_bound
-from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.errors import ConfigurationError, Failure, FailureClass
 from leadhand.domain.events import ModelCallBegan, ModelCallReturned
 from leadhand.domain.limits import Allowance, Amount, Usage
 from leadhand.domain.value import json_problem
@@ -161,9 +161,16 @@ class ModelCalls:
         return reply
 
     def _reservation(self, request: ModelRequest) -> Amount:
-        """The most a call can use: all its input, as tokens of one byte, and every token it may answer with."""
+        """The most a call can use: all its input, as tokens of one byte, and every token it may answer with.
+
+        Raises :class:`ModelError` for a model that cannot be used.
+        """
         inputs = input_bound(request.messages, request.tools, request.output)
-        cost = self._models.profile(request.model).cost(inputs, request.max_tokens)
+        try:
+            cost = self._models.profile(request.model).cost(inputs, request.max_tokens)
+        except ConfigurationError as error:  # a flow or a tool named the model
+            failure = Failure.of(error.what, "configuration", FailureClass.UNAVAILABLE, error.how)
+            raise ModelError(failure, Usage(requests=0, nanousd=0)) from error
         return Amount(requests=1, tokens=inputs + request.max_tokens, nanousd=cost or 0)
 
     def _priced(self, model: str, reply: ModelReply) -> Usage | None:

@@ -22,7 +22,7 @@ from leadhand.domain.errors import Failure, FailureClass, ToolError
 from leadhand.domain.events import NoteEmitted, ToolCallBegan, ToolCallReturned
 from leadhand.domain.evidence import indeterminate
 from leadhand.domain.tool import Effect, ToolResult, ToolReturn, ToolSpec
-from leadhand.domain.value import Json, json_problem
+from leadhand.domain.value import Json, fitting, json_problem, one_line
 from leadhand.engine.gate import argument_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
@@ -155,7 +155,7 @@ class ToolCalls:
 
 
 def _emit(log: RunLog, attempt: str, message: str) -> None:
-    log.append(NoteEmitted(attempt=attempt, message=str(message)))
+    log.append(NoteEmitted(attempt=attempt, message=str(message).encode(errors="replace").decode()))
 
 
 def returned_value(value: object) -> ToolReturn:
@@ -167,6 +167,8 @@ def returned_value(value: object) -> ToolReturn:
     returned = value if isinstance(value, ToolReturn) else ToolReturn(raw=value)
     try:
         raw: Any = from_json(to_json(returned.raw, inf_nan_mode="null"))  # exactly as the log will hold it
+        for part in (returned.summary, *returned.sources, *returned.asks):
+            fitting(type(part), part)
     except Exception as error:
         raise ToolError(f"the tool's answer is not JSON: {_words(error)}", type="not_json") from error
     if problem := json_problem(raw) or json_problem(returned.summary):
@@ -189,8 +191,8 @@ def _where(error: BaseException) -> str:
 def _words(error: BaseException) -> str:
     if isinstance(error, Ended):
         return str(error)
-    text = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
+    text = one_line(error) if isinstance(error, ValueError) else str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 # --- the code of tools ------------------------------------------------------------------------------------------------

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple, get_args
+from typing import Any, ClassVar, NamedTuple, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from leadhand.domain.commands import Assign, Command, Finish, FlowError, Outcome, ProposedCall
+from leadhand.domain.commands import Command, Finish, FlowError, Outcome, ProposedCall
 from leadhand.domain.errors import Failure, FailureClass, UsageError
 from leadhand.domain.outcome import may_be_used
 from leadhand.domain.run import Gap, Role, RunDefinition
 from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.value import Json, json_problem
+from leadhand.domain.value import Json, Unfit, fitting, one_line, plain_json, shown
 
 from .offline.rule import Rules
 from .run_view import AssignmentView, RunView
@@ -105,6 +104,21 @@ class Flow:
             raise UsageError(f"the option {option} of the flow {cls.name} is wrong: {why}", how) from error
 
 
+class AbsentFlow(Flow):
+    """Stands in for a flow that is not in this process, for a run that is only to be stopped."""
+
+    class Options(Flow.Options):
+        """Whatever the options of the run are."""
+
+        model_config = ConfigDict(extra="ignore")
+
+    def problems(self, run: RunView[Any], assignment: AssignmentView, result: Result) -> Sequence[str]:
+        return ["it could not be checked, since the flow of the run is not loaded"]
+
+    def outcome(self, run: RunView[Any]) -> Outcome:
+        return super().outcome(run)._replace(answer="")
+
+
 def result_facts(assignment: AssignmentState) -> dict[str, Any] | None:
     """Return a result as the workers that need it receive it; None before the assignment has one."""
     if assignment.data is None:
@@ -126,37 +140,26 @@ class FlowPolicy:
 
     def next(self, state: RunState) -> Sequence[Command]:
         try:
-            wanted = list(self.flow.next(self.view(state)))
-            _check(wanted, get_args(Command), "a command")
-            for each in wanted:
-                if isinstance(each, Assign) and (problem := json_problem(dict(each.input))):
-                    raise ValueError(f"the input of {each.id} cannot be stored as JSON: {problem}")
-            return wanted
+            return listed(self.flow.next(self.view(state)), get_args(Command), "command")
         except (Exception, SystemExit) as error:  # a flow is user code: what it raises ends its own run, with the cause
             return [Finish(failure=self._error("next", error))]
 
     def brief(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
         with self._calling("facts" if type(self.flow).brief is Flow.brief else "brief"):
-            brief = self.flow.brief(self.view(state), assignment)
-            json.dumps(brief)  # it is sent to a model as JSON
-            return brief
+            return plain_json(self.flow.brief(self.view(state), assignment))
 
     def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:
         with self._calling("problems"):
             found = self.flow.problems(self.view(state), AssignmentView(assignment), Result(text, value))
-            problems = [found] if isinstance(found, str) and found else list(found)
-            _check(problems, (str,), "a sentence")
-            return problems
+            return listed([found][: len(found)] if isinstance(found, str) else found, (str,), "sentence")
 
     def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
         with self._calling("proposed_calls"):
-            return list(self.flow.proposed_calls(self.view(state), assignment, value))
+            return listed(self.flow.proposed_calls(self.view(state), assignment, value), (ProposedCall,), "call")
 
     def outcome(self, state: RunState) -> Outcome:
         try:
-            stated = self.flow.outcome(self.view(state))
-            _check([stated], (Outcome,), "an Outcome")
-            return stated
+            return fitting(Outcome, self.flow.outcome(self.view(state)))
         except (Exception, SystemExit) as error:  # what was found is not lost with it
             failure = self._error("outcome", error)
             done = [each.key for each in state.assignments.values() if each.counts and each.ok]
@@ -172,16 +175,26 @@ class FlowPolicy:
             raise FlowError(self._error(method, error)) from error
 
     def _error(self, method: str, error: BaseException) -> Failure:
-        message = f"{type(self.flow).__name__}.{method} raised {type(error).__name__}: {error}"
         how = "correct the flow, then resume or retry the run"
-        return Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, how)
+        return Failure.of(
+            fault_of(f"{type(self.flow).__name__}.{method}", error), "flow_error", FailureClass.UNAVAILABLE, how
+        )
 
 
-def _check(returned: Sequence[object], types: tuple[type, ...], what: str) -> None:
-    """Raise TypeError for a value that a flow's method is not to return."""
-    odd = next((value for value in returned if not isinstance(value, types)), None)
-    if odd is not None or None in returned:
-        raise TypeError(f"it returned {odd!r}, which is not {what}")
+def fault_of(method: str, error: BaseException) -> str:
+    """Say what is wrong with a method of user code: it raised this error, or returned what is unfit."""
+    did = "returned what does not fit" if isinstance(error, Unfit) else f"raised {type(error).__name__}"
+    return f"{method} {did}: {one_line(error)}"
+
+
+def listed(returned: object, types: tuple[type, ...], what: str) -> list[Any]:
+    """Return what a method of a flow returned, as a list of values that fit. Raises Unfit."""
+    if isinstance(returned, (*types, str, Mapping)) or not isinstance(returned, Iterable):
+        raise Unfit(f"{shown(returned)} is not a list of {what}s")
+    values = list(cast("Iterable[object]", returned))
+    for odd in (value for value in values if not isinstance(value, types)):
+        raise Unfit(f"{shown(odd)} is not a {what}")
+    return [fitting(type(value), value) for value in values]
 
 
 def with_roles(flow: Flow, definition: RunDefinition) -> RunDefinition:

@@ -22,10 +22,11 @@ from leadhand.domain.days import read_date
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Usage
 from leadhand.domain.tool import GIVE_UP
-from leadhand.domain.value import object_of, text_of, texts_of
+from leadhand.domain.value import fitting, object_of, text_of, texts_of
+from leadhand.flows.flow import fault_of
 from leadhand.flows.offline.calls import Calls
 from leadhand.flows.offline.rendering import result_words
-from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
+from leadhand.flows.offline.rule import Call, OfflineRequest, OfflineRule, Reply, Rules
 from leadhand.flows.work_order.offline import RULES
 from leadhand.ports import ModelError
 
@@ -50,7 +51,7 @@ class OfflineModels:
         """Answer at once; ``on_text`` gets text word by word. Raises :class:`ModelError` (``unavailable``) for a role
         without a rule."""
         facts, seen = _read(request)
-        found = (rules[seen.role](facts, seen) for rules in self._rules if seen.role in rules)
+        found = (_ruled(rules[seen.role], facts, seen) for rules in self._rules if seen.role in rules)
         said: Reply | None = next((reply for reply in found if reply is not None), None)
         if said is None:
             said = _answer(facts, seen)
@@ -77,6 +78,19 @@ class OfflineModels:
 
     async def aclose(self) -> None:
         """Do nothing: nothing is open."""
+
+
+def _ruled(rule: OfflineRule, facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+    """Return what a flow's rule answers. Raises :class:`ModelError` for whatever it raises: it is user code."""
+    try:
+        said = rule(facts, request)
+        kind = next((kind for kind in (str, dict, Call) if isinstance(said, kind)), type(None))
+        return fitting(kind, said)
+    except (Exception, SystemExit) as error:
+        name = getattr(rule, "__qualname__", type(rule).__qualname__)
+        message = fault_of(f"the flow's offline rule {name} for the role {request.role!r}", error)
+        advice = "correct the rule in the flow's offline attribute"
+        raise ModelError(Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, advice)) from error
 
 
 def _read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
-from leadhand.domain.artifact import confined
+from leadhand.domain.artifact import MEDIA_TYPE, confined
 from leadhand.domain.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.domain.errors import UsageError
 from leadhand.domain.evolve.attempts import child_id, children_of
@@ -14,7 +14,8 @@ from leadhand.domain.limits import Ceiling, nanousd
 from leadhand.domain.rights import MAX_DEPTH, depth_of, tools_of, tools_of_role
 from leadhand.domain.run import Role
 from leadhand.domain.state import AssignmentState, AttemptState, RunState
-from leadhand.domain.work_order import Assignment, OpenCall
+from leadhand.domain.value import shown
+from leadhand.domain.work_order import LONGEST_ID, LONGEST_TITLE, Assignment, OpenCall
 
 
 def due_asks(state: RunState) -> Iterator[do.Command]:
@@ -85,6 +86,8 @@ def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: Seq
     mine = tools_of(state, assignment.assignment)
     match ask:
         case Delegate():
+            if len(ask.title) > LONGEST_TITLE:
+                return f"the title of a delegation is longer than {LONGEST_TITLE:,} characters"
             if depth_of(state, assignment.assignment) >= MAX_DEPTH:
                 return f"assignments ask for others at most {MAX_DEPTH} deep"
             name = ask.role or assignment.assignment.role
@@ -98,11 +101,23 @@ def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: Seq
             return _wider(ask.tools, mine)
         case WriteArtifact():
             try:
-                confined(ask.path)
+                path = confined(ask.path)
             except UsageError as error:
                 return error.what
+            if not MEDIA_TYPE.fullmatch(ask.media_type):
+                return f"{shown(ask.media_type)} is not a media type: use one such as text/markdown"
+            others = {*state.artifacts, *(each.path for each in beside if isinstance(each, WriteArtifact))}
+            for other in sorted(others):
+                if other.startswith(f"{path}/") or path.startswith(f"{other}/"):
+                    return f"{path} and {other} cannot both be artifacts: a path names a file or a folder, not both"
             return "" if ask.digest else f"the artifact {ask.path} has no content"
         case SetTodos():
+            ids = [todo.id for todo in ask.todos]
+            double = next((each for each in ids if ids.count(each) > 1), None)
+            if double is not None:
+                return f"two todos have the id {shown(double)}: give each its own"
+            if any(len(todo.id) > LONGEST_ID or len(todo.content) > LONGEST_TITLE for todo in ask.todos):
+                return f"a todo has at most {LONGEST_ID} characters in its id and {LONGEST_TITLE:,} in its content"
             return ""
 
 

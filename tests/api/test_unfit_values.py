@@ -1,0 +1,319 @@
+"""Values that do not fit, from flows, offline rules and tools: each is the fault of the code that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from api.test_rights_and_asks import WORKER, asking, results, run, team
+
+from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
+from leadhand.cli.app import main
+from leadhand.domain.asks import Delegate, SetTodos, Todo, WriteArtifact
+from leadhand.domain.conversation import ModelRequest
+from leadhand.flows import Assign, Call, Finish, Flow, Judge, OfflineRequest, Outcome, Role, RunView
+from leadhand.testing.scripted_model import ScriptedModel
+
+
+class Plain(Flow):
+    """One worker, whose text is the answer."""
+
+    name = "plain"
+
+    def roles(self, options: Any) -> Any:
+        return [Role(name="worker", instructions="Work.", counts=True)]
+
+    def next(self, run: RunView[Any]) -> Any:
+        if not run.assignments:
+            return [Assign(id="one", role="worker")]
+        return [] if run.open else [Finish()]
+
+
+def odd(**attributes: Any) -> Flow:
+    """The plain flow with other attributes; methods are given as what they return."""
+    methods = ("roles", "next", "facts", "problems", "outcome")
+    made = {name: (lambda *_, it=it: it) if name in methods else it for name, it in attributes.items()}
+    return cast("Flow", type("Odd", (Plain,), made)())
+
+
+def assign(**changes: Any) -> list[Assign]:
+    return [Assign(**{"id": "one", "role": "worker", **changes})]
+
+
+async def outcome(flow: Flow, home: Path, **settings: Any) -> dict[str, Any]:
+    given = {"models": ScriptedModel(["done"] * 3, lenient=True), **settings}
+    async with Leadhand(flows=[flow], home=home, **given) as lead:
+        document = (await lead.run("go", flow=flow.name)).document
+    assert document["owner"] is None
+    return document
+
+
+def causes(document: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Class, reason and next action of the failure and of every gap."""
+    told = [{**failure, "reason": failure["message"]}] if (failure := document["failure"]) else []
+    return [(each["class"], each["reason"], each["next_action"]) for each in [*told, *document["gaps"]]]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reason"),
+    [
+        ({"next": assign(input={"x": object()})}, "next returned what does not fit: Assign.input: cannot be w"),
+        ({"next": assign(input={"x": {1, 2}})}, "next returned what does not fit: Assign.input: cannot be w"),
+        (
+            {"next": assign(input={"x": float("nan")})},
+            "next returned what does not fit: Assign.input: cannot be w",
+        ),
+        ({"next": assign(input={"x": "\ud800"})}, "next returned what does not fit: Assign.input: cannot be stored"),
+        ({"next": assign(input=["x"])}, "next returned what does not fit: Assign.input: Input should be a valid dict"),
+        ({"next": assign(input={1: 2})}, "next returned what does not fit: Assign.input.1"),
+        ({"next": assign(id=5)}, "next returned what does not fit: Assign.id: Input should be a valid string"),
+        (
+            {"next": assign(id="x" * 5_000)},
+            "next returned what does not fit: Assign.id: String should have at most 200",
+        ),
+        ({"next": assign(title="x" * 100_000)}, "Assign.title: String should have at most 1000 characters"),
+        ({"next": assign(title="\ud800")}, "next returned what does not fit: Assign.title"),
+        ({"next": assign(needs="one")}, "next returned what does not fit: Assign.needs"),
+        ({"next": assign(model=5)}, "next returned what does not fit: Assign.model"),
+        ({"next": [Finish(failure=cast("Any", "text"))]}, "next returned what does not fit: Finish.failure"),
+        ({"next": [Judge(cast("Any", "text"))]}, "next returned what does not fit: Judge.review"),
+        ({"next": Finish()}, "next returned what does not fit: Finish("),
+        ({"facts": ["x"]}, "facts raised TypeError"),
+        ({"facts": {"x": "\ud800"}}, "facts returned what does not fit: cannot be stored: the text is not valid UTF-8"),
+        ({"problems": [5]}, "problems returned what does not fit: 5 is not a sentence"),
+        ({"problems": ["\ud800"]}, "problems returned what does not fit"),
+        ({"outcome": Outcome(answer=cast("Any", 5))}, "outcome returned what does not fit: Outcome.answer"),
+        (
+            {"outcome": Outcome(answer="\ud800")},
+            "outcome returned what does not fit: cannot be stored: the text is not valid UTF-8",
+        ),
+        ({"outcome": Outcome(gaps=cast("Any", ["no"]))}, "outcome returned what does not fit: Outcome.gaps.0"),
+    ],
+    ids=lambda value: str(value).encode(errors="replace").decode()[:40] if isinstance(value, str) else "",
+)
+async def test_a_value_of_a_flow_that_does_not_fit_fails_its_run_and_names_the_method(
+    tmp_path: Path, attributes: dict[str, Any], reason: str
+) -> None:
+    document = await outcome(odd(**attributes), tmp_path)
+    assert document["status"] in ("failed", "partial")
+    class_, said, action = next(each for each in causes(document) if "Odd." in each[1])
+    assert said.startswith(f"Odd.{reason}") or reason in said
+    assert (class_, action) == ("unavailable", "correct the flow, then resume or retry the run")
+    assert "\n" not in said
+
+
+async def test_what_a_flow_raises_may_be_no_text(tmp_path: Path) -> None:
+    def broken(*_: Any) -> Any:
+        raise ValueError("half \ud800")
+
+    flow = cast("Flow", type("Odd", (Plain,), {"next": broken})())
+    assert causes(await outcome(flow, tmp_path))[0][1] == r"Odd.next raised ValueError: half \ud800"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "what"),
+    [
+        ({"name": 5}, "name"),
+        ({"name": "half \ud800"}, "name"),
+        ({"version": "1"}, "version"),
+        ({"version": True}, "version"),
+        ({"Options": dict}, "Options"),
+        ({"offline": [1]}, "offline"),
+    ],
+)
+def test_a_definition_that_does_not_fit_is_refused_with_class_and_file(
+    attributes: dict[str, Any], what: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        Leadhand(flows=[odd(**attributes)], home=tmp_path)
+    assert refused.value.what.startswith("the flow Odd (")
+    assert "test_unfit_values.py) cannot be used: " in refused.value.what
+    assert f"Definition.{what}: " in refused.value.what
+    assert refused.value.how.startswith("Correct the class")
+
+
+@pytest.mark.parametrize(
+    ("returned", "what"),
+    [
+        (["worker"], "Odd.roles returned what does not fit: 'worker' is not a Role"),
+        (Role(name="worker"), "Odd.roles returned what does not fit: Role(name='worker'"),
+        (None, "Odd.roles returned what does not fit: None is not a list of Roles"),
+        ([Role(name="worker", output={"type": "nonsense"})], "Odd.roles"),
+    ],
+)
+async def test_roles_that_do_not_fit_start_no_run(returned: Any, what: str, tmp_path: Path) -> None:
+    async with Leadhand(flows=[odd(roles=returned)], models=ScriptedModel([]), home=tmp_path) as lead:
+        with pytest.raises(ConfigurationError) as refused:
+            await lead.run("go", flow="plain")
+        assert refused.value.what.startswith(what)
+        assert "Correct the flow plain in " in refused.value.how
+        assert "test_unfit_values.py" in refused.value.how
+        assert await (await lead.runtime()).store.runs() == []
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        (
+            "def __init__(self, language): self.language = language",
+            "the flow Own ({file}) cannot be used: Own.__init__() missing",
+        ),
+        ("def roles(self, options): return [Role(name='a', output=int)]", "Role.output: <class 'int'> is neither"),
+        ("version = '1'", "the flow Own ({file}) cannot be used: Definition.version: Input should be a valid integer"),
+        ("class Options(Flow.Options):\n        x: object = object()", "Own.Options raised"),
+    ],
+)
+def test_on_the_command_line_a_flow_that_does_not_fit_is_refused_in_two_lines(
+    line: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "own.py"
+    text = f"from leadhand.flows import Flow, Role\nclass Own(Flow):\n    name = 'own'\n    {line}\n"
+    file.write_text(text + ("" if "def roles" in line else "    def roles(self, options): return []\n"))
+    code = main(["run", "--offline", "--home", str(tmp_path / "home"), "--flows", str(file), "--flow", "own", "go"])
+    said = capsys.readouterr().err
+    assert code in (2, 6)
+    assert what.format(file=file) in said
+    assert len(said.splitlines()) == 2
+    assert "leadhand runs list" not in said
+
+
+def raising(facts: Mapping[str, Any], request: Any) -> Any:
+    raise KeyError("town")
+
+
+def rubbish(facts: Mapping[str, Any], request: Any) -> Any:
+    return 5
+
+
+def unwritable(facts: Mapping[str, Any], request: Any) -> Any:
+    return {"x": object()}
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (raising, "raising for the role 'worker' raised KeyError: 'town'"),
+        (rubbish, "rubbish for the role 'worker' returned what does not fit"),
+        (unwritable, "unwritable for the role 'worker' returned what does not fit"),
+    ],
+)
+async def test_an_offline_rule_that_goes_wrong_is_named(rule: Any, said: str, tmp_path: Path) -> None:
+    document = await outcome(odd(offline={"worker": rule}), tmp_path, models=None, offline=True)
+    ((class_, reason, action),) = causes(document)
+    assert reason.startswith(f"the flow's offline rule {said}")
+    assert (class_, action) == ("unavailable", "correct the rule in the flow's offline attribute")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reason"),
+    [
+        ({"outcome": Outcome(uses=["unknown"])}, "the flow's outcome uses 'unknown', which is not an assignment"),
+        ({"next": [*assign(), Finish()]}, "the run ended before it did"),
+    ],
+)
+async def test_a_run_that_ends_without_a_result_says_why(
+    attributes: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    document = await outcome(odd(**attributes), tmp_path)
+    assert document["status"] == "failed"
+    assert any(reason in cause[1] for cause in causes(document))
+
+
+# --- models ----------------------------------------------------------------------------------------------------------
+
+
+async def test_an_assignment_for_an_unknown_model_fails_and_the_run_ends(tmp_path: Path) -> None:
+    flow = odd(offline={"worker": lambda *_: "done"})
+    flow.next = lambda run: (  # type: ignore[method-assign]
+        [*assign(model="nosuch:thing"), Assign(id="two", role="worker")]
+        if not run.assignments
+        else []
+        if run.open
+        else [Finish()]
+    )
+    document = await outcome(flow, tmp_path, models=None, offline=True)
+    assert (document["status"], document["answer"]) == ("partial", "done")
+    ((class_, reason, _),) = causes(document)
+    assert (class_, reason) == ("unavailable", "unknown model 'nosuch:thing'")
+
+
+async def test_a_delegation_to_an_unknown_model_is_an_error_to_the_model_that_asked(tmp_path: Path) -> None:
+    @tool(name="ask")
+    def ask() -> ToolReturn:
+        """Ask the controller."""
+        return ToolReturn(asks=(Delegate(role="helper", model="nosuch:thing"),))
+
+    def worker(facts: Mapping[str, Any], request: OfflineRequest) -> str | Call:
+        return f"I was told: {request.results[0].content}" if request.results else Call("ask", {})
+
+    role = Role(name="worker", instructions="Work.", counts=True, tools=("ask",))
+    flow = odd(roles=[role, Role(name="helper", instructions="Help.")], offline={"worker": worker})
+    document = await outcome(flow, tmp_path, models=None, offline=True, tools=[ask])
+    assert document["status"] == "succeeded"
+    assert "unknown model 'nosuch:thing'" in document["answer"]
+
+
+# --- tools -----------------------------------------------------------------------------------------------------------
+
+
+def told(request: ModelRequest) -> Any:
+    return f"I was told: {results(request)[-1]['message']}" if results(request) else ("ask", {})
+
+
+def broken(ask: Any) -> Any:
+    """A tool that makes what it asks for with this function."""
+
+    @tool(name="ask")
+    def made() -> ToolReturn:
+        """Ask the controller."""
+        return ToolReturn(asks=(ask(),))
+
+    return made
+
+
+def write(path: str, **more: Any) -> WriteArtifact:
+    return WriteArtifact(path=path, content="text", **more)
+
+
+DOUBLE = SetTodos(todos=(Todo(id="1", content="a"), Todo(id="1", content="b")))
+LONG = SetTodos(todos=(Todo(id="1" * 5_000, content="a"),))
+
+
+@pytest.mark.parametrize(
+    ("tool_", "said"),
+    [
+        (broken(lambda: Delegate(input=cast("Any", [1]))), "Delegate.input: Input should be a valid dictionary"),
+        (broken(lambda: Delegate(input={"x": object()})), "Delegate.input: cannot be written as JSON"),
+        (broken(lambda: WriteArtifact(path="a.md", content="\ud800")), "the text is not valid UTF-8"),
+        (broken(lambda: Delegate(title="\ud800")), "UTF-8"),
+        (asking(Delegate(title="x" * 100_000, role="helper")), "longer than 1,000 characters"),
+        (asking(write("a.md"), write("a.md/b")), "a.md and a.md/b cannot both be artifacts"),
+        (asking(write("a.md", media_type="text/plain\r\nX: 1")), r"'text/plain\r\nX: 1' is not a media type"),
+        (asking(DOUBLE), "two todos have the id '1'"),
+        (asking(LONG), "at most 200 characters"),
+    ],
+)
+async def test_what_a_tool_cannot_ask_is_an_error_to_the_model_and_the_run_goes_on(
+    tool_: Any, said: str, tmp_path: Path
+) -> None:
+    answer, _, (state, _) = await run(team(WORKER), told, tmp_path, tool_)
+    assert answer.status is RunStatus.SUCCEEDED
+    assert said in answer.text
+    assert "pydantic" not in answer.text
+    assert "\n" not in answer.text
+    assert not state.artifacts
+    assert not state.todos
+
+
+async def test_a_folder_cannot_be_written_where_an_earlier_call_wrote_a_file(tmp_path: Path) -> None:
+    paths = iter(["a.md", "a.md/b"])
+
+    def said(request: ModelRequest) -> Any:
+        done = results(request)
+        return ("ask", {}) if len(done) < 2 else f"I was told: {done[-1]['message']}"
+
+    answer, _, (state, _) = await run(team(WORKER), said, tmp_path, broken(lambda: write(next(paths))))
+    assert "a.md and a.md/b cannot both be artifacts" in answer.text or "a.md/b and a.md" in answer.text
+    assert list(state.artifacts) == ["a.md"]
