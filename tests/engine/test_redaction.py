@@ -25,6 +25,9 @@ LOOKS_LIKE_ONE = (
     "xoxb-1234567890-abcdef",
     "Bearer abcdefghijklmnopqrstuvwx",
     "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nAbCdEf\n-----END RSA PRIVATE KEY-----",
+    "github_pat_11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz",
+    "glpat-abcdefghij0123456789",
+    "Basic YXBwOmh1bnRlcjI=",
 )
 UNDER_A_NAME = "swordfish"
 
@@ -95,6 +98,10 @@ async def test_a_secret_in_a_request_a_reply_an_error_or_a_reason_is_in_no_event
         "x-api-key",
         "Authorization",
         "client_secret",
+        "db_pass",
+        "GITHUB_PAT",
+        "SENTRY_DSN",
+        "pwd",
         "access_token",
     ],
 )
@@ -184,6 +191,73 @@ def test_only_variables_named_like_secrets_are_secrets_and_short_ones_are_left_a
     redactor = environment()
 
     assert redactor.text(f"{FROM_ENVIRONMENT} /home/me abc") == f"{REDACTED} /home/me abc"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("postgres://app:hunter2hunter2@db/x?a=1", f"postgres://{REDACTED}@db/x?a=1"),
+        (
+            "see https://ghp_token@host/p, https://u:p@ss@h and a@b.c",
+            f"see https://{REDACTED}@host/p, https://{REDACTED}@h and a@b.c",
+        ),
+        (
+            "authorization: Basic dTpw and basic aGVsbG8h understanding of JavaScript",
+            f"authorization: {REDACTED} and basic aGVsbG8h understanding of JavaScript",
+        ),
+        ("connect password=hunter2 host=db", f"connect password={REDACTED} host=db"),
+        ('{"db_password": "two words", "user": "me"}', f'{{"db_password": "{REDACTED}", "user": "me"}}'),
+        ("the password: 'cut off in the mid", f"the password: '{REDACTED}"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKCAQEA\nq83vEjRW", REDACTED),
+        ("Bearer ----------Bearer abcdefghijklmnopqrst", REDACTED),
+        (
+            "a password is required; https://example.com/@me?mail=a@b",
+            "a password is required; https://example.com/@me?mail=a@b",
+        ),
+    ],
+)
+def test_credentials_in_a_text_are_redacted_and_the_rest_is_not(text: str, shown: str):
+    redactor = environment()
+
+    assert redactor.text(text) == shown
+    assert redactor.text(shown) == shown
+    event = AttemptSettled(attempt=text, ok=True, final=True)
+    assert redactor.value(event).attempt == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "secret"),
+    [
+        ("DATABASE_URL", "postgres://app:hunter2hunter2@db/x", "hunter2hunter2"),
+        ("http_proxy", "http://me:p%40ssw0rd!@proxy:3128", "p@ssw0rd!"),
+        (
+            "SLACK_WEBHOOK_URL",
+            "https://hooks.slack.com/services/T0/B0/abc123def456ghi789",
+            "https://hooks.slack.com/services/T0/B0/abc123def456ghi789",
+        ),
+        ("SENTRY_DSN", "host=db user=app", "host=db user=app"),
+        ("GITHUB_PAT", "not-like-others", "not-like-others"),
+        ("SMTP_PASS", "two words", "two words"),
+        ("db_passphrase", "two words", "two words"),
+        ("MYSQL_PWD", "two words", "two words"),
+    ],
+)
+def test_secrets_of_variables_with_the_usual_names_are_redacted(name: str, value: str, secret: str):
+    assert Redactor.of_environment({name: value}).text(f"it is <{secret}>") == f"it is <{REDACTED}>"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("OPENAI_BASE_URL", "https://api.example.com:8443/v1"),
+        ("PWD", "/home/me/work"),
+        ("OLDPWD", "/home/me/before"),
+        ("SSH_ASKPASS", "/usr/bin/ssh-askpass"),
+        ("PATH", "/usr/local/bin"),
+    ],
+)
+def test_variables_that_only_sound_like_secrets_are_left_alone(name: str, value: str):
+    assert Redactor.of_environment({name: value}).text(f"see {value}") == f"see {value}"
 
 
 def test_what_holds_no_secret_is_the_very_same_object():

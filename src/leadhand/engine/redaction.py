@@ -2,41 +2,65 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
-from collections.abc import Iterable, Mapping
-from itertools import takewhile
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar, cast
+from urllib.parse import unquote
 
 from leadhand.domain.value import Json, Value
 
 REDACTED = "[redacted]"
 SECRET_NAME = re.compile(
-    r"(api[-_]?key|authorization|password|passwd|secret|access[-_]?token|refresh[-_]?token|private[-_]?key)$",
+    r"(api[-_]?key|authorization|password|passwd|passphrase|pwd|[-_]pass|[-_]pat|[-_]dsn|secret|access[-_]?token"
+    r"|refresh[-_]?token|private[-_]?key)$",
     re.IGNORECASE,
 )
-_ENVIRONMENT_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)$")
+_ENVIRONMENT_NAME = re.compile(
+    # PWD and OLDPWD are directories, and variables such as SSH_ASKPASS name programs.
+    r"(KEY|TOKEN|SECRET|CREDENTIALS?|_PAT|_DSN|(?<!^)(?<!^OLD)PWD)$|(?<!ASK)PASS",
+    re.IGNORECASE,
+)
+_SECRET_URL = re.compile(r"://[^/]*@|\?|(?<![:/])/(?=[^/]*\d)[^/]{16,}")
+"""A URL with credentials, a query, or a part like a token: what a variable ``*_URL`` must not show. Others may."""
+_USERINFO = r"(?<=://)[^\s/?#\"<>\\]+(?=@)"
 _PATTERNS = (
     r"sk-[A-Za-z0-9_\-]{16,}",  # OpenAI, Anthropic, OpenRouter
     r"gsk_[A-Za-z0-9]{20,}",  # Groq
     r"AIza[0-9A-Za-z_\-]{30,}",  # Google
     r"gh[pousr]_[A-Za-z0-9]{30,}",  # GitHub
+    r"github_pat_[A-Za-z0-9_]{20,}",
+    r"glpat-[A-Za-z0-9_\-]{20,}",  # GitLab
     r"AKIA[0-9A-Z]{16}",  # AWS
     r"xox[abprs]-[A-Za-z0-9\-]{10,}",  # Slack
     r"lh_[A-Za-z0-9_\-]{30,}",  # Leadhand's own
     r"(?i:bearer)\s+[A-Za-z0-9._~+/\-]{16,}=*",
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----",
+    _USERINFO,
 )
+_NAMED = r"(?i:password|passwd|passphrase|pwd|secret|api[-_]?key|access[-_]?token)"
+_QUOTED = _NAMED + r"\\?[\"']?\s*[:=]\s*\\?"
+_ASSIGNED = re.compile(
+    rf"{_NAMED}=([^\s\"'&;,<>]{{4,}})|{_QUOTED}(?:\"([^\"\n]{{4,}})|'([^'\n]{{4,}}))",
+)
+"""``password=…``, or with the value in quotes, such as in JSON that is part of a text; a group is the value."""
+_BASIC = re.compile(r"\b(?i:basic)\s+([A-Za-z0-9+/_\-]{4,}={0,2})")
+"""Perhaps the credentials of HTTP; the group is what must decode to them."""
+_KEY_BEGIN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_KEY_END = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
+_KEY_LINES = re.compile(r"(?:(?:\s|\\n)*[A-Za-z0-9+/=]{8,})*")
 _MARKS = (
-    *("sk-", "gsk_", "aiza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "akia", "xox", "lh_", "bearer", "private key"),
-    *("apikey", "api_key", "api-key", "authorization", "passw", "secret"),
+    *("sk-", "gsk_", "aiza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "akia", "xox", "lh_"),
+    *("bearer", "basic", "private key", "@", "apikey", "api_key", "api-key", "authorization", "pass", "pwd", "secret"),
+    *('_pat"', '-pat"', '_dsn"', '-dsn"'),
     *("accesstoken", "access_token", "access-token", "refreshtoken", "refresh_token", "refresh-token"),
     *("privatekey", "private_key", "private-key"),
 )
 """In lower case: what any text that the patterns or the names match must hold; no field of an event is called so."""
 
-_BEGUN_KEY = re.compile(r"-----BEGIN (?:[A-Z ]*PRIVATE KEY-----|[A-Z ]*\Z)")
-"""A private key that is still in a text without secrets: its end has not been written yet."""
+_BEGUN = re.compile(rf"(?:(?i:bearer|basic)\s+\S*|{_QUOTED}(?:\"[^\"\n]*|'[^'\n]*)?)\Z")
+_KEY_BEGUN = re.compile(r"-----BEGIN [A-Z ]*-{0,5}")
+"""What may yet become a secret of several words, apart from known ones."""
 _SPACE = re.compile(r"\s")
 
 SHORTEST_SECRET = 8
@@ -51,45 +75,60 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True)
         self._of_words = [secret for secret in known if _SPACE.search(secret)]
-        self._secret = re.compile("|".join([*(re.escape(secret) for secret in known), *_PATTERNS]))
-        # Known values are looked for at every place, each pattern by itself: what one match ends in may begin another.
-        values = "|".join(re.escape(secret) for secret in known)
-        self._each = [*([re.compile(f"(?=({values}))")] if known else ()), *(re.compile(f"({p})") for p in _PATTERNS)]
+        # They are looked for at every place: what one match ends in may begin another.
+        values = ["|".join(map(re.escape, known))] if known else []
+        self._each = [re.compile(f"(?=({pattern}))") for pattern in (*values, *_PATTERNS)]
+        more = (_ASSIGNED.pattern, _BASIC.pattern, _KEY_BEGIN.pattern)
+        self._secret = re.compile("|".join([*values, *_PATTERNS, *more]))
         # Looked for first, as plain text: on events without a secret this is all that redaction costs.
         self._marks = (*_MARKS, *(json.dumps(secret, ensure_ascii=False)[1:-1].lower() for secret in known))
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str], more: Iterable[str] = ()) -> Redactor:
-        """A redactor that knows the values of every variable whose name ends like a secret's."""
-        named = [value for name, value in environment.items() if _ENVIRONMENT_NAME.search(name)]
-        return cls([*named, *more])
+        """A redactor that knows the values of every variable named like a secret, and the passwords in URLs."""
+        return cls([*(secret for item in environment.items() for secret in _secrets_of(*item)), *more])
 
     def text(self, text: str) -> str:
         """``text`` with every secret in it redacted; secrets that overlap are redacted as one."""
+        return self._redacted(text, len(text))
+
+    def unfinished(self, written: str) -> str:
+        """What can be shown of a text that is still being written: no secret, and nothing that may yet become one."""
+        return self._redacted(written, self._safe_prefix(written))
+
+    def _redacted(self, text: str, stop: int) -> str:
+        """``text`` up to ``stop``, with every secret in it redacted, also those that end later."""
         if self._secret.search(text) is None:
-            return text
+            return text[:stop]
         parts: list[str] = []
         end = 0
-        for first, last in sorted(found.span(1) for secret in self._each for found in secret.finditer(text)):
+        for first, last in sorted(self._spans(text)):
+            if first >= stop:
+                break
             if first >= end:
                 parts += (text[end:first], REDACTED)
             end = max(end, last)
-        return "".join([*parts, text[end:]])
+        return "".join([*parts, text[end:stop]])
 
-    def unfinished(self, written: str) -> str:
-        """What can be shown of a text that is still being written: no secret, and nothing of what may yet become one.
-
-        Text that was shown before may be missing from it: what seemed certain was the beginning of a secret.
-        """
-        text, whole = self.text(written[: self._safe_prefix(written)]), self.text(written)
-        if not whole.startswith(text):
-            text = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, whole, strict=False)))
-        key = _BEGUN_KEY.search(text)
-        return text if key is None else text[: key.start()]
+    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where the secrets of a text begin and end, in any order."""
+        for pattern in (*self._each, _ASSIGNED):
+            yield from (found.span(found.lastindex or 0) for found in pattern.finditer(text))
+        yield from (found.span() for found in _BASIC.finditer(text) if _are_credentials(found[1]))
+        yield from _private_keys(text)
 
     def _safe_prefix(self, written: str) -> int:
-        """Return how many characters belong neither to an unfinished word nor to a known secret of several words."""
+        """Return where the unfinished word begins, or what of several words may yet become a secret."""
         end = max((space.end() for space in _SPACE.finditer(written)), default=0)
+        begun = _BEGUN.search(written)
+        if begun is not None:
+            end = min(end, begun.start())
+        header = written.rfind("-----BEGIN ")
+        if header >= 0 and _KEY_BEGUN.fullmatch(written, header):
+            end = min(end, header)
+        keys = list(_private_keys(written))
+        if keys and not _KEY_END.search(written, keys[-1][0]):
+            end = min(end, keys[-1][0])
         for secret in self._of_words:
             longest = min(len(secret) - 1, len(written))
             part = next((size for size in range(longest, 0, -1) if written.endswith(secret[:size])), 0)
@@ -119,3 +158,36 @@ class Redactor:
                 return self.text(payload)
             case _:
                 return payload
+
+
+def _secrets_of(name: str, value: str) -> Iterator[str]:
+    """What a variable of the environment holds that must not be shown."""
+    if _ENVIRONMENT_NAME.search(name) or (name.upper().endswith("_URL") and _SECRET_URL.search(value)):
+        yield value
+    for userinfo in re.findall(_USERINFO, value):
+        password = userinfo.partition(":")[2]
+        yield from (password, unquote(password))
+
+
+def _are_credentials(encoded: str) -> bool:
+    """Whether a word is what HTTP's Basic authentication sends: a name and a password, in base64."""
+    try:
+        standard = encoded.replace("-", "+").replace("_", "/").rstrip("=")
+        decoded = base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True).decode()
+    except ValueError:
+        return False
+    return ":" in decoded and decoded.isprintable()
+
+
+def _private_keys(text: str) -> Iterator[tuple[int, int]]:
+    """Where private keys begin and end. One without an end, which was cut off, ends with what looks like its lines."""
+    begin = _KEY_BEGIN.search(text)
+    while begin is not None:
+        end = _KEY_END.search(text, begin.end())
+        if end is None:
+            lines = _KEY_LINES.match(text, begin.end())
+            assert lines is not None
+            yield begin.start(), lines.end()
+            return
+        yield begin.start(), end.end()
+        begin = _KEY_BEGIN.search(text, end.end())

@@ -1,8 +1,7 @@
 """Text that models are writing right now: shown but never logged, with secrets redacted.
 
 A secret may be split anywhere between two pieces. So only whole words are shown, and nothing that may still become a
-secret. The shown text is computed from everything written so far: if a secret turns out to have begun earlier, the text
-is replaced from its beginning.
+secret. The shown text is computed from everything written so far.
 """
 
 from __future__ import annotations
