@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -17,6 +18,12 @@ from hypothesis import HealthCheck, settings
 # Tests start Python some hundred times: what was compiled is kept, also where the environment says otherwise.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A signal that is ignored stays so in every process one starts, and whatever is started with "&" or nohup ignores some.
+# The tests go on ignoring them, by a handler of their own; the processes that they start hear them.
+for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, lambda *_: None)
 
 # Property tests try the same examples every time. `--hypothesis-profile=search` looks for new ones, and for more.
 # Neither minds how long an example takes, for machines are busy.

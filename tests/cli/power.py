@@ -101,7 +101,7 @@ class Planned(OfflineModels):
 
 def failed_in_part(leadhand: Any, power: Power, *more: str) -> str:
     """A run that is over and failed in Oslo; its id."""
-    result = leadhand.process("run", "--offline", "--tools", power.tools, *more, CITIES)
+    result = leadhand("run", "--offline", "--tools", power.tools, *more, CITIES)
     assert result.code == 3
     assert leadhand.calls == {"Lyon": 1, "Oslo": 1}
     return leadhand.listing()["run_id"]

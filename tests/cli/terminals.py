@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +24,6 @@ def spawn(*arguments: str, columns: int = 120, **environment: str) -> Any:
         dimensions=(40, columns),
         encoding="utf-8",
         timeout=30,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored if the tests were started with "&"
     )
 
 

@@ -12,7 +12,7 @@ PAY_AND_MEASURE = "Pay 30 to Bob and measure the noise in Rome"
 
 def waiting(leadhand: Any, *more: str, request: str = PAY) -> Any:
     """A run that waits for an answer; its question."""
-    result = leadhand.process("run", "--offline", "--approve", "ask", "--tools", leadhand.tools, *more, request)
+    result = leadhand("run", "--offline", "--approve", "ask", "--tools", leadhand.tools, *more, request)
     assert result.code == 4
     return leadhand("approvals", "list", "--json").json[0]
 
@@ -201,7 +201,7 @@ def doubtful(leadhand: Any, slow_tools: str) -> Any:
     process.kill()
     process.wait(timeout=30)
     run_id = leadhand.listing()["run_id"]
-    resumed = leadhand.process("runs", "resume", run_id, "--tools", slow_tools)
+    resumed = leadhand("runs", "resume", run_id, "--tools", slow_tools)
     assert resumed.code == 4
     (asked,) = leadhand("approvals", "list", "--json").json
     assert f"pay_tool · 30.0, Bob: leadhand approvals settle {asked['id']}" in resumed.err
@@ -221,7 +221,7 @@ def test_a_call_whose_end_nobody_saw_is_asked_about_and_its_result_given(leadhan
     flags = ["--happened", "--summary", "It is on the account.", "--result", '{"receipt": 7}']
     settled = leadhand("approvals", "settle", doubtful["id"], *flags)
     assert settled.err.startswith("Recorded: pay_tool went through and is not made again.\n")
-    resumed = leadhand.process(*resume_line(leadhand, settled.err))
+    resumed = leadhand(*resume_line(leadhand, settled.err))
 
     assert resumed.code == 0
     assert "It is on the account." in resumed.out
@@ -231,7 +231,7 @@ def test_a_call_whose_end_nobody_saw_is_asked_about_and_its_result_given(leadhan
 def test_a_call_that_did_not_happen_is_made_again(leadhand: Any, doubtful: Any) -> None:
     settled = leadhand("approvals", "settle", doubtful["id"], "--did-not")
     leadhand.open_gate()
-    resumed = leadhand.process(*resume_line(leadhand, settled.err))
+    resumed = leadhand(*resume_line(leadhand, settled.err))
 
     assert resumed.code == 0
     assert "sent 30 to Bob" in resumed.out

@@ -39,7 +39,7 @@ def test_what_failed_is_done_again_after_the_end_once_it_is_mended(leadhand: Any
     run_id = failed_in_part(leadhand, power)
     power.at("Oslo")
 
-    result = leadhand.process("runs", "retry", run_id, "--tools", power.tools)
+    result = leadhand("runs", "retry", run_id, "--tools", power.tools)
 
     assert result.code == 0
     assert "Lyon: 40 dB" in result.out
@@ -101,16 +101,16 @@ def test_what_cannot_be_taken_back_is_done_again_once_it_is_confirmed(leadhand: 
     path = tmp_path / "fine_tools.py"
     path.write_text(FINE)
     tools = ["--tools", str(path)]
-    assert leadhand.process("run", "--offline", "--approve", "auto", *tools, "Fine 30 to Bob").code == 1
+    assert leadhand("run", "--offline", "--approve", "auto", *tools, "Fine 30 to Bob").code == 1
     run_id = leadhand.listing()["run_id"]
 
-    refused = leadhand.process("runs", "retry", run_id, *tools)
+    refused = leadhand("runs", "retry", run_id, *tools)
     assert (refused.code, refused.out) == (2, "")
     assert "something irreversible" in refused.err
     assert "--yes" in refused.err
     assert leadhand.calls == {"fined Bob": 1}
 
-    assert leadhand.process("runs", "retry", run_id, "--yes", *tools).code == 0
+    assert leadhand("runs", "retry", run_id, "--yes", *tools).code == 0
     assert leadhand.calls == {"fined Bob": 2}
 
 
@@ -147,14 +147,14 @@ async def test_a_result_given_by_hand_takes_what_needs_it_further(
 
 def test_what_waits_for_a_yes_is_left_out(leadhand: Any, power: Power) -> None:
     asked = "Pay 30 to Bob and pay 20 to Ann and measure the noise in Lyon"
-    assert leadhand.process("run", "--offline", "--tools", power.tools, asked).code == 4
+    assert leadhand("run", "--offline", "--tools", power.tools, asked).code == 4
     run_id = leadhand.listing()["run_id"]
 
-    first = leadhand.process("runs", "skip", run_id, "--subtask", "wo-001.0", "--tools", power.tools)
+    first = leadhand("runs", "skip", run_id, "--subtask", "wo-001.0", "--tools", power.tools)
     assert first.code == 4, "another one waits"
     assert re.search(r"^Skipped              wo-001.0 pay_bob · 30.0, Bob: by \w+$", first.err, re.MULTILINE)
     skip = ["runs", "skip", run_id, "--subtask", "wo-001.1", "--reason", "too dear", "--tools", power.tools]
-    second = leadhand.process(*skip)
+    second = leadhand(*skip)
 
     assert second.code == 3
     assert "Lyon: 40 dB" in second.out
@@ -167,11 +167,11 @@ def test_what_waits_for_a_yes_is_left_out(leadhand: Any, power: Power) -> None:
 
 def test_the_process_that_drives_the_run_does_what_another_one_asks_for(leadhand: Any, power: Power) -> None:
     run_id, driving = driven(leadhand, power)
-    running = leadhand.process("runs", "skip", run_id, "--subtask", "wo-001.0")
+    running = leadhand("runs", "skip", run_id, "--subtask", "wo-001.0")
     assert running.code == 2
     assert "wo-001.0 is under way" in running.err
 
-    result = leadhand.process("runs", "supply", run_id, "--subtask", "wo-001.1", "--summary", "30 dB, by ear")
+    result = leadhand("runs", "supply", run_id, "--subtask", "wo-001.1", "--summary", "30 dB, by ear")
 
     assert (result.code, result.out) == (0, "")
     watch = f"{run_id} continues in another process: leadhand runs watch {run_id}\n"
@@ -189,7 +189,7 @@ def test_what_waits_for_a_yes_is_left_out_of_a_run_that_another_process_drives(l
     leadhand.wait(lambda: leadhand.calls["Rome"] and leadhand("approvals", "list", "--json").json, "the question")
     run_id = leadhand.listing()["run_id"]
 
-    result = leadhand.process("runs", "skip", run_id, "--subtask", "wo-001.0", "--reason", "too dear")
+    result = leadhand("runs", "skip", run_id, "--subtask", "wo-001.0", "--reason", "too dear")
 
     assert (result.code, result.out) == (0, "")
     assert result.err.startswith("Done: wo-001.0 is skipped.\n")
@@ -205,7 +205,7 @@ def test_a_retry_from_another_process_goes_as_soon_as_the_order_is_over(leadhand
     run_id, driving = driven(leadhand, power)
     power.at("Oslo", "Rome")
 
-    result = leadhand.process("runs", "retry", run_id)
+    result = leadhand("runs", "retry", run_id)
 
     assert (result.code, result.out) == (0, "")
     assert result.err.startswith("Done: retrying the failed subtasks.\n")
@@ -218,7 +218,7 @@ def test_a_retry_from_another_process_goes_as_soon_as_the_order_is_over(leadhand
 
 def test_a_parked_run_does_it_when_it_is_resumed(leadhand: Any, power: Power) -> None:
     run_id, driving = driven(leadhand, power)
-    assert leadhand.process("runs", "pause", run_id).code == 0
+    assert leadhand("runs", "pause", run_id).code == 0
     driving.communicate(timeout=30)
 
     result = leadhand("runs", "supply", run_id, "--subtask", "wo-001.1", "--summary", "30 dB, by ear")
@@ -226,7 +226,7 @@ def test_a_parked_run_does_it_when_it_is_resumed(leadhand: Any, power: Power) ->
     first, second = result.err.splitlines()
     assert first == "Recorded: wo-001.1 has your result, once the paused run is resumed."
     leadhand.open_gate()
-    resumed = leadhand.process(*second.partition(": leadhand ")[2].split())
+    resumed = leadhand(*second.partition(": leadhand ")[2].split())
 
     assert resumed.code == 0
     assert "30 dB, by ear" in resumed.out
@@ -239,7 +239,7 @@ def test_a_run_whose_process_died_is_taken_up_by_who_wants_something_of_it(leadh
     power.at("Oslo", "Rome")
     leadhand.open_gate()
 
-    result = leadhand.process("runs", "retry", run_id, "--tools", power.tools)
+    result = leadhand("runs", "retry", run_id, "--tools", power.tools)
 
     assert result.code == 0
     assert leadhand.calls == {"Rome": 2, "Oslo": 2}
@@ -250,7 +250,7 @@ def test_a_tool_that_is_missing_is_said_before_anything_is_on_record(leadhand: A
     before = leadhand.listing()["last_seq"]
 
     for command in (["retry"], ["fork", "--at", "3"]):
-        result = leadhand.process("runs", command[0], run_id, *command[1:])
+        result = leadhand("runs", command[0], run_id, *command[1:])
         assert (result.code, result.out) == (6, "")
         assert "the run needs the tool measure_tool" in result.err
     assert [(run["run_id"], run["last_seq"]) for run in leadhand("runs", "list", "--json").json] == [(run_id, before)]

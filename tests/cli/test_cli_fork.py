@@ -19,7 +19,7 @@ from leadhand.testing.model_server import ScriptedServer, served_by, served_faul
 def paid(leadhand: Any, power: Power) -> tuple[str, int]:
     """A run that paid and is over; its id, and the event of its plan."""
     asked = "Pay 30 to Bob and measure the noise in Lyon"
-    result = leadhand.process("run", "--offline", "--approve", "auto", "--tools", power.tools, "--stream-json", asked)
+    result = leadhand("run", "--offline", "--approve", "auto", "--tools", power.tools, "--stream-json", asked)
     assert result.code == 0
     events = [json.loads(line) for line in result.out.splitlines()]
     run_id = events[-1]["document"]["run_id"]
@@ -29,13 +29,13 @@ def paid(leadhand: Any, power: Power) -> tuple[str, int]:
 def test_a_fork_that_may_do_again_what_cannot_be_taken_back_is_confirmed(leadhand: Any, power: Power) -> None:
     run_id, planned = paid(leadhand, power)
     fork = ["runs", "fork", run_id, "--at", str(planned), "--tools", power.tools]
-    refused = leadhand.process(*fork)
+    refused = leadhand(*fork)
     assert (refused.code, refused.out) == (2, "")
     assert re.search(r'^  event \d+: pay_tool {"amount": 30.0, "to": "Bob"}$', refused.err, re.MULTILINE)
     assert refused.err.endswith("may repeat them\n  Add --yes to fork anyway.\n")
     assert leadhand.calls == {"paid Bob": 1, "Lyon": 1}
 
-    result = leadhand.process(*fork, "--yes")
+    result = leadhand(*fork, "--yes")
 
     assert result.code == 0
     assert "paid 30 to Bob" in result.out
@@ -62,7 +62,7 @@ def test_a_fork_after_all_that_cannot_be_taken_back_needs_no_yes(leadhand: Any, 
     run_id = failed_in_part(leadhand, power)
     power.at("Lyon", "Oslo")
 
-    result = leadhand.process("runs", "fork", run_id, "--at", "2", "--tools", power.tools, "--json")
+    result = leadhand("runs", "fork", run_id, "--at", "2", "--tools", power.tools, "--json")
 
     assert result.code == 0
     assert result.json["run_id"] != run_id

@@ -277,7 +277,7 @@ def _listens(port: int) -> bool:
 
 
 def test_another_host_wants_a_key_first(leadhand: Any, serve: Serve) -> None:
-    refused = leadhand.process("serve", "--offline", "--host", "0.0.0.0", "--port", "0")
+    refused = leadhand("serve", "--offline", "--host", "0.0.0.0", "--port", "0")
     assert refused.code == 6
     assert "is reachable from other machines and needs an API key" in refused.err
     assert "leadhand keys create" in refused.err
@@ -291,7 +291,7 @@ def test_another_host_wants_a_key_first(leadhand: Any, serve: Serve) -> None:
 
 
 def test_a_key_can_be_asked_for_here_too(leadhand: Any, serve: Serve) -> None:
-    refused = leadhand.process("serve", "--offline", "--require-key", "--port", "0")
+    refused = leadhand("serve", "--offline", "--require-key", "--port", "0")
     assert refused.code == 6
     assert "--require-key needs an API key" in refused.err
 
@@ -304,13 +304,13 @@ def test_a_revoked_key_is_no_key(leadhand: Any) -> None:
     key_id = leadhand("keys", "list", "--json").json[0]["key_id"]
     leadhand("keys", "revoke", key_id)
 
-    assert leadhand.process("serve", "--offline", "--require-key", "--port", "0").code == 6
+    assert leadhand("serve", "--offline", "--require-key", "--port", "0").code == 6
 
 
 def test_a_port_that_is_taken_is_told(leadhand: Any, serve: Serve) -> None:
     port = serve().url.rpartition(":")[2]
 
-    refused = leadhand.process("serve", "--offline", "--port", port)
+    refused = leadhand("serve", "--offline", "--port", port)
 
     assert refused.code == 6
     assert f"port {port} on 127.0.0.1 is already in use" in refused.err

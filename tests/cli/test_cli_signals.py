@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,14 +23,6 @@ async def never(self, reason=""):
 Run.pause = never
 sys.exit(main())
 """
-
-
-@pytest.fixture(autouse=True)
-def _hears_of_the_end_of_its_terminal() -> Iterator[None]:
-    """What was started by nohup passes its deafness on; these tests are about processes that hear."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
 
 
 def interrupted(leadhand: Any, number: signal.Signals) -> tuple[int, str, str]:

@@ -81,10 +81,10 @@ def tools(tmp_path: Path) -> str:
 def test_debug_shows_where_a_tool_that_is_called_by_hand_fails(leadhand: Any, tools: str) -> None:
     call = ["tools", "call", "break_tool", "place=here", "--tools", tools]
 
-    plain = leadhand.process(*call).err
+    plain = leadhand(*call).err
     assert "Traceback" not in plain
     assert plain.endswith(" (invalid, exception)\n  Fix the tool; --debug shows the traceback\n")
-    result = leadhand.process(*call, "--debug", "--json")
+    result = leadhand(*call, "--debug", "--json")
     assert "Debug: the tool break_tool raised\nTraceback (most recent call last):\n" in result.err
     assert 'raise ValueError("broken on purpose")' in result.err
     assert "leadhand/engine" not in result.err, "the way there is ours"
@@ -142,7 +142,7 @@ def test_two_tools_of_one_name_are_refused_by_every_command(leadhand: Any, tmp_p
     )
 
     for command in (["list"], ["show", "weather_tool"], ["call", "weather_tool", "x=1"]):
-        result = leadhand.process("tools", *command, "--tools", str(path))
+        result = leadhand("tools", *command, "--tools", str(path))
         assert result.code == 2
         assert "two tools have the name weather_tool" in result.err
 

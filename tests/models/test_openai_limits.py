@@ -85,7 +85,7 @@ async def test_a_connection_that_never_comes_about_is_given_up() -> None:
 async def test_an_answer_without_end_is_left_and_fills_no_memory(streamed: bool) -> None:
     tracemalloc.start()
     try:
-        failure = await failure_of(served_fault("endless"), streamed=streamed)
+        failure = await failure_of(served_fault("endless"), streamed=streamed, deadline_s=100.0)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
