@@ -39,8 +39,9 @@ class Leadhand(Answering):
     decorated with ``@tool``; not given, those that ship. ``budget`` is in US dollars (None: no limit), ``timeout`` in
     seconds (None: no limit); ``max_requests`` and ``max_tokens`` bound the model calls of a run and the tokens of all
     of them together, ``max_output_tokens`` those of one reply (a model that thinks at length, and a long plan, need
-    more). A ``budget`` needs a known price: a model without one is refused, unless
-    ``allow_unknown_price``. ``home`` and ``database`` say where runs are kept.
+    more). ``max_workers`` bounds the assignments of one run that are carried out at once, ``concurrency`` those of all
+    runs together (not given: ``LEADHAND_CONCURRENCY``, else 1,000). A ``budget`` needs a known price: a model without
+    one is refused, unless ``allow_unknown_price``. ``home`` and ``database`` say where runs are kept.
 
     ``approve`` is the policy for calls that need an approval: ``ask`` a person, make them (``auto``) or deny them
     (``never``). ``approve_rules`` override it for some calls; the first match applies: ``{"tool:send_*": "auto",
@@ -66,6 +67,7 @@ class Leadhand(Answering):
         database: str | None = None,
         max_steps: int = 3,
         max_workers: int = 32,
+        concurrency: int | None = None,
         batch_size: int | None = None,
         budget: float | None = arguments.USUAL_BUDGET,
         allow_unknown_price: bool = False,
@@ -85,6 +87,7 @@ class Leadhand(Answering):
             model=model,
             models={role: name for role, name in roles.items() if name is not None},
             offline=offline,
+            concurrency=concurrency,
             limits=arguments.limits(
                 Limits(),
                 max_steps=max_steps,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, tool
-from leadhand.domain.errors import ConfigurationError
+from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.testing.faults import completion
 from leadhand.testing.model_server import ScriptedServer, Seen, Served, status
 from leadhand.testing.steps import plans, says, subtask
@@ -133,3 +134,35 @@ def test_a_price_that_is_no_price_is_refused(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("LEADHAND_PRICE", price)
     with pytest.raises(ConfigurationError, match=r"LEADHAND_PRICE is .*, which is not a price in US dollars"):
         Leadhand("openai_compatible:m", home=tmp_path).run_sync("x")
+
+
+async def test_ten_runs_of_a_process_share_its_concurrency(tmp_path: Path, lead_of: Any) -> None:
+    at_once = most = made = 0
+
+    @tool
+    async def count_tool(n: int) -> str:
+        """Count."""
+        nonlocal at_once, most, made
+        at_once += 1
+        made += 1
+        most = max(most, at_once)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        at_once -= 1
+        return f"{n} counted"
+
+    models = lead_of("count_tool", [{"n": n} for n in range(8)])
+    async with Leadhand(models=models, tools=[count_tool], home=tmp_path, max_workers=5, concurrency=7) as lead:
+        await asyncio.gather(*(lead.run(f"run {n}") for n in range(10)))
+    assert made == 80
+    assert 5 < most <= 7
+
+
+@pytest.mark.parametrize("said", ["0", "-1", "many", "1.5"])
+def test_a_concurrency_out_of_range_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv("LEADHAND_CONCURRENCY", said)
+    with pytest.raises(UsageError, match="invalid value for LEADHAND_CONCURRENCY"):
+        Leadhand(home=tmp_path)
+    with pytest.raises(UsageError, match="invalid value for concurrency: True"):
+        Leadhand(home=tmp_path, concurrency=True)
+    assert Leadhand(home=tmp_path, concurrency=3).settings.concurrency == 3

@@ -93,7 +93,7 @@ class Runtime:
         tool_calls = ToolCalls(toolbox, self.web, self._clock, self.artifacts)
         self._model_calls = ModelCalls(models, store, self._clock)
         host = Host(store, self._model_calls, tool_calls, self.redactor, on_text)
-        self.dispatcher = LocalDispatcher(host, self._clock)
+        self.dispatcher = LocalDispatcher(host, self._clock, settings.concurrency)
 
     async def start(
         self,

@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from leadhand.app.arguments import name
-from leadhand.domain.errors import ConfigurationError
-from leadhand.domain.limits import Limits
+from leadhand.app.arguments import name, shown
+from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.domain.limits import CONCURRENCY, Limits
 from leadhand.domain.tool import ApprovalPolicy
+
+CONCURRENCY_VARIABLE = "LEADHAND_CONCURRENCY"
+MOST_AT_ONCE = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +22,8 @@ class Settings:
     """``home`` holds the database (unless ``database`` names another) and the runs' files.
 
     ``models`` are names by role; ``model`` None lets the environment decide. ``offline``: nothing
-    leaves the machine. ``budget_given``: the caller set the budget, so every model needs a known price,
+    leaves the machine. ``concurrency`` is how many assignments of all runs this process carries out at once.
+    ``budget_given``: the caller set the budget, so every model needs a known price,
     unless ``allow_unknown_price``.
     """
 
@@ -29,6 +33,7 @@ class Settings:
     models: Mapping[str, str] = field(default_factory=dict[str, str])
     offline: bool = False
     limits: Limits = field(default_factory=Limits)
+    concurrency: int = CONCURRENCY
     budget_given: bool = False
     allow_unknown_price: bool = False
     approve: ApprovalPolicy = ApprovalPolicy.ASK
@@ -50,11 +55,12 @@ def settings(
     model: str | None = None,
     models: Mapping[str, str] | None = None,
     offline: bool = False,
+    concurrency: int | None = None,
     **others: Any,
 ) -> Settings:
     """Return settings from the arguments, else the environment, else the defaults. ``others`` are fields of Settings.
 
-    Raises UsageError for a name that is empty or not text.
+    Raises UsageError for a name that is empty or not text, and for a concurrency out of range.
     """
     env = dict(os.environ)
     database = name(database, "database", "Pass a file or a postgresql://… URL, or omit it.")
@@ -71,9 +77,23 @@ def settings(
         model="offline" if offline else model or env.get("LEADHAND_MODEL") or None,
         models={} if offline else dict(models or {}),
         offline=offline,
+        concurrency=_concurrency(concurrency, env),
         environment=env,
         **others,
     )
+
+
+def _concurrency(given: int | None, env: Mapping[str, str]) -> int:
+    said = env.get(CONCURRENCY_VARIABLE, "").strip()
+    what = "concurrency"
+    value: object = given
+    if given is None and said:
+        what, value = CONCURRENCY_VARIABLE, int(said) if said.isascii() and said.isdecimal() else said
+    if value is None:
+        return CONCURRENCY
+    if type(value) is not int or not 1 <= value <= MOST_AT_ONCE:
+        raise UsageError(f"invalid value for {what}: {shown(value)}", f"Use a whole number from 1 to {MOST_AT_ONCE:,}.")
+    return value
 
 
 _MODEL = "Pass provider:name or offline, or omit it."

@@ -1,23 +1,24 @@
-"""Carries attempts out in this process: as many at once as the run allows, and no more."""
+"""Carries attempts out in this process: as many at once as their run and the process allow, and no more."""
 
 from __future__ import annotations
 
 import asyncio
 from functools import partial
 
+from leadhand.domain.limits import CONCURRENCY
 from leadhand.engine.attempt import Host
 from leadhand.engine.slots import Slots
 from leadhand.ports import Clock, Work
 
 
 class LocalDispatcher:
-    """A dispatcher that is this very process. Every attempt takes a slot of its run, whatever its role."""
+    """A dispatcher that is this very process. Every attempt takes one of ``concurrency`` slots, whatever its role."""
 
-    def __init__(self, host: Host, clock: Clock) -> None:
+    def __init__(self, host: Host, clock: Clock, concurrency: int = CONCURRENCY) -> None:
         self._host = host
         self._clock = clock
         self._tasks: dict[str, set[asyncio.Task[None]]] = {}
-        self._slots: dict[str, Slots] = {}
+        self._slots = Slots(concurrency)
         self._broken: dict[str, asyncio.Future[None]] = {}
 
     def start(self, work: Work) -> None:
@@ -44,8 +45,7 @@ class LocalDispatcher:
         not_before = work.attempt.not_before
         if not_before is not None:
             await self._clock.sleep((not_before - self._clock.now()).total_seconds())
-        slots = self._slots.setdefault(work.run_id, Slots(work.definition.limits.max_workers))
-        async with slots.taken():
+        async with self._slots.taken(work.run_id, work.definition.limits.max_workers):
             await self._host.carry_out(work)
 
     def cancel(self, run_id: str) -> None:

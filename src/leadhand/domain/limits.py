@@ -12,6 +12,8 @@ from pydantic import Field
 from .value import Value
 
 NANO = 1_000_000_000
+CONCURRENCY = 1_000
+"""Assignments that a process carries out at once, of all its runs together, unless a setting says otherwise."""
 
 
 def nanousd(usd: Decimal | float | str) -> int:

@@ -3,47 +3,119 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 
 
 class Slots:
-    """A number of places; an attempt that waits for something outside gives its place back meanwhile."""
+    """A number of places that runs share; an attempt that waits for something outside gives its place back meanwhile.
+
+    A free place goes to the waiting run that holds the fewest, so that a large run does not keep a small one waiting.
+    """
 
     def __init__(self, count: int) -> None:
-        self._free = asyncio.Semaphore(count)
+        self._free = count
+        self._runs: dict[str, _Run] = {}
 
     @asynccontextmanager
-    async def taken(self) -> AsyncGenerator[None]:
-        """Hold a place."""
-        async with self._free:
-            token = _PLACE.set(_Place(self._free))
+    async def taken(self, run_id: str = "", most: int | None = None) -> AsyncGenerator[None]:
+        """Hold a place, as one of at most ``most`` of this run."""
+        run = self._runs.setdefault(run_id, _Run())
+        run.most = most
+        place = _Place(self, run)
+        try:
+            await place.take()
+            token = _PLACE.set(place)
             try:
                 yield
             finally:
                 _PLACE.reset(token)
+        finally:
+            place.leave()
+            if not run.taken and not run.waiting:
+                self._runs.pop(run_id, None)
+
+    async def acquire(self, run: _Run) -> None:
+        """Wait for a place of a run."""
+        if self._free and run.has_room and not run.waiting:
+            self._give(run)
+            return
+        turn = asyncio.get_running_loop().create_future()
+        run.waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # it was given a place and cannot use it
+                self.release(run)
+            elif turn in run.waiting:
+                run.waiting.remove(turn)
+            raise
+
+    def release(self, run: _Run) -> None:
+        """Give a place of a run back."""
+        run.taken -= 1
+        self._free += 1
+        while self._free:
+            waiting = [run for run in self._runs.values() if run.waiting and run.has_room]
+            if not waiting:
+                return
+            fewest = min(waiting, key=lambda run: run.taken)
+            turn = fewest.waiting.popleft()
+            if not turn.done():
+                self._give(fewest)
+                turn.set_result(None)
+
+    def _give(self, run: _Run) -> None:
+        run.taken += 1
+        self._free -= 1
+
+
+class _Run:
+    """The places of one run, and the attempts that wait for one."""
+
+    def __init__(self) -> None:
+        self.most: int | None = None
+        self.taken = 0
+        self.waiting: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def has_room(self) -> bool:
+        return self.most is None or self.taken < self.most
 
 
 class _Place:
     """The place of one attempt, whose parallel calls may wait outside at the same time: it is given back once."""
 
-    def __init__(self, free: asyncio.Semaphore) -> None:
-        self._free = free
+    def __init__(self, slots: Slots, run: _Run) -> None:
+        self._slots = slots
+        self._run = run
+        self._held = False
         self._waiting = 0
+
+    async def take(self) -> None:
+        await self._slots.acquire(self._run)
+        self._held = True
+
+    def leave(self) -> None:
+        """Give the place back, if it is held: an attempt may be cancelled while it waits to take it again."""
+        if self._held:
+            self._held = False
+            self._slots.release(self._run)
 
     @asynccontextmanager
     async def given_back(self) -> AsyncGenerator[None]:
         """Be without the place for a while, and take one again."""
         self._waiting += 1
         if self._waiting == 1:
-            self._free.release()
+            self.leave()
         try:
             yield
         finally:
             self._waiting -= 1
             if self._waiting == 0:
-                await self._free.acquire()
+                await self.take()
 
 
 _PLACE: ContextVar[_Place | None] = ContextVar("leadhand_place", default=None)

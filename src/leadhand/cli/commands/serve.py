@@ -36,6 +36,10 @@ async def serve(
         tuple[str, ...],
         Flag("How to handle calls that need approval: ask (default), auto or never; or rules, as for run.", "POLICY"),
     ] = (),
+    concurrency: Annotated[
+        int | None,
+        Flag("Run at most N assignments of all runs at once (default: LEADHAND_CONCURRENCY, else 1,000).", "N"),
+    ] = None,
     models: ModelFlags = ModelFlags(),
     limits: LimitFlags = LimitFlags(),
     store: DriverFlags = DriverFlags(),
@@ -60,7 +64,9 @@ async def serve(
     from leadhand.server.serving import Server, bind
 
     live = Live()
-    lead = open_lead(store, models, limits, tools=all_tools(tools), on_text=live.write, **approving)
+    lead = open_lead(
+        store, models, limits, tools=all_tools(tools), on_text=live.write, concurrency=concurrency, **approving
+    )
     async with lead:
         runtime = await lead.runtime()
         local = host in LOOPBACK

@@ -1,0 +1,87 @@
+"""Slots: the runs of a process share them fairly, and none gets lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+from leadhand.engine.slots import Slots, without_slot
+
+
+async def turns(count: int = 20) -> None:
+    """Let other tasks go on."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def test_runs_share_the_slots_and_each_has_its_own_limit() -> None:
+    slots, at_once, most = Slots(6), Counter[str](), Counter[str]()
+
+    async def work(run_id: str) -> None:
+        async with slots.taken(run_id, 4):
+            at_once.update([run_id, "all"])
+            for name in (run_id, "all"):
+                most[name] = max(most[name], at_once[name])
+            await turns(3)
+            at_once.subtract([run_id, "all"])
+
+    await asyncio.gather(*(work(run_id) for run_id in ("a", "b", "c") for _ in range(20)))
+    assert most["all"] == 6
+    assert all(1 <= most[run_id] <= 4 for run_id in "abc")
+    assert not slots._runs, "a run that is over is still remembered"
+
+
+async def test_a_small_run_does_not_wait_behind_a_large_one() -> None:
+    slots, done = Slots(2), list[str]()
+
+    async def work(run_id: str) -> None:
+        async with slots.taken(run_id, 100):
+            await turns(2)
+            done.append(run_id)
+
+    large = [asyncio.create_task(work("large")) for _ in range(50)]
+    await turns()
+    before = len(done)
+    await asyncio.gather(*(work("small") for _ in range(3)))
+    assert done[before:].count("large") < 20, "the small run waited for the large one"
+    await asyncio.gather(*large)
+
+
+async def test_an_attempt_cancelled_while_it_waits_to_take_its_slot_again_leaves_no_slot_behind() -> None:
+    slots, released = Slots(1), asyncio.Event()
+
+    async def waits_outside() -> None:
+        async with slots.taken("a"), without_slot():
+            await released.wait()
+
+    outside = asyncio.create_task(waits_outside())
+    await turns()
+    async with slots.taken("b"):
+        released.set()
+        await turns()  # it wants its slot back, which is taken
+        outside.cancel()
+        await asyncio.gather(outside, return_exceptions=True)
+        second = asyncio.create_task(waits_outside())
+        await turns()
+        assert not second.done()
+        third = asyncio.ensure_future(slots.taken("c").__aenter__())
+        await turns()
+        assert not third.done(), "there is a slot too many"
+        third.cancel()
+        second.cancel()
+        await asyncio.gather(second, third, return_exceptions=True)
+    async with asyncio.timeout(10), slots.taken("d"):
+        pass
+
+
+async def test_an_attempt_cancelled_as_it_is_given_a_slot_passes_it_on() -> None:
+    slots = Slots(1)
+    holder = slots.taken("a")
+    await holder.__aenter__()
+    first = asyncio.ensure_future(slots.taken("b").__aenter__())
+    await turns()
+    await holder.__aexit__(None, None, None)  # the slot is given to the first, which has not run yet
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+    async with asyncio.timeout(10), slots.taken("c"):
+        pass
