@@ -218,7 +218,7 @@ class Runtime:
         try:
             self.flows.of(state.definition)
         except LeadhandError:
-            policy, log = FlowPolicy(AbsentFlow(), state.definition), self.log(state.run_id)
+            policy, log = FlowPolicy(AbsentFlow(), state.definition.evolve(options={})), self.log(state.run_id)
             try:
                 *_, asked = due(state)
                 await log.append(*decide(state, asked, self._clock.now(), policy), epoch=state.epoch)

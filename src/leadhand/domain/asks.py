@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from .value import JsonObject, Value
+from .value import Value, plain_json
 
 
 class Delegate(Value):
@@ -20,7 +20,7 @@ class Delegate(Value):
     type: Literal["delegate"] = "delegate"
     title: str = ""
     role: str | None = None
-    input: JsonObject = {}
+    input: Annotated[dict[str, Any], AfterValidator(plain_json)] = {}
     tools: tuple[str, ...] | None = None
     model: str | None = None
     instructions: str | None = None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Annotated, Any, Self, TypeGuard, cast
+from typing import Any, Self, TypeGuard, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 Json = Any
 """Whatever JSON can say: null, bool, number, string, list or object with string keys."""
@@ -60,9 +60,6 @@ def plain_json(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-JsonObject = Annotated[dict[str, Any], AfterValidator(plain_json)]
-
-
 def fitting(type_: Any, value: object) -> Any:
     """Return a value of user code as one of this type. Raises Unfit for another, and for what JSON cannot represent."""
     try:
@@ -73,9 +70,7 @@ def fitting(type_: Any, value: object) -> Any:
     return fits
 
 
-@lru_cache(maxsize=64)
-def _adapter(type_: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(type_)
+_adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(maxsize=64)(TypeAdapter)
 
 
 def one_line(error: BaseException) -> str:

@@ -161,10 +161,7 @@ class ModelCalls:
         return reply
 
     def _reservation(self, request: ModelRequest) -> Amount:
-        """The most a call can use: all its input, as tokens of one byte, and every token it may answer with.
-
-        Raises :class:`ModelError` for a model that cannot be used.
-        """
+        """The most a call can use: all its input, as tokens of one byte, and every token it may answer with."""
         inputs = input_bound(request.messages, request.tools, request.output)
         try:
             cost = self._models.profile(request.model).cost(inputs, request.max_tokens)

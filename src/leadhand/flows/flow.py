@@ -107,11 +107,6 @@ class Flow:
 class AbsentFlow(Flow):
     """Stands in for a flow that is not in this process, for a run that is only to be stopped."""
 
-    class Options(Flow.Options):
-        """Whatever the options of the run are."""
-
-        model_config = ConfigDict(extra="ignore")
-
     def problems(self, run: RunView[Any], assignment: AssignmentView, result: Result) -> Sequence[str]:
         return ["it could not be checked, since the flow of the run is not loaded"]
 

@@ -84,8 +84,7 @@ def _ruled(rule: OfflineRule, facts: Mapping[str, Any], request: OfflineRequest)
     """Return what a flow's rule answers. Raises :class:`ModelError` for whatever it raises: it is user code."""
     try:
         said = rule(facts, request)
-        kind = next((kind for kind in (str, dict, Call) if isinstance(said, kind)), type(None))
-        return fitting(kind, said)
+        return fitting(Call if isinstance(said, Call) else str | dict[str, Any] | None, said)
     except (Exception, SystemExit) as error:
         name = getattr(rule, "__qualname__", type(rule).__qualname__)
         message = fault_of(f"the flow's offline rule {name} for the role {request.role!r}", error)
