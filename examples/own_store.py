@@ -50,7 +50,7 @@ class JsonLinesStore:
 
     async def create(self, run_id: str, started: RunStarted) -> Entry:
         if run_id in self._records:
-            raise UsageError(f"run {run_id} exists already", "start the run under a new id")
+            raise UsageError(f"run {run_id} already exists", "start the run under a new id")
         at = datetime.now(UTC)
         record = RunRecord(run_id, started, at, self.host)
         (entry,) = self._keep(run_id, record.append([started], at))

@@ -1,6 +1,6 @@
 """Leadhand: a durable multi-agent orchestrator. One lead, as many hands as the job needs.
 
-The public names. Each is imported on first use, so that ``import leadhand`` is fast.
+Public names are imported on first use, so that ``import leadhand`` is fast.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Python door: ``Leadhand``, which starts runs, attaches to them and answers what they ask."""
+"""The Python API: ``Leadhand`` starts runs, attaches to them and answers their approvals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 
 class Leadhand(Answering):
-    """A lead with its tools, models and limits; and the runs it carries out.
+    """Runs requests with a set of tools, models and limits.
 
     ``model`` names the model of every role (``offline``, ``ollama:llama3.1``, ``openai:gpt-…``; not given, the
     environment decides); ``lead_model``, ``worker_model`` and ``review_model`` those of single roles; ``models`` is a
@@ -43,10 +43,10 @@ class Leadhand(Answering):
     runs together (not given: ``LEADHAND_CONCURRENCY``, else 1,000). A ``budget`` needs a known price: a model without
     one is refused, unless ``allow_unknown_price``. ``home`` and ``database`` say where runs are kept.
 
-    ``approve`` is the policy for calls that need an approval: ``ask`` a person, make them (``auto``) or deny them
+    ``approve`` is the policy for calls that need approval: ``ask`` a person, make them (``auto``) or deny them
     (``never``). ``approve_rules`` override it for some calls; the first match applies: ``{"tool:send_*": "auto",
     "toolset:mail": "ask", "effect:once": "never", "origin:shop.*": "ask"}``. ``approval_timeout`` is the number of
-    seconds after which an unanswered question is denied (None: never).
+    seconds after which an unanswered approval is denied (None: never).
 
     Use it as ``async with Leadhand(…) as lead``, or call :meth:`run_sync`, which needs no loop.
     """
@@ -146,11 +146,10 @@ class Leadhand(Answering):
             await runtime.aclose()
 
     async def start(self, request: str, *, flow: str = DEFAULT, **options: Any) -> Run:
-        """Start a run and return at once; it is carried out in the background of this loop.
+        """Start a run and return at once; the run continues in the background of this event loop.
 
-        ``flow`` names the flow that carries it out, ``options`` are that flow's. Raises UsageError for an empty or
-        overlong request, an unknown flow and wrong options, ConfigurationError for a model, home or database that
-        cannot be used.
+        ``flow`` names the flow, ``options`` are its options. Raises UsageError for an empty or too long request, an
+        unknown flow and invalid options, ConfigurationError for a model, home or database that cannot be used.
         """
         checked = arguments.check_request(request, example=EXAMPLE)
         self._flows.options(flow, options)
@@ -158,7 +157,7 @@ class Leadhand(Answering):
         return Run(runtime, await runtime.start(checked, flow=flow, options=options), drive=True)
 
     async def run(self, request: str, *, flow: str = DEFAULT, **options: Any) -> Answer:
-        """Carry a request out and return its answer. Raises as :meth:`start` does; a failed run is an answer too."""
+        """Run a request and return its answer. Raises as :meth:`start` does; a failed run also returns an answer."""
         return await (await self.start(request, flow=flow, **options)).answer()
 
     async def attach(self, run_id: str) -> Run:
@@ -176,17 +175,17 @@ class Leadhand(Answering):
     async def resume(self, run_id: str) -> Run:
         """Resume a run that is paused, waiting or orphaned.
 
-        Raises NoSuchRun, RunOwned while another process drives it, and UsageError when it is over.
+        Raises NoSuchRun, RunOwned while another process drives it, and UsageError if it has ended.
         """
         run_id = _id(run_id)
         runtime = await self.runtime()
         return Run(runtime, await runtime.take_over(run_id, resume_by=user()), drive=True)
 
     async def fork(self, run_id: str, at: int, *, confirmed: bool = False) -> Run:
-        """Fork a run: a new run starts with its history up to event ``at`` and continues here on its own.
+        """Fork a run: a new run copies its events up to event ``at`` and continues independently in this process.
 
-        The first run does not change. Raises NoSuchRun, and UsageError for an event that nothing can continue from.
-        Also raises UsageError if the run made irreversible calls after ``at``, since the fork may make them again;
+        The first run does not change. Raises NoSuchRun, and UsageError for an event from which a run cannot continue.
+        Also raises UsageError if the run made irreversible calls after ``at``, since the fork may repeat them;
         ``confirmed=True`` allows that.
         """
         run_id = _id(run_id)
@@ -203,11 +202,11 @@ class Leadhand(Answering):
         return runtime, await approvals.find_approval(runtime, question)
 
     def run_sync(self, request: str, *, flow: str = DEFAULT, **options: Any) -> Answer:
-        """:meth:`run` for code without an event loop, and for notebooks."""
+        """Call :meth:`run` from code without an event loop, or from a notebook."""
         return self._sync(self.run(request, flow=flow, **options))
 
     def resume_sync(self, run_id: str) -> Answer:
-        """:meth:`resume` and the answer, for code without an event loop."""
+        """Resume a run and return its answer, from code without an event loop."""
 
         async def resume() -> Answer:
             return await (await self.resume(run_id)).answer()
@@ -230,7 +229,7 @@ class Leadhand(Answering):
             asyncio.get_running_loop()
         except RuntimeError:
             return asyncio.run(once())
-        # A notebook's loop cannot be entered again: a thread with its own loop drives the run.
+        # The running loop of a notebook cannot be re-entered, so a thread with its own loop drives the run.
         with ThreadPoolExecutor(1, "leadhand-run-sync") as thread:
             return thread.submit(asyncio.run, once()).result()
 

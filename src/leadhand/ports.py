@@ -1,4 +1,4 @@
-"""The few things the engine needs of the world, each small enough to fake in a page."""
+"""Ports: the interfaces between the engine and the outside world, each small enough for a one-page fake."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from leadhand.domain.work_result import ResultData
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """An attempt, complete with what its worker needs: made from the log by the controller.
+    """An attempt with everything that its worker needs, built from the log by the controller.
 
-    ``brief`` is the JSON object that the worker is given; ``tools`` are the names of the tools it may call. ``calls``
-    is what its lineage did so far; finished calls are not made again. ``needs`` are the results it uses, by assignment.
-    ``compacted`` says through which turn, and to how many characters, tools' answers are shortened for the model.
-    ``allowed`` are tools that a person approved for the whole run. ``scopes`` are the ceilings that each model call has
-    to fit beside the run's. ``problems`` says what is wrong with an answer (its structured value, its text),
-    ``proposed_calls`` which tool calls its value proposes.
+    ``brief`` is the JSON object that the worker receives; ``tools`` are the names of the tools that it may call.
+    ``calls`` are the calls of its lineage so far; finished calls are not repeated. ``needs`` are the results that it
+    uses, by assignment. ``compacted`` says through which turn, and to how many characters, tool results are shortened
+    for the model. ``allowed`` are tools that a person approved for the whole run. ``scopes`` are the ceilings that each
+    model call has to fit besides the run's. ``problems`` returns the problems of an answer (its structured value, its
+    text), ``proposed_calls`` the tool calls that its value proposes.
     """
 
     run_id: str
@@ -78,7 +78,7 @@ class Clock(Protocol):
 
 
 class Dispatcher(Protocol):
-    """Has attempts carried out, here or elsewhere. Their results are read from the log, never returned."""
+    """Carries out attempts, in this or another process. Their results go to the log and are never returned."""
 
     def start(self, work: Work) -> None:
         """Start carrying out an attempt and return at once. Respects ``work.attempt.not_before``."""
@@ -93,7 +93,9 @@ class Dispatcher(Protocol):
         ...
 
     def broken(self, run_id: str) -> asyncio.Future[None]:
-        """Gets the exception when attempts of a run cannot be carried out at all: the log cannot be written to."""
+        """Receives an exception if attempts of a run cannot be carried out at all, because the log cannot be
+        written.
+        """
         ...
 
     async def aclose(self) -> None:
@@ -103,7 +105,9 @@ class Dispatcher(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebReply:
-    """The answer of a service: HTTP ``status``, and the decoded JSON ``body``, or else (``body`` None) its ``text``."""
+    """The response of a service: HTTP ``status``, and the decoded JSON ``body``, or else (``body`` None) its
+    ``text``.
+    """
 
     status: int
     body: Json = None
@@ -112,10 +116,10 @@ class WebReply:
 
 
 class Web(Protocol):
-    """Asks public JSON services, within their usage policies.
+    """Calls public JSON services, within their usage policies.
 
-    ``service`` names the politeness gate and the cache the call falls under (``open-meteo``, ``valhalla``, ``osrm``,
-    ``nominatim``). Raises :class:`~leadhand.domain.errors.ToolError` (``transient``) when nothing comes back.
+    ``service`` names the rate limit gate and the cache of the call (``open-meteo``, ``valhalla``, ``osrm``,
+    ``nominatim``). Raises :class:`~leadhand.domain.errors.ToolError` (``transient``) if there is no response.
     """
 
     async def get(self, service: str, url: str, params: Mapping[str, str | int | float]) -> WebReply: ...
@@ -127,8 +131,8 @@ class Web(Protocol):
 class ToolContext:
     """What a tool receives besides its arguments: declare a parameter ``context: ToolContext`` to receive it.
 
-    ``call_id`` is the key of the effect (``run/assignment/turn/position``): the same on every retry, so it can be
-    handed to a service as its idempotency key. ``offline`` is true when nothing may leave the machine.
+    ``call_id`` is the key of the effect (``run/assignment/turn/position``). It is the same on every retry, so you can
+    send it to a service as an idempotency key. ``offline`` is true if nothing may leave the machine.
     """
 
     run_id: str
@@ -137,24 +141,24 @@ class ToolContext:
     web: Web
     now: Callable[[], datetime]
     emit: Callable[[str], None] = lambda _message: None
-    """Tell people what the tool is doing: a line in the log of the run."""
+    """Report what the tool is doing, as a line in the log of the run."""
 
 
 class BoundTool(Protocol):
-    """A tool with its code at hand."""
+    """A tool with its code."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def is_async(self) -> bool:
-        """False: the call blocks, and belongs on a thread."""
+        """False: the call blocks, so it runs on a thread."""
         ...
 
     def call(self, args: dict[str, Json], context: ToolContext) -> Any:
-        """Call the code with arguments that fit the schema; what comes back is awaited when the tool is async.
+        """Call the code with arguments that match the schema; the result is awaited if the tool is async.
 
-        Raises whatever the tool raises, and ToolError (``invalid``) when the arguments cannot be converted.
+        Raises what the tool raises, and ToolError (``invalid``) if the arguments cannot be converted.
         """
         ...
 
@@ -165,12 +169,12 @@ class Toolbox(Protocol):
     def specs(self) -> tuple[ToolSpec, ...]: ...
 
     def find(self, name: str) -> BoundTool | None:
-        """The tool of that name, or None if this process lacks it."""
+        """Return the tool with this name, or None if this process lacks it."""
         ...
 
 
 class ModelError(Exception):
-    """A model call failed; ``failure`` is classed, ``usage`` what it cost all the same (None: unknown)."""
+    """A model call failed; ``failure`` has a class, ``usage`` is what the call used anyway (None: unknown)."""
 
     def __init__(self, failure: Failure, usage: Usage | None = None) -> None:
         super().__init__(failure.message)
@@ -183,7 +187,7 @@ class FormRefused(ModelError):
 
 
 class Models(Protocol):
-    """Asks models. One adapter a protocol; a router over adapters is one too."""
+    """Calls models. There is one adapter per protocol; a router over adapters is an adapter too."""
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """One call, and at most one request to the model. ``on_text`` receives the answer's text as it is written, when
@@ -200,7 +204,7 @@ class Models(Protocol):
 
 
 class ContextStore(Protocol):
-    """Stores events: one append-only sequence for each run, which is the truth about it.
+    """Stores events: one append-only sequence for each run, from which everything else is computed.
 
     Every method may raise :class:`~leadhand.domain.errors.StoreError`; those that name a run,
     :class:`~leadhand.domain.errors.NoSuchRun`.
@@ -227,10 +231,10 @@ class ContextStore(Protocol):
         """Write events, all or none, and return their entries once they are committed.
 
         The order of calls is the order in the log. The call itself reserves the place; awaiting it waits for the
-        commit. ``epoch`` fences decisions: raises :class:`~leadhand.domain.errors.Fenced` when the run has another.
+        commit. ``epoch`` fences decisions: raises :class:`~leadhand.domain.errors.Fenced` if the run has a newer epoch.
         ``current`` fences a ``once`` call on its attempt: :class:`StaleAttempt`. Reservations in ``ModelCallBegan``
         are taken from the run's allowance, and from each they name in ``within``, in the same transaction:
-        :class:`AllowanceRefused` (see :mod:`leadhand.domain.allowance`). ``blobs`` (by digest) are kept with them.
+        :class:`AllowanceRefused` (see :mod:`leadhand.domain.allowance`). ``blobs`` (by digest) are stored with them.
         """
         ...
 
@@ -248,8 +252,8 @@ class ContextStore(Protocol):
     async def claim(self, run_id: str, *, ended: bool = False) -> int:
         """Become the owner of a run that no living process owns, and return the new epoch.
 
-        Writes ``RunClaimed``. Raises :class:`~leadhand.domain.errors.RunOwned` while its owner lives (this host too),
-        and UsageError for a finished run without ``ended``, which is for reopening it.
+        Writes ``RunClaimed``. Raises :class:`~leadhand.domain.errors.RunOwned` while its owner is alive (also if that
+        is this host), and UsageError for a finished run, unless ``ended`` is set to reopen it.
         """
         ...
 
@@ -270,7 +274,7 @@ class ContextStore(Protocol):
         ...
 
     async def about(self) -> StoreInfo:
-        """Return what operators want to know about the store."""
+        """Return a description of the store, for operators."""
         ...
 
     async def blob(self, digest: str) -> bytes:
@@ -278,7 +282,7 @@ class ContextStore(Protocol):
         ...
 
     async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
-        """Store a run's folded state: a cache that may be emptied at any time."""
+        """Store a run's state, as a cache that may be emptied at any time."""
         ...
 
     async def snapshot(self, run_id: str, schema: str) -> tuple[int, bytes] | None:
@@ -286,7 +290,7 @@ class ContextStore(Protocol):
         ...
 
     async def pass_gate(self, name: str, interval_s: float) -> float:
-        """Reserve the next free moment of a gate shared by every process; return the seconds until then."""
+        """Reserve the next free time slot of a gate that all processes share; return the seconds until then."""
         ...
 
     async def hold_gate(self, name: str, seconds: float) -> None:
@@ -310,15 +314,15 @@ class ArtifactStore(Protocol):
     """Stores the content of artifacts by digest. Every method may raise StoreError."""
 
     async def put(self, content: bytes) -> str:
-        """Keep content and return its digest, ``sha256:…``, once it is durable. Equal content is kept once."""
+        """Store content and return its digest, ``sha256:…``, once it is durable. Equal content is stored once."""
         ...
 
     async def get(self, digest: str) -> bytes:
-        """Return content. Raises KeyError for a digest that is not kept."""
+        """Return content. Raises KeyError for an unknown digest."""
         ...
 
     async def has(self, digest: str) -> bool:
-        """Whether content of this digest is kept."""
+        """Whether content with this digest is stored."""
         ...
 
 
@@ -364,7 +368,7 @@ class KeyStore(Protocol):
         ...
 
     async def revoke_key(self, key_id: str) -> ApiKey:
-        """Revoke a key from now on; a revoked key stays as it is.
+        """Revoke a key; a revoked key does not change.
 
         Raises UsageError for an unknown id.
         """

@@ -1,4 +1,4 @@
-"""Runs and their answers in the Python API, and the replies of people to open questions."""
+"""Runs and their answers in the Python API, and people's answers to approvals."""
 
 from __future__ import annotations
 
@@ -59,26 +59,26 @@ class Answer:
 
     @property
     def sources(self) -> list[dict[str, str]]:
-        """``title``, ``url`` and ``event_id`` of what the answer rests on."""
+        """``title``, ``url`` and ``event_id`` of the answer's sources."""
         return self.document["sources"]
 
     @property
     def gaps(self) -> list[dict[str, Any]]:
-        """What the answer does not hold, with class, reason and next action."""
+        """The parts of the request that the answer lacks, with class, reason and next action."""
         return self.document["gaps"]
 
     @property
     def cost_usd(self) -> float | None:
-        """Dollars spent; None when a price is unknown."""
+        """Dollars spent; None if a price is unknown."""
         return self.document["usage"]["cost_usd"]
 
 
 class Answering:
-    """Methods that answer the open questions of runs. Name a question by its id or pass the question itself.
+    """Methods that answer the open approvals of runs. Pass the id of an approval or the approval itself.
 
-    An answer applies to what was shown: it raises UsageError if the question is no longer open or its arguments have
-    changed. You can answer from any process; the one that drives the run notices. A run at rest continues when it is
-    resumed.
+    An answer applies to the arguments shown: it raises UsageError if the approval is no longer open or its arguments
+    have changed. You can answer from any process; the process that drives the run notices. A run at rest continues when
+    you resume it.
     """
 
     async def _question(self, question: OpenApproval | str) -> tuple[Runtime, OpenApproval]:
@@ -92,10 +92,10 @@ class Answering:
         always: bool = False,
         reason: str = "",
     ) -> None:
-        """Approve a call, with the arguments shown or with ``args`` in place of all of them.
+        """Approve a call, with the arguments shown, or with ``args``, which replace all of them.
 
         ``always`` approves every call of this tool in this run. Raises UsageError for arguments that the tool does
-        not accept, and for a question about a call that had begun; see :meth:`settle_effect`.
+        not accept, and for an interrupted call; see :meth:`settle_effect`.
         """
         runtime, asked = await self._question(question)
         await approvals.answer(runtime, asked, by=user(), approve=True, args=args, always=always, reason=reason)
@@ -108,10 +108,10 @@ class Answering:
     async def settle_effect(
         self, question: OpenApproval | str, *, happened: bool, summary: str = "", raw: Json = None
     ) -> None:
-        """State whether a call happened that had begun and whose end was not recorded.
+        """State whether an interrupted call happened.
 
-        If it ``happened`` it counts as made, with ``summary`` and ``raw`` as its result, and is not made again. If not,
-        it may be made again. Raises UsageError for a question about a call that is yet to be made.
+        If it ``happened``, it counts as made, with ``summary`` and ``raw`` as its result, and is not repeated. If not,
+        it can be made again. Raises UsageError for a call that has not started yet.
         """
         runtime, asked = await self._question(question)
         await approvals.settle_effect(runtime, asked, by=user(), happened=happened, summary=summary, raw=raw)
@@ -120,7 +120,8 @@ class Answering:
 class Run(Answering):
     """One run: driven by this process, or followed while another drives it.
 
-    Iterate over it for its events, as they are committed, from the first on; await :meth:`answer` for its outcome.
+    Iterate over it to receive its events from the first one on, as they are committed; await :meth:`answer` for the
+    outcome.
     """
 
     def __init__(self, runtime: Runtime, state: RunState, *, drive: bool) -> None:
@@ -169,9 +170,9 @@ class Run(Answering):
                     await asyncio.gather(reading, return_exceptions=True)
 
     async def wait(self) -> RunState:
-        """The state of the run, once it is over, paused or waiting for people.
+        """Return the state of the run once it has ended, is paused or waits for people.
 
-        Raises what ended the driving: StoreError, or Fenced when another process took the run over.
+        Raises the error that stopped the run here: StoreError, or Fenced if another process took over the run.
         """
         if self._driving is not None:
             self._state = await self._driving
@@ -182,16 +183,18 @@ class Run(Answering):
         return self._state
 
     async def answer(self) -> Answer:
-        """Return the outcome of the run, once it is over, paused or waiting for people. Raises as :meth:`wait` does."""
+        """Return the outcome of the run once it has ended, is paused or waits for people. Raises as :meth:`wait`
+        does.
+        """
         await self.wait()
         return Answer(await self.document())
 
     async def document(self) -> dict[str, Any]:
-        """The run document as of now."""
+        """Return the current run document."""
         return (await self._runtime.document(self.run_id)).as_json()
 
     async def approvals(self) -> list[OpenApproval]:
-        """The open questions of this run, newest first."""
+        """Return the open approvals of this run, newest first."""
         asked = await approvals.open_approvals(self._runtime, self.run_id)
         return [each for each in asked if not each.expired]
 
@@ -199,54 +202,54 @@ class Run(Answering):
         return self._runtime, await approvals.find_approval(self._runtime, question, run_id=self.run_id)
 
     async def pause(self, reason: str = "") -> None:
-        """Pause the run: what is finished is kept, what was under way is done again when you resume it."""
+        """Pause the run. Finished work is kept; running work starts again when you resume the run."""
         await self._runtime.log(self.run_id).append(PauseRequested(by=user(), reason=reason))
 
     async def cancel(self) -> None:
-        """End the run: nothing new starts, requests in flight are closed."""
+        """Cancel the run: nothing new starts, and open requests are closed."""
         await self._runtime.log(self.run_id).append(CancelRequested(by=user()))
 
     async def retry(
         self, subtasks: Iterable[str] = (), args: dict[str, Any] | None = None, *, confirmed: bool = False
     ) -> None:
-        """Retry subtasks by their keys (without keys: all that failed), and what waited for them.
+        """Retry subtasks by their keys (without keys: all failed ones), and the subtasks that they blocked.
 
-        ``args`` replaces all arguments of one subtask; ``confirmed`` allows a retry of what did, or may have done,
-        something irreversible. It works while the run is driven, here or by another process, and after its end:
-        the run then reopens and continues here in the background, unless another process drives it; :meth:`answer`
-        gives the new answer. A paused run retries when it is resumed. Raises UsageError for what cannot be retried,
-        ConfigurationError if the run continues here and a tool it needs is missing.
+        ``args`` replaces all arguments of one subtask; ``confirmed`` allows you to retry subtasks that made, or may
+        have made, an irreversible call. You can retry while the run is driven, by this or another process, and after
+        its end: the run then reopens and continues in the background of this process, unless another process drives
+        it; :meth:`answer` returns the new answer. A paused run retries when it is resumed. Raises UsageError for
+        subtasks that cannot be retried, ConfigurationError if the run continues here and a tool is missing.
         """
         await self._want(operator.retry(by=user(), subtasks=subtasks, args=args, confirmed=confirmed))
 
     async def skip(self, subtask: str, reason: str = "") -> None:
-        """Skip a subtask that is not under way: it becomes a gap of the answer. As with :meth:`retry`, this works from
+        """Skip a subtask that is not running; it becomes a gap of the answer. As with :meth:`retry`, this works from
         any process, and after the end. Raises UsageError for a subtask that cannot be skipped."""
         await self._want(operator.skip(by=user(), subtask=subtask, reason=reason))
 
     async def supply(self, subtask: str, summary: str, raw: Json = None) -> None:
-        """Give the result of a subtask that failed or has not begun: ``summary`` as text, ``raw`` as data.
+        """Enter the result of a subtask that failed or has not started: ``summary`` as text, ``raw`` as data.
 
-        It counts as evidence given by a person. Subtasks that need it can start; a finished run
-        reopens, as with :meth:`retry`.
-        Raises UsageError for a subtask that is under way or has its result.
+        The log records it as supplied by a person. Subtasks that need it can start; a finished run reopens, as with
+        :meth:`retry`. Raises UsageError for a subtask that is running or already has a result.
         """
         await self._want(operator.supply(by=user(), subtask=subtask, summary=summary, raw=raw))
 
     async def _want(self, request: OperatorRequest) -> None:
-        """Carry out a request of a person, and drive the run if no other process does."""
+        """Submit a person's request, and drive the run if no other process does."""
         state = await operator.want(self._runtime, self.run_id, request)
         if state is not None:
             self._state = state
             self._driving = self._runtime.driving(state, self._note)
         elif self._driving is not None and self._driving.done():
-            self._driving = None  # another process drives it now, or will
+            self._driving = None  # another process drives it, or will do so
 
 
 class _Rest:
-    """Whether a run is at rest, by its events: over, paused or waiting for people.
+    """Whether a run is at rest according to its events: ended, paused or waiting for people.
 
-    ``doubtful``: a process took it over while it rested; it may continue, or be released again without an event.
+    ``doubtful``: a process took over the run while it was at rest; the run may continue, or be released without an
+    event.
     """
 
     def __init__(self) -> None:
@@ -274,7 +277,7 @@ class _Rest:
 
 
 def user() -> str:
-    """Who is asking, for the log."""
+    """Return the user's name for the log."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):

@@ -178,7 +178,7 @@ async def test_what_cannot_be_is_refused_before_anything_is_on_record(home: Path
         run = await lead.start("both")
         seq = (await run.answer()).document["last_seq"]
         for wrong, said in (
-            (run.retry("wo-001.7"), "there is no subtask wo-001.7"),
+            (run.retry("wo-001.7"), "no subtask wo-001.7"),
             (run.retry(["wo-001.0"]), "was accepted"),
             (run.retry(args={"n": 1}), "name it"),
             (run.retry(["wo-001.1"], args={"m": 1}), "invalid arguments for"),

@@ -51,10 +51,10 @@ async def test_an_assignment_may_need_another_one_of_the_same_round(tmp_path: Pa
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
-        (Assign(id="two", role="unknown"), "the role 'unknown', which the flow does not have"),
+        (Assign(id="two", role="unknown"), "the role 'unknown', which the flow does not define"),
         (Assign(id="two", role="worker", needs=("three",)), "two needs 'three'"),
         (Assign(id="a/b", role="worker"), "'a/b' cannot be the id"),
-        (Assign(id="one", role="worker", input={"other": 1}), "one was handed out already"),
+        (Assign(id="one", role="worker", input={"other": 1}), "one already exists"),
     ],
 )
 async def test_a_run_whose_flow_makes_an_impossible_assignment_does_not_succeed(

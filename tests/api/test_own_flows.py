@@ -56,7 +56,7 @@ async def test_a_flow_of_ones_own_runs_with_its_options(tmp_path: Path):
 @pytest.mark.parametrize(
     ("flow", "options", "what"),
     [
-        ("echoo", {}, "there is no flow 'echoo'"),
+        ("echoo", {}, "unknown flow 'echoo'"),
         ("echo", {"time": 2}, "the flow echo has no option 'time'"),
         ("echo", {"times": "often"}, "the option times of the flow echo is wrong"),
         ("work-order", {"times": 1}, "the flow work-order has no option 'times'"),
@@ -163,7 +163,7 @@ async def test_a_method_that_raises_ends_its_run_and_is_named_as_the_cause(tmp_p
     cause = next(each for each in causes if each["reason"].startswith(f"{flow.__name__}."))
     assert cause["reason"] == f"{flow.__name__}.{method} raised KeyError: 'boom'"
     assert cause["class"] == "unavailable"
-    assert cause["next_action"] == "correct the flow, then resume or retry the run"
+    assert cause["next_action"] == "fix the flow, then resume or retry the run"
 
 
 async def test_facts_that_json_cannot_represent_are_the_flows_error(tmp_path: Path):
@@ -176,7 +176,7 @@ async def test_facts_that_json_cannot_represent_are_the_flows_error(tmp_path: Pa
 
 async def test_a_flow_whose_roles_raise_starts_no_run(tmp_path: Path):
     async with Leadhand(flows=[Broken], models=model(), home=tmp_path) as lead:
-        with pytest.raises(ConfigurationError, match=r"Broken.roles raised KeyError: 'boom'\nCorrect the flow broken"):
+        with pytest.raises(ConfigurationError, match=r"Broken.roles raised KeyError: 'boom'\nFix the flow broken"):
             await lead.run("Say it", flow="broken", method="roles")
 
 
@@ -258,5 +258,5 @@ def test_a_module_of_flows_is_found_in_the_working_directory(tmp_path: Path, mon
 
 
 def test_two_flows_of_one_name_and_version_are_refused(tmp_path: Path):
-    with pytest.raises(UsageError, match="there are two flows 'echo' of version 1"):
+    with pytest.raises(UsageError, match="there is more than one flow 'echo' of version 1"):
         Leadhand(flows=[Echo(), Echo()], home=tmp_path)

@@ -61,7 +61,7 @@ def test_one_subtask_is_done_again_with_other_arguments(leadhand: Any, power: Po
     run_id = failed_in_part(leadhand, power)
     retry = ["runs", "retry", run_id, "--tools", power.tools]
     for flags, told in (
-        (["--args", '{"place": "Rome"}'], "other arguments are for one subtask: name it"),
+        (["--args", '{"place": "Rome"}'], "new arguments apply to one subtask: name it"),
         (["--subtask", "wo-001.1", "--args", "[1]"], "the arguments are not a JSON object"),
         (["--subtask", "wo-001.1", "--args", '{"town": "Rome"}'], "invalid arguments for measure_tool"),
     ):
@@ -162,7 +162,7 @@ def test_what_waits_for_a_yes_is_left_out(leadhand: Any, power: Power) -> None:
     assert leadhand.calls == {"Lyon": 1}
     late = leadhand(*skip)
     assert (late.code, late.out) == (2, "")
-    assert late.err.startswith("leadhand: wo-001.1 is dropped: there is nothing to leave out\n  See its subtasks: ")
+    assert late.err.startswith("leadhand: wo-001.1 is droppedand cannot be skipped\n  See its subtasks: ")
 
 
 def test_the_process_that_drives_the_run_does_what_another_one_asks_for(leadhand: Any, power: Power) -> None:
@@ -259,7 +259,7 @@ def test_a_tool_that_is_missing_is_said_before_anything_is_on_record(leadhand: A
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        (["retry", "RUN", "--subtask", "wo-001.9"], "there is no subtask wo-001.9; there are 2"),
+        (["retry", "RUN", "--subtask", "wo-001.9"], "no subtask wo-001.9; there are 2"),
         (["retry", "RUN", "--subtask", "first"], "is not a subtask key"),
         (["retry", "RUN", "--subtask", "wo-001.0"], "wo-001.0 was accepted"),
         (["skip", "RUN"], "--subtask is missing"),
@@ -285,7 +285,7 @@ def test_what_cannot_be_is_refused_in_two_lines(leadhand: Any, power: Power, lin
 
 
 CONFIRMATION = (
-    "Waiting for confirmation  wo-001.0 find · Rome: a person has to say whether this call was made: pay_tool · 30, Bob"
+    "Waiting for confirmation  wo-001.0 find · Rome: a person has to confirm whether this call was made: pay_tool · 30, Bob"
 )
 ASSIGNED_FIRST = ev.AssignmentIssued(assignment=Assignment(assignment_id="wo-001.0", role=RoleName.WORK))
 

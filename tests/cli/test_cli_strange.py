@@ -205,7 +205,7 @@ def test_a_policy_that_denies_is_no_person(leadhand: Any) -> None:
     result = leadhand("run", "--offline", "--tools", leadhand.tools, "--approve", "never", "Pay 30 to Bob")
 
     assert "a person" not in result.out.replace("it needs a person's yes", "")
-    assert "nobody was asked: run it with --approve ask or auto" in result.out
+    assert "to be asked for approval, run it with --approve ask" in result.out
 
 
 def test_used_up_time_is_a_matter_of_the_time_limit_alone(leadhand: Any) -> None:

@@ -165,7 +165,7 @@ def test_a_run_that_its_review_calls_incomplete_does_not_succeed():
 def test_nothing_done_is_failure_and_says_so():
     history = History()
     assert status_of(history) is RunStatus.FAILED
-    assert plain_summary(history.state) == "Nothing of the request could be answered."
+    assert plain_summary(history.state) == "No part of the request could be answered."
 
 
 @given(st.sampled_from(list(FailureClass)))

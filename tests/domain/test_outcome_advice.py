@@ -49,7 +49,7 @@ def test_a_cancelled_run_says_who_cancelled_it_and_lists_what_was_found_once() -
     assert [gap.next_action for gap in finished.gaps] == ["ask again", "ask again"]
     told, found, open_ = finished.answer.split("\n\n")
     assert told == "The run was cancelled by ann."
-    assert found.startswith("Found, and not reviewed: ")
+    assert found.startswith("Found, but not reviewed: ")
     assert "wo-001.0 is done (unverified)" in found
     assert open_ == "Not answered:\n- s1: cancelled by ann (rejected; ask again)"
     assert "--max-steps" not in finished.answer
@@ -84,7 +84,7 @@ def test_a_spent_allowance_names_the_limits_that_may_have_bound(limits: dict[str
 def test_a_denial_by_policy_is_told_from_that_of_a_person() -> None:
     denied = failure("rejected", "denied")
     never = History(definition().evolve(approve=ApprovalPolicy.NEVER)).state
-    assert next_action(never, denied) == "nobody was asked: run it with --approve ask or auto"
+    assert next_action(never, denied) == "to be asked for approval, run it with --approve ask"
 
     asked = History().state
     assert "the tool itself allows no calls" in next_action(asked, denied)
@@ -92,7 +92,7 @@ def test_a_denial_by_policy_is_told_from_that_of_a_person() -> None:
         approval_id="a", attempt="b", tool="send", args={}, effect=Effect.ONCE, status=ApprovalStatus.DENIED
     )
     asked.approvals["a"] = question
-    assert next_action(asked, denied) == "ask for something else, since a person denied the call"
+    assert next_action(asked, denied) == "ask for something else: a person denied the call"
 
 
 def test_more_orders_are_named_only_where_none_was_left() -> None:
@@ -135,7 +135,7 @@ def test_what_was_never_begun_names_the_limit_that_ended_the_rest() -> None:
     history.command(do.Finish(failure=failure("exhausted", "time")))
 
     gaps = all_gaps(history.state, history.policy.outcome(history.state))
-    assert [gap.reason for gap in gaps] == ["so it is", "it was not begun: so it is"]
+    assert [gap.reason for gap in gaps] == ["so it is", "it was not started: so it is"]
     assert {gap.next_action for gap in gaps} == {"raise --timeout (it was 90), and ask again"}
     assert history.state.finished is not None
     assert history.state.finished.gaps == tuple(gaps)

@@ -58,10 +58,10 @@ def test_an_assignment_may_use_what_its_role_allows_narrowed_by_its_flow(
         (do.Assign(id="b", role="looker", tools=("send",)), "b may not use send: the role looker does not allow it"),
         (do.Assign(id="b", role="looker", tools=("look", "fly")), "b may not use fly"),
         (do.Assign(id="b", role="thinker", tools=("look",)), "b may not use look"),
-        (do.Assign(id="b", role="nobody"), "b names the role 'nobody', which the flow does not have"),
-        (do.Assign(id="b", role="looker", needs=("c",)), "b needs 'c', which was not handed out"),
-        (do.Assign(id="b", role="looker", needs=("b",)), "b needs 'b', which was not handed out"),
-        (do.Assign(id="a", role="looker"), "a was handed out already"),
+        (do.Assign(id="b", role="nobody"), "b names the role 'nobody', which the flow does not define"),
+        (do.Assign(id="b", role="looker", needs=("c",)), "b needs 'c', which does not exist"),
+        (do.Assign(id="b", role="looker", needs=("b",)), "b needs 'b', which does not exist"),
+        (do.Assign(id="a", role="looker"), "a already exists"),
         (do.Assign(id="", role="looker"), "cannot be the id of an assignment"),
         (do.Assign(id="a/a1", role="looker"), "cannot be the id of an assignment"),
         (do.Assign(id="wo-001.0", role="looker"), "cannot be the id of an assignment"),
@@ -146,7 +146,7 @@ def test_the_tool_that_asked_for_a_child_cannot_be_handed_on_by_naming_it():
 
     (answer,) = decided(history, child, Delegate(tools=("research",)), tool="scout")
     assert answer == ev.CallAnswered(
-        call_id=f"{child}/t1/c0", ok=False, content="the caller may not use research, so it cannot hand it on"
+        call_id=f"{child}/t1/c0", ok=False, content="the caller may not use research, so it cannot grant it to a worker"
     )
 
 
@@ -213,7 +213,7 @@ def test_assignments_ask_for_others_only_so_deep():
 
     (answer,) = decided(history, key, Delegate(), tool="look")
     assert answer == ev.CallAnswered(
-        call_id=f"{key}/t1/c0", ok=False, content=f"assignments ask for others at most {MAX_DEPTH} deep"
+        call_id=f"{key}/t1/c0", ok=False, content=f"delegation is limited to {MAX_DEPTH} deep"
     )
 
 

@@ -64,7 +64,7 @@ def test_a_sound_review_has_no_faults():
         ),
         (
             {"verdicts": [ACCEPT], "complete": False, "missing": [{"name": "m", "tool": "look"}]},
-            "lacks n, and no need supplies it",
+            "lacks n, and nothing that it needs supplies it",
         ),
         ({"verdicts": [ACCEPT], "complete": True, "answer": " "}, "the answer is empty"),
         ({"verdicts": [ACCEPT], "complete": True, "answer": "so [2]"}, "cites [2], but there are sources [1] to [1]"),
@@ -97,7 +97,7 @@ PLAN = Assignment(assignment_id="plan", role=RoleName.PLAN)
 @pytest.mark.parametrize(
     ("plan", "fault"),
     [
-        ({"goal": "it", "subtasks": []}, "the plan has no subtasks, and names nothing that cannot be done"),
+        ({"goal": "it", "subtasks": []}, "the plan has no subtasks and lists nothing that cannot be done"),
         ({"goal": "", "subtasks": [{"name": "a"}]}, "goal"),
         ({"goal": "it", "subtasks": [{"name": "a", "tool": "fly"}]}, "'fly', which does not exist"),
         ({"goal": "it", "subtasks": [{"name": "a", "needs": [1]}, {"name": "b", "needs": [0]}]}, "circle"),
@@ -186,7 +186,7 @@ def test_a_result_counts_when_the_log_shows_what_it_claims():
     [
         ((), {}, "look was never called"),
         ((("write", True),), {}, "look was never called"),
-        ((("look", False),), {}, "look was called only without success"),
+        ((("look", False),), {}, "look never succeeded"),
         ((("look", True),), {"used": ("wo-001.0/t0/c1",)}, "the log has no such finished call"),
         ((("look", True), ("write", False)), {"used": ("wo-001.0/t0/c1",)}, "the log has no such finished call"),
         ((("look", True),), {"source": "https://example.org/b"}, "which no call of it returned"),

@@ -60,7 +60,7 @@ def test_a_circle_of_needs_is_found_if_and_only_if_there_is_one(graph: list[list
 
     assert bool(found) == reaches_itself(graph)
     if found:
-        circle = found[0].removeprefix("the needs go in a circle: ").split(" -> ")
+        circle = found[0].removeprefix("the needs form a cycle: ").split(" -> ")
         assert circle[0] == circle[-1]
         for key, following in pairwise(circle):
             assert following in made.subtasks[split_key(key)[1]].needs
@@ -77,7 +77,7 @@ def test_a_circle_among_thousands_is_found_without_deep_recursion():
     ("proposed", "fault"),
     [
         ({"name": "a", "tool": "fly"}, "names the tool 'fly', which does not exist; there are: look, send, write"),
-        ({"name": "a", "tool": "look"}, "lacks n, and no need supplies it"),
+        ({"name": "a", "tool": "look"}, "lacks n, and nothing that it needs supplies it"),
         ({"name": "a", "needs": [7]}, "needs 'wo-001.7', which is not a subtask"),
         ({"name": "a", "needs": ["wo-000.0"]}, "needs 'wo-000.0', which is not a subtask"),
         ({"name": "a", "needs": [-1]}, "needs '-1', which is not a subtask"),
@@ -85,7 +85,7 @@ def test_a_circle_among_thousands_is_found_without_deep_recursion():
             {"name": "a", "args": {"n": {"$result": {"subtask": "0"}}}},
             "refers to wo-001.0, which is not among its needs",
         ),
-        ({"name": "a", "needs": [0]}, "the needs go in a circle: wo-001.0 -> wo-001.0"),
+        ({"name": "a", "needs": [0]}, "the needs form a cycle: wo-001.0 -> wo-001.0"),
     ],
 )
 def test_a_plan_that_cannot_be_carried_out_is_refused_with_the_reason(proposed: dict[str, Any], fault: str):

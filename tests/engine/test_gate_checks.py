@@ -84,5 +84,5 @@ def test_a_reference_inside_an_argument_is_taken_as_it_is():
 
 
 def test_a_reference_to_what_is_not_needed_leads_nowhere():
-    with pytest.raises(Unresolved, match=r"the result of wo-001\.0, which is not there"):
+    with pytest.raises(Unresolved, match=r"the result of wo-001\.0, which does not exist"):
         resolved({"n": {"$result": {"subtask": "wo-001.0", "path": "/raw"}}}, {})

@@ -34,7 +34,7 @@ BAD_PLANS = {
     ),
     "circle": (plan({**ask("a"), "needs": [1]}, {**ask("b"), "needs": [0]}), "the needs go in a circle"),
     "unknown need": (plan({**ask("a"), "needs": [5]}), "needs 'wo-001.5', which is not a subtask"),
-    "nothing": (plan(), "the plan has no subtasks, and names nothing that cannot be done"),
+    "nothing": (plan(), "the plan has no subtasks and lists nothing that cannot be done"),
 }
 
 
@@ -64,7 +64,7 @@ async def test_after_two_more_bad_plans_the_run_fails_with_the_reason(open_world
 
     assert state.status is RunStatus.FAILED
     if name == "words":  # a person is told what it was, not what the model should do
-        reason = "the model answered with prose where a plan was asked for: 'I would look at number one.'"
+        reason = "the model answered with text instead of a JSON object (plan): 'I would look at number one.'"
     assert reason in state.finished.answer
     assert state.finished.failure.class_ is FailureClass.INVALID
     assert len(models.requests("plan")) == 3

@@ -81,7 +81,7 @@ def test_when_everything_fails_the_model_too_code_says_so():
     script.think_fails("compose")
 
     assert script.finished.status is RunStatus.FAILED
-    assert script.finished.answer.startswith("Nothing of the request could be answered:")
+    assert script.finished.answer.startswith("No part of the request could be answered:")
     assert "a: it did not work" in script.finished.answer
 
 

@@ -224,10 +224,10 @@ def test_a_retry_that_fails_again_leaves_the_gap_and_may_be_asked_for_again():
 @pytest.mark.parametrize(
     ("request_", "reason"),
     [
-        (ev.RetryRequested(by="me", subtasks=("to-0",)), "to-0 is completed: it has not failed"),
+        (ev.RetryRequested(by="me", subtasks=("to-0",)), "to-0 is completed, so it cannot be retried"),
         (ev.SkipRequested(by="me", subtask="to-0"), "to-0 is completed"),
         (ev.ResultSupplied(by="me", subtask="to-0", summary="Salut"), "to-0 is completed already"),
-        (ev.RetryRequested(by="me", subtasks=("to-7",)), "there is no subtask to-7"),
+        (ev.RetryRequested(by="me", subtasks=("to-7",)), "no subtask to-7"),
     ],
 )
 def test_what_cannot_be_asked_for_is_declined_with_a_reason_and_the_run_stays_over(request_: Any, reason: str):
@@ -549,9 +549,9 @@ def test_a_flow_that_forgets_to_end_its_run_does_not_hang_it():
 @pytest.mark.parametrize(
     ("wanted", "reason"),
     [
-        (Assign(id="a", role="nobody"), "a names the role 'nobody', which the flow does not have"),
+        (Assign(id="a", role="nobody"), "a names the role 'nobody', which the flow does not define"),
         (Assign(id="a", role="translator", tools=("send",)), "a may not use send"),
-        (Assign(id="a", role="translator", needs=("b",)), "a needs 'b', which was not handed out"),
+        (Assign(id="a", role="translator", needs=("b",)), "a needs 'b', which does not exist"),
         (Assign(id="a/b", role="translator"), "cannot be the id of an assignment"),
     ],
 )

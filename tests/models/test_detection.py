@@ -119,8 +119,8 @@ class TestALeadhandBaseUrl:
         ("answer", "what", "how"),
         [
             (b"HTTP/1.1 401 Unauthorized\r\n\r\n", "answered 401", "no key was sent: set OPENAI_API_KEY"),
-            (b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>", "a web page", "correct the base URL"),
-            (b"HTTP/1.1 404 Not Found\r\n\r\n", "answered 404", "correct the base URL"),
+            (b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>", "a web page", "fix the base URL"),
+            (b"HTTP/1.1 404 Not Found\r\n\r\n", "answered 404", "fix the base URL"),
             (b'HTTP/1.1 200 OK\r\n\r\n{"data": []}', "the server lists no model", "load a model there"),
         ],
     )

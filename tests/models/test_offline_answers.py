@@ -150,7 +150,7 @@ class TestCompose:
         answer = await composed(
             gaps=[{"what": "a poem", "class": "unavailable", "reason": "no tool", "next_action": ""}]
         )
-        assert answer.startswith("Nothing of this request could be answered.")
+        assert answer.startswith("No part of this request could be answered.")
         assert "Not answered: a poem: no tool." in answer
         assert "--model" in answer
         away = {"what": "check_weather", "class": "transient", "reason": "no connection", "next_action": "ask again"}

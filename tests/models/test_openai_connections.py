@@ -37,7 +37,7 @@ async def test_nobody_listening_on_this_machine_means_to_start_the_server() -> N
         port = free.getsockname()[1]
     failure = await failure_at(f"http://127.0.0.1:{port}/v1")
     assert (failure.class_, failure.type) == ("transient", "connection")
-    assert failure.next_action == "start the server, or correct the base URL"
+    assert failure.next_action == "start the server, or fix the base URL"
 
 
 async def test_a_name_that_nobody_knows_is_named() -> None:

@@ -118,7 +118,7 @@ def unreadable(connection: SqliteConnection, change: dict[str, Any]) -> StoreErr
     [
         ({"type": "run_teleported"}, "was written by a newer Leadhand: this release does not know run_teleported in "),
         ({"version": 2}, "was written by a newer Leadhand: this release does not know run_paused in version 2"),
-        ({"body": '{"reason":"a","mood":"b"}'}, "(run_paused) holds what this release does not know: mood"),
+        ({"body": '{"reason":"a","mood":"b"}'}, "(run_paused) has fields that this release does not know: mood"),
     ],
     ids=["type", "version", "field"],
 )

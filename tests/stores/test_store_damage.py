@@ -37,10 +37,10 @@ async def refused(url: str) -> StoreError:
 @pytest.mark.parametrize(
     ("damage", "why"),
     [
-        ("DELETE FROM meta", "its table meta holds 0 versions in place of one"),
-        ("INSERT INTO meta SELECT version FROM meta", "its table meta holds 2 versions in place of one"),
-        ("UPDATE meta SET version = 0", "its table meta holds no version of a schema"),
-        ("UPDATE meta SET version = -1", "its table meta holds no version of a schema"),
+        ("DELETE FROM meta", "its table meta has 0 versions instead of one"),
+        ("INSERT INTO meta SELECT version FROM meta", "its table meta has 2 versions instead of one"),
+        ("UPDATE meta SET version = 0", "its table meta has no schema version"),
+        ("UPDATE meta SET version = -1", "its table meta has no schema version"),
         ("DROP TABLE meta", "it lacks the tables of meta"),
         ("DROP TABLE events", "it lacks the tables of events"),
         ("DROP TABLE api_keys", "it lacks the tables of api_keys"),
@@ -179,7 +179,7 @@ async def test_a_database_that_is_read_only_is_refused_when_it_is_opened(guarded
     guarded.chmod(0o400)
     error = await refused(str(guarded))
     assert error.what.startswith(f"{guarded} is read-only for this user")
-    assert error.how == "make the file and its directory writable, or name another place with --database"
+    assert error.how == "make the file and its directory writable, or choose another path with --database"
     guarded.chmod(0o600)
     async with aclosing(await open_store(str(guarded))) as store:
         assert len(await store.read("run-1")) == 1

@@ -68,7 +68,7 @@ async def test_two_spellings_of_one_file_are_one_database(tmp_path: Path) -> Non
 async def test_a_url_of_another_kind_is_refused(url: str) -> None:
     scheme = url.partition("://")[0]
     what = await refused(url, "sqlite:///path/to/leadhand.db")
-    assert what == f"the database URL begins with {scheme}://, which Leadhand does not know"
+    assert what == f"the database URL begins with {scheme}://, which Leadhand does not support"
 
 
 @pytest.mark.parametrize("url", ["", "sqlite://", "sqlite:///", "sqlite:///:memory:", ":memory:"])
@@ -94,7 +94,7 @@ async def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("spelling", ["sqlite:////{here}/no where/sub/leadhand.db", "{here}/no where/sub/leadhand.db"])
 async def test_a_directory_that_is_not_there_is_named_and_not_made(tmp_path: Path, spelling: str) -> None:
     directory = tmp_path / "no where/sub"
-    what = await refused(spelling.format(here=tmp_path), f"make it with `mkdir -p '{directory}'`, or name another")
+    what = await refused(spelling.format(here=tmp_path), f"create it with `mkdir -p '{directory}'`, or name another")
     assert what == f"cannot open {directory}/leadhand.db: there is no directory {directory}"
     assert list(tmp_path.iterdir()) == []
 
@@ -139,7 +139,7 @@ async def test_the_database_of_another_program_is_left_alone(tmp_path: Path) -> 
         connection.commit()
     body = path.read_bytes()
     what = await refused(str(path), "a separate database")
-    assert what == f"{path} holds the tables of another program (bookmarks, …)"
+    assert what == f"{path} has tables of another program (bookmarks, …)"
     assert path.read_bytes() == body
     assert list(tmp_path.iterdir()) == [path]
 

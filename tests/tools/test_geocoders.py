@@ -103,7 +103,7 @@ async def test_photon_is_asked_when_nominatim_does_not_answer(web: Any, context:
 
 async def test_photon_is_not_asked_when_nominatim_knows_no_such_place(web: Any, context: ToolContext) -> None:
     web.says("nominatim", [])
-    with pytest.raises(ToolError, match="no place called"):
+    with pytest.raises(ToolError, match="no place named"):
         await resolve_ends(context, URLS, "Qwertz", "0,0")
     assert web.services_asked() == ["nominatim"]
 

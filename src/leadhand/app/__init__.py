@@ -1,1 +1,1 @@
-"""Application services, and the one place where concrete parts are joined."""
+"""Application services, and the one place where stores, models and tools are connected."""

@@ -39,7 +39,7 @@ def approval_id(run_id: str, approval: Approval) -> str:
 class OpenApproval:
     """An approval that a run is waiting for.
 
-    ``approval`` is the question, ``request`` the run's request. ``driven``: a process drives the run now.
+    ``approval`` is the question, ``request`` the run's request. ``driven``: a process is driving the run.
     """
 
     run_id: str

@@ -1,4 +1,4 @@
-"""The flows that this process can run: those that ship, those of the program, and those of installed packages."""
+"""The flows that this process can run: the built-in ones, those of the program, and those of installed packages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OPTIONS = "Pass options that are plain JSON; put long material into files."
 
 
 class FlowRegistry:
-    """Flows by name and version. Of several versions, new runs take the highest; others resume runs they started."""
+    """Flows by name and version. New runs use the highest version; older versions resume the runs they started."""
 
     def __init__(self, flows: Iterable[Flow | type[Flow]] = ()) -> None:
         self._flows: dict[str, dict[int, Flow]] = {}
@@ -42,13 +42,13 @@ class FlowRegistry:
         versions = self._flows.setdefault(flow.name, {})
         if flow.version in versions:
             raise UsageError(
-                f"there are two flows {flow.name!r} of version {flow.version}",
-                "Give one of them another name, or another version.",
+                f"there is more than one flow {flow.name!r} with version {flow.version}",
+                "Change the name or the version of one of them.",
             )
         versions[flow.version] = flow
 
     def _load_installed(self) -> None:
-        """Take in the flows of installed packages, once: only a name that is not known yet asks for them."""
+        """Load the flows of installed packages, once, when a name is looked up that is not known yet."""
         if self._installed:
             return
         self._installed = True
@@ -59,7 +59,7 @@ class FlowRegistry:
                 except Exception as error:
                     raise ConfigurationError(
                         f"the flow {point.name} of {point.value} cannot be loaded: {error}",
-                        "Correct or uninstall the package that offers it.",
+                        "Fix or uninstall the package that provides it.",
                     ) from error
 
     def names(self) -> list[str]:
@@ -113,7 +113,7 @@ class FlowRegistry:
             return roles
 
     def offline_rules(self) -> list[Rules]:
-        """What the flows tell the built-in rule-based model to answer for their roles."""
+        """Return the flows' rules for the built-in rule-based model."""
         return [flow.offline for versions in self._flows.values() for flow in versions.values() if flow.offline]
 
 

@@ -1,4 +1,4 @@
-"""A run as one page of HTML that needs nothing else: no scripts, no network, everything in it escaped."""
+"""A run as one self-contained page of HTML: without scripts or network access, and with all text escaped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leadhand.domain.document import event_line
 from leadhand.domain.events import Entry
 
 LONGEST_EVENT = 2_000
-"""Characters of an event that the page shows; the lines of JSON have all of it."""
+"""Characters of an event that the page shows; the JSON export has all of it."""
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _STYLE = """
@@ -165,7 +165,7 @@ def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[s
 
 
 def _link(title: str, url: str) -> str:
-    """A link, if it leads to the web; else its text."""
+    """A link if the URL is http or https; otherwise its text."""
     if not url.lower().startswith(("http://", "https://")):
         return f"{_text(title)} ({_text(url)})"
     return f'<a href="{_text(url)}" rel="noopener noreferrer nofollow">{_text(title)}</a>'

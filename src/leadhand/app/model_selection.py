@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 GROUP = "leadhand.models"
 """The entry points by which installed packages offer model adapters: functions that return one."""
 CUSTOM = "custom"
-"""The name of a program's own models where it gives none."""
+"""The name of a program's own models if it gives no name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class NamedModels:
         return self._router
 
     def _adapter(self, model: str) -> Models | None:
-        """The adapter of the program, or of an installed package, that a name is for: ``mine`` or ``mine:a-model``."""
+        """Return the adapter of the program or of an installed package for a name: ``mine`` or ``mine:a-model``."""
         name = model.partition(":")[0]
         if name not in self._adapters:
             installed = next(iter(entry_points(group=GROUP, name=name)), None) if name.isidentifier() else None

@@ -141,7 +141,7 @@ async def want(runtime: Runtime, run_id: str, request: OperatorRequest) -> RunSt
     """
     asked = await ask(runtime, run_id, request, here=True)
     while not await taken_up(runtime, asked):
-        with contextlib.suppress(RunOwned):  # another process was faster and decides
+        with contextlib.suppress(RunOwned):  # another process took the run first and decides
             return await runtime.take_over(run_id, ended=True)
     return None
 

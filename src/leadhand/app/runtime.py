@@ -1,4 +1,4 @@
-"""The one place where concrete parts are joined: a process's store, models, tools and hosts."""
+"""The one place where a process's store, models, tools and hosts are connected."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ HELD_BACK_SHARE = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdempotentId:
-    """The id a run is to have, so that asking twice makes one run; and the digest of what was asked."""
+    """The id of a new run, so that the same request twice makes one run, and the digest of the request."""
 
     run_id: str
     submission: str
@@ -56,9 +56,8 @@ class IdempotentId:
 class Runtime:
     """Everything a process needs to drive runs. Opened by :func:`open_runtime`; belongs to one event loop.
 
-    Functions in ``watchers`` receive what is committed of the runs that this process drives, batch by batch from where
-    the driving began; those in ``on_release`` the last state known of a run when its driving has ended here, for
-    whatever reason.
+    Functions in ``watchers`` receive each batch of entries that is committed while this process drives a run. Functions
+    in ``on_release`` receive the last known state of a run when this process stops driving it, for any reason.
     """
 
     def __init__(
@@ -107,13 +106,12 @@ class Runtime:
         once: IdempotentId | None = None,
         instructions: Mapping[str, str] | None = None,
     ) -> RunState:
-        """Make a run; nothing of it is carried out until it is driven.
+        """Create a run. Nothing is carried out until it is driven.
 
         ``options`` are those of the flow. ``asked`` are the settings of this run, where they differ from those of the
-        process. ``by`` is who asks for it. ``instructions`` replace those that ship, by role. With ``once`` the run has
-        an id of its caller's: UsageError when there is such a run already.
-        Raises UsageError for an unknown flow and for options that it does not have, ConfigurationError for a model that
-        cannot be used.
+        process. ``by`` is who starts the run. ``instructions`` replace the built-in ones, by role. With ``once``, the
+        caller chooses the run's id. Raises UsageError if a run with that id exists, for an unknown flow and for
+        invalid options, and ConfigurationError for a model that cannot be used.
         """
         checked, own = self.flows.options(flow, options or {}), instructions or {}
         wanted = self.settings if asked is None else asked
@@ -147,20 +145,20 @@ class Runtime:
         return start(run_id, entry)
 
     async def _chosen(self, asked: Settings) -> Choice:
-        """The models for settings other than the process's. Raises ConfigurationError."""
+        """Return the models for settings that differ from those of the process. Raises ConfigurationError."""
         given = None if isinstance(self.models, NamedModels) else self.models
         models, choice = await choose_models(asked, given)
         if models is not given:
-            await models.aclose()  # it was only there to look the names up: this process's own asks them all
+            await models.aclose()  # opened only to look up the names: the process's own port calls all models
         return choice
 
     def check_model(self, name: str) -> None:
-        """Raise ConfigurationError for a model that runs started here cannot use."""
+        """Raise ConfigurationError for a model that runs of this process cannot use."""
         if isinstance(self.models, NamedModels):
             self.models.check(name)
 
     def _pinned(self, choice: ModelChoice) -> ModelChoice:
-        """The models of a run, with the windows that are known of them: what its briefs have to fit."""
+        """Return the models of a run with their known context windows, which limit the size of briefs."""
         windows = {name: window for name in choice.names if (window := self.models.profile(name).window) is not None}
         return choice.evolve(windows=windows)
 
@@ -193,7 +191,7 @@ class Runtime:
         self.flows.of(state.definition)
         check_tools(needed_tools(state), self.toolbox)
         if state.finished is None:
-            if isinstance(self.models, NamedModels):  # one's own port knows its models best
+            if isinstance(self.models, NamedModels):  # the program's own port knows its models best
                 for name in state.definition.models.names:
                     self.models.check(name)
             for tool in changed_tools(state, self.toolbox):
@@ -204,7 +202,7 @@ class Runtime:
                 )
 
     def driving(self, state: RunState, on_state: Callable[[RunState], None] | None = None) -> asyncio.Task[RunState]:
-        """:meth:`drive` in the background of this loop; closing the runtime stops it and releases the run."""
+        """Call :meth:`drive` in the background of this loop; closing the runtime stops it and releases the run."""
         task = asyncio.get_running_loop().create_task(self.drive(state, on_state), name=state.run_id)
         self._driving.add(task)
         task.add_done_callback(self._driving.discard)
@@ -266,7 +264,7 @@ class Runtime:
             await self.store.release(state.run_id, state.epoch)
 
     def _notify(self, watchers: Iterable[Callable[_P, None]], *args: _P.args, **kwargs: _P.kwargs) -> None:
-        """Call every watcher: one that fails affects neither the run nor other watchers.
+        """Call every watcher. A watcher that fails affects neither the run nor other watchers.
 
         Each class of error is logged once, without its message, which may quote a run's content.
         """
@@ -290,7 +288,7 @@ class Runtime:
         return RunLog(self.store, run_id, self.redactor)
 
     def web(self, offline: bool) -> Web:
-        """How tools reach services: for real, or the sample service of this process."""
+        """How tools reach services: the network, or the sample service of this process."""
         if offline not in self._webs:
             if offline:
                 from leadhand.tools.sample_service import SampleWeb
@@ -328,7 +326,7 @@ class Runtime:
 
 
 def _held_back(limits: Limits) -> Amount:
-    """What is kept for one compose call: a request, and a share of the money and tokens."""
+    """Return what is kept for one compose call: a request, and a share of the money and tokens."""
     return Amount(
         requests=min(1, limits.max_requests or 0),
         tokens=(limits.max_tokens or 0) // HELD_BACK_SHARE,
@@ -345,8 +343,8 @@ async def open_runtime(
     flows: FlowRegistry | None = None,
     on_text: OnText | None = None,
 ) -> Runtime:
-    """A runtime on these settings. ``models`` replaces the models of the environment, or adds adapters by name;
-    ``store`` takes the place of the database.
+    """Open a runtime with these settings. ``models`` replaces the models of the environment, or adds adapters by name;
+    ``store`` replaces the database.
 
     Raises ConfigurationError for a home, database or model that cannot be used.
     """

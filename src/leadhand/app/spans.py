@@ -130,7 +130,7 @@ class _RunSpans:
         )
 
     def take(self, state: RunState, entry: Entry) -> None:
-        """Begin and end the spans of what this entry says was done."""
+        """Begin and end the spans for the steps of this entry."""
         for step in steps(entry.event):
             match step:
                 case AttemptStep():
@@ -175,7 +175,7 @@ class _RunSpans:
                 if span is not None:
                     self._parked[assignment_of(attempt)] = (attempt, span)  # the parent of the children it waits for
             case "ok" | "failed" | "lost":
-                # An attempt that was lost with another process has no span yet: it gets one of this moment alone.
+                # An attempt that was lost with another process has no span yet: it gets one without a duration.
                 if step.outcome == "lost" and attempt not in self._attempts and not is_interruption(step.failure):
                     self._open(state, attempt, at, {})
                 self._settle(attempt, at, step.outcome, step.failure)
@@ -292,7 +292,7 @@ def outermost(run_id: str) -> SpanContext:
 
 
 def _agent(state: RunState, assignment: str) -> str:
-    """Return the agent of an assignment: named after its tool, or after the tool that asked for it, else its role.
+    """Return the agent of an assignment: its tool's name, or that of the tool that asked for it, else its role's.
 
     The names that a model gives to subtasks are not passed on.
     """

@@ -37,7 +37,7 @@ def installed_tools() -> list[Tool[..., Any] | Callable[..., Any]]:
         except Exception as error:
             raise ConfigurationError(
                 f"the tool {point.name} of {point.value} cannot be loaded: {error}",
-                "Correct or uninstall the package that offers it.",
+                "Fix or uninstall the package that provides it.",
             ) from error
     return found
 
@@ -68,7 +68,7 @@ def toolbox(tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None) -> Tool
 
 
 def needed_tools(state: RunState) -> list[ToolSpec]:
-    """The pinned tools that the unfinished part of a run names: all of them before it has an order."""
+    """Return the pinned tools that the unfinished part of a run uses: all of them while it has no order."""
     if state.finished is not None:
         return []
     if not state.orders:
@@ -79,12 +79,12 @@ def needed_tools(state: RunState) -> list[ToolSpec]:
 
 
 def check_tools(needed: Iterable[ToolSpec], toolbox: Toolbox) -> None:
-    """Raise ConfigurationError when one of these tools is not in this process."""
+    """Raise ConfigurationError if this process lacks one of these tools."""
     for tool in needed:
         if toolbox.find(tool.name) is None:
             raise ConfigurationError(
-                f"the run needs the tool {tool.name}, which came from {tool.import_path} and is not here",
-                "Resume it where that tool is: with --tools FILE, or with Leadhand(tools=[…]).",
+                f"the run needs the tool {tool.name} of {tool.import_path}, which is not available in this process",
+                "Pass the tool with --tools FILE, or with Leadhand(tools=[…]).",
             )
 
 

@@ -77,7 +77,9 @@ def tracing(environment: Mapping[str, str]) -> Tracing | None:
             return Tracing(_log_tracer(provider))
         return _exporting(endpoint) if endpoint else None
     except ImportError:
-        warn_once(f"an OpenTelemetry endpoint is set, and no traces are sent: install leadhand[otel]: {_INSTALL}")
+        warn_once(
+            f"an OpenTelemetry endpoint is set, but leadhand[otel] is not installed, so no traces are sent: {_INSTALL}"
+        )
     except Exception as error:  # an invalid setting; the SDK's message may contain a secret of a header
         warn_once(
             f"no traces are sent: OpenTelemetry cannot be set up from its OTEL_… variables: {type(error).__name__}"
@@ -124,7 +126,9 @@ def _exporting(endpoint: str) -> Tracing:
 
 
 def _resource() -> Resource:
-    """The service of the spans: ``OTEL_SERVICE_NAME`` or that of ``OTEL_RESOURCE_ATTRIBUTES``, else leadhand."""
+    """Return the service name of the spans, from ``OTEL_SERVICE_NAME`` or ``OTEL_RESOURCE_ATTRIBUTES``, else
+    leadhand.
+    """
     from importlib.metadata import version
 
     from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource

@@ -88,15 +88,14 @@ COMMANDS = (
     _command(
         "runs skip",
         "Skip a subtask.",
-        "Only a subtask that is not running can be skipped, such as one that is waiting for approval. The answer lists"
-        " it as a gap.",
+        "A running subtask cannot be skipped; one that is waiting for approval can. The answer lists it as a gap.",
         module="runs_control",
     ),
     _command(
         "runs supply",
         "Enter the result of a subtask by hand.",
-        "Only for a subtask that failed or has not started. The log records that you supplied the result, and subtasks"
-        " that depend on it continue. A run that has ended is reopened and writes a new answer.",
+        "Works for a subtask that failed or has not started. The log records that you supplied the result, and "
+        "subtasks that depend on it continue. A run that has ended is reopened and writes a new answer.",
         module="runs_control",
     ),
     _command(
@@ -116,7 +115,8 @@ COMMANDS = (
     _command(
         "approvals list",
         "List the pending approvals of all runs, newest first.",
-        "Each shows the call, where its arguments come from, its effect and cost, who requests it, and its deadline.",
+        "Each request shows the call, the origin of its arguments, its effect and cost, the requester and the "
+        "deadline.",
     ),
     _command(
         "approvals approve",
@@ -129,8 +129,8 @@ COMMANDS = (
     _command(
         "approvals settle",
         "Say whether an interrupted irreversible call went through.",
-        "Leadhand never repeats such a call on its own. If it went through, it counts as made, with the result you"
-        " enter; if it did not, it may be made again.",
+        "Leadhand never repeats such a call on its own. If it went through, it counts as made, with the result you "
+        "enter; if it did not, the worker can make it again.",
     ),
     _command("tools list", "List the tools a run can use."),
     _command("tools show", "Show one tool: description and arguments."),

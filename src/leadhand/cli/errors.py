@@ -33,7 +33,7 @@ OF_STATUS = {
     RunStatus.WAITING: Exit.WAITING,
     RunStatus.PAUSED: Exit.INTERRUPTED,
 }
-"""Of every other status it is FAILED: a run that is still running here is one whose process died."""
+"""Every other status exits with FAILED: a run that still counts as running here has lost its process."""
 
 CREDENTIALS = frozenset({"bad_key", "unknown_model", "not_an_api", "quota", "configuration"})
 """Types of ``unavailable`` failures that are configuration errors when they end a whole run."""
@@ -42,8 +42,8 @@ CREDENTIALS = frozenset({"bad_key", "unknown_model", "not_an_api", "quota", "con
 def exit_code(status: RunStatus, failure: dict[str, Any] | None, gaps: list[dict[str, Any]]) -> Exit:
     """Return the exit code of a run: that of its status, unless a limit or the configuration ended it.
 
-    ``failure`` and ``gaps`` are those of the run document. A used-up limit wins over a partial answer. A run that
-    failed for another reason does not count as out of budget, even if that kept its subtasks from running.
+    ``failure`` and ``gaps`` are those of the run document. A used-up limit takes precedence over a partial answer. A
+    run that failed for another reason does not count as out of budget, even if its subtasks never ran.
     """
     if status is RunStatus.FAILED and failure is not None:
         if failure["class"] == FailureClass.EXHAUSTED:

@@ -35,7 +35,7 @@ RunId = Annotated[str, RUN]
 Tools = Annotated[tuple[str, ...], Flag("Add the tools of this Python file or module. Repeatable.", "FILE")]
 SameTools = Annotated[
     tuple[str, ...],
-    Flag("Add the tools of this Python file or module: those that the run was started with. Repeatable.", "FILE"),
+    Flag("Add the tools of this Python file or module. Pass what the run was started with. Repeatable.", "FILE"),
 ]
 Json = Annotated[bool, Flag("Print a JSON array.")]
 Debug = Annotated[bool, Flag("Show the traceback of an error.")]
@@ -74,7 +74,7 @@ class DriverFlags(StoreFlags):
 
     flows: Annotated[
         tuple[str, ...],
-        Flag("Add the flows of this Python file or module: a run needs its own. Repeatable.", "FILE"),
+        Flag("Add the flows of this Python file or module. Pass what the run was started with. Repeatable.", "FILE"),
     ] = ()
 
     @property

@@ -1,1 +1,1 @@
-"""Has attempts carried out: in this process."""
+"""Dispatch attempts, in this process."""

@@ -34,7 +34,7 @@ class LocalDispatcher:
         broken = self._broken.get(run_id)
         if broken is not None and not broken.done():
             broken.set_exception(error)
-            broken.exception()  # retrieved: the driver of the run may have failed with the same error and left
+            broken.exception()  # retrieved, since the driver of the run may already have failed with the same error
 
     def broken(self, run_id: str) -> asyncio.Future[None]:
         if run_id not in self._broken or self._broken[run_id].done():

@@ -1,1 +1,1 @@
-"""The ground floor: values and pure functions. No clock, no disk, no await, no randomness."""
+"""The lowest layer: values and pure functions. No clock, no disk, no await, no randomness."""

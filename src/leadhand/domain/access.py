@@ -1,4 +1,4 @@
-"""What a service keeps beside runs: API keys (never the keys themselves) and settings of roles."""
+"""What a service stores besides runs: records of API keys (never the keys themselves) and settings of roles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .value import Value
 
 
 class Scope(StrEnum):
-    """What the holder of a key may do: look, start and steer runs, answer questions, everything."""
+    """What the holder of a key may do: read, start and steer runs, answer approvals, everything."""
 
     READ = "read"
     RUN = "run"
@@ -27,14 +27,14 @@ INCLUDED: dict[Scope, frozenset[Scope]] = {
     Scope.APPROVE: frozenset({Scope.READ, Scope.APPROVE}),
     Scope.ADMIN: frozenset(Scope),
 }
-"""What each scope allows; who may steer or answer may look at what that is about."""
+"""What each scope allows. Every scope includes read access."""
 
 
 class ApiKey(Value):
-    """An API key as it is kept: everything but the key.
+    """The stored record of an API key: everything but the key itself.
 
-    ``key_id`` is what it is called, ``prefix`` its first characters, by which its holder knows it, ``digest`` the
-    SHA-256 (hex) of the whole key. A key with ``revoked_at`` opens nothing.
+    ``key_id`` identifies the key, ``prefix`` is its first characters, which its holder can recognise, ``digest`` the
+    SHA-256 (hex) of the whole key. A key with ``revoked_at`` no longer grants access.
     """
 
     key_id: str
@@ -48,7 +48,7 @@ class ApiKey(Value):
 
 
 def allows(scopes: Collection[Scope], wanted: Scope) -> bool:
-    """Whether the holder of these scopes may do what ``wanted`` allows."""
+    """Whether these scopes include ``wanted``."""
     return any(wanted in INCLUDED[scope] for scope in scopes)
 
 
@@ -63,11 +63,13 @@ def key_exists(key_id: str) -> UsageError:
 
 
 LONGEST_INSTRUCTIONS = 8_000
-"""Characters: instructions have to leave room for the work, in every call and on small windows too."""
+"""Characters. Instructions are sent with every call, so they have to leave room in small context windows."""
 
 
 class AgentSettings(Value):
-    """The settings of one role. ``model`` and ``instructions`` None: as it ships. ``by`` says who set them."""
+    """The settings of one role. Without ``model`` or ``instructions``, the built-in ones apply. ``by`` is who set
+    them.
+    """
 
     name: str
     model: str | None = None

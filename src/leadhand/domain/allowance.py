@@ -1,9 +1,9 @@
-"""The arithmetic of allowances: what a model call reserves before it is made, and what settles it afterwards.
+"""The arithmetic of allowances: what a model call reserves before it is made, and how the reservation is settled.
 
 Every call reserves an upper bound in the transaction that writes ``ModelCallBegan``: from the run, and from each scope
-that the event names (an assignment and its ancestors). So no set of parallel attempts can jointly spend more than any
-of these ceilings. The single exception is a provider that reports more than was reserved; its report is counted, since
-the money is spent.
+that the event names (an assignment and its ancestors). Parallel attempts therefore cannot exceed any of these ceilings
+together. The only exception is a provider that reports more than was reserved; its report is counted, since the money
+is spent.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .run import RunDefinition
 Sum = tuple[int, int, int]
 """Requests, tokens, nano-dollars."""
 Ceilings = tuple[int | None, int | None, int | None]
-"""The most of each kind; None means unlimited."""
+"""The maximum of each kind; None means unlimited."""
 
 ZERO: Sum = (0, 0, 0)
 LARGEST = 2**53
-"""No single amount counts for more, so that sums of amounts fit a database's integer."""
+"""The largest amount that is counted, so that sums fit a database's integer."""
 
 METERED = (ModelCallBegan, ModelCallReturned, AttemptReturned, AttemptParked, AttemptLost)
 """The events that change a budget. Each of them has an ``attempt``."""
@@ -48,18 +48,18 @@ def ceilings(ceiling: Ceiling) -> Ceilings:
 
 
 class Account(NamedTuple):
-    """One ceiling with what was spent and what is reserved below it: that of a run, or of a scope."""
+    """One ceiling, of a run or of a scope, with what was spent and reserved below it."""
 
     ceiling: Ceilings
     spent: Sum = ZERO
     reserved: Sum = ZERO
 
     def fits(self, amount: Sum, kept: Sum = ZERO) -> bool:
-        """Whether ``amount`` can be reserved while ``kept`` stays free."""
+        """Whether ``amount`` can be reserved and ``kept`` still remains."""
         return all(left is None or more <= left for more, left in zip(amount, self.left(kept), strict=True))
 
     def left(self, kept: Sum = ZERO) -> Ceilings:
-        """What can still be reserved while ``kept`` stays free; below zero if it does not stay free already."""
+        """What can still be reserved if ``kept`` has to remain; negative if less than ``kept`` is left."""
         requests, tokens, nanousd = (
             None if most is None else most - keep - spent - reserved
             for most, keep, spent, reserved in zip(self.ceiling, kept, self.spent, self.reserved, strict=True)
@@ -74,7 +74,7 @@ class Account(NamedTuple):
 
 
 class Reservation(NamedTuple):
-    """What an open call has reserved, and from which scopes besides the run."""
+    """The amount that an open call has reserved, and its scopes besides the run."""
 
     amount: Sum
     scopes: tuple[str, ...] = ()
@@ -104,16 +104,16 @@ class Budget:
         return cls(Account(ceilings(definition.limits.ceiling)), counted(definition.held_back))
 
     def load(self, attempt: str, call_id: str, reservation: Reservation) -> None:
-        """Add an open reservation of the database. Its scopes must be loaded as well."""
+        """Add an open reservation from the database. Its scopes must be loaded too."""
         self.open.setdefault(attempt, {})[call_id] = reservation
         self.loaded.setdefault(attempt, {})[call_id] = reservation
 
     def load_scope(self, scope: str, account: Account) -> None:
-        """Add the account of a scope of the database."""
+        """Add the account of a scope from the database."""
         self.scopes[scope] = self.loaded_scopes[scope] = account
 
     def apply(self, events: Iterable[AnyEvent]) -> None:
-        """Reserve and settle what ``events`` say, all or nothing. Raises AllowanceRefused."""
+        """Apply the reservations and settlements of ``events``, all or none. Raises AllowanceRefused."""
         trial = _Trial(self)
         for event in events:
             match event:
@@ -122,7 +122,7 @@ class Budget:
                 case ModelCallReturned():
                     trial.settle(event.attempt, event.call_id, event.usage)
                 case AttemptReturned() | AttemptParked() | AttemptLost():
-                    # Calls that are still open now will never return: what they cost is unknown.
+                    # Calls that are still open will never return, so their cost is unknown.
                     for call_id in list(trial.calls(event.attempt)):
                         trial.settle(event.attempt, call_id, None)
                 case _:
@@ -155,7 +155,7 @@ class Budget:
 
 
 class _Trial:
-    """A budget as it would be after some events: kept only if all of them fit."""
+    """A draft of a budget after some events; discarded unless all of them fit."""
 
     __slots__ = ("_of", "open", "run", "scopes")
 
@@ -173,7 +173,7 @@ class _Trial:
         return calls
 
     def reserve(self, event: ModelCallBegan, kept: Sum) -> None:
-        # A call that begins a second time may have been made the first time as well, so that counts in full.
+        # A call that begins a second time may have been made the first time too, so the first counts in full.
         self.settle(event.attempt, event.call_id, None)
         amount = counted(event.reserved)
         if not self.run.fits(amount, kept):
@@ -192,7 +192,7 @@ class _Trial:
         self.calls(event.attempt)[event.call_id] = Reservation(amount, tuple(scopes))
 
     def settle(self, attempt: str, call_id: str, usage: Usage | None) -> None:
-        """Count what a call used instead of what it reserved. A call that is not open was counted before."""
+        """Count the usage of a call instead of its reservation. A call that is not open is already counted."""
         reservation = self.calls(attempt).pop(call_id, None)
         if reservation is None:
             return
@@ -220,8 +220,8 @@ def _smaller(one: Ceilings, other: Ceilings) -> Ceilings:
 
 
 def _refused(event: ModelCallBegan, scope: str, left: Ceilings, kept: Sum = ZERO) -> AllowanceRefused:
-    """The error of a reservation that the scope has no room for, or the run if ``scope`` is empty."""
-    beside = " beside what is kept for writing the answer" if any(kept) else ""
+    """Return the error of a reservation that exceeds the scope, or the run if ``scope`` is empty."""
+    beside = " besides what is kept for writing the answer" if any(kept) else ""
     return AllowanceRefused(
         f"the model call {event.call_id} may need {_amounts(counted(event.reserved))}, and"
         f" {f'the assignment {scope}' if scope else 'the run'} has {_amounts(left)} left{beside}",

@@ -1,4 +1,4 @@
-"""A question to a person about one call, and the answer: bound to the arguments by their hash."""
+"""Approvals: a question to a person about one call, bound to the call's arguments by their hash."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class ApprovalStatus(StrEnum):
 class Approval(Value):
     """One question to a person about one call.
 
-    ``call``: may it be made, with exactly these arguments? ``approval_id`` is then the call's own id. ``effect``: it
-    had begun and its end was not recorded; did it happen? ``asked_for`` names the subtask, ``origins`` says where each
-    argument came from, ``cost_usd`` what a call costs, if the tool says so. At ``expires_at`` an unanswered question is
-    denied.
+    Kind ``call`` asks whether the call may be made with exactly these arguments; ``approval_id`` is the call's id.
+    Kind ``effect`` asks whether a call happened that started and whose end was not recorded. ``asked_for`` names the
+    subtask, ``origins`` the source of each argument, ``cost_usd`` the cost of a call if the tool states one. A question
+    without an answer at ``expires_at`` counts as denied.
     """
 
     approval_id: str
@@ -47,11 +47,12 @@ class Approval(Value):
 
 
 def policy_of(tool: ToolSpec, policy: ApprovalPolicy, rules: dict[str, ApprovalPolicy]) -> ApprovalPolicy:
-    """What holds for calls of a tool: its own ``never``, the first rule that fits, its own policy, or the run's.
+    """Return the policy for a tool: its own ``never``, else the first matching rule, else its own policy, else the
+    run's.
 
-    Rules are named by what they look at: ``tool:send_*``, ``toolset:mail``, ``effect:once``, ``origin:myshop.*`` (the
-    import path); ``*`` and ``?`` match any letters and any letter. A call that needs no approval needs no rule: tools
-    without the effect ``once`` are free unless a rule or the tool itself says otherwise.
+    A rule names what it matches: ``tool:send_*``, ``toolset:mail``, ``effect:once``, ``origin:myshop.*`` (the import
+    path). ``*`` matches any text and ``?`` any one character. Tools without the effect ``once`` need no approval unless
+    a rule or the tool itself requires one.
     """
     if tool.approval is ApprovalPolicy.NEVER:
         return ApprovalPolicy.NEVER
@@ -66,7 +67,7 @@ def policy_of(tool: ToolSpec, policy: ApprovalPolicy, rules: dict[str, ApprovalP
 
 
 EFFECT = "/effect"
-"""What the id of a question about a call's fate ends with."""
+"""The suffix of the id of a question whether a call happened."""
 
 
 def args_hash(args: dict[str, Any]) -> str:

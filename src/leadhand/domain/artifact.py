@@ -1,4 +1,4 @@
-"""Artifacts: named files that a run produces, kept by digest, each version under its path within the run."""
+"""Artifacts: named files that a run produces, stored by digest, each version under its path within the run."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LONGEST_PATH = 500
 LONGEST_NAME = 200
 """The longest name of a file or folder, in bytes of UTF-8."""
 MAX_DEPTH = 16
-"""The most names in one path."""
+"""The maximum number of names in one path."""
 
 
 def digest_of(content: bytes) -> str:
-    """Return the digest by which content is kept: ``sha256:`` and 64 hexadecimal digits."""
+    """Return the digest under which content is stored: ``sha256:`` and 64 hexadecimal digits."""
     return ALGORITHM + hashlib.sha256(content).hexdigest()
 
 
@@ -47,7 +47,7 @@ def confined(path: str) -> str:
 
 
 def _problem(path: str, names: list[str]) -> str:
-    """What is wrong with a path, or an empty text."""
+    """Return what is wrong with a path, "" if nothing is."""
     if path.startswith("/"):
         return "it is absolute"
     if not names:
@@ -55,7 +55,7 @@ def _problem(path: str, names: list[str]) -> str:
     if path.endswith(("/", "/.")):
         return "it names a folder"
     if len(names) > MAX_DEPTH:
-        return f"it is deeper than {MAX_DEPTH} names"
+        return f"it has more than {MAX_DEPTH} names"
     for name in names:
         problem = _name_problem(name)
         if problem:
@@ -76,7 +76,7 @@ def _name_problem(name: str) -> str:
     if name == "..":
         return "it leaves its folder (..)"
     if name.startswith("~"):
-        return "a name begins with ~, which some programs replace by a home folder"
+        return "a name begins with ~, which some programs expand to a home folder"
     for letter in name:
         problem = _letter_problem(letter)
         if problem:

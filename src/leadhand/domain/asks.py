@@ -1,4 +1,4 @@
-"""What a tool may ask of the controller: values in its return, decided on like any command and logged with it."""
+"""What a tool can ask of the controller: values that it returns, which are logged and decided on like any command."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .value import Value, plain_json
 
 
 class Delegate(Value):
-    """Have another worker do something; the call that asked receives its whole result.
+    """Delegate a task to another worker; the call that asked receives the whole result.
 
-    ``role`` names a role of the run (None: the caller's own). ``input`` is what the worker is given. ``tools`` narrows
-    what it may call: never more than its role and the caller may. ``max_requests`` and ``budget`` (US dollars) bound
-    what it may spend.
+    ``role`` names a role of the run (None: the caller's own). ``input`` is the task. ``tools`` restricts the tools of
+    the worker, which never exceed those of its role and of the caller. ``max_requests`` and ``budget`` (US dollars)
+    limit what it may spend.
     """
 
     type: Literal["delegate"] = "delegate"
@@ -29,9 +29,9 @@ class Delegate(Value):
 
 
 class DefineWorker(Value):
-    """Define a worker for the rest of this run: a role that later delegations may name.
+    """Define a worker for the rest of this run: a role that later delegations can name.
 
-    ``tools`` None: those of the caller. More than the caller may use is refused.
+    Without ``tools``, it has those of the caller. Tools that the caller may not use are refused.
     """
 
     type: Literal["define_worker"] = "define_worker"
@@ -43,9 +43,9 @@ class DefineWorker(Value):
 
 
 class WriteArtifact(Value):
-    """Keep a file of the run under a relative ``path``; an earlier file of that path stays as an older version.
+    """Store a file of the run under a relative ``path``; an earlier file with that path remains as an older version.
 
-    A tool gives ``content``; the log keeps ``digest`` (``sha256:…``) and ``size`` in bytes in its place.
+    A tool sets ``content``; the log stores its ``digest`` (``sha256:…``) and ``size`` in bytes instead.
     """
 
     type: Literal["write_artifact"] = "write_artifact"
@@ -57,7 +57,7 @@ class WriteArtifact(Value):
 
 
 class Todo(Value):
-    """One entry of the list that a lead keeps."""
+    """One entry of the run's todo list."""
 
     id: str
     content: str

@@ -1,4 +1,4 @@
-"""What the domain and a flow say to each other: the commands, and the methods that the domain calls."""
+"""The interface between the domain and a flow: the commands, and the methods of a flow that the domain calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .work_result import Review
 
 
 class IssueOrder(NamedTuple):
-    """Issue an order: from then on it is immutable. ``by`` names the person who asked for it, if one did."""
+    """Issue an order, which is immutable from then on. ``by`` names the person who requested it, if any."""
 
     order: WorkOrder
     by: str = ""
@@ -29,22 +29,22 @@ class DecideRequest(NamedTuple):
 
 
 class DeclineRetry(NamedTuple):
-    """Say why what a person wants done again cannot be done."""
+    """Decline a person's request for a retry, with the reason."""
 
     reason: str
 
 
 class NoteGaps(NamedTuple):
-    """Note parts of the request that no tool supports."""
+    """Record parts of the request that no tool supports."""
 
     parts: tuple[Unsupported, ...]
 
 
 class Assign(NamedTuple):
-    """Hand out an assignment of a role; it starts once what it ``needs`` is completed.
+    """Assign work to a role. The assignment starts when everything that it ``needs`` is completed.
 
-    ``tools`` narrows what the role allows; ``model`` and ``instructions`` replace the role's. One that ``answers``
-    writes the answer of the run.
+    ``tools`` restricts the role's tools; ``model`` and ``instructions`` replace the role's. With ``answers``, the
+    assignment writes the answer of the run.
     """
 
     id: Annotated[str, Field(max_length=LONGEST_ID)]
@@ -59,7 +59,7 @@ class Assign(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Schedule the first attempt of an assignment whose needs are completed, or the next of one that is done again."""
+    """Schedule the first attempt of an assignment whose needs are completed, or the next attempt of a retried one."""
 
     assignment: str
 
@@ -72,25 +72,25 @@ class Block(NamedTuple):
 
 
 class Settle(NamedTuple):
-    """Judge what the current attempt of an assignment returned: accept it, try again, or give up."""
+    """Judge what the current attempt of an assignment returned: accept it, retry, or give up."""
 
     assignment: str
 
 
 class TryAgain(NamedTuple):
-    """Schedule the attempt that follows one which was settled for another try."""
+    """Schedule the retry of an attempt that was settled with a retry due."""
 
     assignment: str
 
 
 class Continue(NamedTuple):
-    """Continue a parked attempt: all its open calls have their answers."""
+    """Continue a parked attempt whose open calls all have answers."""
 
     assignment: str
 
 
 class DecideAsks(NamedTuple):
-    """Decide what a tool call asks of the controller: of its open call in a parked attempt."""
+    """Decide what an open tool call of a parked attempt asks of the controller."""
 
     assignment: str
     call_id: str
@@ -103,14 +103,14 @@ class AnswerCall(NamedTuple):
 
 
 class GiveUpAttempt(NamedTuple):
-    """Count an attempt as over although it did not return: its process died, or its deadline passed."""
+    """End an attempt that did not return because its process died or its deadline passed."""
 
     attempt: str
     failure: Failure
 
 
 class Judge(NamedTuple):
-    """Put a review on record: the verdicts on results, of one work order or of any assignments."""
+    """Record a review: verdicts on the results of one work order or of any assignments."""
 
     review: Review
     work_order_id: str = ""
@@ -135,7 +135,7 @@ class Pause(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Say that the run can continue only when a person answers."""
+    """Mark the run as waiting: it can continue only when a person answers."""
 
     reason: str = ""
 
@@ -147,7 +147,7 @@ class Resume(NamedTuple):
 class Finish(NamedTuple):
     """End the run with the outcome that its flow states; the evidence decides whether it succeeded.
 
-    ``failure`` says why it ends early, if it does. A run that is ``cancelled`` ends as such.
+    ``failure`` is the reason if the run ends early. With ``cancelled``, its status is cancelled.
     """
 
     failure: Failure | None = None
@@ -179,16 +179,16 @@ Command = (
 
 
 class Refused(ValueError):
-    """A command that the state does not allow; nothing happens."""
+    """The state does not allow this command; nothing happens."""
 
 
 class Outcome(NamedTuple):
     """The outcome of a run, as its flow states it.
 
-    ``answer`` is the text ("": the domain writes the results down as a plain list). ``uses`` are the ids of the
-    assignments it rests on: only completed ones that no review rejected are counted, and the sources of the answer are
-    theirs. ``gaps`` are what the answer lacks, beside failed assignments that count, which are gaps by themselves
-    unless they are ``waived``.
+    ``answer`` is the text; if it is empty, the domain lists the results instead. ``uses`` are the ids of the
+    assignments that the answer is based on. Only completed ones that no review rejected count, and their sources become
+    the sources of the answer. ``gaps`` are what the answer lacks. A failed assignment that counts is also a gap, unless
+    its id is in ``waived``.
     """
 
     answer: str = ""
@@ -198,7 +198,7 @@ class Outcome(NamedTuple):
 
 
 class FlowError(Exception):
-    """A method of a flow raised, or returned what it should not; ``failure`` says which, and what to do."""
+    """A method of a flow raised an exception or returned an invalid value; ``failure`` names it and says what to do."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -206,9 +206,9 @@ class FlowError(Exception):
 
 
 class ProposedCall(NamedTuple):
-    """A tool call that a result proposes, to be checked against the tool's schema; ``where`` is how to name it.
+    """A tool call that a result proposes, to be validated against the tool's schema; ``where`` is its name in messages.
 
-    Not ``complete``: what is missing will be supplied by results that it needs.
+    If it is not ``complete``, results that it needs will supply the missing arguments.
     """
 
     where: str
@@ -224,15 +224,17 @@ class Policy(Protocol):
     def name(self) -> str: ...
 
     def next(self, state: RunState) -> Sequence[Command]:
-        """Return what happens next; nothing while the run has to wait."""
+        """Return the next commands; none while the run has to wait."""
         ...
 
     def brief(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
-        """Return what the worker of an assignment is given, as one JSON object."""
+        """Return the input of an assignment's worker, as one JSON object."""
         ...
 
     def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:
-        """Return why a result does not count, one sentence each. Raises FlowError when the flow fails at it."""
+        """Return the reasons why a result does not count, one sentence each. Raises FlowError if the flow's method
+        fails.
+        """
         ...
 
     def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:

@@ -1,4 +1,4 @@
-"""Messages between us and a model, in our own shapes: what the log keeps and every adapter translates."""
+"""Messages to and from a model, in Leadhand's own shapes: the log stores them, and every adapter translates them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .value import Json, Value
 
 
 class ToolCall(Value):
-    """A tool call that a model asks for. ``arguments`` is None when what it wrote, ``raw``, is not a JSON object."""
+    """A tool call that a model asks for. ``arguments`` is None if the text it wrote, ``raw``, is not a JSON object."""
 
     id: str
     name: str
@@ -31,7 +31,7 @@ class UserMessage(Value):
 
 
 class Opaque(Value):
-    """Provider data that must come back untouched (thinking signatures and the like), tagged by the adapter it is for.
+    """Provider data that must be sent back unchanged, such as thinking signatures, tagged with its adapter.
 
     It is dropped when the model changes.
     """
@@ -49,7 +49,7 @@ class AssistantMessage(Value):
 
 
 class ToolMessage(Value):
-    """The result of a tool call, as the model receives it: ``content`` is JSON or words."""
+    """The result of a tool call, as the model receives it: ``content`` is JSON or text."""
 
     role: Literal["tool"] = "tool"
     call_id: str
@@ -62,16 +62,16 @@ Message = Annotated[SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
 
 class OutputSpec(Value):
-    """The structured answer that is wanted: a short ``name`` (``plan``, ``review``) and its JSON schema."""
+    """The requested structured answer: a short ``name`` (``plan``, ``review``) and its JSON schema."""
 
     name: str
     schema_: dict[str, Any] = Field(alias="schema")
 
 
 class ModelRequest(Value):
-    """One call of a model, complete: an adapter needs nothing else.
+    """One call of a model, with everything that an adapter needs.
 
-    ``model`` is the full name (``offline``, ``openai_compatible:llama3.1``). ``max_tokens`` bounds the answer and is
+    ``model`` is the full name (``offline``, ``openai_compatible:llama3.1``). ``max_tokens`` limits the answer and is
     always sent. ``deadline_s`` is the time for the whole call in seconds. ``key`` is the id of the call in the log,
     ``role`` the name of the role that asks.
     """
@@ -90,7 +90,8 @@ class ModelReply(Value):
     """What a model answered.
 
     ``value`` is the decoded structured answer when :attr:`ModelRequest.output` asked for one and the model gave JSON
-    (an object; not yet checked against the schema), else None. ``usage.requests`` counts what really went out.
+    (an object; not yet checked against the schema), else None. ``usage.requests`` counts the requests that were really
+    sent.
     """
 
     message: AssistantMessage
@@ -103,7 +104,7 @@ class ModelReply(Value):
 class ModelProfile(Value):
     """What is known of a model before calling it.
 
-    ``window`` is the context window in tokens, prices are in nano-dollars a token; None is unknown. ``free`` models
+    ``window`` is the context window in tokens, prices are in nano-dollars per token; None is unknown. ``free`` models
     (offline, a server on this machine) cost nothing, which is not the same as an unknown price.
     """
 
@@ -114,7 +115,7 @@ class ModelProfile(Value):
     free: bool = False
 
     def cost(self, input_tokens: int, output_tokens: int) -> int | None:
-        """Return what tokens cost, in nano-dollars; None if a price is unknown."""
+        """Return the cost of tokens, in nano-dollars; None if a price is unknown."""
         if self.input_nanousd is None or self.output_nanousd is None:
             return None
         return input_tokens * self.input_nanousd + output_tokens * self.output_nanousd
@@ -124,7 +125,7 @@ def input_bound(messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], outp
     """An upper bound of the input tokens of a call.
 
     Byte-level tokenizers never make more tokens than bytes, so the bound is the UTF-8 length of everything sent, plus
-    16 a message for the frame around it.
+    16 per message for its framing.
     """
     size = sum(16 + len(message.model_dump_json(exclude_none=True).encode()) for message in messages)
     size += sum(len(f"{tool.name}{tool.description}{tool.parameters}".encode()) for tool in tools)

@@ -22,7 +22,7 @@ _COUNTS = {"a": 1, "few": 3, **NUMBERS}
 _NAMED = {name[:length].lower(): n for n, name in enumerate(WEEKDAYS) for length in (3, 4, 5, len(name))}
 _MONTH_NUMBERS = {name[:length].lower(): n for n, name in enumerate(MONTHS, 1) for length in (3, 4, len(name))}
 _PART, _WEEKDAY, _MONTH, _COUNT = ("|".join(words) for words in (DAY_PARTS, _NAMED, _MONTH_NUMBERS, _COUNTS))
-# The outermost group names the kind of phrase; a look-behind asks for one of the leading words.
+# The outermost group names the kind of phrase; a look-behind requires one of the leading words.
 _PHRASE = re.compile(
     r"(?P<leads>(?:(?:on|for|this|at|the|during|over|next|coming|by) ){0,3})(?:"
     r"(?P<now>now|right now|currently|(?<=the )moment)"
@@ -84,7 +84,7 @@ def day_phrase(said: Sequence[str], today: date | None) -> tuple[When, int] | No
         return None
     try:
         when = _when(found, today)
-    except (ValueError, OverflowError):  # a date that the calendar does not have
+    except (ValueError, OverflowError):  # not a date of the calendar
         return None
     return None if when is None else (when, found[0].count(" ") + 1)
 
@@ -102,7 +102,7 @@ def _when(found: re.Match[str], today: date | None) -> When | None:
             return _later(today, 2)
         case "weekend" if following and today is not None and today.weekday() >= 5:
             return _later(today, 12 - today.weekday(), 2)
-        case "weekend":  # on a Sunday, one day of it is left
+        case "weekend":  # on a Sunday, one day of the weekend is left
             return When("today") if today is not None and today.weekday() == 6 else When("saturday", 2)
         case "span":
             first, last = _NAMED[said["first"]], _NAMED[said["last"]]
@@ -110,7 +110,7 @@ def _when(found: re.Match[str], today: date | None) -> When | None:
         case "weekday":
             sure = found["name"] in ("Sat", "Sun") or lead in ("on", "this", "next", "coming")
             if said["name"] in ("sat", "sun") and not sure:
-                return None  # the sun shines, and "sat" is a verb
+                return None  # "sun" and "sat" are also ordinary words
             number = _NAMED[said["name"]]
             again = following and today is not None and today.weekday() == number
             return _later(today, 7) if again else When(WEEKDAYS[number].lower())

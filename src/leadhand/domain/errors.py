@@ -1,6 +1,6 @@
-"""What can go wrong, whose fault it is, and what happens next.
+"""Errors: what went wrong, who has to act, and what happens next.
 
-Two families, by who must act::
+Two families::
 
     Failure                     a value: why an attempt, a call or a subtask did not succeed (in the log)
     LeadhandError               an exception: what the caller must fix
@@ -27,7 +27,7 @@ from .value import Value
 
 
 class FailureClass(StrEnum):
-    """The row of the table of failures (see ``docs/explanation/failures.md``): it alone chooses the next action."""
+    """The class of a failure (see ``docs/explanation/failures.md``), which alone decides what happens next."""
 
     TRANSIENT = "transient"
     RATE_LIMITED = "rate_limited"
@@ -45,7 +45,7 @@ NEXT_ACTION: dict[FailureClass, str] = {
     FailureClass.TRANSIENT: "try again when the service is available",
     FailureClass.RATE_LIMITED: "wait, or raise the limit at the provider",
     FailureClass.INVALID: "correct the arguments, or the check in the tool",
-    FailureClass.UNAVAILABLE: "fix what it says; retrying does not help",
+    FailureClass.UNAVAILABLE: "fix the reported problem; a retry does not help",
     FailureClass.REJECTED: "approve the call, or ask for something else",
     FailureClass.BLOCKED: "fix the subtask it needs",
     FailureClass.TOO_LARGE: "ask for less at once, or use a model with a larger window",
@@ -53,25 +53,28 @@ NEXT_ACTION: dict[FailureClass, str] = {
     FailureClass.LOST: "resume the run",
     FailureClass.EXHAUSTED: "raise --budget, --timeout or --max-steps, and ask again",
 }
-"""What a person can do about a failure of which no more than its class is known."""
+"""What a person can do about a failure if only its class is known."""
 
 NOT_ACCEPTED = "ask more precisely, or choose another model (--model)"
-"""What a person can do when a flow does not accept what a worker wrote."""
+"""What a person can do if a flow does not accept a worker's result."""
 _BETTER_MODEL = "choose a model that follows schemas (--lead-model)"
 NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.TRANSIENT, "connection"): "check the network and the address, then try again",
     (FailureClass.INVALID, "malformed_answer"): _BETTER_MODEL,
     (FailureClass.INVALID, "bad_thought"): _BETTER_MODEL,
-    (FailureClass.INVALID, "bad_arguments"): "ask again; leadhand tools show says which arguments a tool takes",
-    (FailureClass.INVALID, "exception"): "fix the tool: leadhand tools call tries one by hand",
+    (FailureClass.INVALID, "bad_arguments"): "ask again; leadhand tools show lists the arguments of a tool",
+    (FailureClass.INVALID, "exception"): "fix the tool; to try it, use leadhand tools call",
     (FailureClass.INVALID, "not_json"): "return only values that JSON can represent",
     (FailureClass.INVALID, "unproven"): "choose a model that calls its tools (--worker-model)",
-    (FailureClass.INVALID, "gave_up"): "register a tool that can do it, or choose another model (--worker-model)",
-    (FailureClass.INVALID, "unmet_check"): "ask more precisely: the result is not what the plan asked for",
+    (FailureClass.INVALID, "gave_up"): "add a tool that can do it, or choose another model (--worker-model)",
+    (FailureClass.INVALID, "unmet_check"): "ask more precisely: the result does not match the plan",
     (FailureClass.UNAVAILABLE, "unknown_tool"): "pass the tool: --tools FILE, or Leadhand(tools=[…])",
-    (FailureClass.UNAVAILABLE, "internal"): "report it: this is a defect in Leadhand, not in the request",
+    (FailureClass.UNAVAILABLE, "internal"): "report this: it is a bug in Leadhand, not in the request",
     (FailureClass.REJECTED, "cancelled"): "ask again",
-    (FailureClass.REJECTED, "skipped"): "run it with leadhand runs retry, or give its result with leadhand runs supply",
+    (
+        FailureClass.REJECTED,
+        "skipped",
+    ): "run it with leadhand runs retry, or enter its result with leadhand runs supply",
     (FailureClass.INVALID, "child_failed"): "rephrase the request, or ask for it without another worker",
     (FailureClass.REJECTED, "run_ended"): "ask again",
     (FailureClass.REJECTED, "denied"): "approve the call, or ask for something else",
@@ -80,22 +83,22 @@ NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.EXHAUSTED, "max_turns"): "ask for less at once, or choose another model (--worker-model)",
     (FailureClass.EXHAUSTED, "no_progress"): "ask again, or more precisely",
 }
-"""The same where our own code knows the cause. What depends on a run's limits is in
+"""What a person can do about failures of a known type. Advice that depends on a run's limits is in
 :mod:`~leadhand.domain.outcome`.
 """
 
 
 def usual_action(class_: FailureClass, type_: str) -> str:
-    """What a person can do about a failure of this class and type."""
+    """Return what a person can do about a failure of this class and type."""
     return NEXT_ACTION_OF_TYPE.get((class_, type_)) or NEXT_ACTION[class_]
 
 
 class Failure(Value):
     """Why something did not succeed; a value in the log.
 
-    ``type`` is the concrete kind (``timeout``, ``http_500``, ``bad_arguments``, ``offline``, …), ``class`` its row in
-    the table of failures, ``next_action`` what a person can do. ``retry_after_s`` is what the other side asked for,
-    in seconds.
+    ``type`` is the specific kind (``timeout``, ``http_500``, ``bad_arguments``, ``offline``, …), ``class`` one of
+    :class:`FailureClass`, ``next_action`` what a person can do. ``retry_after_s`` is the wait that the service asked
+    for, in seconds.
     """
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
@@ -120,7 +123,7 @@ class Failure(Value):
 
 
 class LeadhandError(Exception):
-    """An error for the caller: one line says what is wrong, one line how to fix it."""
+    """An error for the caller: one line for what is wrong, one for how to fix it."""
 
     code = "error"
     exit_code = 1
@@ -170,7 +173,7 @@ class UnreadableRun(StoreError):
 
 
 class Fenced(LeadhandError):
-    """A decision came from a process that no longer owns the run: refused, nothing was written."""
+    """This process no longer owns the run, so its decision was refused; nothing was written."""
 
     code = "fenced"
 
@@ -182,9 +185,9 @@ class StaleAttempt(LeadhandError):
 
 
 class AllowanceRefused(LeadhandError):
-    """A reservation does not fit what is left of an allowance; nothing of the append was written.
+    """A reservation exceeds what is left of an allowance; nothing of the append was written.
 
-    ``scope`` is the scope that has no room, empty for the run itself.
+    ``scope`` is the exceeded scope, empty for the run itself.
     """
 
     code = "exhausted"
@@ -196,10 +199,10 @@ class AllowanceRefused(LeadhandError):
 
 
 class ToolError(Exception):
-    """Raised by a tool to say exactly how it failed.
+    """Raise this in a tool to state exactly how it failed.
 
     ``ToolError("no such hotel", type="not_found", class_=FailureClass.INVALID)``. A plain exception raised by a tool
-    counts as ``transient`` when it is a time-out or a lost connection, else as ``invalid``.
+    counts as ``transient`` if it is a timeout or a lost connection, else as ``invalid``.
     """
 
     def __init__(

@@ -1,25 +1,25 @@
-"""Ids that are derived from others, always in the same way: orders, subtasks, attempts, calls.
+"""Derived ids of orders, subtasks, attempts and calls.
 
-Only a run's id is made up; everything under it is counted. ``wo-001`` the first order of a run, ``wo-001.0`` its first
+Only a run's id is generated; all others are numbered. ``wo-001`` is the first order of a run, ``wo-001.0`` its first
 subtask (and the assignment that carries it out), ``wo-001.0/a2`` the second attempt at it, ``wo-001.0/t1/c0`` the first
-call of the second turn: without the attempt, so that a retry bears the same key.
+call of the second turn. A call's id does not contain the attempt, so that a retry has the same key.
 """
 
 from __future__ import annotations
 
 
 def order_id(number: int) -> str:
-    """The id of a run's ``number``-th order, counted from 1."""
+    """Return the id of a run's ``number``-th order, counted from 1."""
     return f"wo-{number:03d}"
 
 
 def subtask_key(order: str, index: int) -> str:
-    """The key of a subtask, valid everywhere in its run."""
+    """Return the key of a subtask, which is unique in its run."""
     return f"{order}.{index}"
 
 
 def split_key(key: str) -> tuple[str, int]:
-    """Order and index of a subtask's key. Raises ValueError for anything else."""
+    """Return the order and index of a subtask's key. Raises ValueError for anything else."""
     order, dot, index = key.rpartition(".")
     if not dot or not (index.isascii() and index.isdigit()):
         raise ValueError(f"{key!r} is not a subtask key such as wo-001.0")
@@ -27,36 +27,38 @@ def split_key(key: str) -> tuple[str, int]:
 
 
 def page_id(number: int) -> str:
-    """The assignment that writes the ``number``-th page of a plan, counted from 1."""
+    """Return the id of the assignment that writes the ``number``-th page of a plan, counted from 1."""
     return "plan" if number == 1 else f"plan-{number}"
 
 
 def attempt_id(assignment: str, number: int) -> str:
-    """The id of the ``number``-th attempt at an assignment, counted from 1."""
+    """Return the id of the ``number``-th attempt at an assignment, counted from 1."""
     return f"{assignment}/a{number}"
 
 
 def assignment_of(attempt: str) -> str:
-    """The assignment an attempt is of."""
+    """Return the assignment of an attempt."""
     return attempt.rpartition("/a")[0]
 
 
 def split_attempt(attempt: str) -> tuple[str, str]:
-    """The assignment of an attempt, and the attempt's number."""
+    """Return the assignment and the number of an attempt."""
     key, _, number = attempt.rpartition("/a")
     return key, number
 
 
 def model_call_id(assignment: str, turn: int) -> str:
-    """The key of the model call of a turn, counted from 0."""
+    """Return the key of the model call of a turn, counted from 0."""
     return f"{assignment}/t{turn}"
 
 
 def tool_call_id(assignment: str, turn: int, position: int) -> str:
-    """The key of a tool call: its assignment, turn and place in the reply. With the run's id it is the effect's key."""
+    """Return the key of a tool call: assignment, turn and position in the reply. With the run's id, it is the effect
+    key.
+    """
     return f"{assignment}/t{turn}/c{position}"
 
 
 def event_id(seq: int) -> str:
-    """How an event of the log is cited."""
+    """Return the id under which an event of the log is cited."""
     return f"e-{seq}"

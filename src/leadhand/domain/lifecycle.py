@@ -1,4 +1,4 @@
-"""What may follow what: the legal transitions of runs, assignments and attempts, as tables."""
+"""The allowed transitions between statuses of runs, assignments and attempts, as tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RUN: dict[RunStatus, frozenset[RunStatus]] = {
     RunStatus.RUNNING: ENDED | {RunStatus.WAITING, RunStatus.PAUSED},
     RunStatus.WAITING: frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.CANCELLED, RunStatus.FAILED}),
     RunStatus.PAUSED: frozenset({RunStatus.RUNNING, RunStatus.CANCELLED}),
-    # A person may reopen a run that is over.
+    # A person may reopen a run that has ended.
     RunStatus.SUCCEEDED: frozenset({RunStatus.RUNNING}),
     RunStatus.PARTIAL: frozenset({RunStatus.RUNNING}),
     RunStatus.FAILED: frozenset({RunStatus.RUNNING}),
@@ -40,7 +40,7 @@ SETTLED = frozenset({AssignmentStatus.COMPLETED, AssignmentStatus.FAILED, Assign
 UNSUCCESSFUL = frozenset({AssignmentStatus.FAILED, AssignmentStatus.DROPPED})
 
 ASSIGNMENT: dict[AssignmentStatus, frozenset[AssignmentStatus]] = {
-    # A person may settle what is not under way: by supplying a result, or by skipping it.
+    # A person may settle an assignment that is not running, by supplying a result or by skipping it.
     AssignmentStatus.PENDING: SETTLED | {AssignmentStatus.RUNNING},
     AssignmentStatus.RUNNING: SETTLED | {AssignmentStatus.WAITING},
     AssignmentStatus.WAITING: SETTLED | {AssignmentStatus.RUNNING},

@@ -1,4 +1,4 @@
-"""What a run may use: its limits, what one call reserves, and what was spent.
+"""The limits of a run, the reservation of one call, and what was spent.
 
 Money is counted in whole nano-dollars (1e-9 USD), so that sums are exact and fit a database's integer.
 """
@@ -17,12 +17,12 @@ CONCURRENCY = 1_000
 
 
 def nanousd(usd: Decimal | float | str) -> int:
-    """Dollars as whole nano-dollars, rounded up: a reservation must never be too small."""
+    """Convert dollars to whole nano-dollars, rounded up, since a reservation must never be too small."""
     return int((Decimal(str(usd)) * NANO).to_integral_value(ROUND_CEILING))
 
 
 def usd(nano: int) -> float:
-    """Nano-dollars as dollars, for people and documents."""
+    """Convert nano-dollars to dollars, for people and documents."""
     return nano / NANO
 
 
@@ -41,7 +41,7 @@ class Amount(Value):
         )
 
     def fits(self, ceiling: Ceiling) -> bool:
-        """Whether this sum is within every ceiling that is set."""
+        """Whether this sum is within every limit that is set."""
         return (
             (ceiling.requests is None or self.requests <= ceiling.requests)
             and (ceiling.tokens is None or self.tokens <= ceiling.tokens)
@@ -53,14 +53,14 @@ NOTHING = Amount()
 
 
 class Ceiling(Value):
-    """The most that may be spent of each kind; None means unlimited."""
+    """The maximum that may be spent of each kind; None means unlimited."""
 
     requests: int | None = None
     tokens: int | None = None
     nanousd: int | None = None
 
     def within(self, other: Ceiling) -> Ceiling:
-        """Return the ceiling that is within both."""
+        """Return the lower of both limits of each kind."""
         return Ceiling(
             requests=smaller(self.requests, other.requests),
             tokens=smaller(self.tokens, other.tokens),
@@ -69,19 +69,19 @@ class Ceiling(Value):
 
 
 def smaller(one: int | None, other: int | None) -> int | None:
-    """The smaller of two limits; None means unlimited."""
+    """Return the smaller of two limits; None means unlimited."""
     return other if one is None else one if other is None else min(one, other)
 
 
 class Allowance(Value):
-    """The ceiling of one scope: all calls that name ``scope`` (an assignment's id) together stay below it."""
+    """The ceiling of one scope: the limit of all calls together that name ``scope`` (an assignment's id)."""
 
     scope: str
     ceiling: Ceiling
 
 
 class Usage(Value):
-    """What one or many model calls used, as the provider counted it. ``nanousd`` is None when the price is unknown."""
+    """The usage of one or more model calls, as the provider counted it. ``nanousd`` is None if the price is unknown."""
 
     requests: int = 1
     input_tokens: int = 0
@@ -94,13 +94,13 @@ class Usage(Value):
 
 
 class Limits(Value):
-    """The limits of a run. Every loop and every cost has one by default.
+    """The limits of a run. By default, every loop and every cost is limited.
 
-    ``max_steps`` counts work orders, the first included. ``max_workers`` is how many assignments run at once,
-    ``batch_size`` makes subtasks go in groups of that size. ``budget_nanousd`` is in nano-dollars, ``timeout_s`` in
-    seconds from the start of the run, ``attempt_timeout_s`` in seconds for one attempt. ``max_turns`` caps the model
-    calls of one attempt, ``max_repairs`` how often a malformed answer or result is asked for again, ``max_retries``
-    how often a transient failure of an assignment without a tool is tried again. ``approval_timeout_s``
+    ``max_steps`` counts work orders, including the first. ``max_workers`` is how many assignments run at once,
+    ``batch_size`` starts subtasks in groups of that size. ``budget_nanousd`` is in nano-dollars, ``timeout_s`` in
+    seconds from the start of the run, ``attempt_timeout_s`` in seconds for one attempt. ``max_turns`` limits the model
+    calls of one attempt, ``max_repairs`` the retries after a malformed answer or result, ``max_retries`` the retries
+    after a transient failure of an assignment without a tool. ``approval_timeout_s``
     is how long a request for approval stays open before it expires and counts as denied (None: it never expires).
     """
 

@@ -1,4 +1,4 @@
-"""What stores fold from the events that they append: the lines of lists, the open approvals, the record of a run.
+"""What stores compute from the events that they append: list lines, open approvals, and the record of a run.
 
 The state of the run decides which approvals are open (:mod:`~leadhand.domain.evolve.calls`). The index here follows the
 same rules with the few events that matter, so that a list of open approvals need not load every run.
@@ -43,10 +43,10 @@ from .value import Value
 class RunListing(Value):
     """One line of a list of runs.
 
-    ``owner`` is the host that drives it (None: no host); ``orphan`` is true when the run should be driven and is not.
-    ``subtasks`` counts the subtasks of all orders, ``completed`` and ``failed`` those that ended so. ``asking`` counts
-    the open approvals (0 once the run is over). ``requests``, ``tokens`` and ``nanousd`` are what was spent, without
-    the reservations of calls under way.
+    ``owner`` is the host that drives it (None: no host); ``orphan`` is true if the run should continue but has none.
+    ``subtasks`` counts the subtasks of all orders, ``completed`` and ``failed`` those with that status. ``asking``
+    counts the open approvals (0 once the run is over). ``requests``, ``tokens`` and ``nanousd`` are what was spent,
+    without open reservations.
     """
 
     run_id: str
@@ -71,7 +71,7 @@ class RunListing(Value):
 
 
 class HostLine(Value):
-    """A living process that has the store open: its id, whether it is this one (``here``), the runs it drives."""
+    """A running process that has the store open: its id, whether it is this process (``here``), the runs it drives."""
 
     host: str
     here: bool
@@ -79,7 +79,7 @@ class HostLine(Value):
 
 
 class StoreInfo(Value):
-    """A store as operators see it.
+    """A description of a store, for operators.
 
     ``kind`` is ``sqlite``, ``postgresql``, ``memory`` or the name of another; ``name`` a path, or a URL without its
     password; ``version`` the schema's; ``bytes`` the size (None: unknown); ``runs`` the number of runs by status.
@@ -93,7 +93,7 @@ class StoreInfo(Value):
 
 
 class ListingChange(NamedTuple):
-    """The effect of an append on the line: a new status (None: unchanged) and what to add to the counts."""
+    """The change that an append makes to a list line: a new status (None: unchanged) and additions to the counts."""
 
     status: RunStatus | None = None
     subtasks: int = 0
@@ -171,7 +171,7 @@ def matching(runs: Iterable[RunListing], **filters: Unpack[RunFilter]) -> list[R
 
 
 class OpenApproval(NamedTuple):
-    """The part of an open approval that decides whether an event answers it."""
+    """The fields of an open approval that decide whether an event answers it."""
 
     kind: str
     tool: str
@@ -194,7 +194,7 @@ class OpenApproval(NamedTuple):
 APPROVAL_EVENTS = (ApprovalRequested, ApprovalAnswered, ApprovalExpired, EffectAnswered, SubtaskResolved)
 """The events that may open or close an approval.
 
-The end of a run closes none: a finished run has no open approvals, but a reopened run has those from before.
+The end of a run is not one of them: its approvals are not open while it is finished, but are again if it is reopened.
 """
 
 
@@ -203,7 +203,7 @@ def open_approvals_after(
 ) -> dict[str, OpenApproval]:
     """Return the open approvals, by approval id, after ``events`` that were written at ``at``.
 
-    An answer that the state ignores (to other arguments, too late, to another kind) leaves its approval open.
+    An answer that the state ignores (other arguments, too late, another kind) leaves the approval open.
     """
     after = dict(approvals)
     for event in events:
@@ -307,15 +307,17 @@ class RunRecord:
     def append(
         self, events: Sequence[AnyEvent], at: datetime, *, epoch: int | None = None, current: str | None = None
     ) -> list[Entry]:
-        """Judge the events, all or none, and return them as entries; see :meth:`leadhand.ports.ContextStore.append`.
+        """Accept all events or none, and return them as entries; see :meth:`leadhand.ports.ContextStore.append`.
 
         Raises Fenced, StaleAttempt or AllowanceRefused; then nothing has changed.
         """
         listing = self._listing
         if epoch not in (None, listing.epoch):
-            raise Fenced(f"run {listing.run_id} has another owner", "follow the run, or wait until that process ends")
+            raise Fenced(f"run {listing.run_id} has another owner", "watch the run, or wait until that process ends")
         if current is not None and current in self._over:
-            raise StaleAttempt(f"attempt {current} of run {listing.run_id} is over; its call must not begin")
+            raise StaleAttempt(
+                f"attempt {current} of run {listing.run_id} has ended, so it must not start another call"
+            )
         entries = [
             Entry(seq=seq, at=at, epoch=listing.epoch, event=event)
             for seq, event in enumerate(events, start=len(self.entries) + 1)
@@ -325,7 +327,7 @@ class RunRecord:
         return entries
 
     def claim(self, host: str, at: datetime, *, ended: bool = False) -> Entry:
-        """Make ``host`` the owner under a new epoch and return the entry that says so.
+        """Make ``host`` the owner under a new epoch and return the entry that records it.
 
         Raises RunOwned if the run has an owner, and UsageError if it is finished and ``ended`` is false.
         """
@@ -347,7 +349,7 @@ class RunRecord:
             self._listing = self._listing.evolve(owner=None)
 
     def _apply(self, entries: Sequence[Entry]) -> None:
-        """Fold entries of one moment. Raises AllowanceRefused; then nothing has changed."""
+        """Apply entries of one append. Raises AllowanceRefused; then nothing has changed."""
         events = [entry.event for entry in entries]
         metered = [event for event in events if isinstance(event, METERED)]
         if metered:

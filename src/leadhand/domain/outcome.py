@@ -1,4 +1,4 @@
-"""The outcome of a run: the results that its answer rests on, their sources, the gaps, and the status that follows."""
+"""The outcome of a run: the results behind its answer, their sources, the gaps, and the resulting status."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SUMMARY_LIMIT = 2_000
 
 
 UNSTATED = frozenset({"flow_error", "no_progress"})
-"""Types of failures after which the results may be incomplete without a named gap."""
+"""Types of failures after which results can be missing although no gap names them."""
 
 
 def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, cancelled: bool = False) -> RunFinished:
-    """The end of a run: what its flow states, as far as the evidence holds it."""
+    """Return the end of a run: the outcome that its flow states, as far as the evidence supports it."""
     used = [state.assignments[key] for key in dict.fromkeys(outcome.uses) if key in state.assignments]
     results = [each for each in used if may_be_used(each)]
     gaps = all_gaps(state, outcome, failure)
@@ -54,19 +54,19 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
 
 
 def _labelled(answer: str, results: Sequence[AssignmentState]) -> str:
-    """Return the answer, with a note if it rests on sample data and does not say so."""
+    """Return the answer, with a note if it uses sample data and does not say so."""
     sample = any(each.data is not None and each.data.sample for each in results)
     return f"{answer}\n\n{SAMPLE}" if answer and sample and "sample" not in answer.lower() else answer
 
 
 def may_be_used(assignment: AssignmentState) -> bool:
-    """Whether an answer may rest on a result: it is completed, not superseded, and no review rejected it."""
+    """Whether an answer may use a result: it is completed, not superseded, and no review rejected it."""
     rejected = assignment.verdict is not None and assignment.verdict.verdict is not VerdictKind.ACCEPT
     return assignment.ok and assignment.data is not None and assignment.superseded_by is None and not rejected
 
 
 def sources_of(results: Iterable[AssignmentState]) -> list[CitedSource]:
-    """The sources behind some results, each once: number [1] is the first."""
+    """Return the sources of some results, without duplicates; the first is cited as [1]."""
     sources: dict[tuple[str, str], CitedSource] = {}
     for result in results:
         for source in result.data.sources if result.data is not None else ():
@@ -78,7 +78,7 @@ def sources_of(results: Iterable[AssignmentState]) -> list[CitedSource]:
 
 
 def source_numbers(sources: Sequence[CitedSource]) -> dict[tuple[str, str], int]:
-    """The number under which each source, by title and address, is cited."""
+    """Return the citation number of each source, by title and address."""
     return {(source.title, source.url): number for number, source in enumerate(sources, start=1)}
 
 
@@ -86,7 +86,7 @@ def source_numbers(sources: Sequence[CitedSource]) -> dict[tuple[str, str], int]
 
 
 def all_gaps(state: RunState, outcome: Outcome, failure: Failure | None = None) -> list[Gap]:
-    """What the flow names as missing, and every failed assignment that counts and is not waived; in their order."""
+    """Return the gaps that the flow names, and one for every failed assignment that counts and is not waived."""
     named = {gap.assignment: gap for gap in outcome.gaps if gap.assignment is not None}
     found: list[Gap] = []
     for key, assignment in state.assignments.items():
@@ -98,7 +98,7 @@ def all_gaps(state: RunState, outcome: Outcome, failure: Failure | None = None) 
 
 
 def gap_of(state: RunState, assignment: AssignmentState, ending: Failure | None = None) -> Gap:
-    """The gap that an assignment leaves which did not succeed; ``ending`` is why the run ends, if it ends early."""
+    """Return the gap of an assignment that did not succeed; ``ending`` is why the run ends, if it ends early."""
     if assignment.failure is not None:
         failure = assignment.failure
         return gap(assignment, failure.class_, failure.message, next_action(state, failure))
@@ -106,17 +106,17 @@ def gap_of(state: RunState, assignment: AssignmentState, ending: Failure | None 
         reason = assignment.verdict.reason or "the lead dropped it"
         return gap(assignment, FailureClass.INSUFFICIENT, reason, more_steps(state))
     if state.cancel_by is not None:
-        reason = f"the run was cancelled by {state.cancel_by} before it began"
+        reason = f"the run was cancelled by {state.cancel_by} before it started"
         return gap(assignment, FailureClass.REJECTED, reason, ASK_AGAIN)
     cause = used_up(state) or ending
     if cause is None:
         return gap(assignment, FailureClass.EXHAUSTED, "it was not carried out", ASK_AGAIN)
-    reason = f"it was not begun: {cause.message}"
+    reason = f"it was not started: {cause.message}"
     return gap(assignment, FailureClass.EXHAUSTED, reason, next_action(state, cause))
 
 
 def gap(assignment: AssignmentState, class_: FailureClass, reason: str, action: str) -> Gap:
-    """A gap about one assignment."""
+    """Return a gap for one assignment."""
     return Gap(
         work_order_id=assignment.order or None,
         subtask_index=assignment.position if assignment.order else None,
@@ -129,13 +129,13 @@ def gap(assignment: AssignmentState, class_: FailureClass, reason: str, action: 
 
 
 def used_up(state: RunState) -> Failure | None:
-    """The first limit that ended an assignment; None when no limit did."""
+    """Return the failure of the first assignment that a limit ended, None if there is none."""
     failures = (assignment.failure for assignment in state.assignments.values())
     return next((each for each in failures if each is not None and each.class_ is FailureClass.EXHAUSTED), None)
 
 
 def _rejected(state: RunState, assignment: AssignmentState) -> Gap:
-    """The gap of a result that the flow uses and the evidence does not allow."""
+    """Return the gap of a result that the flow uses although the evidence does not support it."""
     if not assignment.ok:
         return gap_of(state, assignment)
     reason = assignment.verdict.reason if assignment.verdict is not None else ""
@@ -146,7 +146,7 @@ def _rejected(state: RunState, assignment: AssignmentState) -> Gap:
 
 
 def plain_summary(state: RunState, results: Sequence[AssignmentState], gaps: Sequence[Gap]) -> str:
-    """The answer as a plain list, made by code from results and gaps: for when no model has composed one."""
+    """Return the answer as a plain list of results and gaps, for runs in which no model composed one."""
     numbers = source_numbers(sources_of(results))
     named = {each.assignment: each for each in gaps if each.assignment is not None}
     found: list[str] = []
@@ -173,15 +173,15 @@ def plain_summary(state: RunState, results: Sequence[AssignmentState], gaps: Seq
     if found:
         parts.append(found)
     if unreviewed:
-        # One cause holds for all of them, unless parts of an order were reviewed separately.
-        why = [f"Found, and not reviewed: {_shortened(reason)} ({action})." for reason, action in explained]
+        # All have the same cause, unless parts of an order were reviewed separately.
+        why = [f"Found, but not reviewed: {_shortened(reason)} ({action})." for reason, action in explained]
         parts.append([*why, *unreviewed])
     if missing:
-        heading = "Not answered:" if found or unreviewed else "Nothing of the request could be answered:"
+        heading = "Not answered:" if found or unreviewed else "No part of the request could be answered:"
         lines = (f"- {gap.name}: {_shortened(gap.reason)} ({gap.class_}; {gap.next_action})" for gap in missing)
         parts.append([heading, *lines])
     if not (found or unreviewed or missing):
-        parts.append(["Nothing of the request could be answered."])
+        parts.append(["No part of the request could be answered."])
     return "\n\n".join("\n".join(lines) for lines in parts)
 
 
@@ -196,7 +196,7 @@ ASK_AGAIN = "ask again"
 
 
 def next_action(state: RunState, failure: Failure) -> str:
-    """What a person can do about ``failure``: its own advice, or else advice from the run's limits and policy."""
+    """Return what a person can do about ``failure``: its own advice, else advice from the run's limits and policy."""
     if failure.next_action != usual_action(failure.class_, failure.type):
         return failure.next_action
     match failure.class_, failure.type:
@@ -215,7 +215,7 @@ def next_action(state: RunState, failure: Failure) -> str:
 
 
 def more_steps(state: RunState) -> str:
-    """What helps where the review wanted more: further orders, if none was left, else a better request."""
+    """Return advice if the review was not satisfied: more orders if none was left, else a better request."""
     most = state.definition.limits.max_steps
     if state.steps >= most:
         return f"allow more work orders with --max-steps (it was {most}), and ask again"
@@ -223,7 +223,7 @@ def more_steps(state: RunState) -> str:
 
 
 def _more_allowance(state: RunState) -> str:
-    """Name only the limits that a model call may have met."""
+    """Advise to raise the limits that a model call can have reached."""
     limits, held_back = state.definition.limits, state.definition.held_back
     if limits.max_requests is not None and state.spent.requests >= limits.max_requests - held_back.requests:
         return f"raise --max-requests (it was {limits.max_requests:,}), and ask again"
@@ -232,27 +232,27 @@ def _more_allowance(state: RunState) -> str:
         *([] if limits.max_tokens is None else [f"--max-tokens (it was {limits.max_tokens:,})"]),
     ]
     if len(named) > 1 and state.spent.requests and not state.spent.nanousd:
-        named = named[1:]  # what costs nothing does not meet the budget
+        named = named[1:]  # a free model cannot reach the budget
     return f"raise {' or '.join(named) or '--budget'}, and ask again"
 
 
 def _dollars(nano: int) -> str:
-    """An amount without an exponent, however small."""
+    """Format an amount without an exponent."""
     return f"{usd(nano):.9f}".rstrip("0").rstrip(".") or "0"
 
 
 def _allowed(state: RunState) -> str:
-    """A call was denied: by a person, who was asked, or by a policy, which was set beforehand."""
+    """Return advice for a call that a person or a policy denied."""
     statuses = {approval.status for approval in state.approvals.values() if approval.kind == "call"}
     if ApprovalStatus.DENIED in statuses:
-        return "ask for something else, since a person denied the call"
+        return "ask for something else: a person denied the call"
     if ApprovalStatus.EXPIRED in statuses:
         return "ask again and answer in time, or allow more of it with --approval-timeout"
     if state.definition.approve is ApprovalPolicy.NEVER:
-        return "nobody was asked: run it with --approve ask or auto"
+        return "to be asked for approval, run it with --approve ask"
     if state.definition.approve_rules:
         return "change the rule that denies it (--approve), or ask for something else"
-    return "the tool itself allows no calls (approval): change that, or ask for something else"
+    return "change the approval setting of the tool, which denies all calls, or ask for something else"
 
 
 CITATION = re.compile(r"\[(\d{1,4})\]")
@@ -260,13 +260,13 @@ _WORD_JOINER = "\u2060"
 
 
 def cited(text: str) -> set[int]:
-    """The numbers of the sources that a text cites."""
+    """Return the numbers of the sources that a text cites."""
     return {int(number) for number in CITATION.findall(text)}
 
 
 def as_data(text: str) -> str:
-    """A text in which nothing is a citation: a bracketed number of a tool's (``argv[1]``) must not become one.
+    """Return a text without citations, so that a bracketed number from a tool (``argv[1]``) does not become one.
 
-    It looks the same to people: an invisible word joiner (U+2060) follows the bracket.
+    An invisible word joiner (U+2060) after the bracket keeps the text looking the same.
     """
     return CITATION.sub(rf"[{_WORD_JOINER}\1]", text)

@@ -1,4 +1,4 @@
-"""Rights: which tools an assignment may use, how deep assignments may ask for others, and what they may spend."""
+"""Rights of assignments: their tools, the depth of delegation, and their ceilings."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .state import RunState
 from .work_order import Assignment
 
 MAX_DEPTH = 4
-"""How deep assignments may ask for other assignments."""
+"""The maximum number of levels of delegation."""
 
 
 def tools_of_role(state: RunState, role: Role) -> frozenset[str]:
-    """The tools of the run that a role allows."""
+    """Return the tools of the run that a role allows."""
     names = frozenset(tool.name for tool in state.definition.tools)
     if role.loop == "reply":
         return frozenset()
@@ -21,9 +21,9 @@ def tools_of_role(state: RunState, role: Role) -> frozenset[str]:
 
 
 def tools_of(state: RunState, assignment: Assignment) -> frozenset[str]:
-    """The tools that an assignment may use: what its role allows, narrowed by itself and by every assignment above it.
+    """Return the tools of an assignment: those of its role, restricted by the assignment itself and by its ancestors.
 
-    A tool by which the assignment, or one above it, was asked for is not among them: that would be recursion.
+    A tool whose call created the assignment, or one of its ancestors, is excluded to prevent recursion.
     """
     role = state.role(assignment.role)
     allowed = tools_of_role(state, role) if role is not None else frozenset[str]()
@@ -41,18 +41,18 @@ def tools_of(state: RunState, assignment: Assignment) -> frozenset[str]:
 
 
 def call_of(assignment_id: str) -> str:
-    """The call that asked for a child assignment, by the child's id: further children of one call have a suffix."""
+    """Return the id of the call that asked for a child assignment. Ids of further children of a call have a suffix."""
     head, dot, number = assignment_id.rpartition(".")
     return head if dot and number.isdigit() and "/c" in head.rpartition("/t")[2] else assignment_id
 
 
 def depth_of(state: RunState, assignment: Assignment) -> int:
-    """How many assignments are above this one."""
+    """Return the number of ancestors of an assignment."""
     return len(ancestors(state, assignment))
 
 
 def scopes_of(state: RunState, assignment: Assignment) -> tuple[Allowance, ...]:
-    """The ceilings that each model call of an assignment has to fit: its own, and those of the assignments above it."""
+    """Return the ceilings that apply to each model call of an assignment: its own, and those of its ancestors."""
     found: list[Allowance] = []
     for each in (assignment, *(above.assignment for above in ancestors(state, assignment))):
         role = state.role(each.role)

@@ -1,4 +1,4 @@
-"""A run as a whole: its status, what it was started with, its roles, and the gaps its answer names."""
+"""A run as a whole: its status, definition, roles, gaps and sources."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Role(Value):
     """The instructions and the permissions of the assignments of a role.
 
     ``instructions`` is Markdown text. ``model`` is a full model name (None: the run's model for this role). ``output``
-    is a pydantic model or a JSON schema that the final answer must fit (None: text). ``tools`` names the most that an
-    assignment may use; ``("*",)`` means every tool of the run. With ``loop="turns"`` a model is called until it
-    answers without calling a tool; with ``"reply"`` it gives one answer and has no tools. Results of a role that
-    ``counts`` belong to the answer: one that fails is a gap. ``max_turns`` and ``max_requests`` bound the model calls
-    of one assignment, ``max_tokens`` its tokens (input and output together), ``budget`` its cost in US dollars.
+    is a pydantic model or a JSON schema that the final answer must match (None: text). ``tools`` lists the tools that
+    assignments may use at most; ``("*",)`` means every tool of the run. With ``loop="turns"``, a model is called until
+    it answers without calling a tool; with ``"reply"``, it gives one answer and has no tools. If a role ``counts``, its
+    results belong to the answer, and a failed one is a gap. ``max_turns`` and ``max_requests`` limit the model calls of
+    one assignment, ``max_tokens`` its tokens (input and output together), ``budget`` its cost in US dollars.
     """
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")
@@ -51,7 +51,7 @@ class Role(Value):
 
     @property
     def ceiling(self) -> Ceiling | None:
-        """What one assignment of this role may spend; None: no limit of its own."""
+        """Return what one assignment of this role may spend, None if the role sets no limit."""
         if self.max_requests is None and self.max_tokens is None and self.budget is None:
             return None
         dollars = None if self.budget is None else nanousd(self.budget)
@@ -73,7 +73,7 @@ ENDED = frozenset({RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, Run
 
 
 class ModelChoice(Value):
-    """Which model takes which role; a role that is not named takes ``default``.
+    """The models by role; a role that is not named uses ``default``.
 
     ``windows`` holds the context windows in tokens, by model, as far as they are known.
     """
@@ -87,19 +87,19 @@ class ModelChoice(Value):
 
     @property
     def names(self) -> list[str]:
-        """The names of all models, each once."""
+        """Return the names of all models, without duplicates."""
         return sorted({self.default, *self.roles.values()})
 
 
 class ForkPoint(Value):
-    """Where a fork began: another run, and the sequence of the last event that both have."""
+    """The origin of a fork: another run, and the sequence number of the last event that both share."""
 
     run_id: str
     seq: int
 
 
 class RunDefinition(Value):
-    """Everything a run is pinned to when it starts: resuming it tomorrow, elsewhere, uses this and not what is newer.
+    """Everything that is fixed when a run starts. Resuming the run uses these values, even if newer ones exist.
 
     ``flow_file`` is the file or module that defines the flow, "" for one that needs no ``--flows``. ``roles`` are the
     flow's roles with their instructions, as they were at the start; ``options`` what the flow was given. ``approve``
@@ -129,10 +129,10 @@ class RunDefinition(Value):
 
 
 class Gap(Value):
-    """Something the request asked for that the answer does not hold, and what a person can do about it.
+    """A part of the request that the answer lacks, and what a person can do about it.
 
-    ``assignment`` names the assignment it is about; ``work_order_id`` and ``subtask_index`` say where in an order it
-    is. All three are None for a part that never became an assignment.
+    ``assignment`` names the assignment concerned; ``work_order_id`` and ``subtask_index`` are its place in an order.
+    All three are None for a part that never became an assignment.
     """
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
@@ -147,7 +147,7 @@ class Gap(Value):
 
 
 class CitedSource(Value):
-    """A source as the answer lists it, with the event that holds the evidence."""
+    """A source of the answer, with the event that contains the evidence."""
 
     title: str
     url: str

@@ -1,7 +1,7 @@
-"""The state of a run: what its log says, folded. Only :mod:`~leadhand.domain.evolve` makes one from another.
+"""The state of a run, computed from its log. Only :mod:`~leadhand.domain.evolve` creates new states.
 
-The parts are named tuples: immutable, and four times quicker to change into another than frozen dataclasses, which a
-fold over thousands of events does several times for each.
+The parts are named tuples: immutable, and four times faster to replace than frozen dataclasses, which matters when a
+fold replaces them several times for each of thousands of events.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .work_order import Assignment, OpenCall, Subtask, Unsupported, WorkOrder
 from .work_result import ResultData, Review, Verdict, WorkResult
 
 INDETERMINATE = "indeterminate"
-"""The type of the failure of a ``once`` call whose end was not seen."""
+"""The type of the failure of an interrupted ``once`` call."""
 
 
 class OrderState(NamedTuple):
-    """How far an order is. ``open`` counts the subtasks that are not settled; ``by`` names the person who asked for it,
-    if one did."""
+    """The progress of an order. ``open`` counts the subtasks that are not settled; ``by`` names the person who
+    requested the order, if any."""
 
     order: WorkOrder
     at: datetime
@@ -40,8 +40,9 @@ class OrderState(NamedTuple):
 
 
 class RetryWanted(NamedTuple):
-    """An assignment that a person wants done again: with other ``args`` (None: the same), or with ``data`` in place of
-    doing it."""
+    """An assignment to repeat at a person's request: with new ``args`` (None: the same), or with ``data`` as its
+    result.
+    """
 
     by: str
     args: dict[str, Any] | None = None
@@ -49,7 +50,7 @@ class RetryWanted(NamedTuple):
 
 
 class ModelTurn(NamedTuple):
-    """A model's reply, as the lineage of an attempt remembers it."""
+    """A model's reply in the lineage of an attempt."""
 
     call_id: str
     message: AssistantMessage
@@ -58,7 +59,7 @@ class ModelTurn(NamedTuple):
 
 
 class BegunCall(NamedTuple):
-    """A tool call that began and has not returned."""
+    """A tool call that has started but not returned."""
 
     call_id: str
     tool: str
@@ -67,7 +68,7 @@ class BegunCall(NamedTuple):
 
 
 class CallAnswer(NamedTuple):
-    """The answer to an open call of a parked attempt; ``args`` are those to call with, where a person changed them."""
+    """The answer to an open call of a parked attempt; ``args`` are the arguments if a person changed them."""
 
     ok: bool
     content: str
@@ -75,7 +76,7 @@ class CallAnswer(NamedTuple):
 
 
 class AttemptState(NamedTuple):
-    """The current try at an assignment."""
+    """The current attempt at an assignment."""
 
     attempt: str
     number: int
@@ -95,14 +96,14 @@ class AttemptState(NamedTuple):
 
 
 class AssignmentState(NamedTuple):
-    """One assignment: its status, its current attempt, and what its lineage did so far.
+    """One assignment: its status, its current attempt, and the record of its lineage.
 
-    ``order`` and ``position`` say where in a work order it is ("": in none). ``event_ids`` are its own evidence and
-    no other's. ``data`` is its result, ``value`` the structured answer where its role asks for one. ``attempts`` counts
-    the attempts so far, ``failures`` are the classes of those that failed. ``calls`` and ``begun`` are dropped once it
-    is settled, so that a run of ten thousand assignments stays small. ``compacted`` says through which turn, and to how
-    many characters, tools' answers are shortened for the model. ``acted``: a ``once`` call of it was made, or may have
-    been; it is not repeated unless a person asks. ``by`` names the person who settled it, if one did.
+    ``order`` and ``position`` are its place in a work order ("": in none). ``event_ids`` are the events that are its
+    evidence. ``data`` is its result, ``value`` the structured answer if its role has an output schema. ``attempts``
+    counts the attempts so far, ``failures`` are the classes of the failed ones. ``calls`` and ``begun`` are discarded
+    when it is settled, so that a run of ten thousand assignments stays small. ``compacted`` says through which turn,
+    and to how many characters, tool results are shortened for the model. ``acted``: it made, or may have made, a
+    ``once`` call, so it is not repeated unless a person asks. ``by`` names the person who settled it, if any.
     """
 
     assignment: Assignment
@@ -130,7 +131,7 @@ class AssignmentState(NamedTuple):
 
     @property
     def subtask(self) -> Subtask:
-        """The piece of its work order. Only for an assignment that carries one out."""
+        """The subtask of an assignment that carries one out."""
         assert self.assignment.subtask is not None, f"{self.key} is not a subtask"
         return self.assignment.subtask
 
@@ -140,7 +141,7 @@ class AssignmentState(NamedTuple):
 
     @property
     def closed(self) -> bool:
-        """Whether nothing more happens to it by itself."""
+        """Whether the assignment is settled."""
         return self.status in SETTLED
 
     @property
@@ -149,17 +150,17 @@ class AssignmentState(NamedTuple):
 
     @property
     def given_up(self) -> bool:
-        """Whether it was not started, since something that it needs failed."""
+        """Whether it was not started because something that it needs failed."""
         return self.failure is not None and self.failure.type == "needs_failed"
 
     @property
     def accepted(self) -> bool:
-        """Completed, and judged good enough for the answer."""
+        """Whether it is completed and accepted for the answer."""
         return self.ok and self.verdict is not None and self.verdict.verdict == "accept"
 
     @property
     def indeterminate_calls(self) -> list[BegunCall]:
-        """Calls with effect ``once`` that began and whose end was not seen."""
+        """Calls with effect ``once`` that started and whose end was not recorded."""
         unheard = [call for call in self.begun if call.effect is Effect.ONCE]
         return unheard + [
             BegunCall(call.call_id, call.tool, call.args, call.effect)
@@ -173,11 +174,11 @@ class AssignmentState(NamedTuple):
         return [call for call in self.calls if isinstance(call, ToolResult)]
 
     def returned(self, call_id: str) -> ToolResult | None:
-        """The finished tool call of this id."""
+        """Return the finished tool call with this id, if any."""
         return next((call for call in self.evidence if call.call_id == call_id), None)
 
     def open_call(self, call_id: str) -> OpenCall | None:
-        """The call of this id on which the current attempt waits."""
+        """Return the call with this id that the current attempt waits for, if any."""
         calls = self.attempt.open_calls if self.attempt is not None else ()
         return next((call for call in calls if call.call_id == call_id), None)
 
@@ -199,16 +200,16 @@ class ArtifactVersion(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class RunState:
-    """Everything the log says about a run. Changed in place only by the fold that is making it.
+    """The whole state of a run. Only the fold that creates it changes it in place.
 
-    The maps are flat, by key, so that one event touches one entry of each, however many assignments there are:
+    The maps are flat, by key, so that one event changes one entry of each, however many assignments there are:
     ``awaited`` (how many needs are not yet completed), ``ready`` (may start), ``blocked`` (needs something that failed:
-    key → cause), ``unsettled`` (returned, not judged), ``retrying`` (settled for another try), ``live`` (scheduled or
+    key → cause), ``unsettled`` (returned, not judged), ``retrying`` (settled, with a retry due), ``live`` (scheduled or
     running), ``parked``. ``busy`` holds the assignments that count, have started and are not settled.
-    ``reserved`` holds, by attempt, what each of its open model calls may still cost; ``allowed`` the tools that a
-    person approved for good; ``pending_requests`` what people asked for and is not decided yet, ``retries_wanted`` the
-    assignments to do again at a person's request; ``answers`` those of a run that was reopened; ``workers`` the roles
-    that were defined during the run.
+    ``reserved`` holds, by attempt, the reservations of its open model calls; ``allowed`` the tools that a person
+    approved for the whole run; ``pending_requests`` the undecided requests of people; ``retries_wanted`` the
+    assignments to repeat at a person's request; ``answers`` the earlier answers of a reopened run; ``workers`` the
+    roles that were defined during the run.
     """
 
     run_id: str
@@ -259,12 +260,14 @@ class RunState:
 
     @property
     def steps(self) -> int:
-        """The orders that the lead itself issued: those that ``max_steps`` counts."""
+        """The orders that the lead issued, which ``max_steps`` counts."""
         return sum(1 for order in self.orders.values() if not order.by)
 
     @property
     def deadline(self) -> datetime | None:
-        """When the run's time is used up: pauses, waits for people and time without a process do not count."""
+        """The time at which the run's time limit ends. Pauses, waits for people and time without a process do not
+        count.
+        """
         timeout = self.definition.limits.timeout_s
         return None if timeout is None else self.created_at + timedelta(seconds=timeout) + self.rested
 
@@ -273,5 +276,5 @@ class RunState:
         return {tool.name: tool for tool in self.definition.tools}
 
     def role(self, name: str) -> Role | None:
-        """The role of that name: the flow's, or one that was defined during the run."""
+        """Return the role with this name, of the flow or defined during the run."""
         return self.workers.get(name) or next((role for role in self.definition.roles if role.name == name), None)

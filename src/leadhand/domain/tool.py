@@ -1,4 +1,4 @@
-"""What a tool is to the log: its name, schema and effect, what a call returns, and how a call is keyed."""
+"""Tools as the log records them: name, schema and effect, and the results of calls."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ GIVE_UP: Final = "give_up"
 
 
 class Effect(StrEnum):
-    """What calling a tool twice does to the world."""
+    """What a second call of a tool does."""
 
     PURE = "pure"
-    """Nothing: it only reads."""
+    """Nothing: the tool only reads."""
     IDEMPOTENT = "idempotent"
-    """The same as once, given the same effect key."""
+    """Nothing more, if it has the same effect key."""
     ONCE = "once"
-    """Something again: never called a second time unless a person says so."""
+    """It repeats the effect, so a call is never repeated unless a person approves."""
 
 
 class ApprovalPolicy(StrEnum):
@@ -33,13 +33,13 @@ class ApprovalPolicy(StrEnum):
 
 
 class ToolSpec(Value):
-    """A tool as a run pins it: enough to plan with, to check arguments against and to find its code again.
+    """A tool as a run records it: enough to plan, to validate arguments and to find its code again.
 
-    ``toolset`` names the group it belongs to, ``cost_usd`` what a call costs, shown to the person who approves it.
-    ``delegate``: a call of it is carried out by another worker, a child assignment, which receives the arguments.
-    ``parameters`` is the JSON schema (draft 2020-12) of the arguments, an object. ``timeout_s`` bounds one call in
-    seconds; ``retries`` is how often a ``transient`` failure of it is retried. ``approval`` is the tool's own policy;
-    None leaves it to the run's. ``import_path`` (``module:name``) and ``fingerprint`` say which code it was.
+    ``toolset`` names its group, ``cost_usd`` the cost of a call, which approval requests show. ``delegate``: another
+    worker, a child assignment, carries out a call and receives its arguments. ``parameters`` is the JSON schema (draft
+    2020-12) of the arguments, an object. ``timeout_s`` limits one call, in seconds; ``retries`` is how often a
+    ``transient`` failure is retried. ``approval`` is the tool's own policy; without it, the run's policy applies.
+    ``import_path`` (``module:name``) and ``fingerprint`` identify its code.
     """
 
     name: str
@@ -57,23 +57,22 @@ class ToolSpec(Value):
 
     @property
     def required(self) -> frozenset[str]:
-        """Names of the arguments that have no default."""
+        """The names of the required arguments."""
         return frozenset(self.parameters.get("required", ()))
 
 
 class Source(Value):
-    """Where a statement comes from: shown with the answer."""
+    """The source of a statement, shown with the answer."""
 
     title: str
     url: str
 
 
 class ToolReturn(Value):
-    """What a tool gives back when it has more to say than plain data.
+    """The return value of a tool that returns more than plain data.
 
-    A tool may return any JSON value. Returning this adds a ``summary`` in words (a subtask that asks for nothing more
-    then needs no model call), the ``sources`` to credit, ``sample`` when the data is made up for trying the product
-    out, and what the tool ``asks`` of the controller.
+    A tool may return any JSON value. Use this class to add a ``summary`` in words (with which a simple subtask needs no
+    model call), the ``sources`` to credit, ``sample`` for sample data, and what the tool ``asks`` of the controller.
     """
 
     raw: Json = None
@@ -84,11 +83,11 @@ class ToolReturn(Value):
 
 
 class ToolResult(NamedTuple):
-    """The result of one call: in the log, in a conversation, as evidence.
+    """The result of one call, in the log, in a conversation or as evidence.
 
-    ``call_id`` is the key of the call in its run. ``failure`` None means that the call succeeded. ``raw`` above 4 kB is
-    a blob reference in the log. ``artifacts`` are the paths of the files that the assignments which the call asked for
-    wrote. ``by`` names the person who vouched for a call whose end was not seen.
+    ``call_id`` is the key of the call in its run. Without ``failure``, the call succeeded. ``raw`` above 4 kB is a blob
+    reference in the log. ``artifacts`` are the paths of the files that the call's child assignments wrote. ``by`` names
+    the person who confirmed an interrupted call.
     """
 
     call_id: str

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeGuard, cast
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 Json = Any
-"""Whatever JSON can say: null, bool, number, string, list or object with string keys."""
+"""Any JSON value: null, bool, number, string, list or object with string keys."""
 
 
 DEEPEST = 100
@@ -89,49 +89,49 @@ def shown(value: object) -> str:
 
 
 class Value(BaseModel):
-    """A frozen, keyword-only value; unknown fields are refused, so that a misspelt name is never silence."""
+    """A frozen, keyword-only value. Unknown fields are rejected, so that a misspelt name is an error."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", defer_build=True, json_schema_serialization_defaults_required=True
     )
 
     def evolve(self, **changes: Any) -> Self:
-        """The same value with ``changes``, checked as a new one is."""
+        """Return a copy with ``changes``, validated like a new value."""
         return self.model_validate({**{name: getattr(self, name) for name in self.__class__.model_fields}, **changes})
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether this is a JSON object."""
+    """Whether a value is a JSON object."""
     return isinstance(value, dict)
 
 
 def is_list(value: object) -> TypeGuard[list[Any]]:
-    """Whether this is a JSON list."""
+    """Whether a value is a JSON list."""
     return isinstance(value, list)
 
 
 def object_of(value: object) -> dict[str, Any]:
-    """A JSON object; {} for anything else."""
+    """Return a JSON object; {} for anything else."""
     if is_object(value):
         return value
     return dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else {}
 
 
 def list_of(value: object) -> list[Any]:
-    """A JSON list; [] for anything else."""
+    """Return a JSON list; [] for anything else."""
     return value if is_list(value) else []
 
 
 def objects_of(value: object) -> list[dict[str, Any]]:
-    """The objects in a JSON list; [] for anything else."""
+    """Return the objects in a JSON list; [] for anything else."""
     return [item for item in list_of(value) if is_object(item)]
 
 
 def text_of(value: object) -> str:
-    """A text; "" for anything else."""
+    """Return a text; "" for anything else."""
     return value if isinstance(value, str) else ""
 
 
 def texts_of(value: object) -> list[str]:
-    """The texts in a JSON list; [] for anything else."""
+    """Return the texts in a JSON list; [] for anything else."""
     return [item for item in list_of(value) if isinstance(item, str)]

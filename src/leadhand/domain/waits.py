@@ -1,4 +1,4 @@
-"""How long a service asks its callers to wait, by the headers of its answer."""
+"""The wait that a service asks for in the headers of its response."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ LONGEST_WAIT_S = 24 * 3_600.0
 
 
 def header(headers: Mapping[str, str], name: str) -> str:
-    """A header by its name, in any case; "" if it is missing."""
+    """Return a header by its name, ignoring case; "" if it is missing."""
     return next((value for key, value in headers.items() if key.casefold() == name), "")
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """The seconds by ``retry-after-ms`` or Retry-After (RFC 9110 §10.2.3: seconds or a date), None without either."""
+    """Return the seconds from ``retry-after-ms`` or Retry-After (RFC 9110 §10.2.3: seconds or a date), None without
+    either.
+    """
     milliseconds = _number(header(headers, "retry-after-ms"))
     if milliseconds is not None:
         return min(milliseconds / 1_000, LONGEST_WAIT_S)
     value = header(headers, "retry-after")
     seconds = _number(value)
     if seconds is None and value:
-        from email.utils import parsedate_to_datetime  # imports half of `email`, for a rare answer
+        from email.utils import parsedate_to_datetime  # slow to import, and rarely needed
 
         try:
             when = parsedate_to_datetime(value)

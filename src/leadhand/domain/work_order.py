@@ -1,4 +1,4 @@
-"""Work orders and assignments: what a lead proposes, what is wrong with a proposal, and the units of work."""
+"""Work orders and assignments: plans, their validation, and the units of work."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LONGEST_ID, LONGEST_TITLE = 200, 1_000
 
 
 class Check(Value):
-    """A condition on a result that code can verify: the value at ``path`` (JSON pointer into the result's data).
+    """A condition on a result that code can verify, for the value at ``path`` (JSON pointer into the result's data).
 
-    Exactly one of: ``exists`` (there at all), ``equals``, ``contains`` (text or list), ``at_least``/``at_most``.
+    Exactly one of: ``exists``, ``equals``, ``contains`` (text or list), ``at_least``/``at_most``.
     """
 
     path: str
@@ -31,11 +31,11 @@ class Check(Value):
 
 
 class Subtask(Value):
-    """One piece of an order.
+    """One part of a work order.
 
     ``tool`` names the tool that must be called (None: the worker chooses), ``args`` its arguments; an argument may be
     ``{"$result": {"subtask": key, "path": "/raw/lat"}}``. ``needs`` are the keys of subtasks whose results it uses.
-    ``repairs_subtask`` is the key of the subtask it does again.
+    ``repairs_subtask`` is the key of the subtask that it repairs.
     """
 
     name: str = Field(min_length=1, max_length=200)
@@ -49,14 +49,14 @@ class Subtask(Value):
 
     @property
     def agent(self) -> str:
-        """Who carries it out, as events name it: the worker file, else ``worker_`` and the tool without ``_tool``."""
+        """The name of its worker in events: the worker file, else ``worker_`` and the tool without ``_tool``."""
         if self.worker:
             return self.worker
         return "worker_" + (self.tool or self.name).removesuffix("_tool")
 
 
 class WorkOrder(Value):
-    """An immutable plan: nothing about it changes after it was issued. A repair order names the order it repairs."""
+    """An immutable plan. A repair order names the order that it repairs."""
 
     work_order_id: str
     goal: str
@@ -69,16 +69,16 @@ class WorkOrder(Value):
 
 
 class ProposedSubtask(Value):
-    """A subtask as a lead writes it: it does not know the order's id, so ``needs`` may hold plain indexes."""
+    """A subtask as a lead writes it. The lead does not know the order's id, so ``needs`` may contain plain indexes."""
 
     name: str = Field(min_length=1, max_length=200, description="short and unique, e.g. check_weather_paris")
     tool: str | None = Field(default=None, description="the tool to call, by its exact name")
-    args: dict[str, JsonValue] = Field(default={}, description="arguments that fit the tool's schema")
+    args: dict[str, JsonValue] = Field(default={}, description="arguments that match the tool's schema")
     needs: tuple[int | str, ...] = Field(
         default=(), description="indexes of subtasks of this plan, or keys such as wo-001.0, whose results it uses"
     )
     expected_output: str | None = Field(
-        default=None, description="only if the tool's own answer is not enough: what the worker has to say"
+        default=None, description="only if the tool's result is not enough: what the worker should write"
     )
     checks: tuple[Check, ...] = ()
     worker: str | None = None
@@ -92,16 +92,16 @@ class Unsupported(Value):
 
 
 class Plan(Value):
-    """What a lead answers when it is asked to plan. It becomes an order once nothing is wrong with it."""
+    """A lead's answer when asked to plan. It becomes an order once it is valid."""
 
     goal: str = Field(min_length=1, description="the request in one line")
     subtasks: tuple[ProposedSubtask, ...] = ()
     cannot: tuple[Unsupported, ...] = Field(default=(), description="parts of the request that no tool covers")
-    more: bool = Field(default=False, description="the request needs further subtasks, which the next page will hold")
+    more: bool = Field(default=False, description="the request needs more subtasks, which follow on the next page")
 
 
 def issue(plan: Sequence[ProposedSubtask], order: str, goal: str, repairs: str | None = None) -> WorkOrder:
-    """The order that ``plan`` becomes under the id ``order``, indexes in ``needs`` and ``$result`` turned into keys."""
+    """Return ``plan`` as the order with the id ``order``; indexes in ``needs`` and ``$result`` become keys."""
 
     def key(reference: int | str) -> str:
         text = str(reference)
@@ -132,7 +132,7 @@ def _keyed(value: JsonValue, key: Callable[[str], str]) -> JsonValue:
 
 
 def result_reference(value: object) -> tuple[str, str] | None:
-    """Subtask and JSON pointer of an argument that is a reference to a result; None for any other argument."""
+    """Return the subtask and JSON pointer of an argument that refers to a result; None for any other argument."""
     match value:
         case {"$result": {"subtask": str() | int() as subtask, "path": str() as path}}:
             return str(subtask), path
@@ -143,10 +143,10 @@ def result_reference(value: object) -> tuple[str, str] | None:
 
 
 def order_problems(order: WorkOrder, tools: Mapping[str, ToolSpec], known: Collection[str] = ()) -> list[str]:
-    """What makes an order impossible to carry out, one sentence each; empty when it can be issued.
+    """Return the problems of an order that cannot be carried out, one sentence each; empty if it can be issued.
 
-    ``known`` are the keys of subtasks of earlier orders. Arguments are checked against the schema elsewhere (it takes
-    a JSON-schema library); here: unknown tools, missing arguments, needs that lead nowhere, cycles.
+    ``known`` are the keys of subtasks of earlier orders. This function finds unknown tools, missing arguments, unknown
+    needs and cycles; arguments are validated against the schema elsewhere, as that requires a JSON schema library.
     """
     found: list[str] = []
     own = set(order.subtask_keys())
@@ -159,7 +159,9 @@ def order_problems(order: WorkOrder, tools: Mapping[str, ToolSpec], known: Colle
         elif subtask.tool is not None and not subtask.needs:
             missing = tools[subtask.tool].required - set(subtask.args)
             if missing:
-                found.append(f"{key} ({subtask.name}) lacks {', '.join(sorted(missing))}, and no need supplies it")
+                found.append(
+                    f"{key} ({subtask.name}) lacks {', '.join(sorted(missing))}, and nothing that it needs supplies it"
+                )
         found += [
             f"{key} ({subtask.name}) needs {needed!r}, which is not a subtask"
             for needed in subtask.needs
@@ -171,12 +173,12 @@ def order_problems(order: WorkOrder, tools: Mapping[str, ToolSpec], known: Colle
                 found.append(f"{key} ({subtask.name}): {name} refers to {reference[0]}, which is not among its needs")
     cycle = circle(order)
     if cycle:
-        found.append(f"the needs go in a circle: {' -> '.join(cycle)}")
+        found.append(f"the needs form a cycle: {' -> '.join(cycle)}")
     return found
 
 
 def circle(order: WorkOrder) -> list[str]:
-    """A circle in the needs of an order's own subtasks, as keys, or nothing. Iterative: an order may hold thousands."""
+    """Return a cycle in the needs of an order's subtasks, as keys, or nothing. Iterative, as orders may be long."""
     needs = {key: [n for n in s.needs if n != key] for key, s in zip(order.subtask_keys(), order.subtasks, strict=True)}
     for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
         if key in subtask.needs:
@@ -195,7 +197,7 @@ def circle(order: WorkOrder) -> list[str]:
     stuck = {key for key, count in waiting.items() if count > 0}
     if not stuck:
         return []
-    # Every stuck subtask needs another stuck one, so following needs must come back to where it was.
+    # Every remaining subtask needs another remaining one, so following the needs leads into a cycle.
     path = [min(stuck)]
     while True:
         following = next(n for n in needs[path[-1]] if n in stuck)
@@ -205,14 +207,15 @@ def circle(order: WorkOrder) -> list[str]:
 
 
 class Assignment(Value):
-    """One piece of work, handed to one worker.
+    """One unit of work for one worker.
 
-    ``assignment_id`` is the key of a subtask (``wo-001.0``), or a name that its flow chose. ``input`` is what it works
-    on, ``needs`` are the ids of assignments whose results it uses. ``parent`` is the attempt that asked for it (None:
-    the flow). ``tools`` narrows what its role allows (None: all of that). ``ceiling`` bounds what it may spend beside
-    its role's own limits; ``model`` and ``instructions`` replace the role's. ``subtask`` is the piece of a work order
-    that it carries out, with the tool that must be called. A result that ``counts`` belongs to the answer. One that
-    ``answers`` writes the answer: its text is shown as it is written, and it may use the allowance kept for that.
+    ``assignment_id`` is the key of a subtask (``wo-001.0``), or an id that the flow chose. ``input`` is the task,
+    ``needs`` are the ids of assignments whose results it uses. ``parent`` is the attempt that asked for it (None: the
+    flow).
+    ``tools`` restricts the tools of its role (None: all of them). ``ceiling`` limits what it may spend, besides its
+    role's limits; ``model`` and ``instructions`` replace the role's. ``subtask`` is the subtask that it carries out,
+    with the tool that must be called. If it ``counts``, its result belongs to the answer. If it ``answers``, it writes
+    the answer: its text is shown while it is written, and it may use the allowance reserved for the answer.
     """
 
     assignment_id: str
@@ -231,14 +234,14 @@ class Assignment(Value):
 
     @property
     def name(self) -> str:
-        """The name that people read."""
+        """The name shown to people."""
         return self.title or self.assignment_id
 
 
 class OpenCall(Value):
-    """A call of a parked attempt that waits: for a person's approval, another assignment, or the fate of an effect.
+    """An open call of a parked attempt: it waits for approval, another assignment, or confirmation that it happened.
 
-    ``asks``: the tool returned, and what it asks of the controller has yet to be decided.
+    ``asks``: the tool returned, and the controller has not decided yet on what it asks for.
     """
 
     call_id: str

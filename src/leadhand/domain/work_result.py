@@ -1,4 +1,4 @@
-"""What an attempt returned, and the review: a verdict on each result, and what the request still lacks."""
+"""Results of attempts, and reviews: a verdict on each result, and the missing parts of the request."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ResultData(Value):
 class WorkResult(Value):
     """The result of one attempt: ok with data, or not ok with a classed error.
 
-    ``used`` lists the ids of the tool calls the result rests on: a claim, which the gate holds against the log.
+    ``used`` lists the ids of the tool calls that the result uses: a claim that the gate checks against the log.
     """
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -41,7 +41,7 @@ class WorkResult(Value):
 
     def model_post_init(self, context: Any, /) -> None:
         if self.ok != (self.data is not None) or self.ok == (self.error is not None):
-            raise ValueError("a result is ok with data, or not ok with an error")
+            raise ValueError("a result needs data if it is ok, and an error if it is not")
 
     @classmethod
     def failed(cls, task_name: str, failure: Failure, used: tuple[str, ...] = ()) -> WorkResult:
@@ -50,11 +50,11 @@ class WorkResult(Value):
 
 
 BLOB_ABOVE = 4_096
-"""Payloads whose JSON is longer than this, in bytes, are kept once, by digest."""
+"""Payloads whose JSON is longer than this, in bytes, are stored once, by digest."""
 
 
 def blob_reference(value: object) -> str | None:
-    """The digest a value refers to, or None when the value is there itself."""
+    """Return the digest that a value refers to, or None if it is not a reference."""
     match value:
         case {"$blob": str() as digest, "bytes": int()}:
             return digest
@@ -72,7 +72,7 @@ class VerdictKind(StrEnum):
 
 
 class Verdict(Value):
-    """The judgement of one subtask. ``replacement`` belongs to ``replan``: what to do instead."""
+    """The verdict on one subtask. ``replacement`` is what to do instead, for ``replan``."""
 
     subtask: str = Field(description="its key, e.g. wo-001.0")
     verdict: VerdictKind
@@ -81,11 +81,11 @@ class Verdict(Value):
 
 
 class Review(Value):
-    """What a lead answers when it is asked to review.
+    """A lead's answer when asked to review.
 
-    ``missing`` are parts of the request that no subtask covers yet and a tool could; ``cannot`` those no tool can.
-    ``answer`` is the composed answer, asked for only where review and composition are one call; it is released only if
-    every subtask is accepted and nothing is missing.
+    ``missing`` are parts of the request that no subtask covers yet but a tool could, ``cannot`` those that no tool can.
+    ``answer`` is the composed answer, requested only if review and composition are one call; it is used only if every
+    subtask is accepted and nothing is missing.
     """
 
     verdicts: tuple[Verdict, ...]

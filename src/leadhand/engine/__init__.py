@@ -1,1 +1,1 @@
-"""Drives runs through the ports: controller, attempts, calls, gate, recovery."""
+"""Drive runs through the ports: controller, attempts, calls, gate, recovery."""

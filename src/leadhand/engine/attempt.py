@@ -1,6 +1,6 @@
-"""Carries out attempts at assignments on behalf of the log: everything they do is observed, and nothing decided here.
+"""Carry out attempts at assignments and record everything they do in the log. Nothing is decided here.
 
-An attempt is the ordered call first, then a model until its answer counts.
+An attempt first makes the call that its subtask names, then calls a model until the answer is accepted.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from leadhand.ports import ContextStore, ModelError, Work
 NO_SUBTASK = Subtask(name="-")
 
 OnText = Callable[[str, str, str], None]
-"""Receives live text: run, attempt, and the piece that was just written; an empty piece: the text starts again."""
+"""Receives live text: run, attempt, and the latest piece; an empty piece means that the text starts again."""
 
 
 class Host:
-    """Carries out one attempt after another, many at once. Workers see neither it nor the store."""
+    """Carries out attempts, many at once. Workers have no access to the host or the store."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Host:
     async def carry_out(self, work: Work) -> None:
         """Carry out an attempt; its result is in the log when this returns.
 
-        Every failure becomes the attempt's result. Only cancellation, and a log that cannot be written to, get out.
+        Every failure becomes the attempt's result. Raises only for cancellation, or if the log cannot be written.
         """
         log = RunLog(self._store, work.run_id, self._redactor)
         attempt, name = work.attempt.attempt, work.assignment.name
@@ -70,7 +70,9 @@ class Host:
             result = WorkResult.failed(name, Failure.of(message, "timeout", FailureClass.TRANSIENT))
         except LeadhandError:
             raise
-        except Exception as error:  # A defect of ours must cost one attempt, be seen in the log, and not be repeated.
+        except (
+            Exception
+        ) as error:  # A bug in Leadhand must fail only this attempt, be visible in the log, and not be retried.
             message = f"internal error: {type(error).__name__}: {error}"
             result = WorkResult.failed(name, Failure.of(message, "internal", FailureClass.UNAVAILABLE))
         await log.append(AttemptReturned(attempt=attempt, result=result))
@@ -84,7 +86,7 @@ class Host:
 
 
 async def _with_payloads(work: Work, log: RunLog) -> Work:
-    """The work with the results it needs whole: what is kept beside the log is fetched."""
+    """Return the work with the full results that it needs, fetching those stored outside of the log."""
     if not work.needs:
         return work
     needs = {key: data.model_copy(update={"raw": await log.unpack(data.raw)}) for key, data in work.needs.items()}
@@ -94,9 +96,9 @@ async def _with_payloads(work: Work, log: RunLog) -> Work:
 
 
 class Attempt:
-    """One attempt at one assignment. It sees its brief and its own calls, and nothing else of the run.
+    """One attempt at one assignment. It has access to its brief and its own calls only.
 
-    An answer that does not count is asked for again with what is wrong with it, ``max_repairs`` times.
+    If an answer is not accepted, the model is asked again with the reasons, up to ``max_repairs`` times.
     """
 
     def __init__(self, work: Work, turns: Turns) -> None:
@@ -107,7 +109,7 @@ class Attempt:
         self._rejected: int | None = None
 
     async def carry_out(self, conversation: Conversation) -> WorkResult:
-        """The result of the attempt. Raises :class:`~leadhand.engine.turns.Parked` when it has to wait for others."""
+        """Return the result of the attempt. Raises :class:`~leadhand.engine.turns.Parked` if it has to wait."""
         try:
             return await self._carry_out(conversation)
         except GaveUp as gave_up:
@@ -118,10 +120,10 @@ class Attempt:
             return self._failed(Failure.of(str(error), "bad_reference", FailureClass.INVALID))
 
     async def _carry_out(self, conversation: Conversation) -> WorkResult:
-        if self._one_reply:  # every reply of the lineage was a complete answer; the last one is checked again
+        if self._one_reply:  # every reply of the lineage was a complete answer; check the last one again
             self._objections = max(conversation.replies - 1, 0)
         if conversation.turns and self._work.attempt.feedback:
-            # The last answer of the lineage was not accepted: the conversation continues with the reason.
+            # The last answer of the lineage was not accepted: continue the conversation with the reason.
             self._rejected = conversation.turns[-1].number
         elif not conversation.turns and not self._work.attempt.feedback:
             first = self._ordered_turn()
@@ -147,7 +149,7 @@ class Attempt:
         return self._work.role.loop == "reply"
 
     def _ordered_turn(self) -> Turn | None:
-        """The call that the order itself asks for, when it names a tool and the arguments are all there."""
+        """Return the call that the subtask itself names, if it names a tool and all arguments are available."""
         if self._subtask.tool is None:
             return None
         tool = next((tool for tool in self._work.definition.tools if tool.name == self._subtask.tool), None)
@@ -155,12 +157,12 @@ class Attempt:
             return None  # the model learns that the tool was not called, and cannot call it either
         args = resolved(self._subtask.args, self._work.needs)
         if argument_problems(tool, args) and self._subtask.needs:
-            return None  # the model fills in what the needs supply
+            return None  # the model fills in the arguments from the results
         call_id = tool_call_id(self._work.assignment.assignment_id, 0, 0)
         return Turn(number=0, message=ordered_call(call_id, tool.name, args))
 
     def _hopeless(self, turn: Turn) -> Failure | None:
-        """Return a failure of this turn that asking the model again cannot repair."""
+        """Return a failure of this turn that the model cannot fix, if any."""
         for result in turn.done.values():
             failure = result.failure
             if failure is None:
@@ -172,7 +174,7 @@ class Attempt:
         return None
 
     def _finished(self, conversation: Conversation, turn: Turn) -> WorkResult | None:
-        """The result, when the turn ends the work: the ordered call says it all, or the model gave its answer."""
+        """Return the result if the turn ends the attempt: the subtask's own call is enough, or the model answered."""
         if turn.number == self._rejected:
             return None
         if turn.message.tool_calls:
@@ -192,17 +194,17 @@ class Attempt:
     # --- what is wrong with an answer --------------------------------------------------------------------------------
 
     def _problems(self, conversation: Conversation, turn: Turn) -> list[str]:
-        """What keeps an answer from counting, one sentence each."""
+        """Return the problems of an answer, one sentence each."""
         output = self._work.role.output
-        if output is None and turn.message.tool_calls:  # each was answered with an error: nothing was offered
-            return ["there is no tool to call here: answer without calling one"]
+        if output is None and turn.message.tool_calls:  # each call was answered with an error, as no tools were offered
+            return ["no tools are available here: answer without calling one"]
         if output is not None and (turn.value is None or turn.message.tool_calls):
             name = self._work.role.name
-            return [f"answer with one JSON object that fits the schema of {name}, and nothing else"]
+            return [f"answer with one JSON object that matches the schema of {name}, and nothing else"]
         if output is None and not turn.message.text.strip():
             return ["the answer is empty"]
         if not self._has_called(conversation):
-            return [f"{self._subtask.tool} was not called with success"]
+            return [f"{self._subtask.tool} was not called successfully"]
         found = schema_problems(output, turn.value) if output is not None else []
         found = found or self._work.problems(turn.value, turn.message.text)
         return found or self._argument_problems(turn.value)
@@ -212,7 +214,7 @@ class Attempt:
         return tool is None or any(result.ok and result.tool == tool for result in conversation.finished)
 
     def _argument_problems(self, value: Json) -> list[str]:
-        """Arguments of proposed calls that do not fit their tool, one sentence each."""
+        """Return the problems of the arguments of proposed calls, one sentence each."""
         tools = {tool.name: tool for tool in self._work.definition.tools}
         found: list[str] = []
         for call in self._work.proposed_calls(value):
@@ -232,11 +234,11 @@ class Attempt:
                 return "Your answer is empty."
             if not self._has_called(conversation):
                 tool = self._subtask.tool
-                return f"You have not called {tool} with success. Call it, or call give_up with the reason."
-        return "That cannot be used: " + "; ".join(problems) + ". Answer again, whole and corrected."
+                return f"You have not called {tool} successfully. Call it, or call give_up with the reason."
+        return "That cannot be used: " + "; ".join(problems) + ". Write the whole answer again, with corrections."
 
     def _given_up(self, conversation: Conversation, turn: Turn, problems: list[str]) -> Failure:
-        """Why an attempt fails whose answers did not count, in words for a person."""
+        """Return the message of an attempt that failed because its answers were not accepted."""
         message = "; ".join(problems)
         role = self._work.role
         if role.output is None:
@@ -247,7 +249,7 @@ class Attempt:
         if turn.value is None and not turn.message.tool_calls:
             text = " ".join(turn.message.text.split())
             said = f"{text[:80]}…" if len(text) > 80 else text
-            message = f"the model answered with prose where a {role.name} was asked for: {said!r}"
+            message = f"the model answered with text instead of a JSON object ({role.name}): {said!r}"
         return Failure.of(message, "malformed_answer", FailureClass.INVALID)
 
     # --- results -----------------------------------------------------------------------------------------------------
@@ -266,7 +268,7 @@ class Attempt:
         found = unmet(self._subtask.checks, data)
         if found:
             return self._failed(Failure.of("; ".join(found), "unmet_check", FailureClass.INVALID))
-        # What the calls returned is in their own events: the log holds no copy of it.
+        # The results of calls are in their own events, so the log contains no copy.
         return WorkResult(
             task_name=self._work.assignment.name,
             ok=True,
@@ -278,7 +280,7 @@ class Attempt:
         return WorkResult.failed(self._work.assignment.name, failure)
 
     def _cause(self, conversation: Conversation, reason: str) -> Failure:
-        """Why the worker gave up: the last failure of a call, which has a class, in preference to its own words."""
+        """Return why the worker gave up: the last failed call if any, since it has a class, else the worker's words."""
         failures = [result.failure for result in conversation.finished if result.failure is not None]
         if failures:
             return failures[-1]
@@ -286,7 +288,7 @@ class Attempt:
 
 
 def _raw(used: list[ToolResult]) -> Json:
-    """The data of a result: that of its one call, or of each by its id."""
+    """Return the data of a result: that of its only call, or of each call by its id."""
     if len(used) == 1:
         return used[0].raw
     return {result.call_id: result.raw for result in used} if used else None

@@ -1,6 +1,6 @@
-"""The controller: one actor a run. It folds the log, decides, appends once, and acts after the commit.
+"""The controller, one actor for each run: it folds the log, decides, appends, and acts after the commit.
 
-It and the workers never call each other; they meet in the log and the dispatcher.
+The controller and workers never call each other: they communicate through the log and the dispatcher.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from leadhand.flows.flow import Flow, FlowPolicy, with_roles
 from leadhand.ports import Clock, ContextStore, Dispatcher, Work
 
 MAX_ROUNDS = 10_000
-"""Rounds of decisions between two reads of the log; a flow that wants more is going in circles."""
+"""Maximum rounds of decisions between two reads of the log; a flow that exceeds it does not terminate."""
 
 LOGGER = logging.getLogger("leadhand.engine")
 
@@ -43,7 +43,7 @@ OnEntries = Callable[[RunState, list[Entry]], None]
 
 
 class Controller:
-    """Owns one run: only the controller decides what is to be done."""
+    """Owns one run and makes all decisions about it."""
 
     def __init__(
         self,
@@ -68,9 +68,9 @@ class Controller:
         self._not_started: list[do.Command] = []
 
     async def drive(self) -> RunState:
-        """Drive the run until it is over, paused or waiting for people; return its state then.
+        """Drive the run until it ends, is paused or waits for people, and return its state.
 
-        Raises :class:`~leadhand.domain.errors.Fenced` when another process has taken the run over.
+        Raises :class:`~leadhand.domain.errors.Fenced` if another process has taken over the run.
         """
         committed = self._store.follow(self._state.run_id, self._state.seq)
         async with contextlib.aclosing(committed):
@@ -79,7 +79,7 @@ class Controller:
                 await self._decide(lost_attempts(self._state), batches)
                 self._start(self._state.live)
                 while True:
-                    # What is read back after a decision may hold more than the decision: decide until nothing is left.
+                    # Entries read back after a decision can include others, so decide until nothing is left to decide.
                     not_started, self._not_started = self._not_started, []
                     if await self._decide(not_started, batches):
                         continue
@@ -88,7 +88,7 @@ class Controller:
                     await self._take(await batches.next(self._seconds_left()))
             finally:
                 await batches.aclose()
-                # Over, paused or lost to another owner: nothing of the run may continue here.
+                # The run ended, is paused or has another owner: nothing of it may continue here.
                 self._dispatcher.cancel(self._state.run_id)
 
     def _at_rest(self) -> bool:
@@ -102,7 +102,9 @@ class Controller:
     # --- deciding ----------------------------------------------------------------------------------------------------
 
     async def _decide(self, first: Iterable[do.Command], batches: _Batches) -> bool:
-        """Decide all that follows from the state, append it at once, and read it back; False: nothing to decide."""
+        """Decide everything that follows from the state, append it, and read it back. Return False if nothing was
+        decided.
+        """
         events = self._decisions(first)
         if not events:
             return False
@@ -194,7 +196,7 @@ class Controller:
         if self._state.epoch != self._epoch:
             raise Fenced(
                 f"run {self._state.run_id} was taken over by {self._state.owner}",
-                f"Follow it there: leadhand runs watch {self._state.run_id}",
+                f"Watch it: leadhand runs watch {self._state.run_id}",
             )
         if any(isinstance(entry.event, RunResumed) for entry in entries):
             self._start(self._state.live)  # what was scheduled while the run was paused
@@ -215,7 +217,7 @@ class Controller:
                 self._dispatcher.withdraw(before.run_id, assignment.attempt.attempt)
 
     def _start(self, assignments: Iterable[str]) -> None:
-        """Have every attempt that is scheduled and not yet begun carried out, once."""
+        """Submit every scheduled attempt that has not started yet, once."""
         if self._state.finished is not None or self._state.status is not RunStatus.RUNNING:
             return
         for key in assignments:
@@ -226,14 +228,14 @@ class Controller:
                 self._started[key] = current.attempt
                 try:
                     work = work_of(self._state, self._policy, key)
-                except FlowError as error:  # it costs one attempt
+                except FlowError as error:  # this fails only one attempt
                     LOGGER.error("%s of run %s cannot start: %s", key, self._state.run_id, error, exc_info=error)
                     self._not_started.append(do.GiveUpAttempt(attempt=current.attempt, failure=error.failure))
                     continue
                 self._dispatcher.start(work)
 
     def _seconds_left(self) -> float | None:
-        """Until something is due that no event announces: the run's deadline, or the end of a question."""
+        """Return the seconds until the next deadline: that of the run, or of an approval."""
         ends = [
             approval.expires_at
             for approval in self._state.approvals.values()
@@ -245,12 +247,12 @@ class Controller:
 
 
 def work_of(state: RunState, policy: Policy, key: str) -> Work:
-    """What the worker of an assignment is given: made from the state."""
+    """Return the work for an assignment's worker, built from the state."""
     assignment = state.assignments[key]
     given = assignment.assignment
     role = state.role(given.role)
     if assignment.attempt is None or role is None:
-        raise ValueError(f"{key} has no attempt to carry out, or no role")
+        raise ValueError(f"{key} has no current attempt or no role")
     needs = {needed: data for needed in given.needs if (data := state.assignments[needed].data) is not None}
     return Work(
         run_id=state.run_id,
@@ -272,10 +274,9 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
 
 
 def lost_attempts(state: RunState) -> Iterator[do.Command]:
-    """Give up every attempt that was running when this process took the run over: the process that ran it is gone.
+    """Mark the attempts as lost that were running when this process took over the run.
 
-    The usual rules decide what follows: the work is retried, unless a ``once`` call had begun. Attempts that were only
-    scheduled start as usual.
+    The usual rules apply: the work is retried, unless a ``once`` call had started. Scheduled attempts start as usual.
     """
     forked = state.epoch == 1 and state.definition.forked_from is not None
     for key in state.live:
@@ -284,15 +285,15 @@ def lost_attempts(state: RunState) -> Iterator[do.Command]:
             continue
         message, type_ = f"the process that ran it ({attempt.host}) is gone", "process_died"
         if forked or state.status is RunStatus.PAUSED:
-            message, type_ = f"the run was {'forked' if forked else 'paused'} while it was under way", INTERRUPTED
+            message, type_ = f"the run was {'forked' if forked else 'paused'} while it was running", INTERRUPTED
         failure = Failure.of(message, type_, FailureClass.LOST)
         yield do.GiveUpAttempt(attempt=attempt.attempt, failure=failure)
 
 
 class _Batches:
-    """Reads a stream of committed entries with a time limit that does not break the stream.
+    """Reads a stream of committed entries with a timeout that does not break the stream.
 
-    ``broken`` ends the reading: attempts can no longer be carried out here at all.
+    If ``broken`` is set, attempts can no longer be carried out in this process, and reading ends.
     """
 
     def __init__(self, committed: AsyncIterator[list[Entry]], broken: asyncio.Future[None]) -> None:
@@ -301,7 +302,7 @@ class _Batches:
         self._reading: asyncio.Task[list[Entry]] | None = None
 
     async def next(self, seconds: float | None) -> list[Entry]:
-        """The next batch, or nothing when the time is up first. Raises what broke the dispatcher."""
+        """Return the next batch, or nothing after a timeout. Raises the error of the dispatcher, if any."""
         if self._reading is None:
             self._reading = asyncio.ensure_future(anext(self._committed))
         await asyncio.wait({self._reading, self._broken}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""The conversation of an attempt's lineage: rebuilt from the log, anywhere, and shortened when it outgrows a window."""
+"""The conversation of an attempt's lineage, rebuilt from the log, and shortened if it exceeds the context window."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from leadhand.engine.log import RunLog
 from leadhand.ports import Work
 
 PASSING = frozenset({FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.LOST})
-"""Failures of a call that the controller answers with a further attempt; a model could not repair them."""
+"""Failures of a call after which the controller retries the attempt; a model could not fix them."""
 LONGEST_KEPT = 4_000
-"""Characters of a tool's answer that the first compaction leaves; each further one leaves a quarter."""
+"""Characters of a tool result that remain after the first compaction; each further one keeps a quarter of them."""
 LEAST_KEPT = 200
 
 
 def content_of(result: ToolResult, keep: int | None = None) -> str:
-    """Return what the model sees of a call: JSON, cut after ``keep`` characters."""
+    """Return the result of a call as the model sees it: JSON, cut after ``keep`` characters."""
     whole = _content(result)
     if keep is None or len(whole) <= keep:
         return whole
@@ -47,7 +47,7 @@ def _content(result: ToolResult) -> str:
 
 @dataclass(slots=True)
 class Turn:
-    """One reply of the model (or, as turn 0, the call that the order itself asks for), and the results of its calls."""
+    """One reply of the model (or, as turn 0, the call that the subtask itself names), and the results of its calls."""
 
     number: int
     message: AssistantMessage
@@ -56,23 +56,23 @@ class Turn:
 
     @property
     def said(self) -> AssistantMessage:
-        """The message as the model said it: a structured answer is its value, written out."""
+        """Return the message of the model; a structured answer is written as JSON."""
         if self.value is None or self.message.text or self.message.tool_calls:
             return self.message
         return self.message.model_copy(update={"text": json.dumps(self.value, ensure_ascii=False)})
 
 
 class Conversation:
-    """The turns of an attempt's lineage. Nothing in it is kept anywhere but in the log."""
+    """The turns of an attempt's lineage. All of it comes from the log."""
 
     def __init__(self, work: Work, turns: list[Turn]) -> None:
         self._work = work
         self.turns = turns
         self.compacted = work.compacted
-        """The last turn whose tools' answers are shortened (-1: none), and to how many characters."""
+        """The last turn whose tool results are shortened (-1: none), and their length in characters."""
 
     def compact(self) -> bool:
-        """Shorten what tools answered, further than before; False when nothing is left to shorten."""
+        """Shorten tool results further. Return False if nothing is left to shorten."""
         keep = self.compacted[1] // 4 if self.compacted[1] else LONGEST_KEPT
         while keep >= LEAST_KEPT:
             if any(len(content_of(done)) > keep for done in self.finished):
@@ -83,9 +83,9 @@ class Conversation:
 
     @classmethod
     async def rebuilt(cls, work: Work, log: RunLog) -> Conversation:
-        """The conversation as the log of the lineage has it, with large payloads fetched.
+        """Return the conversation from the log of the lineage, with large payloads fetched.
 
-        Calls that failed in passing are as if they had not been made: they are made again, under the same key.
+        Calls with temporary failures are left out: they are made again, with the same key.
         """
         turns: dict[int, Turn] = {}
         finished: list[ToolResult] = []
@@ -105,13 +105,13 @@ class Conversation:
         return cls(work, [turns[number] for number in sorted(turns)])
 
     def messages(self, objection: Callable[[Turn], str]) -> tuple[Message, ...]:
-        """Everything said so far. ``objection`` says why a reply that ended a turn was not accepted."""
+        """Return all messages so far. ``objection`` is why a reply that ended a turn was not accepted."""
         said: list[Message] = [
             SystemMessage(text=self._work.instructions),
             UserMessage(text=json.dumps(self._work.brief, ensure_ascii=False)),
         ]
         if self._work.attempt.feedback:
-            said.append(UserMessage(text=f"An earlier try was not accepted: {self._work.attempt.feedback}"))
+            said.append(UserMessage(text=f"An earlier attempt was not accepted: {self._work.attempt.feedback}"))
         through, keep = self.compacted
         for turn in self.turns:
             kept = keep if turn.number <= through else None
@@ -122,7 +122,7 @@ class Conversation:
                     said.append(
                         ToolMessage(call_id=call.id, name=call.name, content=content_of(done, kept), ok=done.ok)
                     )
-                else:  # it is no longer made, but every call of a conversation needs an answer
+                else:  # the call will not be made, but every call in a conversation needs an answer
                     refusal = json.dumps({"isError": True, "message": objection(turn)})
                     said.append(ToolMessage(call_id=call.id, name=call.name, content=refusal, ok=False))
             if not turn.message.tool_calls or self._work.role.loop == "reply":
@@ -131,20 +131,20 @@ class Conversation:
 
     @property
     def finished(self) -> Iterable[ToolResult]:
-        """Every finished tool call, in order."""
+        """Return every finished tool call, in order."""
         for turn in self.turns:
             yield from (turn.done[position] for position in sorted(turn.done))
 
     @property
     def replies(self) -> int:
-        """How often a model was asked."""
+        """The number of model replies."""
         return sum(1 for turn in self.turns if turn.number > 0)
 
 
 def ordered_call(call_id: str, tool: str, args: dict[str, Json]) -> AssistantMessage:
-    """The call that an order asks for, as if a model had made it: turn 0.
+    """Return the call that a subtask names, as if a model had made it: turn 0.
 
-    Its id in the conversation is nine letters and digits: Mistral requires that, OpenAI at most forty characters.
+    Its id in the conversation has nine letters and digits, as Mistral requires; OpenAI allows up to forty characters.
     """
     short = hashlib.sha256(call_id.encode()).hexdigest()[:9]
     return AssistantMessage(tool_calls=(ToolCall(id=short, name=tool, arguments=args),))

@@ -1,4 +1,4 @@
-"""A fork: another run that begins as the first did, up to an event of its log, and continues from there on its own."""
+"""Forks: a new run that copies another run's log up to one event, and continues independently."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from leadhand.domain.tool import Effect
 from leadhand.ports import ContextStore
 
 LEFT_OUT = (RunStarted, RunClaimed, CancelRequested, PauseRequested, ResumeRequested)
-"""What was about the first run and its process, and not about the work."""
+"""Events about the first run and its process, which the fork does not copy."""
 
 
 class MadeEffect(NamedTuple):
-    """A call with effect ``once`` that the first run made after the cut, and the fork may make again."""
+    """A call with effect ``once`` that the first run made after the fork point, and that the fork may repeat."""
 
     seq: int
     tool: str
@@ -38,17 +38,17 @@ class MadeEffect(NamedTuple):
 async def fork(
     store: ContextStore, run_id: str, at: int, new_id: str, *, by: str = "", detached: bool | None = None
 ) -> None:
-    """Make run ``new_id`` with what happened in ``run_id`` up to sequence ``at``; this process owns it.
+    """Create run ``new_id`` with the events of ``run_id`` up to sequence number ``at``; this process owns it.
 
-    Its budget starts with what had been spent by then, its time limit starts again. Raises NoSuchRun, and UsageError
-    for a sequence from which nothing can continue.
+    Its budget includes what had been spent by then; its time limit starts again. Raises NoSuchRun, and UsageError for
+    an event from which a run cannot continue.
     """
     entries = await store.read(run_id)
     last = next((entry.seq for entry in entries if isinstance(entry.event, RunFinished)), entries[-1].seq + 1)
     if not 1 <= at < last:
         raise UsageError(
             f"run {run_id} cannot be forked at {at}",
-            f"Name an event from 1 to {last - 1}: leadhand runs show {run_id} --seq N shows one.",
+            f"Choose an event from 1 to {last - 1}; leadhand runs show {run_id} --seq N shows one.",
         )
     started = entries[0].event
     assert isinstance(started, RunStarted)

@@ -1,4 +1,4 @@
-"""The gate's checks that need more than the log: schemas, conditions on a result, references between results."""
+"""Checks of results and arguments: JSON schemas, conditions on a result, references between results."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from leadhand.domain.work_result import ResultData
 
 
 class Unresolved(ValueError):
-    """A reference to another subtask's result leads nowhere."""
+    """A reference to another subtask's result cannot be resolved."""
 
 
 def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
-    """What does not fit a JSON schema (draft 2020-12), one sentence each, at most eight."""
+    """Return how a value violates a JSON schema (draft 2020-12), at most eight sentences."""
     validator = _validator(_Frozen(schema))
     return [
         f"{'.'.join(str(part) for part in error.instance_path)}: {error.message}".removeprefix(": ")
@@ -28,7 +28,7 @@ def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
 
 
 class _Frozen:
-    """A schema as a cache key: schemas of a run are pinned, so identity of the object is identity of the schema."""
+    """A schema as a cache key. The schemas of a run never change, so they are compared by identity."""
 
     __slots__ = ("schema",)
 
@@ -44,7 +44,7 @@ class _Frozen:
 
 @lru_cache(maxsize=512)
 def _validator(schema: _Frozen) -> Any:
-    import jsonschema_rs  # 16 ms of CPU: only a process that checks something pays for it
+    import jsonschema_rs  # imported late: it takes 16 ms of CPU
 
     return jsonschema_rs.validator_for(schema.schema)
 
@@ -75,7 +75,7 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
 def pointed(document: Json, pointer: str) -> Json:
     """Return the value that a JSON pointer (RFC 6901) points at. Raises :class:`Unresolved` if it points nowhere."""
     if pointer and not pointer.startswith("/"):
-        raise Unresolved(f"{pointer!r} is not a JSON pointer: it has to begin with a slash")
+        raise Unresolved(f"{pointer!r} is not a JSON pointer: it must begin with a slash")
     here: Any = document
     for part in pointer.split("/")[1:] if pointer else []:
         step = part.replace("~1", "/").replace("~0", "~")
@@ -84,14 +84,14 @@ def pointed(document: Json, pointer: str) -> Json:
         elif isinstance(here, list) and _INDEX.fullmatch(step) and int(step) < len(cast("list[Any]", here)):
             here = cast("list[Any]", here)[int(step)]
         else:
-            raise Unresolved(f"there is nothing at {pointer}")
+            raise Unresolved(f"nothing found at {pointer}")
     return here
 
 
 def resolved(args: Mapping[str, Json], needs: Mapping[str, ResultData]) -> dict[str, Json]:
-    """Arguments with every reference to a result replaced by the value it points at.
+    """Return arguments with every reference to a result replaced by its value.
 
-    Raises :class:`Unresolved` when a reference leads nowhere.
+    Raises :class:`Unresolved` if a reference cannot be resolved.
     """
     values: dict[str, Json] = {}
     for name, value in args.items():
@@ -101,13 +101,13 @@ def resolved(args: Mapping[str, Json], needs: Mapping[str, ResultData]) -> dict[
             continue
         subtask, path = reference
         if subtask not in needs:
-            raise Unresolved(f"{name} refers to the result of {subtask}, which is not there")
+            raise Unresolved(f"{name} refers to the result of {subtask}, which does not exist")
         values[name] = pointed(needs[subtask].model_dump(mode="json"), path)
     return values
 
 
 def unmet(checks: tuple[Check, ...], data: ResultData) -> list[str]:
-    """Which of a subtask's own conditions a result does not meet, one sentence each."""
+    """Return the checks of a subtask that a result does not meet, one sentence each."""
     found: list[str] = []
     document = data.model_dump(mode="json")
     for check in checks:
@@ -131,12 +131,12 @@ def unmet(checks: tuple[Check, ...], data: ResultData) -> list[str]:
 
 
 def _is_number(value: Json) -> TypeGuard[int | float]:
-    """Whether it is a number in JSON: Python's booleans are not."""
+    """Whether a value is a number in JSON, where booleans are not numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _same(one: Json, other: Json) -> bool:
-    """Equality as JSON has it: true is not 1."""
+    """Compare as JSON does: true is not 1."""
     match one, other:
         case dict(), dict():
             left, right = cast("dict[str, Any]", one), cast("dict[str, Any]", other)

@@ -1,4 +1,4 @@
-"""A run's log as the engine writes it: every event is redacted, and carries its blobs, on its way into the store."""
+"""The log of a run, as the engine writes it: events are redacted, and large payloads become blobs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from leadhand.ports import ContextStore
 
 
 class RunLog:
-    """Appends to one run. Nothing in the engine writes to the store by any other way."""
+    """Appends to one run. The engine writes to the store only through this class."""
 
     def __init__(self, store: ContextStore, run_id: str, redactor: Redactor) -> None:
         self._store = store
@@ -29,26 +29,28 @@ class RunLog:
         current: str | None = None,
         blobs: Mapping[str, bytes] | None = None,
     ) -> Awaitable[list[Entry]]:
-        """Take a place in the log at once; await to know that it is committed. Raises as the store's append does."""
+        """Reserve a place in the log at once; await the result to wait for the commit. Raises as the store's append
+        does.
+        """
         clean: Sequence[AnyEvent] = [self._redactor.value(event) for event in events]
         return self._store.append(self.run_id, clean, epoch=epoch, current=current, blobs=blobs)
 
     def pack(self, payload: Json) -> tuple[Json, dict[str, bytes]]:
-        """A payload as an event carries it, and the blobs to append with that event; without secrets."""
+        """Return a payload for an event, and the blobs to append with the event, both redacted."""
         return pack(self._redactor.payload(payload))
 
     async def unpack(self, payload: Json) -> Json:
-        """A payload itself, whichever way it is kept. Raises KeyError when the blob is gone."""
+        """Return a payload, loading its blob if necessary. Raises KeyError if the blob is missing."""
         digest = blob_reference(payload)
         if digest is not None:
             return json.loads(await self._store.blob(digest))
-        if isinstance(payload, dict):  # the data of several calls, each by itself
+        if isinstance(payload, dict):  # the data of several calls, one by one
             return {key: await self.unpack(inner) for key, inner in cast("dict[str, Any]", payload).items()}
         return payload
 
 
 def pack(payload: Json) -> tuple[Json, dict[str, bytes]]:
-    """The payload as an event carries it, and the blobs to keep with that event (by digest; none for a small one)."""
+    """Return the payload for an event, and its blobs by digest (none for a small payload)."""
     if payload is None or isinstance(payload, bool | int | float):
         return payload, {}
     body = json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,6 +1,6 @@
-"""Calls of models: reserved before, settled after, and in the log on both sides.
+"""Model calls: each is reserved before, settled after, and recorded in the log at both ends.
 
-Each model is called at its own pace: as many calls at once as it accepts, and none while it asks to wait.
+The rate of each model is controlled: as many parallel calls as it accepts, and none while it asks to wait.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from leadhand.engine.slots import without_slot
 from leadhand.ports import AllowanceRefused, Clock, ContextStore, FormRefused, ModelError, Models
 
 SLACK_S = 1.0
-"""What an adapter gets beyond a call's deadline, in seconds, before the call is given up for it."""
+"""Seconds after a call's deadline before the call is cancelled although the adapter has not returned."""
 SETTLING_S = 0.1
-"""How often, in seconds, a call that does not fit checks whether others have released a reservation."""
+"""How often, in seconds, a call that does not fit the budget checks whether others have released a reservation."""
 FIRST_LIMIT = 1_024
-"""Calls at once of a model that has not yet refused any; before that, a run's number of workers bounds them."""
+"""Maximum parallel calls of a model that has not refused any yet; usually, ``max_workers`` of the run is lower."""
 LARGEST_LIMIT = 4_096
 LONGEST_HOLD_S = 3_600.0
 """The longest wait, in seconds, that is accepted from one answer of a service."""
@@ -39,7 +39,7 @@ LOOKING_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
-    """One call of a model by an attempt. It has to fit the ceilings in ``within``, beside those of the run."""
+    """One model call of an attempt. It has to fit the ceilings in ``within``, besides those of the run."""
 
     attempt: str
     call_id: str
@@ -62,11 +62,11 @@ class ModelCalls:
     async def ask(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """Make the call, and return once the reply is committed. Raises :class:`ModelError` with a classed failure.
 
-        The upper bound of what the call can cost is taken from the run's allowance first. While that does not fit,
-        the call waits for others of this process to give back; when none is left that could, it is ``exhausted``.
+        First, an upper bound of the call's cost is reserved from the run's allowance. If it does not fit, the call
+        waits until others of this process release a reservation; if no other call is open, it is ``exhausted``.
 
-        A model that turned out to be ``unavailable`` (a refused key, a used-up quota, a name it does not know) is not
-        called again in this run, as long as this process drives it: the circuit is open, and one refusal is enough.
+        A model that is ``unavailable`` (an invalid key, a used-up quota, an unknown name) is not called again in this
+        run while this process drives it: the circuit is open after one refusal.
         """
         model = call.request.model
         circuit = self._circuits.get((log.run_id, model))
@@ -88,7 +88,9 @@ class ModelCalls:
             return reply
 
     def forget(self, run_id: str) -> None:
-        """Close the circuits of a run that is no longer driven here: when it is resumed, its models are tried again."""
+        """Close the circuits of a run that is no longer driven here, so that its models are tried again after a
+        resume.
+        """
         for key in [key for key in self._circuits if key[0] == run_id]:
             del self._circuits[key]
 
@@ -130,7 +132,7 @@ class ModelCalls:
         began_at = time.monotonic()
         reply: ModelReply | None = None
         try:
-            # The adapter keeps the deadline and says what it waited for; this is for one that does not.
+            # Adapters enforce the deadline themselves, with a better message; this is for those that do not.
             async with asyncio.timeout(request.deadline_s + min(SLACK_S, request.deadline_s / 10)):
                 reply = await self._models.ask(request, on_text)
             failed, usage = None, self._priced(request.model, reply)
@@ -138,7 +140,7 @@ class ModelCalls:
                 reply, message = None, f"the answer of {request.model} cannot be stored as JSON: {problem}"
                 failed = ModelError(Failure.of(message, "malformed_answer", FailureClass.INVALID), usage)
         except TimeoutError:
-            message = f"{request.model} gave no answer within {request.deadline_s:g} s"
+            message = f"{request.model} did not answer within {request.deadline_s:g} s"
             failed, usage = ModelError(Failure.of(message, "timeout", FailureClass.TRANSIENT)), None
         except ModelError as error:
             failed, usage = error, error.usage
@@ -161,7 +163,9 @@ class ModelCalls:
         return reply
 
     def _reservation(self, request: ModelRequest) -> Amount:
-        """The most a call can use: all its input, as tokens of one byte, and every token it may answer with."""
+        """Return the most that a call can use: its whole input, at one token per byte, and every token of its
+        answer.
+        """
         inputs = input_bound(request.messages, request.tools, request.output)
         try:
             cost = self._models.profile(request.model).cost(inputs, request.max_tokens)
@@ -194,20 +198,20 @@ def _problem(reply: ModelReply) -> str:
 
 
 def _kept(reply: ModelReply) -> AssistantMessage:
-    """The message as the log keeps it: a structured answer's text is its value, which is there already."""
+    """Return the message for the log: without the text of a structured answer, which its value already contains."""
     if reply.value is None or reply.message.tool_calls:
         return reply.message
     return reply.message.model_copy(update={"text": ""})
 
 
 class RateController:
-    """The pace at which one model is asked, by all attempts of this process.
+    """Limits the calls of one model by all attempts of this process.
 
-    Concurrency grows by additive increase and is halved by a refusal for going too fast (AIMD: Chiu and Jain, "Analysis
-    of the Increase and Decrease Algorithms for Congestion Avoidance in Computer Networks", 1989); until the first
-    refusal it doubles with every round of answers, as TCP's slow start does (RFC 5681). A refusal halves it only once
-    for all calls that were under way together. When a server says how long to wait, every process
-    that shares the store waits: the time is kept as a gate there.
+    Concurrency grows by additive increase and is halved after a rate limit error (AIMD: Chiu and Jain, "Analysis of the
+    Increase and Decrease Algorithms for Congestion Avoidance in Computer Networks", 1989); until the first such error,
+    it doubles with every round of answers, as in TCP's slow start (RFC 5681). Errors of calls that ran in parallel
+    halve it only once. If a server asks for a wait, every process that shares the store waits: the wait is stored
+    as a gate.
     """
 
     def __init__(self, model: str, store: ContextStore, clock: Clock) -> None:
@@ -224,12 +228,12 @@ class RateController:
 
     @property
     def limit(self) -> int:
-        """Calls at once, at present."""
+        """The current maximum of parallel calls."""
         return int(self._limit)
 
     @contextlib.asynccontextmanager
     async def turn(self) -> AsyncGenerator[int]:
-        """A turn to ask; waiting for it costs neither a slot nor the time of the attempt. Yields its round.
+        """Wait for permission to call the model, without a slot and outside the attempt's timeout. Yields the round.
 
         Report the outcome with :meth:`answered` or, with the round, :meth:`refused`.
         """
@@ -241,12 +245,12 @@ class RateController:
             self._admit()
 
     def answered(self) -> None:
-        """The model answered: it may be asked a little faster, if the present pace is really used."""
+        """Record an answer of the model: raise the limit a little if it is fully used."""
         if self._under_way * 2 >= self._limit:
             self._limit = min(self._limit + (1 / self._limit if self._refused else 1.0), LARGEST_LIMIT)
 
     async def refused(self, round_: int, retry_after_s: float | None) -> None:
-        """The model refused for being asked too fast; ``retry_after_s`` is how long to wait."""
+        """Record a rate limit error of the model; ``retry_after_s`` is how long to wait."""
         if round_ == self._rounds:
             self._rounds += 1
             self._refused = True
@@ -270,7 +274,7 @@ class RateController:
             async with without_slot():
                 await place
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():  # it was let in and cannot go
+            if place.done() and not place.cancelled():  # it was admitted but cannot proceed
                 self._under_way -= 1
                 self._admit()
             raise
@@ -291,7 +295,7 @@ class RateController:
             self._held_until = until
 
     async def _look(self) -> None:
-        """Read the waits that other processes were asked for, at intervals."""
+        """Read at intervals the waits that models requested from other processes."""
         now = self._clock.now()
         if self._looked_at is not None and (now - self._looked_at).total_seconds() < LOOKING_S:
             return

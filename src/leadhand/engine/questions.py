@@ -1,4 +1,4 @@
-"""Questions to people: what they are shown of a call before they answer."""
+"""Approval requests: what people see of a call before they answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leadhand.domain.work_order import OpenCall, result_reference
 
 
 def due_questions(state: RunState, now: datetime) -> Iterator[do.Command]:
-    """Ask the questions of parked attempts that were not asked yet, and end those that have expired."""
+    """Return commands for new approval requests of parked attempts, and for expired ones."""
     for approval in state.approvals.values():
         if approval.status is ApprovalStatus.PENDING and approval.expires_at and approval.expires_at <= now:
             yield do.ExpireApproval(approval_id=approval.approval_id)
@@ -29,7 +29,7 @@ def due_questions(state: RunState, now: datetime) -> Iterator[do.Command]:
 
 
 def _question(state: RunState, key: str, attempt: str, call: OpenCall, now: datetime) -> Approval:
-    """Return the question of an open call of a parked attempt, with all that a person needs to answer it."""
+    """Return the approval request of an open call of a parked attempt."""
     tool = state.tools[call.tool]
     assignment = state.assignments[key].assignment
     limit = state.definition.limits.approval_timeout_s if call.kind == "approval" else None
@@ -49,7 +49,7 @@ def _question(state: RunState, key: str, attempt: str, call: OpenCall, now: date
 
 
 def _is_said(value: Json, request: str) -> bool:
-    """Whether a request says this very value: whole words or a whole number, in any case."""
+    """Whether a request contains this value as whole words or as a whole number, ignoring case."""
     if isinstance(value, bool | None | list | dict):
         return False
     said = str(value).strip() if isinstance(value, str) else f"{value:g}"
@@ -57,7 +57,7 @@ def _is_said(value: Json, request: str) -> bool:
 
 
 def _origin(state: RunState, key: str, name: str, value: Json) -> str:
-    """Where an argument came from: the request itself, a result, the lead's plan, or the worker's model."""
+    """Return the origin of an argument: the request itself, a result, the lead's plan, or the worker's model."""
     if _is_said(value, state.definition.request):
         return "the request"
     subtask = state.assignments[key].assignment.subtask

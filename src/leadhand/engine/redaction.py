@@ -1,4 +1,4 @@
-"""Secrets never reach the log: known values, tell-tale patterns and names are redacted before an append."""
+"""Redact secrets before they reach the log, by known values, typical patterns and field names."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PATTERNS = (
     r"glpat-[A-Za-z0-9_\-]{20,}",  # GitLab
     r"AKIA[0-9A-Z]{16}",  # AWS
     r"xox[abprs]-[A-Za-z0-9\-]{10,}",  # Slack
-    r"lh_[A-Za-z0-9_\-]{30,}",  # Leadhand's own
+    r"lh_[A-Za-z0-9_\-]{30,}",  # Leadhand
     r"(?i:bearer)\s+[A-Za-z0-9._~+/\-]{16,}=*",
     _USERINFO,
 )
@@ -56,7 +56,7 @@ _MARKS = (
     *("accesstoken", "access_token", "access-token", "refreshtoken", "refresh_token", "refresh-token"),
     *("privatekey", "private_key", "private-key"),
 )
-"""In lower case: what any text that the patterns or the names match must hold; no field of an event is called so."""
+"""One of these, in lower case, is in every text that a pattern or a name matches. No event field has such a name."""
 
 _BEGUN = re.compile(rf"(?:(?i:bearer|basic)\s+\S*|{_QUOTED}(?:\"[^\"\n]*|'[^'\n]*)?)\Z")
 _KEY_BEGUN = re.compile(r"-----BEGIN [A-Z ]*-{0,5}")
@@ -64,13 +64,13 @@ _KEY_BEGUN = re.compile(r"-----BEGIN [A-Z ]*-{0,5}")
 _SPACE = re.compile(r"\s")
 
 SHORTEST_SECRET = 8
-"""Known values shorter than this, in characters, are not searched for: they would redact ordinary words."""
+"""Minimum characters of known values to search for; shorter ones would redact ordinary words."""
 
 _V = TypeVar("_V", bound=Value)
 
 
 class Redactor:
-    """Redacts secrets in values: those given (exact text), those that look like one, and fields named like one."""
+    """Redacts secrets in values: given values, text that looks like a secret, and fields with the name of a secret."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True)
@@ -136,14 +136,14 @@ class Redactor:
         return end
 
     def value(self, value: _V) -> _V:
-        """The same value without secrets; the very same object if it holds no secret."""
+        """Return the value without secrets; the same object if it contains none."""
         written = value.model_dump_json().lower()
         if not any(map(written.__contains__, self._marks)):
             return value
         return type(value).model_validate(self.payload(value.model_dump(mode="json", by_alias=True)))
 
     def payload(self, payload: Json, name: str = "") -> Json:
-        """JSON without secrets, keys named like a secret included."""
+        """Return JSON without secrets, including fields with the name of a secret."""
         match payload:
             case dict():
                 entries = cast("dict[str, Any]", payload)

@@ -1,4 +1,4 @@
-"""Slots: how many attempts run at once, and waiting that holds none of them."""
+"""Slots limit how many attempts run at once; an attempt can wait without holding a slot."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class _Run:
 
 
 class _Place:
-    """The place of one attempt, whose parallel calls may wait outside at the same time: it is given back once."""
+    """The slot of one attempt. If several of its parallel calls wait at the same time, it is released once."""
 
     def __init__(self, slots: Slots, run: _Run) -> None:
         self._slots = slots
@@ -106,7 +106,7 @@ class _Place:
 
     @asynccontextmanager
     async def given_back(self) -> AsyncGenerator[None]:
-        """Be without the place for a while, and take one again."""
+        """Release the slot inside the block, and take a slot again at the end."""
         self._waiting += 1
         if self._waiting == 1:
             self.leave()
@@ -123,14 +123,14 @@ _TIMEOUTS: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("leadhand_timeou
 
 
 class TimeIsUp(TimeoutError):
-    """A :func:`bounded` block used up its time."""
+    """A :func:`bounded` block ran out of time."""
 
 
 @asynccontextmanager
 async def bounded(seconds: float) -> AsyncGenerator[None]:
-    """At most ``seconds`` of time of its own; waiting by :func:`without_slot` is not counted.
+    """Limit the block to ``seconds``, not counting waits in :func:`without_slot`.
 
-    Raises :class:`TimeIsUp`, which a TimeoutError that the block itself raises is not.
+    Raises :class:`TimeIsUp`, to distinguish it from a TimeoutError raised by the block itself.
     """
     limit = asyncio.timeout(seconds)
     try:
@@ -148,7 +148,7 @@ async def bounded(seconds: float) -> AsyncGenerator[None]:
 
 @asynccontextmanager
 async def without_slot() -> AsyncGenerator[None]:
-    """Wait for others (a service's gate, a model's pace) outside the slot and the time-outs of the call at hand."""
+    """Wait for a service's gate or a model's rate limit, without the slot and outside the timeouts of the call."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     stopped = [(limit, when) for limit in _TIMEOUTS.get() if (when := limit.when()) is not None]

@@ -1,4 +1,4 @@
-"""Loads a run's state from its log, a long one from its latest snapshot on; snapshots may be lost at any time."""
+"""Load a run's state from its latest snapshot and the log after it. Snapshots can be deleted at any time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from leadhand.ports import ContextStore
 EVERY = 20_000
 """Entries between two snapshots of a run that is being driven."""
 LONG = 5_000
-"""Entries from which on a log is worth a snapshot: folding so many takes some tens of milliseconds."""
+"""Minimum entries of a log with a snapshot: folding that many takes some tens of milliseconds."""
 
 
 @cache
@@ -30,25 +30,25 @@ def _shape() -> tuple[TypeAdapter[RunState], str]:
 
 
 async def load(store: ContextStore, run_id: str) -> RunState:
-    """The state of a run as its log has it now. Raises NoSuchRun."""
+    """Return the current state of a run. Raises NoSuchRun."""
     listing = await store.run(run_id)
     if listing.head_seq >= LONG:
         adapter, schema = _shape()
         kept = await store.snapshot(run_id, schema)
         if kept is not None:
             seq, body = kept
-            with contextlib.suppress(ValidationError):  # a damaged snapshot is ignored; the log holds everything
+            with contextlib.suppress(ValidationError):  # a damaged snapshot is ignored; the log has everything
                 return fold(adapter.validate_json(body), await store.read(run_id, after=seq))
     return replay(run_id, await store.read(run_id))
 
 
 async def catch_up(store: ContextStore, state: RunState) -> RunState:
-    """The state of a run as its log has it now, from an earlier state."""
+    """Return the current state of a run, from an earlier state."""
     return fold(state, await store.read(state.run_id, after=state.seq))
 
 
 async def keep(store: ContextStore, state: RunState) -> None:
-    """Keep a snapshot of a long run's state. Errors of the store are ignored: a snapshot is only a cache."""
+    """Store a snapshot of a long run's state. Errors of the store are ignored, since a snapshot is only a cache."""
     if state.seq >= LONG:
         adapter, schema = _shape()
         with contextlib.suppress(StoreError):
@@ -56,7 +56,7 @@ async def keep(store: ContextStore, state: RunState) -> None:
 
 
 class SnapshotKeeper:
-    """Keeps a snapshot of a run now and then while it is driven, so that a killed one need not be folded whole."""
+    """Stores snapshots of a run while it is driven, so that it loads faster after its process was killed."""
 
     def __init__(self, store: ContextStore, state: RunState) -> None:
         self._store = store
@@ -64,18 +64,18 @@ class SnapshotKeeper:
         self._keeping: asyncio.Task[None] | None = None
 
     def note(self, state: RunState) -> None:
-        """Keep the state if much has happened since the last time; returns at once."""
+        """Store a snapshot if there are enough new entries; returns at once."""
         if state.seq - self._kept >= EVERY and (self._keeping is None or self._keeping.done()):
             self._kept = state.seq
             self._keeping = asyncio.get_running_loop().create_task(keep(self._store, state))
 
     async def rest(self, state: RunState) -> None:
-        """Keep the state of a run that rests: it will continue from there. A finished run is only read, and
-        worth a snapshot only if much has happened since the last."""
+        """Store a snapshot of a run at rest, from which it will continue. For a finished run, which is only read, do so
+        only if there are enough new entries."""
         if state.finished is None or state.seq - self._kept >= EVERY:
             await keep(self._store, state)
 
     async def aclose(self) -> None:
-        """Wait for what is being kept."""
+        """Wait for a snapshot that is being stored."""
         if self._keeping is not None:
             await asyncio.gather(self._keeping, return_exceptions=True)

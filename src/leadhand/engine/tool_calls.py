@@ -1,4 +1,6 @@
-"""Calls of tools: checked, bounded in time, in the log on both sides, and contained: they end nothing else."""
+"""Tool calls: validated, limited in time, recorded in the log at both ends, and isolated from the rest of the
+process.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,13 @@ _T = TypeVar("_T")
 LOGGER = logging.getLogger("leadhand.tools")
 OURS = Path(__file__).parents[1]
 THREADS = 32
-"""Blocking calls at once; more wait their turn inside their own time-out."""
+"""Maximum parallel blocking calls; further ones wait within their own timeout."""
 CLEARING_UP_S = 1.0
-"""What a tool that was cancelled gets to clear up, in seconds."""
+"""Seconds that a cancelled tool has for cleaning up."""
 
 
 class ToolCalls:
-    """Makes the tool calls of attempts. One for a process."""
+    """Makes the tool calls of attempts. There is one per process."""
 
     def __init__(
         self, toolbox: Toolbox, web: Callable[[bool], Web], clock: Clock, artifacts: ArtifactStore | None = None
@@ -54,18 +56,18 @@ class ToolCalls:
     async def call(
         self, log: RunLog, attempt: str, call_id: str, tool: ToolSpec, args: dict[str, Json], *, offline: bool
     ) -> ToolResult:
-        """Call ``tool``, with both ends of the call in the log. Failures come back classed, never raised.
+        """Call ``tool``, and record the start and the end of the call. Failures are returned, never raised.
 
-        The call is committed before it begins when it has an effect (``idempotent``, ``once``); for ``once`` it is
-        refused when the attempt is no longer current.
+        For the effects ``idempotent`` and ``once``, the start is committed before the call begins. A ``once`` call is
+        refused if the attempt is no longer current.
         """
         result = ToolResult(call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
         problems = argument_problems(tool, args)
         if problems:
             return result._replace(failure=Failure.of("; ".join(problems), "bad_arguments", FailureClass.INVALID))
         if REDACTED.encode() in to_json(args):
-            message = f"an argument of {tool.name} was a secret, and redacted before it could reach the log"
-            how = "keep secrets in the environment, where the tool itself reads them"
+            message = f"an argument of {tool.name} is a secret and was redacted"
+            how = "store the secret in an environment variable that the tool reads"
             failure = Failure.of(message, "secret_argument", FailureClass.UNAVAILABLE, how)
             return result._replace(failure=failure)
         bound = self._toolbox.find(tool.name)
@@ -112,7 +114,7 @@ class ToolCalls:
         )
 
     async def _kept(self, asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
-        """What a tool asks for, as the log holds it: the content of artifacts is kept by digest."""
+        """Return a tool's asks for the log, after storing the content of artifacts by digest."""
         kept: list[Ask] = []
         for ask in asks:
             if isinstance(ask, WriteArtifact) and ask.content is not None and self._artifacts is not None:
@@ -139,17 +141,17 @@ class ToolCalls:
             return None, error.failure
         except OSError as error:  # TimeoutError and ConnectionError are among them
             if tool.effect is Effect.ONCE:
-                # The call may have happened, or happen yet on its abandoned thread: it must not be repeated.
+                # The call may have happened, or may still happen on its abandoned thread, so it must not be repeated.
                 return None, indeterminate(tool.name)
             if isinstance(error, TimeIsUp):
-                message = f"{tool.name} gave no answer within {tool.timeout_s:g} s"
-                more = "ask again once its service answers, or give the tool more time: @tool(timeout=…)"
+                message = f"{tool.name} did not return within {tool.timeout_s:g} s"
+                more = "try again when its service responds, or give the tool more time: @tool(timeout=…)"
                 return None, Failure.of(message, "timeout", FailureClass.TRANSIENT, more)
             kind = "timeout" if isinstance(error, TimeoutError) else "connection"
             return None, Failure.of(f"{tool.name}: {_words(error)}", kind, FailureClass.TRANSIENT)
-        except Exception as error:  # A tool is user code: whatever it raises is this call's failure.
+        except Exception as error:  # A tool is user code: any exception becomes the failure of this call.
             LOGGER.debug("the tool %s raised", tool.name, exc_info=error)
-            how = f"correct the tool; leadhand tools call {tool.name} tries it by hand, with --debug for the traceback"
+            how = f"fix the tool; to see the traceback, use leadhand tools call {tool.name} --debug"
             message = f"{tool.name} raised {_words(error)}{_where(error)}"
             return None, Failure.of(message, "exception", FailureClass.INVALID, how)
 
@@ -159,7 +161,7 @@ def _emit(log: RunLog, attempt: str, message: str) -> None:
 
 
 def returned_value(value: object) -> ToolReturn:
-    """Return the result of a tool as a ToolReturn with JSON in it.
+    """Return the result of a tool as a ToolReturn with JSON data.
 
     ``{"isError": true, "message": …}`` (the seeds' primitive tools) is a failure. Raises ToolError for that, and for
     a value that JSON cannot represent, or that is nested too deeply or too large to be stored.
@@ -182,7 +184,7 @@ def returned_value(value: object) -> ToolReturn:
 
 
 def _where(error: BaseException) -> str:
-    """The last line of the tool's own code that the error went through."""
+    """Return the last line of the tool's own code in the traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not Path(frame.filename).is_relative_to(OURS)]
     return f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
@@ -199,7 +201,7 @@ def _words(error: BaseException) -> str:
 
 
 class Ended(Exception):
-    """A tool raised what would end the process, such as SystemExit: it ends its call, and no more."""
+    """A tool raised an exception that would end the process, such as SystemExit; only its call fails."""
 
 
 class Threads:
@@ -212,9 +214,9 @@ class Threads:
         self._free = asyncio.Semaphore(count)
 
     async def run(self, call: Callable[[], _T]) -> _T:
-        """The result of ``call``. Cancelling abandons the thread: what it still returns is thrown away.
+        """Return the result of ``call``. Cancelling abandons the thread and ignores its result.
 
-        Raises what the call raises; anything outside Exception, such as SystemExit, as :class:`Ended`.
+        Raises what the call raises; :class:`Ended` instead of SystemExit and similar exceptions.
         """
         async with self._free:
             done: Future[_T] = Future()
@@ -224,7 +226,7 @@ class Threads:
 
 
 def _settle(done: Future[_T], call: Callable[[], _T]) -> None:
-    """Make a call on the thread at hand; its outcome is that of ``done``."""
+    """Make a call on this thread, and set its outcome on ``done``."""
     if not done.set_running_or_notify_cancel():
         return
     try:
@@ -233,15 +235,14 @@ def _settle(done: Future[_T], call: Callable[[], _T]) -> None:
         done.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
     except Exception as error:
         done.set_exception(error)
-    except BaseException as error:  # such as SystemExit: it ends this call, and not the process
+    except BaseException as error:  # such as SystemExit, which must not end the process
         done.set_exception(Ended(type(error).__name__))
 
 
 async def _contained(call: Awaitable[Any]) -> Any:
-    """Await a tool, and let nothing out that would end more than this call.
+    """Await a tool without letting it end or block anything beyond this call.
 
-    It runs as a task of its own, so that one which swallows its cancellation is abandoned: it blocks no other call,
-    and what it returns late is ignored.
+    The tool runs as a separate task. If it ignores cancellation, it is abandoned, and its late result is ignored.
     """
     running = _without_exit(call)
     task = asyncio.ensure_future(running)
@@ -249,9 +250,11 @@ async def _contained(call: Awaitable[Any]) -> Any:
         await asyncio.wait({task})
     except asyncio.CancelledError:
         task.cancel()
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # retrieved, and of no interest
+        task.add_done_callback(
+            lambda done: done.cancelled() or done.exception()
+        )  # retrieved, so that asyncio does not warn
         await asyncio.wait({task}, timeout=CLEARING_UP_S)
-        if not task.done():  # it swallows its cancellation; the loop would wait for it for ever when it ends
+        if not task.done():  # it ignores cancellation; the loop would wait for it forever at its end
             with contextlib.suppress(RuntimeError, ValueError):
                 running.close()
             task.cancel()
@@ -262,7 +265,7 @@ async def _contained(call: Awaitable[Any]) -> Any:
 
 
 async def _without_exit(call: Awaitable[Any]) -> Any:
-    """Await a call; an exit of the interpreter that it asks for is an error of the call."""
+    """Await a call; SystemExit and similar exceptions become an error of the call."""
     try:
         return await call
     except SystemExit as error:

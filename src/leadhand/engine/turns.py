@@ -1,4 +1,4 @@
-"""The turns of one attempt: ask, make the calls of the reply, ask again."""
+"""The turns of one attempt: call the model, make the tool calls of its reply, and repeat."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from leadhand.ports import ModelError, Work
 
 GIVE_UP_SPEC = ToolSpec(
     name=GIVE_UP,
-    description="Say that the subtask cannot be done, and why.",
+    description="State that the subtask cannot be done, and why.",
     parameters={
         "type": "object",
         "properties": {"reason": {"type": "string"}},
@@ -34,7 +34,7 @@ GIVE_UP_SPEC = ToolSpec(
 
 
 class Parked(Exception):
-    """The attempt must wait for others: it ends here, and another attempt continues it."""
+    """The attempt has to wait: it ends here, and another attempt continues it."""
 
     def __init__(self, open_calls: tuple[OpenCall, ...]) -> None:
         super().__init__(f"{len(open_calls)} open calls")
@@ -42,7 +42,7 @@ class Parked(Exception):
 
 
 class GaveUp(Exception):
-    """The worker said that it cannot do its subtask."""
+    """The worker gave up its subtask."""
 
 
 class Turns:
@@ -64,9 +64,10 @@ class Turns:
         self._specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.tools}
 
     async def ask(self, conversation: Conversation, objection: Callable[[Turn], str]) -> Turn:
-        """One more reply of the model, committed. Raises ModelError.
+        """Get one more reply of the model and commit it. Raises ModelError.
 
-        When the conversation outgrows the model's window, what tools answered is shortened, and it is asked again.
+        If the conversation exceeds the model's context window, tool results are shortened, and the model is called
+        again.
         """
         work = self._work
         number = conversation.turns[-1].number + 1 if conversation.turns else 1
@@ -108,13 +109,13 @@ class Turns:
         )
         on_text = self._on_text if work.assignment.answers else None
         if on_text is not None and number > 1:
-            on_text("")  # what was written before was not accepted
+            on_text("")  # the earlier text was not accepted
         return await self._models.ask(self._log, call, on_text)
 
     async def call(self, turn: Turn) -> None:
-        """Make every call of a turn that is still open, in parallel; their order in the log is that of their ends.
+        """Make every open call of a turn, in parallel; the log has their ends in the order in which they happen.
 
-        Raises :class:`Parked` when one has to wait for a person (the others were made first), :class:`GaveUp` when the
+        Raises :class:`Parked` if a call has to wait for a person (after making the others), :class:`GaveUp` if the
         reply gives up.
         """
         todo = [(position, call) for position, call in enumerate(turn.message.tool_calls) if position not in turn.done]
@@ -130,8 +131,8 @@ class Turns:
                 held.append(OpenCall(call_id=call_id, kind=kind, tool=tool.name, args=call.arguments))
             elif not held or tool is None or tool.effect is Effect.PURE:
                 now.append((position, call))
-            # else: it has an effect, and follows a call that may yet be denied: it waits with that call
-        if len(now) == 1:  # as with most replies: it needs no task of its own
+            # else: it has an effect and follows a call that may be denied, so it waits with that call
+        if len(now) == 1:  # the usual case, which needs no extra task
             await self._call_tool(turn, *now[0])
         else:
             await asyncio.gather(*(self._call_tool(turn, position, call) for position, call in now))
@@ -146,7 +147,7 @@ class Turns:
         return tool_call_id(self._work.assignment.assignment_id, turn.number, position)
 
     def _waits_for(self, turn: Turn, position: int, tool: ToolSpec) -> Literal["approval", "child"] | None:
-        """Return what blocks this call: "approval", "child", or None."""
+        """Return what this call has to wait for: "approval", "child", or None."""
         if self._call_id(turn, position) in self._work.attempt.answers:
             return None
         if self._policy(tool) is ApprovalPolicy.ASK:
@@ -161,12 +162,12 @@ class Turns:
         return policy
 
     async def _call_tool(self, turn: Turn, position: int, call: ToolCall) -> None:
-        """Make one call, or refuse it; its result is in the turn."""
+        """Make one call, or refuse it, and add its result to the turn."""
         call_id = self._call_id(turn, position)
         tool, answer = self._specs.get(call.name), self._work.attempt.answers.get(call_id)
         if tool is None:
             known = ", ".join(sorted(self._specs)) or "none"
-            message = f"there is no tool {call.name}; there are: {known}"
+            message = f"there is no tool {call.name}; choose from: {known}"
             failure = Failure.of(message, "unknown_tool", FailureClass.INVALID)
         elif call.arguments is None:
             failure = Failure.of("the arguments are not a JSON object", "bad_arguments", FailureClass.INVALID)
@@ -182,13 +183,13 @@ class Turns:
 
 
 def _denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -> str:
-    """Why a call is not made, for the model and for the gap that names it."""
+    """Return why a call is refused, for the model and for the gap that names it."""
     if answer is not None and answer.content == EXPIRED:
         return f"it needs approval, and {EXPIRED}"
     if answer is not None:
         return f"a person denied it: {answer.content}" if answer.content else "a person denied it"
     if tool.approval is ApprovalPolicy.NEVER:
-        return "the tool is never to be called"
+        return "the tool does not allow calls"
     if policy is ApprovalPolicy.NEVER:
         return "it needs approval, and the run was started with --approve never"
     return "a rule of the run's approval policy denies it"

@@ -1,4 +1,4 @@
-"""Flows: pure policies that say what a run does next. The public seam for flows of your own."""
+"""Flows: pure policies that decide what a run does next, and the public API for your own flows."""
 
 from __future__ import annotations
 

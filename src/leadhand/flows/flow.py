@@ -1,4 +1,4 @@
-"""The public seam: a flow says which assignments a run has and what its answer rests on; the rest is the engine's."""
+"""The public API for flows: a flow decides which assignments a run has and which results its answer uses."""
 
 from __future__ import annotations
 
@@ -27,54 +27,54 @@ class Result(NamedTuple):
 
 
 class Flow:
-    """A policy for runs of one kind: pure functions of what has happened so far, called again after every step.
+    """A policy for runs of one kind: pure functions of what has happened so far, called after every step.
 
     Write a subclass with a ``name`` and a ``version``, and define :meth:`roles` and :meth:`next`. The other methods
-    have defaults. A flow keeps no state and has no side effects: no clock, no files, no network, no
-    randomness. A run stays with the version it was started with; raise ``version`` when a change would make
-    unfinished runs continue differently.
+    have defaults. A flow keeps no state and has no side effects: no clock, no files, no network, no randomness. A run
+    keeps the version it was started with. Increase ``version`` if a change would make unfinished runs continue
+    differently.
     """
 
     name: ClassVar[str] = ""
     version: ClassVar[int] = 1
     description: ClassVar[str] = ""
     offline: ClassVar[Rules] = {}
-    """What the built-in rule-based model answers for the roles of this flow; see :mod:`leadhand.flows.offline.rule`."""
+    """The rules of the built-in rule-based model for the roles of this flow; see :mod:`leadhand.flows.offline.rule`."""
 
     class Options(BaseModel):
-        """The options of a run of this flow, besides its request. Unknown options are refused."""
+        """The options of this flow, besides the request. Unknown options are rejected."""
 
         model_config = ConfigDict(extra="forbid", frozen=True)
 
     def roles(self, options: Any) -> Sequence[Role]:
-        """Return the roles of a run with these options. They are pinned in the log when the run starts."""
+        """Return the roles of a run with these options. They are recorded when the run starts."""
         raise NotImplementedError(f"{type(self).__name__} defines no roles")
 
     def next(self, run: RunView[Any]) -> Iterable[Command]:
-        """Return what happens next: ``Assign`` and ``Finish`` commands; nothing while the run has to wait.
+        """Return the next commands, ``Assign`` or ``Finish``; return nothing while the run has to wait.
 
-        Called after every batch of events, and never for a run that is cancelled, paused or over.
+        Called after every batch of events, but never for a run that is cancelled, paused or finished.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not say what happens next")
+        raise NotImplementedError(f"{type(self).__name__} does not define next()")
 
     def facts(self, run: RunView[Any], assignment: AssignmentView) -> Mapping[str, Any]:
-        """Return what a worker is given besides the input of its assignment and the results it needs."""
+        """Return more input for a worker, besides the input of its assignment and the results that it needs."""
         return {}
 
     def problems(self, run: RunView[Any], assignment: AssignmentView, result: Result) -> Sequence[str]:
-        """Return why a result does not count, one sentence each; the worker receives them and tries again."""
+        """Return why a result is not accepted, one sentence each; the worker receives them and tries again."""
         return []
 
     def outcome(self, run: RunView[Any]) -> Outcome:
-        """Return the outcome of the run if it ends now. By default: every completed result of a role that counts."""
+        """Return the outcome of the run if it ends now. By default, it uses every completed result that counts."""
         done = [each for each in run.state.assignments.values() if each.counts and each.ok]
         text = "\n\n".join(each.data.summary for each in done if each.data is not None and may_be_used(each))
         return Outcome(answer=text, uses=[each.key for each in done])
 
-    # --- for flows that ship with Leadhand ---------------------------------------------------------------------------
+    # --- for built-in flows ---------- ---------------------------------------------------------------------------
 
     def brief(self, run: RunView[Any], assignment: AssignmentState) -> dict[str, Any]:
-        """Return everything a worker is given, as one JSON object."""
+        """Return the whole input of a worker, as one JSON object."""
         given = assignment.assignment
         brief: dict[str, Any] = {**given.input, **self.facts(run, AssignmentView(assignment))}
         if given.needs:
@@ -82,12 +82,12 @@ class Flow:
         return brief or {"request": run.request}
 
     def proposed_calls(self, run: RunView[Any], assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
-        """Return the tool calls that a result proposes; their arguments are held against the tools' schemas."""
+        """Return the tool calls that a result proposes; their arguments are validated against the tools' schemas."""
         return []
 
     @classmethod
     def checked_options(cls, given: Mapping[str, Any]) -> BaseModel:
-        """Return the options of a run. Raises UsageError for unknown or wrong ones."""
+        """Return the options of a run. Raises UsageError for unknown or invalid ones."""
         try:
             return cls.Options.model_validate(dict(given))
         except ValidationError as error:
@@ -115,7 +115,7 @@ class AbsentFlow(Flow):
 
 
 def result_facts(assignment: AssignmentState) -> dict[str, Any] | None:
-    """Return a result as the workers that need it receive it; None before the assignment has one."""
+    """Return a result in the form that the workers that need it receive, None if there is none yet."""
     if assignment.data is None:
         return None
     raw = assignment.value if assignment.value is not None else assignment.data.raw
@@ -123,7 +123,7 @@ def result_facts(assignment: AssignmentState) -> dict[str, Any] | None:
 
 
 class FlowPolicy:
-    """A flow as the domain and the engine use it, for one run: options are read once."""
+    """A flow of one run, as the domain and the engine use it. Options are validated once."""
 
     def __init__(self, flow: Flow, definition: RunDefinition) -> None:
         self.flow = flow
@@ -163,7 +163,9 @@ class FlowPolicy:
 
     @contextmanager
     def _calling(self, method: str) -> Generator[None]:
-        """Raise FlowError, with the name of the method, for whatever a method of the flow raises: it is user code."""
+        """Raise FlowError, with the name of the method, for any exception of a method of the flow, which is user
+        code.
+        """
         try:
             yield
         except (Exception, SystemExit) as error:
@@ -193,7 +195,7 @@ def listed(returned: object, types: tuple[type, ...], what: str) -> list[Any]:
 
 
 def with_roles(flow: Flow, definition: RunDefinition) -> RunDefinition:
-    """The definition of a run whose log does not hold the instructions of its roles, as 0.1 wrote it: completed."""
+    """Complete the definition of a run of 0.1, whose log does not contain the instructions of roles."""
     if definition.roles and all(role.instructions for role in definition.roles):
         return definition
     known = {role.name: role for role in definition.roles}

@@ -1,4 +1,4 @@
-"""What a flow sees of its run: the request, its options, and the assignments it has handed out."""
+"""A run as its flow sees it: the request, the options, and the assignments."""
 
 from __future__ import annotations
 
@@ -46,34 +46,34 @@ class AssignmentView:
 
     @property
     def open(self) -> bool:
-        """Whether it is not settled yet."""
+        """Whether the assignment is not settled yet."""
         return not self._of.closed
 
     @property
     def ok(self) -> bool:
-        """Whether it is completed. A review may still have rejected its result: see ``verdict``."""
+        """Whether the assignment is completed. A review can still have rejected its result: see ``verdict``."""
         return self._of.ok
 
     @property
     def failed(self) -> bool:
-        """Whether it failed, could not start, or was skipped by a person."""
+        """Whether the assignment failed, could not start, or was skipped by a person."""
         return self._of.status in UNSUCCESSFUL
 
     @property
     def text(self) -> str:
-        """Its result as text; "" before it has one."""
+        """The result as text; "" if there is none yet."""
         return self._of.data.summary if self._of.data is not None else ""
 
     @property
     def value(self) -> Json:
-        """Its structured answer, for a role with an ``output``; else the data that its tools returned."""
+        """The structured answer for a role with an ``output``; else the data that its tools returned."""
         if self._of.value is not None:
             return self._of.value
         return self._of.data.raw if self._of.data is not None else None
 
     @property
     def error(self) -> Failure | None:
-        """Why it failed, with class, cause and next step."""
+        """Why the assignment failed: class, message and next action."""
         return self._of.failure
 
     @property
@@ -82,7 +82,7 @@ class AssignmentView:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict of the latest review on its result; None before a review."""
+        """The verdict of the latest review on the result; None before a review."""
         return self._of.verdict
 
     def __repr__(self) -> str:
@@ -90,7 +90,7 @@ class AssignmentView:
 
 
 class _Assignments(Mapping[str, AssignmentView]):
-    """The assignments of a run by id, each wrapped when it is looked at."""
+    """The assignments of a run by id, each wrapped on access."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
@@ -106,9 +106,9 @@ class _Assignments(Mapping[str, AssignmentView]):
 
 
 class RunView(Generic[OptionsT]):
-    """A run, as its flow sees it: read-only, made from the log alone.
+    """A run as its flow sees it: read-only, and computed from the log alone.
 
-    ``state`` is everything there is to know, for flows that ship with Leadhand; its shape may change between releases.
+    ``state`` is the full state, for built-in flows; its shape can change between releases.
     """
 
     def __init__(self, state: RunState, options: OptionsT) -> None:
@@ -121,16 +121,16 @@ class RunView(Generic[OptionsT]):
 
     @property
     def assignments(self) -> Mapping[str, AssignmentView]:
-        """Every assignment by id, in the order in which they were handed out."""
+        """Every assignment by id, in the order of creation."""
         return _Assignments(self.state)
 
     def of(self, role: str) -> list[AssignmentView]:
-        """The assignments of a role, in the order in which they were handed out."""
+        """Return the assignments of a role, in the order of creation."""
         return [AssignmentView(each) for each in self.state.assignments.values() if each.assignment.role == role]
 
     @property
     def open(self) -> list[AssignmentView]:
-        """The assignments that are not settled: waiting for others, running, parked or about to be retried."""
+        """The assignments that are not settled: waiting for others, running, parked or due for a retry."""
         state = self.state
         maps = (state.awaited, state.ready, state.blocked, state.live, state.parked, state.unsettled, state.retrying)
         keys = dict.fromkeys(key for each in maps for key in each)

@@ -1,4 +1,4 @@
-"""Read what models write, for all adapters: structured answers, the arguments of calls, JSON however it is wrapped."""
+"""Parse the answers of models, for all adapters: structured answers, arguments of calls, wrapped JSON."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _MOST_STARTS = 20
 
 
 def clean(text: str) -> str:
-    """``text`` with a question mark for each lone surrogate, which no log can store."""
+    """Return ``text`` with a question mark for each lone surrogate, which a log cannot store."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def answer_function(output: OutputSpec) -> str:
-    """The name of the function that takes a structured answer where it must be a call."""
+    """The name of the function for a structured answer that has to be a call."""
     return f"give_{output.name}"
 
 
 def object_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a function's parameters, which must be an object's."""
+    """Return the schema of a function's parameters, which must be that of an object."""
     nothing: dict[str, Any] = {"type": "object", "properties": {}}
     return schema if schema.get("type") == "object" else {**nothing, **schema}
 
@@ -54,7 +54,7 @@ def assumed_usage(request: ModelRequest) -> Usage:
 
 
 def tool_call(id: str, name: str, written: object) -> ToolCall:
-    """A call with the arguments that a model wrote, as an object and as text; None unless they are a JSON object."""
+    """Return a call with the arguments that a model wrote, as an object (None if they are not one) and as text."""
     raw = clean(written if isinstance(written, str) else json.dumps(written, ensure_ascii=False))
     if not raw.strip() or written is None:
         return ToolCall(id=id, name=name, arguments={}, raw="")
@@ -70,7 +70,7 @@ def tool_call(id: str, name: str, written: object) -> ToolCall:
 def structured_answer(
     output: OutputSpec, text: str, calls: tuple[ToolCall, ...]
 ) -> tuple[dict[str, Any] | None, str, tuple[ToolCall, ...]]:
-    """The structured answer, from the call that carries it or from the text; the answer as text; the other calls."""
+    """Return the structured answer (from its call or from the text), the answer as text, and the other calls."""
     name = answer_function(output)
     answer = next((call for call in calls if call.name == name), None)
     if answer is None:
@@ -79,9 +79,9 @@ def structured_answer(
 
 
 def decode_object(text: str) -> dict[str, Any] | None:
-    """The JSON object that ``text`` is or contains: bare, in a code fence, or inside prose; else None.
+    """Return the JSON object in ``text``: bare, in a code fence, or inside prose; else None.
 
-    A list of one object counts as that object: small models like to wrap.
+    A list of one object counts as that object, since small models often wrap it.
     """
     text = text.strip()
     if not text:
@@ -116,7 +116,7 @@ def decode_json(written: str | bytes, *, finite: bool = False) -> Any:
     """Decode JSON from a server that may not be well-formed text.
 
     Accepts a byte-order mark, invalid UTF-8 and lone surrogates, and replaces them so that the log can store the value.
-    ``finite`` refuses NaN and infinities, which other JSON readers reject.
+    ``finite`` rejects NaN and infinities, as other JSON parsers do.
 
     Raises ValueError for invalid JSON, and for values that are nested too deeply.
     """

@@ -68,7 +68,7 @@ async def detect_model(env: Mapping[str, str], probe: Probe | None = None) -> Ch
 
 
 async def _named_server(env: Mapping[str, str], variable: str, probe: Probe | None) -> str:
-    """The first model of the server at the address that the user set. Raises ConfigurationError if it lists none.
+    """Return the first model of the server that the user set. Raises ConfigurationError if it lists none.
 
     It is queried with the same key, proxies and certificates as in a run.
     """
@@ -82,7 +82,7 @@ async def _named_server(env: Mapping[str, str], variable: str, probe: Probe | No
         models = await router.models() if probe is None else [await probe(env[variable])]
     except ModelError as error:
         failure = error.failure
-        how = "correct the base URL" if failure.type == "unknown_model" else failure.next_action
+        how = "fix the base URL" if failure.type == "unknown_model" else failure.next_action
         raise ConfigurationError(
             f"{variable} is set, but the server does not list its models: {failure.message}",
             f"{how or 'check the server at this address'}; or {instead}",

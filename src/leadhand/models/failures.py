@@ -12,7 +12,7 @@ from leadhand.ports import ModelError
 from .answers import decode_json
 
 LARGEST_BODY = 10_000_000
-"""An answer longer than this, in bytes, is not read to its end."""
+"""The longest answer, in bytes, that is read."""
 
 UNSENT = Usage(requests=0, nanousd=0)
 UNBILLED = Usage(requests=1, nanousd=0)
@@ -35,9 +35,9 @@ _ACTIONS = {
     "content_filter": "rephrase the request, or use another model",
     "cut_answer": "raise --max-output-tokens, ask for less at once, or use a model with less reasoning",
     "missing_extra": "reinstall the provider's extra: its packages are incompatible",
-    "not_an_api": "correct the base URL: it usually ends in /v1",
+    "not_an_api": "fix the base URL: it usually ends in /v1",
     "quota": "add credit at the provider, or choose another model",
-    "too_long_answer": "check the base URL: no model writes answers this long",
+    "too_long_answer": "check the base URL: the response is too long for an answer of a model",
 }
 
 
@@ -51,9 +51,9 @@ def failed(
     retry_after_s: float | None = None,
     key: str = "",
 ) -> ModelError:
-    """The error of a failed call. ``usage`` is what it cost, None if that is unknown.
+    """Return the error of a failed call. ``usage`` is what the call used, None if that is unknown.
 
-    The class follows from ``type`` unless given. ``retry_after_s`` counts only where a retry may help. The message is
+    The class follows from ``type`` unless given. ``retry_after_s`` applies only if a retry may help. The message is
     put on one line, shortened, and ``key`` is redacted in it.
     """
     class_ = class_ or _class_of(type)
@@ -73,7 +73,7 @@ def _class_of(type: str) -> FailureClass:
 
 
 def unfinished(finish: str, request: ModelRequest, usage: Usage) -> ModelError:
-    """The error of an answer with nothing usable in it, by the model's reason to stop."""
+    """Return the error of an unusable answer, by its stop reason."""
     match finish:
         case "length":
             message = f"the answer did not fit into {request.max_tokens} tokens (reasoning counts)"
@@ -86,13 +86,13 @@ def unfinished(finish: str, request: ModelRequest, usage: Usage) -> ModelError:
 
 
 def too_long() -> ModelError:
-    """The error of an answer that is longer than :data:`LARGEST_BODY`."""
-    message = f"the answer is longer than {LARGEST_BODY // 1_000_000} MB, and was not read to its end"
+    """Return the error of an answer that is longer than :data:`LARGEST_BODY`."""
+    message = f"the answer is longer than {LARGEST_BODY // 1_000_000} MB and was not read to the end"
     return failed("too_long_answer", message)
 
 
 def error_message(body: str) -> str:
-    """What an error body says, on one line: ``error.message`` and its many cousins, else the text itself.
+    """Return the message in an error body, on one line: ``error.message`` or a similar field, else the text itself.
 
     The part of the request comes first if the body names it, as FastAPI does (``body.stream_options: …``).
     """
@@ -117,6 +117,6 @@ def _message_in(document: object, depth: int = 0) -> str:
 
 
 def looks_like_html(content_type: str, body: str) -> bool:
-    """Whether a body is a web page: what a wrong base URL and a proxy answer with."""
+    """Whether a body is a web page, as a wrong base URL or a proxy returns."""
     start = body[:200].lstrip().casefold()
     return "text/html" in content_type.casefold() or start.startswith(("<!doctype", "<html"))

@@ -1,4 +1,4 @@
-"""The Models port, answered by rules: each flow's own for its roles, and the generic grammar for roles without one."""
+"""The Models port by rules: those of each flow for its roles, and a generic grammar for roles without a rule."""
 
 from __future__ import annotations
 
@@ -31,17 +31,16 @@ from leadhand.flows.work_order.offline import RULES
 from leadhand.ports import ModelError
 
 _WORD = re.compile(r"\s*\S+\s*")
-# The facts that may say in words what to do.
+# The facts that can describe the task in words.
 _TEXTS = ("title", "question", "topic", "text", "input", "request")
 
 
 class OfflineModels:
     """The built-in model ``offline``: rule-based, deterministic, free, and it says so in every answer.
 
-    ``rules`` are the offline rules of the flows that may run, tried after those of the work-order flow. A request is
-    answered by the rule for its role, else by the generic grammar, which fills the arguments of a role's only tool or
-    the fields of its schema from what the facts say. Everything else fails with a reason. One request is counted and
-    no tokens, for none are used.
+    ``rules`` are the offline rules of the flows that may run, tried after those of the work-order flow. The rule for
+    its role answers a request, else the generic grammar, which fills the arguments of a role's only tool or the fields
+    of its schema from the facts. Anything else fails with a reason. A call counts as one request without tokens.
     """
 
     def __init__(self, rules: Iterable[Rules] = ()) -> None:
@@ -69,15 +68,15 @@ class OfflineModels:
         if on_text is not None:
             for word in _WORD.findall(said):
                 on_text(word)
-                await asyncio.sleep(0)  # a reader sees the text grow, and no answer takes long
+                await asyncio.sleep(0)  # a reader sees the text grow, without long waits
         return _reply(AssistantMessage(text=said))
 
     def profile(self, model: str) -> ModelProfile:
-        """Free, with a window that no conversation fills."""
+        """Return the profile of a free model with a very large context window."""
         return ModelProfile(name=model, window=1_000_000, input_nanousd=0, output_nanousd=0, free=True)
 
     async def aclose(self) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing: there are no open resources."""
 
 
 def _ruled(rule: OfflineRule, facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
@@ -93,10 +92,12 @@ def _ruled(rule: OfflineRule, facts: Mapping[str, Any], request: OfflineRequest)
 
 
 def _read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
-    """The facts of a request (the first user message, as JSON or as a text named ``request``), and the rest of it."""
+    """Return the facts of a request (the first user message, as JSON or as a text named ``request``), and its other
+    parts.
+    """
     users = [message.text for message in request.messages if isinstance(message, UserMessage)]
     facts: dict[str, Any] = {"request": users[0]} if users else {}
-    with suppress(ValueError, RecursionError):  # it may be plain text
+    with suppress(ValueError, RecursionError):  # it can be plain text
         facts = object_of(json.loads("".join(users[:1]))) or facts
     asks_for = request.output.name if request.output is not None else str(facts.get("task", ""))
     turns = [at for at, message in enumerate(request.messages) if getattr(message, "tool_calls", ())]
@@ -111,10 +112,10 @@ def _read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
 
 
 def _answer(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
-    """Answer for a role without a rule, where the facts are enough; None where they are not.
+    """Answer for a role without a rule if the facts are sufficient, else return None.
 
-    A structured answer has all its required fields among the facts. A role's only tool is called with what the facts
-    say, and its result repeated.
+    A structured answer is possible if the facts have all its required fields. A role's only tool is called with
+    arguments from the facts, and its result becomes the answer.
     """
     if request.schema is not None:
         required = texts_of(request.schema.get("required"))

@@ -17,10 +17,10 @@ _DEAREST = 1_000_000  # dollars a million tokens
 
 @lru_cache(maxsize=256)
 def known_profile(model: str) -> ModelProfile | None:
-    """What is known of ``provider:name``: its window in tokens, and the most a token may cost at any hour of the day.
+    """Return the context window of ``provider:name`` in tokens, and the highest price of a token at any time of day.
 
-    Prices that rise with the length of the input are taken at their highest, since a reservation must never be too
-    small. None for a model that is not in the table.
+    For prices that rise with the length of the input, the highest applies, since a reservation must never be too small.
+    Returns None for a model that is not in the table.
     """
     from datetime import UTC, datetime
 
@@ -66,10 +66,10 @@ def price_of_a_token(written: str) -> int:
 
 
 def known_cost(model: str, usage: Usage, *, cache_read: int = 0, cache_written: int = 0) -> int | None:
-    """What ``usage`` of ``provider:name`` costs now, in nano-dollars; None if its price is unknown.
+    """Return the current cost of ``usage`` of ``provider:name``, in nano-dollars; None if the price is unknown.
 
-    ``cache_read`` and ``cache_written`` are how many of the input tokens the provider took from its cache and put into
-    it, which have prices of their own.
+    ``cache_read`` and ``cache_written`` are how many of the input tokens the provider read from and wrote to its cache,
+    which have different prices.
     """
     if known_profile(model) is None:
         return None

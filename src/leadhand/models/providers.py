@@ -45,7 +45,7 @@ ANY_SERVER = Provider(
     url_variables=("LEADHAND_BASE_URL", "OPENAI_BASE_URL"),
     key_needed=False,
 )
-"""The server whose address the user sets."""
+"""The server at the address that the user sets."""
 
 _HOSTED = (
     ("openai", "OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-6-luna"),
@@ -91,8 +91,8 @@ PROVIDERS = {
 class OwnProtocol(Provider):
     """A provider with its own protocol, used through pydantic-ai and one of our extras.
 
-    ``module`` is the import name of the provider's package. Where no key is needed, one of ``place_variables`` says
-    where to go (a project, a region); ``base_url`` is "" where the place decides. ``example`` is a model for messages.
+    ``module`` is the import name of the provider's package. If no key is required, one of ``place_variables`` sets the
+    place (a project, a region); ``base_url`` is "" if it depends on the place. ``example`` is a model for messages.
     """
 
     extra: str
@@ -169,7 +169,7 @@ AZURE = (
     "set OPENAI_BASE_URL=https://RESOURCE.openai.azure.com/openai/v1 and OPENAI_API_KEY, and name the deployment: "
     "--model openai_compatible:DEPLOYMENT"
 )
-"""How to use the models of Azure OpenAI, which has no name of its own here."""
+"""How to use the models of Azure OpenAI, for which there is no provider name."""
 
 ALIASES = {
     "gemini": "google",

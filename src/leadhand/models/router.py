@@ -23,7 +23,7 @@ LEAST_WINDOW = 2_048
 class ModelRouter:
     """All models behind one port.
 
-    ``env`` is where keys and base URLs are looked up, the process's environment unless given. ``ca_file`` holds
+    ``env`` is where keys and base URLs are looked up, by default the process's environment. ``ca_file`` holds
     certificates to trust besides the system's. ``connections`` bounds those to one server.
     """
 
@@ -98,7 +98,7 @@ class ModelRouter:
 
             return self._make(OFFLINE, OfflineModels)
         if provider == "azure":
-            raise ConfigurationError("Azure OpenAI has no name of its own in this release", AZURE)
+            raise ConfigurationError("Azure OpenAI has no provider name in this release", AZURE)
         own = OWN_PROTOCOLS.get(provider)
         known = ANY_SERVER if provider == ANY_SERVER.name else own or PROVIDERS.get(provider)
         if known is None:
@@ -210,13 +210,15 @@ class ModelRouter:
         return amounts[0], amounts[-1]
 
     def _has_place(self, provider: OwnProtocol) -> bool:
-        """Whether something says where to go: a project or region, or the file in which AWS keeps one."""
+        """Whether the place is set: a project or region, or the file in which AWS stores one."""
         if any(self._env.get(name) for name in provider.place_variables):
             return True
         return provider.name == "bedrock" and (Path(self._env.get("HOME", "~")).expanduser() / ".aws/config").is_file()
 
     def _url(self, provider: Provider) -> str:
-        """The address of ``provider``, moved or its own. Raises :class:`ConfigurationError` for a malformed one."""
+        """Return the address of ``provider``, the default or another one. Raises :class:`ConfigurationError` if
+        malformed.
+        """
         variable = provider.url_variable(self._env)
         return checked_base_url(self._env[variable], setting=variable) if variable else provider.base_url
 
@@ -229,6 +231,6 @@ class ModelRouter:
             missing = f"{variables[0]} is not" if len(variables) == 1 else f"neither {' nor '.join(variables)} is"
             raise ConfigurationError(
                 f"the key for {provider.title} is missing: {missing} set",
-                f"set {variables[0]}, or choose another model (--model offline needs none)",
+                f"set {variables[0]}, or choose another model (--model offline needs no key)",
             )
         return ""

@@ -56,7 +56,7 @@ def checked_key(key: str, setting: str) -> str:
     """Return ``key``, which may be empty. Raises :class:`ConfigurationError` if an HTTP header cannot carry it."""
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ConfigurationError(
-            f"{setting} contains line breaks, spaces or characters that keys do not have",
+            f"{setting} contains line breaks, spaces or other invalid characters",
             "copy the key again from the provider's page, and set it without quotes, spaces or line breaks",
         )
     return key
@@ -65,7 +65,7 @@ def checked_key(key: str, setting: str) -> str:
 def checked_ca_file(path: str | None) -> str | None:
     """Return ``path``, the file of certificates. Raises :class:`ConfigurationError` if it does not exist."""
     if path is not None and not Path(path).is_file():
-        raise ConfigurationError(f"the certificate file {path} does not exist", "correct the path to the CA file")
+        raise ConfigurationError(f"the certificate file {path} does not exist", "fix the path to the CA file")
     return path
 
 
@@ -77,7 +77,7 @@ def trusted_certificates(ca_file: str | None) -> ssl.SSLContext:
     if ca_file is not None:
         try:
             context.load_verify_locations(ca_file)
-        except OSError as error:  # ssl.SSLError is one too
+        except OSError as error:  # ssl.SSLError is an OSError
             message = f"the CA file {ca_file} contains no certificates: {error}"
             raise failed("certificate", message, UNBILLED, "use a file of certificates in PEM format") from None
     return context

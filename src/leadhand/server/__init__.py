@@ -1,1 +1,1 @@
-"""Door: the HTTP API, its live events, and the console in a browser."""
+"""The HTTP API, its live events, and the web console."""

@@ -1,4 +1,4 @@
-"""The page at ``/docs``: every route of the OpenAPI document, as plain HTML that loads nothing from anywhere."""
+"""The page at ``/docs``: every route of the OpenAPI document, as plain HTML without external resources."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Document = Mapping[str, Any]
 
 
 def add_api_page(app: FastAPI) -> None:
-    """Serve the page, and its style: the content-security policy allows no style within a page."""
+    """Serve the page and its style sheet, since the content security policy forbids inline styles."""
 
     async def page() -> Response:
         return HTMLResponse("".join(_page(app.openapi())))
@@ -85,7 +85,7 @@ def _route(document: Document, method: str, path: str, operation: Document) -> I
             (each, "body", each in required, shape.get("description", "")) for each, shape in body["properties"].items()
         ]
     if rows:
-        yield "<table><thead><tr><th>Name<th>In<th>Needed<th>What it is</thead><tbody>"
+        yield "<table><thead><tr><th>Name<th>In<th>Required<th>Description</thead><tbody>"
         for each, where, needed, what in rows:
             yield f"<tr><td><code>{escape(each)}</code><td>{where}<td>{'yes' if needed else ''}<td>{escape(what)}"
         yield "</tbody></table>"
@@ -96,7 +96,7 @@ def _route(document: Document, method: str, path: str, operation: Document) -> I
 
 
 def _body(document: Document, operation: Document) -> Document | None:
-    """The schema of a route's body, with its own fields; None without one."""
+    """Return the schema of a route's body, None without one."""
     content = operation.get("requestBody", {}).get("content", {})
     schema: Document = content.get("application/json", {}).get("schema", {})
     choices: list[Document] = [schema, *schema.get("anyOf", ())]

@@ -49,7 +49,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     """Return the app of a service. While the app runs, it also resumes the service's detached runs.
 
     ``console`` is the folder of the built console, or None.
-    Raises ConfigurationError if the service's store cannot keep keys.
+    Raises ConfigurationError if the service's store does not support API keys.
     """
     doors = doors or Doors()
     counted = Metrics(__version__)

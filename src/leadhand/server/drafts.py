@@ -1,4 +1,4 @@
-"""Text that models are writing right now: shown but never logged, with secrets redacted.
+"""Text that models are currently writing: shown but never logged, with secrets redacted.
 
 A secret may be split anywhere between two pieces. So only whole words are shown, and nothing that may still become a
 secret. The shown text is computed from everything written so far.
@@ -18,7 +18,7 @@ from leadhand.engine.redaction import Redactor
 EVERY_S = 0.05
 """Pieces are collected, so that clients are notified at most once in this time."""
 LONGEST = 200_000
-"""Characters of one draft; a model that writes more is shown no further."""
+"""Maximum characters of one draft; further text is not shown."""
 
 
 class Piece(NamedTuple):
@@ -30,7 +30,9 @@ class Piece(NamedTuple):
 
 
 class Draft:
-    """What one attempt has written so far. ``shown`` never holds a secret; ``version`` changes when it restarts."""
+    """What one attempt has written so far. ``shown`` never contains a secret; ``version`` changes when the text
+    restarts.
+    """
 
     __slots__ = ("_pieces", "_raw", "_restarted", "shown", "version")
 
@@ -122,7 +124,7 @@ class Drafts:
 
 
 class Reading:
-    """How much of a run's drafts one client has been sent."""
+    """What one client has received of a run's drafts."""
 
     __slots__ = ("_read",)
 
@@ -130,7 +132,7 @@ class Reading:
         self._read: dict[str, tuple[int, int, int]] = {}  # version, characters, code units
 
     def news(self, drafts: Mapping[str, Draft]) -> list[Piece]:
-        """Return what the client has not been sent yet, and count it as sent."""
+        """Return what the client has not received yet, and count it as sent."""
         for gone in self._read.keys() - drafts.keys():
             del self._read[gone]
         pieces: list[Piece] = []

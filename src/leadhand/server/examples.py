@@ -22,7 +22,7 @@ RUN: dict[str, Any] = {
     "finished_at": FINISHED,
     "last_seq": 28,
 }
-"""What a run's document and its line in a list have in common."""
+"""The common fields of a run's document and its list line."""
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "RunLine": {
@@ -132,7 +132,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "AgentDocument": {
         "name": "worker",
-        "role": "Carries one subtask out.",
+        "role": "Carries out one subtask.",
         "model": "offline",
         "instructions": "Carry out the subtask.",
         "ships": {"model": "offline", "instructions": "Carry out the subtask."},

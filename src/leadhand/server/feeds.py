@@ -1,7 +1,7 @@
-"""Live events: the log is the queue, and each client only a cursor in it.
+"""Live events: the log is the queue, and each client has a cursor in it.
 
-One follower per run reads what is committed, and formats each event once. Clients that keep up are sent these lines; a
-client that has fallen behind reads the log. Nothing is queued for a client, so a slow one costs and loses nothing.
+One follower per run reads new entries and formats each once. Clients that keep up receive these lines; a client that
+has fallen behind reads the log. Nothing is queued per client, so a slow client uses no memory and loses no events.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from leadhand.server.drafts import Draft, Drafts
 from leadhand.server.views import LiveView, LiveViews, ViewLine, lines_after
 
 KEPT = 1_000
-"""Lines of a run's newest events that are kept while it has clients."""
+"""The number of newest lines that are kept for a run with clients."""
 PAGE = 500
-"""Events that are read at once for a client that is behind."""
+"""The number of events that are read at once for a client that is behind."""
 BRIEF = 300
-"""Characters of a text in a brief event."""
+"""Maximum characters of a text in a brief event."""
 
 
 class Line:
-    """One event as it is sent: whole, or brief, with long texts cut."""
+    """One event in the form that is sent: whole, or brief with long texts cut."""
 
     __slots__ = ("_brief", "_document", "_whole", "seq")
 
@@ -87,7 +87,7 @@ class Feed:
         self.run_id = run_id
         self.head = 0
         self.end: str | None = None
-        """The status the run ended with, once it is over."""
+        """The final status of the run, once it has ended."""
         self.clients: dict[Client, None] = {}
         self._store = store
         self._drafts = drafts
@@ -132,12 +132,14 @@ class Feed:
         self.poke()
 
     def poke(self) -> None:
-        """Have every client send what is new."""
+        """Notify every client of new entries."""
         for client in list(self.clients):
             client.poke()
 
     async def after(self, seq: int) -> list[Line]:
-        """Lines of events above ``seq``, in order: those kept, else the next page of the log; empty: no more."""
+        """Return lines of events above ``seq``, in order, from memory or else from the log; empty if there are no
+        more.
+        """
         if seq >= self.head:
             return []
         if kept := lines_after(self._lines, seq):
@@ -145,7 +147,7 @@ class Feed:
         return [Line(entry) for entry in await self._store.read(self.run_id, after=seq, limit=PAGE)]
 
     async def view_after(self, seq: int) -> list[ViewLine]:
-        """Changes to the run's view above ``seq``, or a snapshot of it; empty: no more."""
+        """Return changes to the run's view above ``seq``, or a snapshot; empty if there are no more."""
         if self._view is None:
             self._view = self._views.of(self.run_id)
         if seq >= self.head:
@@ -154,7 +156,7 @@ class Feed:
         return self._view.after(seq)
 
     def drafts(self) -> dict[str, Draft]:
-        """What is being written now."""
+        """Return the current drafts."""
         return dict(self._drafts.of(self.run_id))
 
     async def aclose(self) -> None:

@@ -71,11 +71,11 @@ class Guard:
             await answer(ending(), scope["path"])(scope, receive, secured)
         except Exception as error:
             if begun:
-                raise  # half a response is sent: the server closes the connection
+                raise  # part of a response was already sent: the server closes the connection
             await defect(scope["method"], scope["path"], error)(scope, receive, secured)
 
     def _problem(self, scope: Scope) -> Problem | None:
-        """Why this request is refused, or None."""
+        """Return why this request is refused, or None."""
         headers = Headers(scope=scope)
         if (length := headers.get("content-length", "")).isdecimal() and int(length) > LARGEST_BODY:
             return too_large()

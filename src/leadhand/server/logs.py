@@ -106,7 +106,7 @@ def _choice(environment: Mapping[str, str], variable: str, default: str, choices
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Writes the lines and remembers the previous configuration; ``level`` is the root logger's."""
+    """Writes the lines and stores the previous configuration; ``level`` is the root logger's."""
 
     def __init__(self, stream: TextIO, level: int) -> None:
         super().__init__(stream)
@@ -131,7 +131,7 @@ class _Handler(logging.StreamHandler[TextIO]):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - named by the standard library
         """Report that a line was lost, but not its text, which may contain a secret."""
         lost = {"level": "error", "event": "a line of the log could not be written", "logger": record.name}
-        with contextlib.suppress(OSError, ValueError):  # the stream has no reader any more
+        with contextlib.suppress(OSError, ValueError):  # the stream has no reader anymore
             self.stream.write(json.dumps(lost) + self.terminator)
             self.flush()
 
@@ -197,7 +197,7 @@ class AccessLog:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        scope.setdefault("state", {})  # authentication leaves the name of the principal there
+        scope.setdefault("state", {})  # authentication stores the name of the principal there
         began, status = time.perf_counter(), GAVE_UP
 
         async def note(message: Message) -> None:

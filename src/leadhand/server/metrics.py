@@ -1,8 +1,7 @@
-"""The metrics for Prometheus: the outcomes of the runs that this process drives, and how it serves.
+"""Metrics for Prometheus: the outcomes of the runs that this process drives, and its HTTP requests.
 
-Runs are counted from the steps that the projection reads from their logs, as they are committed here; what happened
-before this process took a run over is not counted again. The labels are limited to the team's own tools, models, flows
-and routes.
+Runs are counted from the steps that the projection reads from new log entries. Entries from before this process took
+over a run are not counted again. Labels are limited to the configured tools, models, flows and routes.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _REQUESTS_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 
 
 class Metrics:
-    """The metrics of one server, in a registry of their own. Belongs to one event loop.
+    """The metrics of one server, in a separate registry. Use it from one event loop.
 
     ``watch`` and ``release`` are for ``watchers`` and ``on_release`` of a :class:`~leadhand.app.runtime.Runtime`.
     """
@@ -44,60 +43,61 @@ class Metrics:
         counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
         histogram = partial(Histogram, registry=registry)
         ProcessCollector(registry=registry)
-        Info("leadhand_build", "The release that serves.", registry=registry).info({"version": version})
+        Info("leadhand_build", "The version of this server.", registry=registry).info({"version": version})
 
-        self._started = counter(
-            "leadhand_runs_started_total", "Runs made and driven here for the first time.", ["flow"]
-        )
+        self._started = counter("leadhand_runs_started_total", "Runs created by this process.", ["flow"])
         self._finished = counter(
             "leadhand_runs_finished_total",
-            "Runs that came to an end here; one that was reopened ends again.",
+            "Runs that ended in this process. A reopened run is counted again when it ends.",
             ["flow", "status"],
         )
-        gauge("leadhand_runs_driving", "Runs that this process drives now.").set_function(lambda: len(self._driven))
+        gauge("leadhand_runs_driving", "Runs that this process is driving.").set_function(lambda: len(self._driven))
         self._subtasks = counter(
             "leadhand_subtasks_settled_total",
-            "Subtasks settled: completed, failed, blocked by one that failed, supplied or skipped by a person.",
+            "Settled subtasks: completed, failed, blocked by a failure, supplied or skipped by a person.",
             ["outcome"],
         )
-        outcome = "that came back: ok, or the class of the failure."
+        outcome = "that returned: ok, or the class of the failure."
         self._calls = {
             "model": counter("leadhand_model_calls_total", f"Requests to models {outcome}", ["model", "outcome"]),
             "tool": counter("leadhand_tool_calls_total", f"Calls of tools {outcome}", ["tool", "outcome"]),
         }
         self._call_seconds = {
             "model": histogram(
-                "leadhand_model_call_duration_seconds", "How long requests to models took.", ["model"], buckets=_CALLS_S
+                "leadhand_model_call_duration_seconds",
+                "Duration of requests to models in seconds.",
+                ["model"],
+                buckets=_CALLS_S,
             ),
             "tool": histogram(
-                "leadhand_tool_call_duration_seconds", "How long calls of tools took.", ["tool"], buckets=_CALLS_S
+                "leadhand_tool_call_duration_seconds", "Duration of tool calls in seconds.", ["tool"], buckets=_CALLS_S
             ),
         }
         self._tokens = counter(
             "leadhand_model_tokens_total", "Tokens of model calls, as providers counted them.", ["model", "direction"]
         )
         self._cost = counter(
-            "leadhand_model_cost_usd_total", "US dollars spent on model calls whose price is known.", ["model"]
+            "leadhand_model_cost_usd_total", "US dollars spent on model calls with a known price.", ["model"]
         )
         self._unpriced = counter(
             "leadhand_model_calls_unpriced_total",
-            "Model calls that are not in leadhand_model_cost_usd_total: their usage or their price is not known.",
+            "Model calls missing from leadhand_model_cost_usd_total because their usage or price is unknown.",
             ["model"],
         )
         asking = gauge(
             "leadhand_approvals_open",
-            "Questions to people that wait for an answer, in the runs that this process has driven.",
+            "Open approvals of runs that this process has driven.",
         )
         asking.set_function(lambda: sum(self._asking.values()))
-        self._streams = gauge("leadhand_sse_streams_open", "Event streams that are open.")
+        self._streams = gauge("leadhand_sse_streams_open", "Open event streams.")
         self._requests = counter(
             "leadhand_http_requests_total",
-            "HTTP requests answered, by the template of their route.",
+            "HTTP requests by route template.",
             ["method", "route", "status"],
         )
         self._request_seconds = histogram(
             "leadhand_http_request_duration_seconds",
-            "How long HTTP requests took, event streams to their end included.",
+            "Duration of HTTP requests in seconds, including event streams.",
             ["method", "route"],
             buckets=_REQUESTS_S,
         )
@@ -108,7 +108,7 @@ class Metrics:
         """Count these entries of a run that this process drives; ``state`` is the run's state after them."""
         if state.run_id not in self._driven:
             self._driven.add(state.run_id)
-            if state.epoch == 1:  # every later driving begins with a claim, which raises the epoch
+            if state.epoch == 1:  # later owners begin with a claim, which raises the epoch
                 self._started.labels(state.definition.flow).inc()
         for entry in entries:
             for step in steps(entry.event):
@@ -120,7 +120,7 @@ class Metrics:
             self._asking.pop(state.run_id, None)
 
     def release(self, state: RunState) -> None:
-        """Note that this process no longer drives the run."""
+        """Record that this process no longer drives the run."""
         self._driven.discard(state.run_id)
 
     def _count(self, state: RunState, step: Step) -> None:
@@ -154,7 +154,7 @@ class Metrics:
 
     @contextlib.contextmanager
     def stream(self) -> Generator[None]:
-        """Count an event stream as open for as long as this lasts."""
+        """Count an event stream as open inside the block."""
         self._streams.inc()
         try:
             yield

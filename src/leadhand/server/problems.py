@@ -50,7 +50,7 @@ class ProblemDetails(BaseModel):
                     "title": "Not Found",
                     "status": 404,
                     "detail": "there is no run run_01m7zh2rmzdvjq26wwj6s9pcjw",
-                    "how": "leadhand runs list shows what there is.",
+                    "how": "List the runs: leadhand runs list",
                     "code": "no_such_run",
                     "instance": "/api/runs/run_01m7zh2rmzdvjq26wwj6s9pcjw",
                 }
@@ -68,7 +68,7 @@ class ProblemDetails(BaseModel):
 
 
 class Problem(LeadhandError):
-    """An error with the HTTP status it goes out with; ``more`` are further members, ``headers`` further headers."""
+    """An error with its HTTP status; ``more`` are further members, ``headers`` further headers."""
 
     def __init__(
         self,

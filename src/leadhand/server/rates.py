@@ -69,7 +69,7 @@ class Rates:
 
     @contextmanager
     def stream(self, key_id: str | None) -> Generator[None]:
-        """Count a stream as open for as long as this lasts. Raises Problem (429) above the limit."""
+        """Count a stream as open inside the block. Raises Problem (429) above the limit."""
         if key_id is None:
             yield
             return

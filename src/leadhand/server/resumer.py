@@ -24,7 +24,7 @@ EVERY_S = 1.0
 
 
 class Resumer:
-    """Looks once a second, with one or two queries, regardless of the number of finished runs.
+    """Checks once a second, with one or two queries, regardless of the number of finished runs.
 
     A run that cannot be resumed is logged once and does not affect other runs.
     """
@@ -122,7 +122,7 @@ class Resumer:
 
 
 def first_end(state: RunState) -> datetime | None:
-    """When the first of a run's open approval requests expires."""
+    """Return when the first open approval request of a run expires."""
     ends = [
         approval.expires_at
         for approval in state.approvals.values()

@@ -1,4 +1,4 @@
-"""The response models of the HTTP API that no other door uses. Run documents and cards are values of the domain."""
+"""The response models that only the HTTP API uses. Run documents and approval cards are values of the domain."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from leadhand.domain.value import Json
 
 
 class RunsPage(Document):
-    """Runs, newest first. ``next_cursor`` asks for the next page; null on the last page."""
+    """Runs, newest first. Use ``next_cursor`` to request the next page; null on the last page."""
 
     runs: tuple[RunLine, ...]
     next_cursor: str | None
 
 
 class EventsPage(Document):
-    """Events in order. ``next_after`` asks for the next page; null when no later event exists yet. ``next_before`` asks
-    for the page before this one; null on the first page."""
+    """Events in order. Use ``next_after`` to request the next page; null if there are no later events yet. Use
+    ``next_before`` to request the previous page; null on the first page."""
 
     events: tuple[EventDocument, ...]
     next_after: int | None
@@ -101,7 +101,7 @@ class AgentDocument(Document):
     model: str
     instructions: str
     ships: AgentDefaults = Field(description="The defaults.")
-    changed: AgentChange | None = Field(description="Who changed the role, and when; null while the defaults apply.")
+    changed: AgentChange | None = Field(description="Who changed the role, and when; null if the defaults apply.")
 
 
 class AgentsList(Document):
@@ -163,6 +163,6 @@ class SystemDocument(Document):
 
 
 class Health(Document):
-    """The server works."""
+    """The server is healthy."""
 
     status: Literal["ok"] = "ok"

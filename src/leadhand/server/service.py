@@ -1,4 +1,4 @@
-"""The service: this process as a host of runs that people start and steer over HTTP."""
+"""The service: start, drive and steer runs over HTTP."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from leadhand.server.start_request import Submission, asked_for, once
 LOGGER = logging.getLogger("leadhand.server")
 ERROR_KEPT_S = 30 * 86_400.0
 LONGEST_REST_S = 300.0
-"""A run whose driving fails is tried again after 1 s, 2 s, 4 s, and so on up to this."""
+"""The longest wait, in seconds, before driving a run again after errors. Waits double from 1 s."""
 SEEN_WITHIN_S = 5.0
-"""A request to resume a run is answered once its log shows that it runs, or after this many seconds."""
+"""The maximum seconds that a request to resume a run waits until the log shows that the run continues."""
 RESTING = frozenset({RunStatus.PAUSED, RunStatus.WAITING, *ENDED})
 
 
@@ -135,11 +135,11 @@ class Service:
         return task
 
     def may_resume(self, run_id: str) -> bool:
-        """Whether a run may be resumed automatically now: not right after driving it has failed."""
+        """Whether a run may be resumed automatically now, which is not the case right after an error."""
         return self._failed.get(run_id, (0, 0.0))[1] <= asyncio.get_running_loop().time()
 
     async def _resume(self, state: RunState) -> None:
-        """Drive a run that rested, and return once its log shows that it runs, so that the response shows it."""
+        """Drive a run at rest, and return when its log shows that it continues, so that the response includes that."""
         going = asyncio.Event()
 
         def look(now: RunState) -> None:
@@ -154,7 +154,7 @@ class Service:
     # --- steering -----------------------------------------------------------------------------------------------------
 
     async def cancel(self, run_id: str, principal: Principal) -> None:
-        """End a run for good. Raises NoSuchRun, UsageError when it is over."""
+        """Cancel a run for good. Raises NoSuchRun, and UsageError if it has ended."""
         listing = await self.runtime.store.run(run_id)
         if listing.status is RunStatus.CANCELLED:
             return
@@ -162,7 +162,7 @@ class Service:
         await operator.stop(self.runtime, listing, CancelRequested(by=principal.name), until=ENDED)
 
     async def pause(self, run_id: str, principal: Principal, reason: str) -> None:
-        """Park a run. Raises NoSuchRun, UsageError when it is over."""
+        """Pause a run. Raises NoSuchRun, and UsageError if it has ended."""
         listing = await self.runtime.store.run(run_id)
         if listing.status is RunStatus.PAUSED:
             return
@@ -197,13 +197,13 @@ class Service:
             self.drive(await self.runtime.take_over(run_id))
         except RunOwned:
             return
-        except ConfigurationError as error:  # the answer is kept, whichever process resumes the run
+        except ConfigurationError as error:  # the answer is stored, whichever process resumes the run
             LOGGER.warning("run %s was answered but cannot be resumed here: %s %s", run_id, error.what, error.how)
 
     # --- tools' last errors -------------------------------------------------------------------------------------------
 
     async def last_error(self, tool: str) -> ToolError | None:
-        """The last failure of a tool, kept for a month."""
+        """Return the last failure of a tool, which is stored for a month."""
         kept = await self.runtime.store.cached(_error_key(tool))
         return None if kept is None else ToolError.model_validate(kept)
 
@@ -214,7 +214,7 @@ class Service:
                     self.note_error(step.name, step.failure, entry.at, state.run_id)
 
     def note_error(self, tool: str, failure: Failure, at: datetime, run_id: str | None) -> None:
-        """Keep the failure of a tool."""
+        """Store the failure of a tool."""
         kept = failure.model_dump(include={"message", "type", "class_"}, by_alias=True)
         note = ToolError.model_validate({"at": at, "run_id": run_id, **kept}).as_json()
         task = asyncio.get_running_loop().create_task(self._keep(tool, note))
@@ -224,8 +224,8 @@ class Service:
     async def _keep(self, tool: str, note: Json) -> None:
         try:
             await self.runtime.store.cache(_error_key(tool), note, ERROR_KEPT_S)
-        except LeadhandError as error:  # the log of its run has it too
-            LOGGER.warning("the last error of a tool is not kept: %s", error)
+        except LeadhandError as error:  # also in the log of its run
+            LOGGER.warning("cannot store the last error of a tool: %s", error)
 
 
 class Live:
@@ -257,5 +257,5 @@ def _by(name: str) -> str:
 def _check_goes_on(listing: RunListing, what: str) -> None:
     if listing.status in ENDED:
         raise UsageError(
-            f"run {listing.run_id} is over ({listing.status.value})", f"Only a run that is not over can be {what}."
+            f"run {listing.run_id} has ended ({listing.status.value})", f"Only a run that has not ended can be {what}."
         )

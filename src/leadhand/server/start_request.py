@@ -25,7 +25,7 @@ STRICTER = ("auto", "ask", "never")
 
 
 class Body(BaseModel):
-    """A request body. Unknown fields and values of another type (``"3"`` for a number) are refused."""
+    """A request body. Unknown fields and values of another type (``"3"`` for a number) are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -78,7 +78,9 @@ class Submission(Body):
         False, description="Use the built-in rule-based model and sample data. No data leaves the machine."
     )
     limits: LimitsBody = Field(default_factory=LimitsBody)
-    allow_unknown_price: bool = Field(False, description="Allow a model of unknown price: no budget applies to it.")
+    allow_unknown_price: bool = Field(
+        False, description="Allow a model with an unknown price, which the budget cannot limit."
+    )
     approve: Literal["ask", "auto", "never"] | None = Field(
         None, description="What to do with calls that need approval. Default: the server's policy."
     )
@@ -136,7 +138,7 @@ def loosens(submission: Submission, usual: Settings) -> bool:
 
 
 def once(submission: Submission, key: str, who: str) -> IdempotentId:
-    """Return the run id that a principal's idempotency key stands for: the same key always gives the same id.
+    """Return the run id for a principal's idempotency key: the same key always gives the same id.
 
     Raises Problem (422) for an invalid key.
     """

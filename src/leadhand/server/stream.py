@@ -1,4 +1,4 @@
-"""A stream of Server-Sent Events to one client: a cursor in a run's log, and nothing else that could grow.
+"""A stream of Server-Sent Events to one client, whose only state is a cursor in a run's log.
 
 An idle stream is one task that waits for the client to disconnect. A second task exists while there is something to
 send. A client that does not read for half a minute is disconnected.
@@ -28,7 +28,7 @@ Cut = Callable[[Scope], None]
 
 
 class EventStream(Response):
-    """The response that streams a run's events above ``after``, or with ``view`` what they change in its view.
+    """The response that streams a run's events above ``after``, or with ``view``, the changes to its view.
 
     ``welcome`` returns at every heartbeat whether the client may still watch; ``gone`` is called at the end.
     """
@@ -100,7 +100,7 @@ class EventStream(Response):
         self.poke()
 
     async def _bring_forward(self, feed: Feed) -> None:
-        """Send everything there is. Waiting for the client to read it is bounded."""
+        """Send everything that is available. A client that does not read times out."""
         try:
             while self._more and not self._over:
                 self._more = False
@@ -110,7 +110,9 @@ class EventStream(Response):
         except TimeoutError:
             self._over = True
             self._cut(self._scope)
-        except Exception:  # the log cannot be read: the feed reports it, and the client learns it when it reconnects
+        except (
+            Exception
+        ):  # the log cannot be read: the feed reports it, and the client gets an error when it reconnects
             self._over = True
             with contextlib.suppress(TimeoutError):
                 await self._put(b"", more=False)
@@ -145,7 +147,9 @@ class EventStream(Response):
             await self._put("".join(f"event: delta\ndata: {as_json(each._asdict())}\n\n" for each in pieces).encode())
 
     async def _send_the_rest(self, feed: Feed) -> None:
-        """Send the heartbeat; and the end, if the run is over and all of it was sent, or the client must leave."""
+        """Send the heartbeat. End the stream if the run has ended and all of it was sent, or if the client must
+        disconnect.
+        """
         if self._beat:
             self._beat = False
             if self._welcome is not None and not await self._welcome():

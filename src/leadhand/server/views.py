@@ -18,11 +18,11 @@ from leadhand.domain.view import Change, Projection
 from leadhand.ports import ContextStore
 
 KEPT_CHANGES = 1_000
-"""The newest changes of a run that are kept; a client that is further behind gets a snapshot."""
+"""The number of newest changes that are kept for a run; a client that is further behind gets a snapshot."""
 KEPT_VIEWS = 8
 """The number of views that are kept without a client."""
 PAGE = 500
-"""Entries that are read and folded at once."""
+"""The number of entries that are read and folded at once."""
 
 
 class ViewLine:
@@ -88,12 +88,12 @@ class LiveView:
             return
         try:
             self._lines.extend(ViewLine(change.seq, change) for change in self._projection.take_all(entries))
-        except Exception:  # whatever failed, an entry may be folded in part: the view must not be used any more
+        except Exception:  # an entry may be folded only in part, so the view must not be used anymore
             self._begin()
             raise
 
     async def reach(self, head: int) -> None:
-        """Read and fold what is missing up to ``head``."""
+        """Read and fold the missing entries up to ``head``."""
         if self.seq >= head:
             return
         async with self._reading:
@@ -104,13 +104,13 @@ class LiveView:
                     return
 
     def snapshot(self) -> bytes:
-        """The whole view as JSON."""
+        """Return the whole view as JSON."""
         if self._snapshot[0] != self.seq:
             self._snapshot = (self.seq, to_json(self._projection.view.document))
         return self._snapshot[1]
 
     def after(self, seq: int) -> list[ViewLine]:
-        """What a client at ``seq`` is to be sent: changes, or a snapshot if those are no longer kept."""
+        """Return what to send to a client at ``seq``: changes, or a snapshot if those are no longer kept."""
         if seq >= self.seq:
             return []
         if seq and (kept := lines_after(self._lines, seq)):

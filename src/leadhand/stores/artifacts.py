@@ -1,4 +1,4 @@
-"""Artifacts by digest: files beside an SQLite database, rows of a database that other machines share.
+"""Artifacts by digest: files next to an SQLite database, rows in a database that other machines share.
 
 A file is written under a temporary name, synchronised to the disk and renamed, so that a digest names a whole file or
 none. No symbolic link is followed below the folder's own parent, and only this user can read what is written.
@@ -28,7 +28,7 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def artifacts_of(store: ContextStore, folder: Path) -> ArtifactStore:
-    """Return the artifacts that a context store brings along; files in ``folder`` for a store that has none."""
+    """Return the artifact store of a context store; files in ``folder`` if it has none."""
     return store.artifacts if isinstance(store, HasArtifacts) else FileArtifacts(folder)
 
 
@@ -55,7 +55,7 @@ class FileArtifacts:
         return content
 
     async def has(self, digest: str) -> bool:
-        """Whether content of this digest is kept, undamaged or not."""
+        """Whether content with this digest is stored, even if it is damaged."""
         return await asyncio.to_thread(self._in_file, digest, _is_file) or False
 
     def _put(self, content: bytes) -> str:
@@ -67,10 +67,10 @@ class FileArtifacts:
                 with suppress(FileExistsError):
                     os.mkdir(shard, 0o700, dir_fd=folder)
                 with _opened(shard, folder) as descriptor:
-                    # A damaged file is replaced, so that content that was put can be read.
+                    # A damaged file is replaced, so that the stored content can be read.
                     if _read(name, descriptor) != content:
                         _write(name, content, descriptor)
-                    os.fsync(descriptor)  # of a file that another process has just renamed, too
+                    os.fsync(descriptor)  # also for a file that another process has just renamed
                 os.fsync(folder)
         return digest
 
@@ -96,7 +96,7 @@ class FileArtifacts:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
                 raise StoreError(
                     f"cannot {what} artifacts in {self._folder}: it or a part of it is a link, or not a folder",
-                    "move the folder to its place, and remove what is there instead",
+                    "remove the link or file, and move the folder to its place",
                 ) from error
             raise StoreError(
                 f"cannot {what} artifacts in {self._folder}: {error.strerror or error}",
@@ -168,7 +168,7 @@ def _is_file(name: str, folder: int) -> bool:
 
 
 def _write(name: str, content: bytes, folder: int) -> None:
-    """Write a file whole: a process that is killed meanwhile leaves a ``.tmp`` file that nothing reads."""
+    """Write a file atomically: a process that is killed meanwhile leaves a ``.tmp`` file that is never read."""
     draft = f"{name}.{os.urandom(8).hex()}.tmp"
     try:
         with os.fdopen(os.open(draft, _CREATE, 0o600, dir_fd=folder), "wb") as file:

@@ -1,6 +1,6 @@
 """Convert entries of the log to rows and back: the JSON of an event without its ``type``, and the columns beside it.
 
-Pydantic writes and reads the body; upcasters bring what an older release wrote to today's shape.
+Pydantic writes and reads the body; upcasters convert events of older releases to the current shape.
 """
 
 # ruff: noqa: S608 - SQL is built from constants only; data are parameters
@@ -56,7 +56,7 @@ def encode(event: AnyEvent) -> Encoded:
     except PydanticSerializationError as error:
         if "surrogates" not in str(error):
             raise StoreError(
-                f"a {event.type} event of {event.subject or 'the run'} holds a value that JSON cannot express: {error}",
+                f"a {event.type} event of {event.subject or 'the run'} has a value that JSON cannot express: {error}",
                 "return plain JSON from the tool: null, bool, number, string, list, object with string keys",
             ) from error
         event = type(event).model_validate(_well_formed(event.model_dump(by_alias=True)))
@@ -82,22 +82,22 @@ def _unreadable(body: str) -> str:
 
 
 def microseconds(moment: datetime) -> int:
-    """Return a moment as the store keeps it."""
+    """Return a time in the format of the store."""
     return (moment - EPOCH) // timedelta(microseconds=1)
 
 
 def moment(microseconds: int) -> datetime:
-    """Return a stored moment, in UTC."""
+    """Return a stored time, in UTC."""
     return EPOCH + timedelta(microseconds=microseconds)
 
 
 def stored(at: datetime | None) -> int | None:
-    """Return a moment as the store keeps it, NULL for None."""
+    """Return a time in the format of the store, NULL for None."""
     return None if at is None else microseconds(at)
 
 
 def read_moment(kept: int | None) -> datetime | None:
-    """Return a stored moment, in UTC, None for NULL."""
+    """Return a stored time, in UTC, None for NULL."""
     return None if kept is None else moment(kept)
 
 
@@ -171,7 +171,7 @@ def _page(connection: Connection, dialect: Dialect, run_id: str, after: int, siz
     entries: list[Entry] = []
     for record in text.split(RECORD) if text else ():
         fields = record.split(FIELD, 5)
-        if len(fields) != 6:  # JSON never contains the separator, so the record before is damaged
+        if len(fields) != 6:  # JSON never contains the separator, so the previous record is damaged
             raise _damaged(run_id, entries[-1].seq if entries else after + 1, "it holds control characters")
         entries.append(_decoded(run_id, *fields))
     entries.sort(key=attrgetter("seq"))  # they are sorted, but no database guarantees the order of an aggregate
@@ -211,7 +211,7 @@ def _decoded(
         raise _damaged(run_id, seq, f"{type(error).__name__}: {error}") from error
 
 
-# What upcasters and conversions raise for a body that no release has written.
+# Upcasters and conversions raise these for a body that no release has written.
 UNREADABLE = (ValueError, ArithmeticError, LookupError, TypeError, AttributeError)
 
 UPGRADE = "upgrade: pip install -U leadhand (the database was not touched)"

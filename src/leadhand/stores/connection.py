@@ -1,4 +1,4 @@
-"""The interface between the store and a database: a session that runs SQL, and the points on which databases differ.
+"""The interface between the store and a database: a session that runs SQL, and the differences between databases.
 
 SQL is written once, with ``?`` for parameters, in the language that SQLite (3.35 and later) and PostgreSQL share. Where
 they differ, a :class:`Dialect` has the words of each.
@@ -23,7 +23,7 @@ Row = tuple[Any, ...]
 
 
 class Unstorable(StoreError):
-    """A value that this database cannot hold (a NUL in text, a number that is too large); only its write fails."""
+    """This database cannot store a value (a NUL in text, a number that is too large); only its write fails."""
 
 
 class TryAgain(StoreError):
@@ -36,7 +36,7 @@ class Corrupt(StoreError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How one kind of database expresses what the two do not share; each field but ``kind`` is a piece of SQL.
+    """The SQL of one kind of database where the two differ; each field except ``kind`` is a piece of SQL.
 
     ``kind`` is the database's name. ``now`` is its clock in whole microseconds since 1970, UTC. ``joined`` is the
     aggregate that joins the texts ``{0}`` with ``{1}`` in between, ``rows`` the aggregate that makes one JSON text of
@@ -58,7 +58,7 @@ class Dialect:
 
 
 class Connection(Protocol):
-    """One session with a database, used by one thread at a time. Those of both databases inherit what they share.
+    """One session with a database, used by one thread at a time; the base class of both databases' sessions.
 
     Every method but ``close`` raises :class:`~leadhand.domain.errors.StoreError`, or one of its kinds above.
     """
@@ -94,7 +94,7 @@ class Connection(Protocol):
 
 
 class Hold(Protocol):
-    """A process's sign of life at a database. Others notice its end at once, without a timeout."""
+    """A lock that shows that a process is alive. Other processes notice its end at once, without a timeout."""
 
     @property
     def host(self) -> str: ...
@@ -104,7 +104,7 @@ class Hold(Protocol):
         ...
 
     def living(self, hosts: Collection[str], connection: Connection) -> set[str]:
-        """Return those of the hosts that are alive now."""
+        """Return the hosts that are alive."""
         ...
 
     def release(self) -> None: ...
@@ -127,7 +127,7 @@ class Database(Protocol):
 
     @property
     def artifact_folder(self) -> Path | None:
-        """Where files beside the database belong; None if other machines read the database."""
+        """The path for files next to the database; None if other machines use the database."""
         ...
 
     def hold(self) -> Hold:
@@ -160,7 +160,7 @@ if hasattr(os, "register_at_fork"):
 
 
 LARGEST_STATEMENT = 1_024
-"""Rows in one statement, at most: nine parameters each stay below SQLite's limit of 32,766."""
+"""Maximum rows in one statement: with nine parameters each, they stay below SQLite's limit of 32,766."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Follow a log: entries of this process are passed on directly, entries of others are read as soon as they are noticed.
 
-A follower relies on its position alone: entries that do not adjoin it mean a gap, and the gap is filled by reading. So
+A follower only needs its position: if new entries do not continue it, the missing ones are read from the database. So
 each follower gets every entry once and in order, whichever process commits and however slowly the follower reads.
 
 One thread notices what other processes commit: it checks the head of each run that is followed every 50 ms, and only
@@ -86,7 +86,7 @@ class Poller:
                         self._look(connection)
                     commits, pause = latest, POLL_S
                 except StoreError:
-                    # Writers and readers get the same error and can act on it; here it only means a retry.
+                    # Writers and readers get the same error and can handle it; here, a retry is enough.
                     if connection is not None:
                         connection.close()
                     connection, pause = None, POLL_AGAIN_S
@@ -127,7 +127,7 @@ class Followers:
         self._read = read
         self._poller = poller
         self._lock = threading.Lock()
-        # Tuples, replaced and never changed: the writer looks at them without the lock.
+        # Tuples, which are replaced and never changed, since the writer reads them without the lock.
         self._of_run: dict[str, tuple[_Follower, ...]] = {}
         self._closed = closed
 

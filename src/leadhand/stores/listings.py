@@ -1,4 +1,4 @@
-"""Lists of runs, from the small projection in their rows; of hosts; and counts for operators."""
+"""Lists of runs (from the summary in their rows) and of hosts, and counts for operators."""
 
 # ruff: noqa: S608 - SQL is built from constants only; data are parameters
 

@@ -1,6 +1,6 @@
 """The tables, as numbered steps that only go forward. Imported only when a database is not at the latest step.
 
-A step that was released is never changed; what follows from a change of mind is another step. ``{bytes}`` is the
+A released step is never changed; corrections are further steps. ``{bytes}`` is the
 database's type for bytes. Times are whole microseconds since 1970, UTC; money is nano-dollars; truth is 0 or 1.
 Where a step must read the log, a part of it is a function.
 """
@@ -28,7 +28,7 @@ def _fill_asking(connection: Connection) -> None:
                 entry = decoded()
                 approvals = open_approvals_after(approvals, [entry.event], entry.at)
         except StoreError:
-            continue  # a run whose log is damaged cannot be resumed or answered; it must not keep others from it
+            continue  # a run whose log is damaged cannot be resumed or answered, but must not block other runs
         rows = [(run_id, name, *approval[:4], stored(approval.expires_at)) for name, approval in approvals.items()]
         Table("asking", "run_id, approval_id, kind, tool, attempt, args_hash, expires_at").insert(connection, rows)
 
@@ -36,7 +36,7 @@ def _fill_asking(connection: Connection) -> None:
 Part = str | Callable[[Connection], None]
 
 MIGRATIONS: tuple[tuple[Part, ...], ...] = (
-    (  # 1: the log, its budget and what is kept beside it
+    (  # 1: the log, its budget and side tables
         "CREATE TABLE meta (version BIGINT NOT NULL)",
         "INSERT INTO meta (version) VALUES (0)",
         # A run's row: its place in lists, its head and owner, and its budget: ceilings (NULL: none), what composing
@@ -89,7 +89,7 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
             PRIMARY KEY (run_id, seq)
         )
         """,
-        # Only what ends an attempt is looked up by its subject, so only that pays for an index.
+        # Only events that end an attempt are looked up by subject, so only they need an index.
         "CREATE INDEX events_ending ON events (run_id, subject) WHERE type IN ('attempt_settled', 'attempt_lost')",
         """
         CREATE TABLE reservations (
@@ -122,7 +122,7 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
         "CREATE INDEX cache_expiry ON cache (expires_at)",
     ),
     (  # 2: open approvals, API keys, and settings of roles
-        # The part of an approval that decides whether an event answers it; see domain/listing.py.
+        # The fields of an approval that decide whether an event answers it; see domain/listing.py.
         """
         CREATE TABLE asking (
             run_id TEXT NOT NULL,
@@ -136,7 +136,7 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
         )
         """,
         _fill_asking,
-        # ``digest`` is the SHA-256 of a key, which itself is nowhere; ``scopes`` are joined by commas.
+        # ``digest`` is the SHA-256 of a key, which itself is not stored; ``scopes`` are joined by commas.
         """
         CREATE TABLE api_keys (
             key_id TEXT NOT NULL PRIMARY KEY,

@@ -28,7 +28,7 @@ NETWORKED = frozenset(
 
 
 async def open_store(url: str, *, now: Callable[[], datetime] = utc_now) -> SqlContextStore:
-    """Open the store at ``url``, and migrate it to today's schema if needed; close it with ``aclose()``.
+    """Open the store at ``url``, and migrate it to the current schema if needed; close it with ``aclose()``.
 
     ``url`` is ``sqlite:///relative/path``, ``sqlite:////absolute/path``, a plain path or ``postgresql://…``. ``now``
     is the clock that dates entries. Raises ConfigurationError for an unknown kind of URL or a missing driver, and
@@ -55,7 +55,7 @@ def database_at(url: str) -> Database:
             return _postgres(url)
         case _:
             raise ConfigurationError(
-                f"the database URL begins with {scheme}://, which Leadhand does not know",
+                f"the database URL begins with {scheme}://, which Leadhand does not support",
                 "use sqlite:///path/to/leadhand.db, a plain path, or postgresql://user@host/database",
             )
 
@@ -65,14 +65,14 @@ def _sqlite(path: str) -> Database:
 
     if not path or path == ":memory:":
         raise ConfigurationError(
-            "the database URL names no file, and a run that is only in memory cannot be resumed",
+            "the database URL names no file, but a run that is only in memory cannot be resumed",
             "name a file: sqlite:///path/to/leadhand.db",
         )
     type_ = network_file_system(path)
     if type_ is not None and os.environ.get(ALLOW_NETWORK) != "1":
         raise StoreError(
             f"{path} is on a network file system ({type_}), where SQLite's locks are not reliable",
-            f"keep it on a local disk, or use PostgreSQL; {ALLOW_NETWORK}=1 opens it all the same",
+            f"move it to a local disk, or use PostgreSQL; to open it anyway, set {ALLOW_NETWORK}=1",
         )
     return SqliteDatabase(Path(path))
 

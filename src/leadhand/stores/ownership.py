@@ -1,7 +1,7 @@
-"""Liveness of processes: a lock that the operating system or PostgreSQL releases at the moment its process dies.
+"""Liveness of processes: a lock that the operating system or PostgreSQL releases as soon as its process dies.
 
-The lock decides liveness only. The epoch of a run provides safety: if a living host were taken for dead, its next
-decision would be refused and nothing of it written.
+The lock is only for liveness. The epoch of a run provides safety: if a living host were considered dead, its next
+decision would be refused and not written.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class LockFileHold:
         except OSError as error:
             raise StoreError(
                 f"cannot write in {self._directory}: {error.strerror or error}",
-                "make the directory of the database writable, or name another with --database",
+                "make the directory of the database writable, or choose another database with --database",
             ) from error
         close_in_forked_child(self)
         for path in self._directory.glob("*.lock"):
@@ -107,9 +107,9 @@ class LockFileHold:
 
 
 class AdvisoryLockHold:
-    """A session-level advisory lock, keyed by a hash of the host's id, on a connection of its own.
+    """A session-level advisory lock, keyed by a hash of the host's id, on a separate connection.
 
-    It needs a lasting session: a pooler in transaction mode in front of PostgreSQL breaks it.
+    It needs a permanent session: a connection pooler in transaction mode breaks it.
     """
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
@@ -152,6 +152,6 @@ class AdvisoryLockHold:
 def _lock_key(host: str) -> int:
     """Return a host's 64-bit key.
 
-    Among a million hosts, two share a key with a probability of 3e-8; then each seems alive as long as the other.
+    Among a million hosts, two share a key with a probability of 3e-8; then each seems alive as long as the other is.
     """
     return int.from_bytes(blake2b(host.encode(), digest_size=8).digest())

@@ -17,7 +17,7 @@ from leadhand.domain.errors import StoreError
 from .connection import Connection, Corrupt, Dialect, Row, TryAgain, Unstorable, close_in_forked_child
 from .ownership import AdvisoryLockHold
 
-MIGRATING = 0x6C6561646861  # any number will do, as long as every release takes the same
+MIGRATING = 0x6C6561646861  # an arbitrary number, the same in every release
 
 DIALECT = Dialect(
     kind="postgresql",
@@ -83,7 +83,7 @@ class PostgresDatabase:
                 f"cannot connect to {self.name}: {_first_line(error)}",
                 "check that the server runs, and the URL: user, password, host, database",
             ) from error
-        # One size for all numbers, or every mixture of sizes would be another statement to prepare.
+        # One size for all numbers, since each mixture of sizes would need another prepared statement.
         raw.adapters.register_dumper(int, Int8Dumper)
         connection = PostgresConnection(raw, self.name)
         try:
@@ -152,15 +152,15 @@ def explained(error: psycopg.Error, name: str) -> StoreError:
 
 
 def unstorable(error: Exception, name: str) -> Unstorable:
-    """What it means that a value does not fit its column."""
+    """Return the error for a value that does not fit its column."""
     return Unstorable(
-        f"{name} cannot hold a value of this write: {_first_line(error)}",
-        "keep plain text without NUL characters, and numbers below 2^63",
+        f"{name} cannot store a value of this write: {_first_line(error)}",
+        "use text without NUL characters, and numbers below 2^63",
     )
 
 
 def without_password(url: str) -> str:
-    """A URL as messages may show it: user, host and database, nothing else."""
+    """Return a URL for messages: user, host and database only."""
     return re.sub(r"//([^:@/]*):.*@", r"//\1@", url.partition("?")[0])
 
 

@@ -1,4 +1,4 @@
-"""Recognise a database of Leadhand, read its schema version, and migrate it to today's schema."""
+"""Recognise a database of Leadhand, read its schema version, and migrate it to the current schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LATER_TABLES: dict[int, frozenset[str]] = {
     2: frozenset({"asking", "api_keys", "agents"}),
     3: frozenset({"open_approvals", "allowances", "api_keys", "agents"}),
 }
-"""The tables that each schema has besides those of the first."""
+"""The tables that each later schema adds."""
 
 
 def version_of(connection: Connection, database: Database) -> int:
@@ -33,7 +33,7 @@ def version_of(connection: Connection, database: Database) -> int:
             raise _damaged(database, f"it lacks the tables of {', '.join(sorted(missing))}")
         if there & TABLES.union(*LATER_TABLES.values()) or (there and database.dialect.alone):
             raise StoreError(
-                f"{database.name} holds the tables of another program ({', '.join(sorted(there)[:3])}, …)",
+                f"{database.name} has tables of another program ({', '.join(sorted(there)[:3])}, …)",
                 "use a separate database for Leadhand"
                 + ("" if database.dialect.alone else ", or a schema: …?options=-csearch_path%3Dleadhand"),
             )
@@ -61,23 +61,23 @@ def _recorded(connection: Connection, database: Database) -> int:
     """Return the version in ``meta``. Raises StoreError unless it is 1 or more, so that no step is done twice."""
     rows = connection.execute("SELECT version FROM meta")
     if len(rows) != 1:
-        raise _damaged(database, f"its table meta holds {len(rows)} versions in place of one")
+        raise _damaged(database, f"its table meta has {len(rows)} versions instead of one")
     version: object = rows[0][0]
     if not isinstance(version, int) or version < 1:
-        raise _damaged(database, "its table meta holds no version of a schema")
+        raise _damaged(database, "its table meta has no schema version")
     return version
 
 
 def _damaged(database: Database, what: str) -> StoreError:
     return StoreError(
         f"{database.name} is damaged: {what}",
-        "restore it from a backup, or name another with --database (this one was not touched)",
+        "restore it from a backup, or choose another with --database (this one was not touched)",
     )
 
 
 def migrate(connection: Connection, database: Database) -> None:
-    """Migrate a database to today's schema, in one transaction; several processes may do so at once."""
-    from .migrations import MIGRATIONS  # most processes never need this module
+    """Migrate a database to the current schema, in one transaction; several processes may do so at once."""
+    from .migrations import MIGRATIONS  # imported late, as it is rarely needed
 
     connection.begin()
     try:

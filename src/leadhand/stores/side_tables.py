@@ -1,6 +1,6 @@
-"""What is kept beside the log: payloads, snapshots, cached answers, gates, API keys and settings of roles, as rows.
+"""Rows besides the log: payloads, snapshots, cached answers, gates, API keys and settings of roles.
 
-Snapshots and cached answers may be deleted at any time. Of API keys, digests and scopes are kept, never the keys.
+Snapshots and cached answers may be deleted at any time. API keys are stored as digests with scopes, never as keys.
 """
 
 # ruff: noqa: S608 - SQL is built from constants only; data are parameters
@@ -100,7 +100,7 @@ class Keeper:
 
 
 def pass_gate(connection: Connection, dialect: Dialect, name: str, interval_s: float) -> float:
-    """Reserve the next free moment of a gate, and return the seconds until then.
+    """Reserve the next free time slot of a gate, and return the seconds until then.
 
     One statement with the database's own clock, so that neither processes nor clocks can disagree.
     """

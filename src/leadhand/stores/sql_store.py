@@ -48,7 +48,7 @@ class SqlContextStore:
         self._set_up(None)
 
     def _set_up(self, closed: StoreError | None) -> None:
-        """Make what runs on threads of its own; with ``closed``, it refuses every call with that error."""
+        """Create the parts with their own threads; with ``closed``, they refuse every call with that error."""
         self._readers = Readers(self._database, closed)
         self._poller = Poller(self._database, lambda run_id, wakeups: self._followers.poke(run_id, wakeups))
         self._followers = Followers(self.read, self._poller, closed)
@@ -56,7 +56,7 @@ class SqlContextStore:
 
     @property
     def host(self) -> str:
-        """The id of this store's hold on the database, never used again: ``<hostname>-<pid>-<random>``."""
+        """The unique id of this store's hold on the database: ``<hostname>-<pid>-<random>``."""
         return self._hold.host
 
     @property
@@ -66,7 +66,7 @@ class SqlContextStore:
 
     @property
     def artifacts(self) -> ArtifactStore:
-        """The artifacts of this database: files in ``<database>.artifacts`` beside SQLite, rows of PostgreSQL."""
+        """The artifacts of this database: files in ``<database>.artifacts`` for SQLite, rows for PostgreSQL."""
         folder = self._database.artifact_folder
         return FileArtifacts(folder) if folder is not None else DatabaseArtifacts(self._keep_blob, self.blob)
 

@@ -31,10 +31,10 @@ DIALECT = Dialect(
     alone=True,
 )
 
-# By the beginning of SQLite's name for the error: what is wrong ({name} is the file, {error} SQLite's own words), and
-# the remedy.
+# By the beginning of SQLite's name for the error: what is wrong ({name} is the file, {error} SQLite's message), and the
+# fix.
 EXPLAINED: tuple[tuple[str, str, str], ...] = (
-    ("SQLITE_NOTADB", "{name} is not a SQLite database", "name another file with --database, or move this one away"),
+    ("SQLITE_NOTADB", "{name} is not a SQLite database", "choose another file with --database, or move this one away"),
     (
         "SQLITE_CORRUPT",
         "{name} is damaged: {error}",
@@ -46,12 +46,12 @@ EXPLAINED: tuple[tuple[str, str, str], ...] = (
     (
         "SQLITE_BUSY",
         f"{{name}} has been locked by another process for {PATIENCE_S:.0f} s",
-        "end the program that keeps it open in a transaction",
+        "end the program that has an open transaction",
     ),
-    ("SQLITE_IOERR", "the disk of {name} failed: {error}", "check the disk; `leadhand doctor` says more"),
+    ("SQLITE_IOERR", "the disk of {name} failed: {error}", "check the disk; run `leadhand doctor` for details"),
 )
 
-# Raised before SQLite is called: the value itself is at fault.
+# Raised before SQLite is called, because of the value itself.
 UNSTORABLE = (OverflowError, UnicodeError, sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.DataError)
 
 
@@ -60,7 +60,9 @@ BESIDE = ("", "-wal", "-shm")
 
 
 class SqliteDatabase:
-    """A database file, created by the first migration. Its directory must exist: a typing error creates none."""
+    """A database file, created by the first migration. Its directory must exist, so that a typing error creates
+    nothing.
+    """
 
     dialect = DIALECT
 
@@ -96,18 +98,18 @@ class SqliteDatabase:
         except OSError as error:
             raise StoreError(
                 f"cannot open {self.name}: {error.strerror or error}",
-                "let this user into its directory, or name another place with --database",
+                "allow this user to open its directory, or choose another path with --database",
             ) from error
         if not there:
             raise StoreError(
                 f"cannot open {self.name}: there is no directory {directory}",
-                f"make it with `mkdir -p {shlex.quote(str(directory))}`, or name another place with --database",
+                f"create it with `mkdir -p {shlex.quote(str(directory))}`, or choose another path with --database",
             )
 
     def _check_writable(self) -> None:
-        """Raise StoreError when a file of the database, or its directory, cannot be written.
+        """Raise StoreError if a file of the database, or its directory, cannot be written.
 
-        SQLite opens a file that it may only read, and would refuse the first write in the middle of a run. Checking the
+        SQLite opens read-only files, but would refuse the first write in the middle of a run. Checking the
         file system takes no lock, so opening never waits for a writer.
         """
         directory = self.path.parent
@@ -116,8 +118,8 @@ class SqliteDatabase:
                 continue
             what = f"the directory of {self.name} is" if path == directory else f"{path} is"
             raise StoreError(
-                f"{what} read-only for this user, and a database keeps a log and locks beside its file",
-                "make the file and its directory writable, or name another place with --database",
+                f"{what} read-only for this user, but a database also writes a log and locks next to its file",
+                "make the file and its directory writable, or choose another path with --database",
             )
 
 
@@ -133,7 +135,7 @@ class SqliteConnection(Connection):
             return self._raw.execute(sql, parameters).fetchall()
         except UNSTORABLE as error:
             raise Unstorable(
-                f"{self._name} cannot hold a value of this write: {error}", "keep plain text and numbers below 2^63"
+                f"{self._name} cannot store a value of this write: {error}", "use valid text, and numbers below 2^63"
             ) from error
         except sqlite3.Error as error:
             raise explained(error, self._name) from error
@@ -153,7 +155,7 @@ class SqliteConnection(Connection):
             if mode != "wal":
                 raise StoreError(
                     f"{self._name} is on a file system without the shared memory that SQLite needs",
-                    "keep the database on a local disk, or use PostgreSQL",
+                    "move the database to a local disk, or use PostgreSQL",
                 )
             # The log shrinks again after a burst of writes or a slow reader.
             self.execute("PRAGMA journal_size_limit = 67108864")
@@ -164,7 +166,7 @@ class SqliteConnection(Connection):
         self.execute("BEGIN IMMEDIATE")
 
     def rollback(self) -> None:
-        with suppress(sqlite3.Error):  # the error that led here is the one to report
+        with suppress(sqlite3.Error):  # the original error is the one to report
             if self._raw.in_transaction:  # SQLite may have undone it itself
                 self._raw.execute("ROLLBACK")
 
@@ -200,7 +202,7 @@ def _writable(path: Path) -> bool:
 
 
 def _text(body: bytes) -> str:
-    """Decode a text of the database. Damaged text passes, so that its reader can say what it belongs to."""
+    """Decode a text of the database. Damaged text is accepted here, so that its reader can report where it belongs."""
     return body.decode("utf-8", "surrogateescape")
 
 

@@ -1,7 +1,7 @@
-"""The store's threads: how they return results to event loops in few wake-ups, and the pool of those that read.
+"""The store's threads: results are returned to event loops with few wake-ups, and readers run in a pool.
 
-The database drivers are synchronous: an asynchronous driver would add a thread or a queue of its own, and one thread
-that takes what many callers have queued is cheaper.
+The database drivers are synchronous: an asynchronous driver would add its own thread or queue, and one thread that
+handles the queued calls of many callers is cheaper.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Wakeups:
         self._calls: dict[asyncio.AbstractEventLoop, list[tuple[Callable[..., object], tuple[Any, ...]]]] = {}
 
     def call(self, loop: asyncio.AbstractEventLoop, function: Callable[..., object], *args: Any) -> None:
-        """Have ``function(*args)`` called on ``loop`` after :meth:`send`."""
+        """Call ``function(*args)`` on ``loop`` after :meth:`send`."""
         self._calls.setdefault(loop, []).append((function, args))
 
     def succeed(self, future: asyncio.Future[Any], result: object) -> None:
@@ -69,7 +69,7 @@ def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
 
 
 class Service(threading.Thread):
-    """A thread that runs ``work`` once, from now on, and whose end can be awaited.
+    """A thread that starts ``work`` immediately, and whose end can be awaited.
 
     It is a daemon thread: a program that does not close its store still ends, and loses nothing that was acknowledged.
     """

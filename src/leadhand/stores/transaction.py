@@ -131,7 +131,7 @@ class RunRow:
     def of(cls, run_id: str, started: RunStarted, owner: str, at: int) -> RunRow:
         """Return the row of a run that begins at ``at``, in microseconds."""
         definition = started.definition
-        shown = definition.request[:REQUEST_SHOWN].replace("\0", "�")  # a log may hold a NUL, a column may not
+        shown = definition.request[:REQUEST_SHOWN].replace("\0", "�")  # a log can contain a NUL, a column cannot
         return cls(
             (
                 run_id, definition.flow, shown, shown.lower(), definition.models.default, at, int(definition.detached),
@@ -142,7 +142,7 @@ class RunRow:
         )  # fmt: skip
 
     def fold_listing(self, at: int) -> None:
-        """Bring status, counts and open approvals up to date."""
+        """Update status, counts and open approvals."""
         change = listing_change(self.accepted)
         if any(isinstance(event, APPROVAL_EVENTS) for event in self.accepted):
             self.approvals = open_approvals_after(self.approvals, self.accepted, moment(at))
@@ -223,7 +223,7 @@ class LogTransaction:
         ALLOWANCES.insert(self._connection, allowances, CHANGE_ALLOWANCE)
         APPROVALS.delete(self._connection, "run_id, approval_id", answered)
         APPROVALS.insert(self._connection, requested)
-        # In one order everywhere, so that two transactions that write the same blobs never deadlock.
+        # Always in the same order, so that two transactions that write the same blobs never deadlock.
         BLOBS.insert(self._connection, sorted(self._blobs.items()), " ON CONFLICT (digest) DO NOTHING")
 
     def _append(self, append: Append) -> list[Entry]:
@@ -231,10 +231,12 @@ class LogTransaction:
         if append.epoch is not None and append.epoch != row.epoch:
             raise Fenced(
                 f"run {append.run_id} is at epoch {row.epoch}, so a decision of epoch {append.epoch} is refused",
-                "another process drives the run now; follow it there",
+                "another process is driving the run; watch it instead",
             )
         if append.current is not None and (append.run_id, append.current) in self._over:
-            raise StaleAttempt(f"attempt {append.current} of run {append.run_id} is over; its call must not begin")
+            raise StaleAttempt(
+                f"attempt {append.current} of run {append.run_id} has ended, so it must not start another call"
+            )
         if append.metered:
             row.budget.apply(append.metered)
         self._blobs.update(append.blobs)
@@ -242,7 +244,7 @@ class LogTransaction:
 
     def _create(self, create: Create) -> Entry:
         if create.run_id in self._rows:
-            raise UsageError(f"run {create.run_id} exists already", "start the run under a new id")
+            raise UsageError(f"run {create.run_id} already exists", "start the run under a new id")
         started = create.started.event
         assert isinstance(started, RunStarted)
         row = RunRow.of(create.run_id, started, self._hold.host, self._at)
@@ -256,14 +258,14 @@ class LogTransaction:
         if row.status in ENDED and not claim.ended:
             raise UsageError(
                 f"run {claim.run_id} is finished ({row.status})",
-                f"read it with `leadhand runs show {claim.run_id}`, or start another",
+                f"show it with `leadhand runs show {claim.run_id}`, or start another run",
             )
         if row.owner == self._hold.host:
             raise RunOwned(f"run {claim.run_id} is already driven by this process ({row.owner})", "wait for its end")
         if row.owner is not None and self._hold.living({row.owner}, self._connection):
             raise RunOwned(
                 f"run {claim.run_id} is driven by another living process ({row.owner})",
-                f"follow it with `leadhand runs watch {claim.run_id}`, or end that process first",
+                f"watch it with `leadhand runs watch {claim.run_id}`, or end that process first",
             )
         row.epoch += 1
         row.owner = self._hold.host

@@ -1,4 +1,4 @@
-"""``work_order.json``: the orders and states of a run beside the database, for people and scripts; never read back."""
+"""``work_order.json``: the orders and states of a run in a file, for people and scripts. Leadhand never reads it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from leadhand.domain.state import RunState
 
 LOGGER = logging.getLogger("leadhand")
 INTERVAL_S = 0.2
-"""The file is written at most this often, in seconds, and always at the end: a large order changes quickly."""
+"""Minimum seconds between two writes of the file, since a large order changes quickly; the final state is always
+written.
+"""
 
 
 class WorkOrderFile:

@@ -1,7 +1,7 @@
-"""The one thread that writes: it takes what many callers have queued and commits it in one transaction.
+"""The writer thread: it takes the queued writes of many callers and commits them in one transaction.
 
-The order of calls is the order of the log. The thread takes all that is queued (up to a bound), judges it in order in
-one transaction and commits. While the disk works, the next batch gathers, so each write costs less under load.
+The order of calls is the order of the log. The thread takes all queued writes (up to a limit), judges them in order in
+one transaction and commits. During the commit, the next batch is queued, so each write costs less under load.
 """
 
 # ruff: noqa: S608 - SQL is built from constants only; data are parameters
@@ -31,10 +31,10 @@ from .transaction import LogTransaction, Operation, Release
 Argument = TypeVar("Argument")
 
 BATCH = 512
-"""Writes in one transaction, at most."""
+"""Maximum writes in one transaction."""
 
 TRIES = 5
-"""How often a transaction that conflicts with another is tried, in all."""
+"""Maximum attempts at a transaction that conflicts with another."""
 
 RETRY_S = 1.0
 """Seconds between attempts to write releases that failed."""
@@ -72,7 +72,9 @@ class Writer:
         self._failed_releases: list[Release] = []
 
     async def open(self) -> None:
-        """Open the database, bring it to today's schema and take the hold. Raises StoreError, ConfigurationError."""
+        """Open the database, migrate it to the current schema and take the hold. Raises StoreError,
+        ConfigurationError.
+        """
         self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._thread = Service("store-writer", self._work)
         await self._opened
@@ -120,7 +122,7 @@ class Writer:
             self._hold.release()
 
     def _refuse_the_rest(self) -> None:
-        """Fail every queued write, so that no caller waits for ever, even if a defect ended the thread."""
+        """Fail every queued write, so that no caller waits forever, even if a bug ended the thread."""
         wakeups = Wakeups()
         with self._door:
             self._closed = self._closed or closed_error()
@@ -144,7 +146,7 @@ class Writer:
         return connection
 
     def _next_batch(self) -> tuple[list[Waiting], bool]:
-        """Return what is queued and whether the thread goes on; waits for a write unless releases have failed."""
+        """Return the queued writes, and whether the thread continues; wait for a write unless releases have failed."""
         batch: list[Waiting] = []
         try:
             item = self._queue.get(timeout=RETRY_S if self._failed_releases else None)
@@ -168,7 +170,7 @@ class Writer:
             outcomes, committed = self._transact([*releases, *(write for write, _ in batch)])
             outcomes, self._failed_releases = outcomes[len(releases) :], []
         except Unstorable as error:
-            if len(batch) > 1:  # one write is at fault, so the others are tried without it
+            if len(batch) > 1:  # one write caused this, so the others are tried without it
                 for waiting in batch:
                     self._commit([waiting])
                 return
@@ -176,7 +178,7 @@ class Writer:
         except StoreError as error:
             outcomes, committed = [copy_error(error) for _ in batch], {}
             self._failed_releases = [*releases, *(write for write, _ in batch if isinstance(write, Release))]
-        except Exception as error:  # a defect: callers get an error rather than wait for ever
+        except Exception as error:  # a bug: callers get an error instead of waiting forever
             what = StoreError(f"{self._database.name}: {type(error).__name__}: {error}", "please report this")
             what.__cause__ = error
             outcomes, committed = [copy_error(what) for _ in batch], {}
@@ -228,7 +230,7 @@ class Writer:
         except StoreError:
             if not connection.broken:
                 raise
-            connection = self._session()  # it was lost outside a transaction, so nothing is done twice
+            connection = self._session()  # it was lost outside a transaction, so nothing is repeated
             connection.begin()
         return connection
 

@@ -1,1 +1,1 @@
-"""What users need to test what they build on Leadhand: a scripted model, a store in memory, a contract for stores."""
+"""Tools for testing what you build on Leadhand: a scripted model, a store in memory, contract tests."""

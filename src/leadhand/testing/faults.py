@@ -1,4 +1,4 @@
-"""What a scripted model server sends back, proper answers and faults, as plain values.
+"""The responses of a scripted model server, normal answers and faults, as plain values.
 
 :data:`FAULTS` are the faults of model servers by name, each with the failure class that an adapter must report for it.
 ``serve`` is the answer of a chat-completions server that has the fault
@@ -41,7 +41,7 @@ class Way(StrEnum):
     HANG = "hang"
     """Never."""
     DRIP = "drip"
-    """A piece at a time, with pauses."""
+    """In pieces, with pauses."""
     BREAK_OFF = "break_off"
     """Half of it, then the connection is closed."""
     CUT_STREAM = "cut_stream"
@@ -53,15 +53,15 @@ class Way(StrEnum):
     HANG_UP = "hang_up"
     """The connection is closed before the answer."""
     ENDLESS = "endless"
-    """For ever, as fast as the client reads."""
+    """Without end, as fast as the client reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """One HTTP answer: ``status``, ``headers`` and ``body``, and the way it goes.
+    """One HTTP response: ``status``, ``headers`` and ``body``, and the way it is sent.
 
-    ``step`` instead of a body is an answer in the requested form. ``pause_s`` passes between two pieces of
-    a drip, ``delay_s`` before everything, in seconds.
+    ``step`` instead of a body is an answer in the requested form. ``pause_s`` is the time between two pieces of a drip,
+    ``delay_s`` the time before the response, in seconds.
     """
 
     status: int = 200
@@ -74,7 +74,7 @@ class Served:
     delay_s: float = 0.0
 
     def after(self, seconds: float) -> Served:
-        """The same, ``seconds`` later."""
+        """Return the same response, ``seconds`` later."""
         return replace(self, delay_s=seconds)
 
 
@@ -135,7 +135,7 @@ TOO_LONG = {
 
 
 def refuses(feature: str) -> Served:
-    """400: the server does not know ``feature`` (``response_format``, ``tools``, ``stream_options``, …)."""
+    """400: the server does not support ``feature`` (``response_format``, ``tools``, ``stream_options``, …)."""
     message = f"Unsupported parameter: {feature} is not supported with this model"
     return status(400, message, kind="unsupported_parameter")
 
@@ -151,7 +151,7 @@ def cut_stream(text: str = "an answer that is cut in the middle") -> Served:
 
 
 def drip(answer: Answer = "slowly", pause_s: float = 0.01) -> Served:
-    """A proper answer, a few bytes at a time."""
+    """A normal answer, a few bytes at a time."""
     return Served(step=step_of(answer), way=Way.DRIP, pause_s=pause_s)
 
 
@@ -172,7 +172,9 @@ def web_page(code: int = 200) -> Served:
 
 
 def completion(step: Step, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The chat completion that ``step`` is to a request; its text goes into the function the request forces, if any."""
+    """Return ``step`` as a chat completion for a request; its text goes into the function that the request forces, if
+    any.
+    """
     forced = _forced(body)
     if forced and step.text and not step.calls:
         step = replace(step, text="", calls=((forced, step.text),))
@@ -211,13 +213,13 @@ _STATUS_OF = {
 
 
 def refusal(failure: Failure) -> Served:
-    """The HTTP error that comes nearest to a scripted failure."""
+    """Return the HTTP error that is closest to a scripted failure."""
     headers = {} if failure.retry_after_s is None else {"Retry-After": f"{failure.retry_after_s:g}"}
     return status(_STATUS_OF.get(failure.class_, 400), failure.message, kind=failure.type, headers=headers)
 
 
 def served_by(models: Models, model: str = "offline") -> Callable[[dict[str, Any]], Awaitable[Serving]]:
-    """A script that lets another model answer: a whole run over HTTP, led by the offline model."""
+    """Return a script that lets another model answer, for example a whole run over HTTP with the offline model."""
 
     async def answer(body: dict[str, Any]) -> Serving:
         try:
@@ -234,7 +236,7 @@ def served_by(models: Models, model: str = "offline") -> Callable[[dict[str, Any
 
 
 def request_of(body: Mapping[str, Any], model: str) -> ModelRequest:
-    """Our request, read back from the body of a chat-completions call."""
+    """Return the model request in the body of a chat completions call."""
     tools = [object_of(tool.get("function")) for tool in objects_of(body.get("tools"))]
     forced = _forced(body)
     schema = object_of(object_of(body.get("response_format")).get("json_schema"))
@@ -368,7 +370,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("cut_stream", "a stream that ends without saying why", _T, lambda: cut_stream(_HALF), streamed=True),
     Fault("broken_stream", "a stream whose connection is cut", _T, lambda: broken_off(_HALF), streamed=True),
     Fault("stream_error", "a stream that ends in an error", _T, lambda: stream_error(_HALF), streamed=True),
-    Fault("stream_hang", "a stream that falls silent", _T, lambda: hang_body(_HALF), streamed=True, slow=True),
+    Fault("stream_hang", "a stream that stops sending", _T, lambda: hang_body(_HALF), streamed=True, slow=True),
     Fault("stream_cut_short", "a stream that stopped at its limit of tokens", _I, lambda: _CUT_SHORT, streamed=True),
 )
 """Every fault that an adapter must turn into one classed failure."""

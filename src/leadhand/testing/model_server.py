@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine that speaks chat completions from a script, faults included."""
+"""A real HTTP server on this machine that serves chat completions from a script, including faults."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ class Seen:
 
 @dataclass(slots=True)
 class _Injected:
-    """A fault and the requests it meets: those that fit, from the ``nth`` on, every ``every``-th, ``times`` in all."""
+    """A fault and the requests it affects: of those that match, every ``every``-th from the ``nth`` on, ``times`` in
+    total.
+    """
 
     served: Served
     nth: int
@@ -80,8 +82,8 @@ class ScriptedServer:
     fails :meth:`assert_done`, which leaving the context calls; so does an unused answer.
 
     :meth:`inject` puts faults before the script. ``base_url`` is for clients, ``requests`` what they sent,
-    ``in_flight`` how many are being answered, ``most_at_once`` the most that ever were, ``abandoned`` how many clients
-    went away before their answer. ``port`` is a free one unless given; ``tls`` makes it an HTTPS server.
+    ``in_flight`` how many are being answered, ``most_at_once`` the maximum of that, ``abandoned`` how many clients
+    disconnected before their answer. ``port`` is a free one unless given; ``tls`` makes it an HTTPS server.
     """
 
     def __init__(
@@ -139,11 +141,11 @@ class ScriptedServer:
         needle: str = "",
         role: str = "",
     ) -> Self:
-        """Answers some requests with ``fault``, one of this module's or the name of one of ``leadhand.testing.faults``.
+        """Answer some requests with ``fault``, a fault or the name of one of ``leadhand.testing.faults``.
 
-        Of the requests that hold ``needle`` in their messages and are for ``role`` (any, if these are not given), the
-        ``nth`` is met and then every ``every``-th, ``times`` in all. A request that meets a fault takes nothing from
-        the script: what asks again gets the answer. A fault that never met its requests fails :meth:`assert_done`.
+        Of the requests that contain ``needle`` and are for ``role`` (by default, all requests), it affects the ``nth``
+        and then every ``every``-th, ``times`` in total. An affected request takes no answer from the script, so a retry
+        gets that answer. A fault that affects fewer requests fails :meth:`assert_done`.
         """
         served = fault if isinstance(fault, Served) else served_fault(str(fault))
         self._injected.append(_Injected(served, nth, every, times, needle, role))
@@ -165,7 +167,7 @@ class ScriptedServer:
 
     @property
     def bodies(self) -> list[dict[str, Any]]:
-        """The decoded bodies of the requests, in the order they came."""
+        """The decoded bodies of the requests, in the order of arrival."""
         return [seen.body for seen in self.requests]
 
     def assert_done(self) -> None:
@@ -176,7 +178,7 @@ class ScriptedServer:
             raise ScriptError(f"{len(self._script)} answers were not used")
         missed = [fault for fault in self._injected if fault.met < fault.times]
         if missed:
-            raise ScriptError(f"{len(missed)} faults hit fewer requests than they should have")
+            raise ScriptError(f"{len(missed)} faults affected fewer requests than expected")
 
     async def _list(self, request: web.Request) -> web.Response:
         from aiohttp import web
@@ -233,7 +235,7 @@ class ScriptedServer:
             return web.Response()
         if body.get("stream") and served.step is not None:
             return await self._stream(served, served.step, body, request)
-        # For what only a stream can do, a plain answer has the given body.
+        # For faults of streams, a plain answer has the given body.
         text = served.body if served.step is None or served.body else json.dumps(completion(served.step, body))
         if served.way in (Way.WHOLE, Way.CUT_STREAM, Way.STREAM_ERROR):
             return web.Response(

@@ -1,4 +1,4 @@
-"""A model that does what a test says: an unexpected call fails, and so does an unused step."""
+"""A model that follows a script: unexpected calls and unused steps fail the test."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ class ScriptedModel:
     ``lenient`` reviews and composes by itself where nothing is scripted: it accepts what completed, drops the rest and
     joins the summaries. ``sleep`` is what a step's delay waits with.
 
-    Used as a context manager, plain or asynchronous, it checks at the end that every step was taken. ``requests`` are
-    the calls in the order they came, ``most_at_once`` how many ran at the same time, ``abandoned`` how many were
-    cancelled. A step that comes later than its request's deadline is a time-out at the deadline.
+    As a context manager, sync or async, it checks at the end that every step was used. ``requests`` are the calls in
+    the order of arrival, ``most_at_once`` is how many ran at the same time, ``abandoned`` how many were cancelled. A
+    step that takes longer than its request's deadline is a timeout at the deadline.
     """
 
     def __init__(
@@ -94,12 +94,12 @@ class ScriptedModel:
         self._sleep = sleep
 
     def on(self, matches: Predicate, *steps: Scripted, always: Scripted | None = None) -> Self:
-        """Answers requests that match with ``steps`` in turn, then with ``always`` if it is given."""
+        """Answer requests that match with ``steps`` in turn, then with ``always`` if it is given."""
         self._rules.append(_Rule(f"rule {len(self._rules) + 1}", matches, deque(steps), always))
         return self
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        """The next step for this request. Raises :class:`ScriptError` if the script has none left."""
+        """Return the next step for this request. Raises :class:`ScriptError` if the script has none left."""
         self.requests.append(request)
         self._running += 1
         self.most_at_once = max(self.most_at_once, self._running)
@@ -125,14 +125,16 @@ class ScriptedModel:
         return ModelProfile(name=model, window=1_000_000, input_nanousd=0, output_nanousd=0, free=True)
 
     async def aclose(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: there are no open resources."""
 
     def asked(self, role: str) -> list[ModelRequest]:
         """Return the requests of one role, in the order of their arrival."""
         return [request for request in self.requests if role_of(request) == role]
 
     def assert_done(self) -> None:
-        """Raises :class:`ScriptError` if a call was unexpected, even if its error was swallowed, or a step is left."""
+        """Raise :class:`ScriptError` if a call was unexpected, even if its error was swallowed, or if a step is
+        unused.
+        """
         if self._unexpected:
             raise ScriptError("\n".join(self._unexpected))
         left = [

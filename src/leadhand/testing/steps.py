@@ -23,8 +23,7 @@ class Step:
     """One answer of a model, or its failure.
 
     ``calls`` are tool names and arguments (text for arguments that are not JSON). ``delay_s`` passes before
-    the answer, in seconds of the model's clock. ``usage`` is what the call is said to have cost; None on a failure
-    leaves it unknown.
+    the answer, in seconds of the model's clock. ``usage`` is the reported usage; None on a failure leaves it unknown.
     """
 
     text: str = ""
@@ -35,17 +34,17 @@ class Step:
     delay_s: float = 0.0
 
     def after(self, seconds: float) -> Step:
-        """The same, ``seconds`` later."""
+        """Return the same step, ``seconds`` later."""
         return replace(self, delay_s=seconds)
 
     def costing(self, *, input_tokens: int = 0, output_tokens: int = 0, nanousd: int | None = None) -> Step:
-        """The same, having used so much."""
+        """Return the same step with this usage."""
         return replace(
             self, usage=Usage(requests=1, input_tokens=input_tokens, output_tokens=output_tokens, nanousd=nanousd)
         )
 
     def reply(self, request: ModelRequest) -> ModelReply:
-        """The reply this step is to ``request``. Raises :class:`ModelError` if it is a failure."""
+        """Return the reply of this step to ``request``. Raises :class:`ModelError` if it is a failure."""
         if self.failure is not None:
             raise ModelError(self.failure, self.usage)
         made = sum(len(message.tool_calls) for message in request.messages if isinstance(message, AssistantMessage))
@@ -86,7 +85,7 @@ def step_of(answer: Answer) -> Step:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, each with the space after it, as a stream would bring them."""
+    """Return the words of a text, each with the space after it, as a stream sends them."""
     return re.findall(r"[^ ]* |[^ ]+", text)
 
 
@@ -121,7 +120,7 @@ def subtask(name: str, tool: str | None = None, /, *, needs: Iterable[int | str]
 
 
 def plans(*subtasks: Mapping[str, Any], goal: str = "the goal", cannot: Mapping[str, str] | None = None) -> Step:
-    """A plan; ``cannot`` maps what is out of reach to the reason."""
+    """A plan; ``cannot`` maps parts that cannot be done to the reason."""
     return gives({"goal": goal, "subtasks": [dict(s) for s in subtasks], "cannot": _out_of_reach(cannot)})
 
 
@@ -138,7 +137,7 @@ def reviews(
 ) -> Step:
     """A review, by the keys of subtasks. ``drop`` maps keys to reasons, ``replan`` to replacements.
 
-    ``complete`` follows from the rest unless it is given: nothing to retry, to replan or missing.
+    By default, ``complete`` is true if there is nothing to retry, replan or add.
     """
     verdicts: list[dict[str, Any]] = [{"subtask": key, "verdict": "accept", "reason": ""} for key in accept]
     again = [{"subtask": key, "verdict": "retry", "reason": "once more"} for key in retry]
@@ -168,7 +167,7 @@ def fails(
     next_action: str = "",
     after_saying: str = "",
 ) -> Step:
-    """A failure: ``fails("transient", "timeout")``. What it used stays unknown; ``.costing()`` says it.
+    """A failure: ``fails("transient", "timeout")``. Its usage is unknown; set it with ``.costing()``.
 
     ``after_saying`` is the text that was streamed before the failure.
     """

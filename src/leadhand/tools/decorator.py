@@ -21,7 +21,7 @@ _E = TypeVar("_E", Effect, ApprovalPolicy)
 
 
 class Tool(Generic[_P, _R]):
-    """A function with the description, schema and policy that a lead needs. Calling it calls the function."""
+    """A function with the description, schema and policy that a lead needs. You can call it like the function."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class Tool(Generic[_P, _R]):
                 continue
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
                 raise UsageError(
-                    f"the tool {self.name} takes {parameter}, which a schema cannot express",
+                    f"the tool {self.name} has the parameter {parameter}, which a schema cannot express",
                     "Give every argument its own name.",
                 )
             hint = self._hints.get(parameter.name, Any)
@@ -153,7 +153,8 @@ class Tool(Generic[_P, _R]):
         except Exception as error:
             raise UsageError(
                 f"the signature of the tool {self.name} cannot be turned into a schema: {str(error).splitlines()[0]}",
-                "Use types that JSON has: str, int, float, bool, list, dict, Literal, Enum, date, pydantic models.",
+                "Use types with a JSON schema: str, int, float, bool, list, dict, Literal, Enum, date, pydantic "
+                "models.",
             ) from error
         return model
 
@@ -180,8 +181,9 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
     from its ``Args`` section (Google, NumPy or Sphinx style). The keywords set its policy:
 
     :param name: the name that the lead uses; the function's name by default.
-    :param effect: what calling it twice does: ``pure`` (nothing), ``idempotent`` (the same, given the call's key),
-        ``once`` (something again: each call needs approval, and a call that may have happened is not repeated).
+    :param effect: what a second call does: ``pure`` (nothing), ``idempotent`` (nothing more, if it has the same key),
+    ``once``
+        (it repeats the effect: each call needs approval, and a call that may have happened is not repeated).
     :param timeout: seconds for one call.
     :param retries: how often a transient failure is retried.
     :param approval: ``ask``, ``auto`` or ``never``; by default, the run's policy decides.
@@ -214,7 +216,9 @@ def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     text = inspect.getdoc(function) or ""
     if "\n" not in text:
         return text.strip(), {}
-    from docstring_parser import parse  # 13 ms of CPU; a one-line docstring does not need it
+    from docstring_parser import (
+        parse,
+    )  # imported late: it takes 13 ms of CPU, and a one-line docstring does not need it
 
     parsed = parse(text)
     return "\n".join(filter(None, [parsed.short_description, parsed.long_description])).strip(), {

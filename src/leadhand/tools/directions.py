@@ -1,4 +1,4 @@
-"""The directions tool: how to get from one place to another, by OpenStreetMap's routers."""
+"""The directions tool: routes between two places, from OpenStreetMap's routers."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _same_place(name: str) -> ToolError:
 
 
 def _shown(steps: Sequence[Step]) -> tuple[Sequence[Step], int]:
-    """At most :data:`MAX_STEPS` of the steps, the arrival always among them, and how many are omitted."""
+    """Return at most :data:`MAX_STEPS` of the steps, always including the arrival, and how many are omitted."""
     if len(steps) <= MAX_STEPS:
         return steps, 0
     return [*steps[: MAX_STEPS - 1], steps[-1]], len(steps) - MAX_STEPS
@@ -116,7 +116,7 @@ def _summary(start: Found, end: Found, mode: Mode, route: Route, *, sample: bool
 
 
 def _main_roads(route: Route, most: int = 3) -> list[str]:
-    """The roads that carry most of the way, at least a tenth each, in the order they are taken."""
+    """Return the roads with at least a tenth of the distance each, in the order of the route."""
     lengths: dict[str, float] = {}
     for step in route.steps:
         if step.road:

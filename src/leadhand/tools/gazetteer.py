@@ -1,7 +1,7 @@
 """Look up towns and sights in the packaged data, which is searched as text and never parsed as a whole.
 
-Reading 34,000 rows into objects would cost a cold start a quarter of a second; finding a line in 2.3 MB of bytes costs
-a millisecond. ``scripts/build-places`` describes the lines.
+Parsing 34,000 rows would delay the start by a quarter of a second; finding a line in 2.3 MB takes a millisecond.
+``scripts/build-places`` describes the lines.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ SIGHT_IMPORTANCE = 0.7
 
 
 def towns_named(name: str) -> list[Place]:
-    """Towns of that name, in any of the spellings known, the most populous first."""
+    """Return towns with this name, in any known spelling, the most populous first."""
     return _towns(f"|{fold(name)}|")
 
 
 def towns_beginning(name: str) -> list[Place]:
-    """Towns one of whose names begins like that, the most populous first."""
+    """Return towns with a name that begins with this text, the most populous first."""
     return _towns(f"|{fold(name)}")
 
 
 def sights_named(name: str) -> list[Place]:
-    """Airports, stations and sights of that name."""
+    """Return airports, stations and sights with this name."""
     return [_sight(line) for line in _lines(_sights(), f"|{fold(name)}|") if fold(name)]
 
 
@@ -58,7 +58,7 @@ def _sights() -> bytes:
 
 
 def _lines(text: bytes, part: str) -> Iterator[str]:
-    """The lines that contain ``part``, each once."""
+    """Return the lines that contain ``part``, without duplicates."""
     wanted = part.encode()
     found = text.find(wanted)
     while found >= 0:
@@ -109,7 +109,7 @@ def _sight(line: str) -> Place:
 
 @cache
 def _named(key: str) -> str:
-    """The name of a country (``=FR``) or of a region (``^US.TX``); empty when the data has none."""
+    """Return the name of a country (``=FR``) or of a region (``^US.TX``), "" if the data has none."""
     text, wanted = _text(), f"\n{key}\t".encode()
     found = text.find(wanted)
     return text[found + len(wanted) : text.find(b"\n", found + 1)].decode() if found >= 0 else ""

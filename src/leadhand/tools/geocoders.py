@@ -73,7 +73,7 @@ async def ask_nominatim(context: ToolContext, urls: ServiceUrls, query: str) -> 
 
 
 async def ask_photon(context: ToolContext, urls: ServiceUrls, query: str) -> list[Place]:
-    """The same by Photon, best first; it gives no importance. Raises ``ToolError``, classified by cause."""
+    """Return the places from Photon, best first, without importance. Raises ``ToolError``, classified by cause."""
     params = {"q": query, "lang": "en", "limit": LIMIT}
     reply = await context.web.get("photon", f"{urls.photon}/api/", params)
     if not 200 <= reply.status < 300:

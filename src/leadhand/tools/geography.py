@@ -1,4 +1,4 @@
-"""Where things are: a place as every geocoder names it, names folded for comparison, coordinates, distances."""
+"""Places as geocoders return them, names folded for comparison, coordinates and distances."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Place:
     ``latitude`` and ``longitude`` are degrees (WGS 84). ``region`` is the first-level division (state, province),
     ``areas`` the divisions below it. ``population`` counts inhabitants; ``importance`` is Nominatim's, 0 to 1. None
     means that the geocoder does not say. ``kind`` is the geocoder's own word for what it is (``PPLC``, ``aerodrome``).
-    ``from_openstreetmap`` obliges to credit its contributors; ``sample`` is true when the built-in sample service
+    With ``from_openstreetmap``, its contributors must be credited; ``sample`` is true if the built-in sample service
     answered.
     """
 
@@ -88,7 +88,7 @@ class Place:
 
     @property
     def label(self) -> str:
-        """The name with what tells it apart: ``Springfield, Illinois, United States``; it can be looked up again."""
+        """The name with its region and country: ``Springfield, Illinois, United States``; it can be looked up again."""
         parts: list[str] = []
         known: set[str] = set()
         for part in (self.name, self.city, self.region, self.country):
@@ -118,10 +118,10 @@ class Place:
 def fold(text: str) -> str:
     """``text`` without case, accents and punctuation, words one space apart: ``Île-de-France`` is ``ile de france``.
 
-    Dots and apostrophes vanish (``D.C.`` is ``dc``); all other punctuation parts words. Folding twice changes nothing.
+    Dots and apostrophes are removed (``D.C.`` is ``dc``); other punctuation separates words. Folding is idempotent.
     """
     if not text.isascii():
-        # Casefolding can undo a decomposition and the other way round, hence once more each.
+        # Casefolding can undo a decomposition and vice versa, so each is applied again.
         text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
         text = "".join(letter for letter in text if not unicodedata.combining(letter)).translate(_LETTERS)
     return " ".join(_NOT_A_WORD.sub(" ", _SILENT.sub("", text).lower()).split())
@@ -139,7 +139,7 @@ def without_article(name: str) -> str:
 def is_said_of(qualifier: str, place: Place) -> bool:
     """Whether the place lies in what ``qualifier`` names: a country, state, county or city, or an abbreviation of one.
 
-    Case, accents and punctuation do not count. ``CA`` is said of California and of Canada alike.
+    Case, accents and punctuation are ignored. ``CA`` matches both California and Canada.
     """
     word = fold(qualifier)
     code = place.country_code.upper()
@@ -154,7 +154,7 @@ def is_said_of(qualifier: str, place: Place) -> bool:
 def parse_coordinates(text: str) -> tuple[float, float] | None:
     """Latitude and longitude in degrees from ``48.8606,2.3376`` or ``Louvre (48.8606,2.3376)``; None if it is neither.
 
-    Raises ``ToolError`` (``invalid``) when they are off the globe.
+    Raises ``ToolError`` (``invalid``) if they are out of range.
     """
     found = _COORDINATES.fullmatch(text.strip())
     if found is None:
@@ -162,7 +162,7 @@ def parse_coordinates(text: str) -> tuple[float, float] | None:
     latitude, longitude = float(found["lat"]), float(found["lon"])
     if abs(latitude) > 90 or abs(longitude) > 180:
         raise ToolError(
-            f"{text.strip()!r} is not on the globe: latitude goes from -90 to 90 and longitude from -180 to 180",
+            f"{text.strip()!r} is out of range: latitude must be from -90 to 90 and longitude from -180 to 180",
             type="bad_coordinates",
             next_action="enter the coordinates as latitude,longitude in degrees, e.g. 48.8606,2.3376",
         )
@@ -170,7 +170,7 @@ def parse_coordinates(text: str) -> tuple[float, float] | None:
 
 
 def place_at(text: str) -> Place | None:
-    """The place that coordinates stand for, named by them or by the name before them; None if ``text`` has none."""
+    """Return the place at some coordinates, named by them or by the name before them; None if ``text`` has none."""
     coordinates = parse_coordinates(text)
     if coordinates is None:
         return None

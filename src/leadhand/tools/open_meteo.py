@@ -15,8 +15,8 @@ from .services import ServiceUrls
 Units = Literal["metric", "imperial"]
 
 FORECAST_DAYS = 16
-"""Days a forecast reaches, today included: the most Open-Meteo gives. Always asked for, so that every question about
-one place is answered by one kept reply."""
+"""Days of a forecast including today, the most that Open-Meteo supports. All are always requested, so that one cached
+response serves every question about a place."""
 
 _IMPERIAL = {"temperature_unit": "fahrenheit", "wind_speed_unit": "mph", "precipitation_unit": "inch"}
 
@@ -37,7 +37,7 @@ class _Town(Lenient):
 
 
 class _Towns(Lenient):
-    results: tuple[_Town, ...] = ()  # left out when nothing is found
+    results: tuple[_Town, ...] = ()  # missing if nothing is found
 
 
 class Current(Lenient):
@@ -53,7 +53,7 @@ class Current(Lenient):
 
 
 class Daily(Lenient):
-    """One column a variable, one row a day; None where no model reaches. Units: :attr:`Forecast.daily_units`."""
+    """One column per variable, one row per day; None where no model has data. Units: :attr:`Forecast.daily_units`."""
 
     time: tuple[date, ...]
     weather_code: tuple[int | None, ...] = ()
@@ -80,7 +80,7 @@ class Forecast(Lenient):
 async def find_towns(context: ToolContext, urls: ServiceUrls, name: str, *, count: int = 10) -> list[Place]:
     """Towns and other named features called ``name``, best first, at most ``count`` (1 to 100); none: an empty list.
 
-    Raises ``ToolError``: ``invalid`` when Open-Meteo refuses the name, else classed by what went wrong.
+    Raises ``ToolError``: ``invalid`` if Open-Meteo rejects the name, else classified by cause.
     """
     params = {"name": name, "count": count, "language": "en", "format": "json"}
     reply = await context.web.get("open-meteo-geocoding", f"{urls.open_meteo_geocoding}/v1/search", params)
@@ -105,9 +105,9 @@ async def find_towns(context: ToolContext, urls: ServiceUrls, name: str, *, coun
 
 
 async def forecast(context: ToolContext, urls: ServiceUrls, place: Place, units: Units) -> Forecast:
-    """Current weather and :data:`FORECAST_DAYS` days at ``place``, in the units asked for.
+    """Return the current weather and :data:`FORECAST_DAYS` days at ``place``, in the requested units.
 
-    Raises ``ToolError``: ``invalid`` with Open-Meteo's reason, else classed by what went wrong.
+    Raises ``ToolError``: ``invalid`` with Open-Meteo's reason, else classified by cause.
     """
     params: dict[str, str | int | float] = {
         "latitude": place.latitude,
@@ -126,14 +126,14 @@ async def forecast(context: ToolContext, urls: ServiceUrls, place: Place, units:
 
 
 def _variables(shape: type[Current | Daily]) -> str:
-    """The variables to ask for: the fields of their shape."""
+    """Return the variables to request: the fields of a shape."""
     return ",".join(name for name in shape.model_fields if name != "time")
 
 
 def _raise_for_error(context: ToolContext, service: str, reply: WebReply) -> None:
     reason = text_of(reply.body, "reason")
     if reply.status == 429 and reason.startswith("Daily"):
-        # Of its three limits (minute, hour, day) this is the one that a run cannot wait for.
+        # A run can wait for the limits per minute and per hour, but not for the limit per day.
         raise ToolError(
             f"Open-Meteo answered 429: {reason}",
             type="quota",

@@ -24,36 +24,36 @@ DOMINANCE = 5
 (5.7 times Alabama's), but San José is ambiguous (California's has 3 times as many people as Costa Rica's)."""
 
 NEAR_IMPORTANCE = 0.1
-"""Nominatim's importances closer than this say nothing about which place is meant."""
+"""Differences of Nominatim's importance below this are ignored."""
 
 FAR_APART_KM = 50.0
-"""Results within this distance are one place for a traveller: a city and its centre, an airport and its station."""
+"""Results within this distance are treated as one place: a city and its centre, an airport and its station."""
 
 SAME_TOWN_KM = 25.0
-"""Results within this distance have one weather: a town, its centre and its suburbs."""
+"""Results within this distance have the same weather: a town, its centre and its suburbs."""
 
 NEARER = 2
-"""How many times nearer to the other end of a journey a candidate must be to be meant."""
+"""How many times nearer to the other end of a journey a candidate must be to be chosen."""
 
 WELL_KNOWN = 100_000
-"""Inhabitants of a town that is believed to be meant although it was found under another name (Munich for München).
-A smaller one may be a mere lookalike (Louvres for the Louvre): addresses and sights are looked at first."""
+"""Minimum inhabitants of a town that is chosen although it was found under another name (Munich for München). A smaller
+one may only look similar (Louvres for the Louvre), so addresses and sights are checked first."""
 
 CANDIDATES_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """The place that is meant, and ``note``: a sentence on how it was chosen, empty if there was no choice."""
+    """The chosen place, and ``note``: a sentence on how it was chosen, empty if there was no choice."""
 
     place: Place
     note: str = ""
 
 
 async def resolve_town(context: ToolContext, urls: ServiceUrls, text: str) -> Found:
-    """The place whose weather is asked for: coordinates, a town (``Paris``, ``Paris, TX``), else any address.
+    """Return the place for a weather question: coordinates, a town (``Paris``, ``Paris, TX``), else any address.
 
-    Raises ``ToolError`` (``invalid``): ``unknown_place``, ``ambiguous_place`` or ``place_too_large``; and whatever the
+    Raises ``ToolError`` (``invalid``): ``unknown_place``, ``ambiguous_place`` or ``place_too_large``; and what the
     geocoders raise.
     """
     asked = _asked(text)
@@ -72,7 +72,7 @@ async def resolve_town(context: ToolContext, urls: ServiceUrls, text: str) -> Fo
         if reading is readings[0] and qualifiers:
             namesakes = [town for town in towns if fold(town.name) == fold(name)]
     hits = await _find_addresses(context, urls, asked)
-    if namesakes:  # "Paris, Spain" is to be refused, and not to become some Calle de París
+    if namesakes:  # "Paris, Spain" must be refused, and not match some Calle de París
         hits = [hit for hit in hits if fold(hit.name) == fold(name)]
     if hits:
         contenders = _contenders(hits)
@@ -85,13 +85,14 @@ async def resolve_town(context: ToolContext, urls: ServiceUrls, text: str) -> Fo
 
 
 async def resolve_ends(context: ToolContext, urls: ServiceUrls, origin: str, destination: str) -> tuple[Found, Found]:
-    """Both ends of a journey; where one name fits several places, the other end decides if it lies much nearer to one.
+    """Return both ends of a journey. If a name matches several places, the one that is much nearer to the other end is
+    chosen.
 
     Raises as :func:`resolve_town` does.
     """
     asked = [_asked(origin), _asked(destination)]
     ends: list[list[Place]] = []
-    for text in asked:  # one after the other: the geocoders want a second between requests anyway
+    for text in asked:  # one after the other, since the geocoders require a second between requests anyway
         place = place_at(text)
         candidates = [place] if place else _contenders(await _find_addresses(context, urls, text))
         if not candidates:
@@ -117,7 +118,7 @@ def _asked(text: str) -> str:
 
 
 def _readings(asked: str) -> list[tuple[str, list[str]]]:
-    """Ways to tell the name from what qualifies it: by the comma, else by taking up to two last words for it."""
+    """Return the ways to split a name from its qualifier: at the comma, else before the last one or two words."""
     name, *qualifiers = [part.strip() for part in asked.split(",") if fold(part)]
     readings = [(name, qualifiers)]
     words = name.split()
@@ -131,11 +132,11 @@ def _is_trusted(town: Place, name: str) -> bool:
 
 
 def _town(asked: str, name: str, towns: list[Place]) -> Found:
-    """The town that is meant among those that fit, by population."""
+    """Return the chosen town among those that match, by population."""
     ranked = _by_population(_smallest_kind(towns))
     if not ranked:
         raise ToolError(
-            f"{asked!r} is a whole country or region: its weather differs from place to place",
+            f"{asked!r} is a whole country or region, and its weather differs from place to place",
             type="place_too_large",
             next_action=f"name a town in {towns[0].label}",
         )
@@ -148,7 +149,7 @@ def _town(asked: str, name: str, towns: list[Place]) -> Found:
     if others and not _dominates(first, others[0]):
         raise _ambiguous(asked, ranked)
     if others:
-        note = f"“{asked}” was taken as the place of that name with by far the most people"
+        note = f"“{asked}” was taken as the most populous place of that name"
         return Found(place=first, note=f"{note} (next: {_labels(ranked)[1]}).")
     if fold(first.name) != fold(name):
         return Found(place=first, note=f"“{asked}” was taken as {first.name}.")
@@ -170,7 +171,7 @@ def _dominates(town: Place, other: Place) -> bool:
 
 
 def _apart(ranked: Iterable[Place], km: float) -> list[Place]:
-    """The places in their order, without those that lie within ``km`` of an earlier one."""
+    """Return the places in order, without those within ``km`` of an earlier one."""
     kept: list[Place] = []
     for place in ranked:
         if all(distance_km(place, other) > km for other in kept):
@@ -183,9 +184,9 @@ async def _find_addresses(context: ToolContext, urls: ServiceUrls, asked: str) -
 
 
 def _contenders(hits: Sequence[Place]) -> list[Place]:
-    """The hits that may be meant: far apart, and near in importance to the best of them.
+    """Return the candidates among the results: far apart, and similar in importance to the best one.
 
-    Photon says nothing about importance and ranks well, so there only a namesake of the same kind contends.
+    Photon returns no importance but ranks well, so only results with the same name and kind are candidates.
     """
     if not hits:
         return []
@@ -199,7 +200,7 @@ def _contenders(hits: Sequence[Place]) -> list[Place]:
 
 
 def _beside(asked: str, place: Place, candidates: Sequence[Place]) -> Found:
-    """``place``, with a note on why it was chosen if there were other candidates."""
+    """Return ``place``, with a note on why it was chosen if there were other candidates."""
     if len(candidates) > 1:
         note = f"“{asked}” was taken as the place of that name that is much nearer to the other end."
         return Found(place=place, note=note)
@@ -213,7 +214,7 @@ def _unknown(context: ToolContext, asked: str, known: Sequence[Place] = ()) -> T
         action = "offline only towns above 15,000 people and well-known sights are available; use coordinates instead"
     else:
         action = 'check the spelling, add the country ("Lyon, France"), or use coordinates ("45.7640,4.8357")'
-    return ToolError(f"no place called {asked!r} is known", type="unknown_place", next_action=action)
+    return ToolError(f"no place named {asked!r} was found", type="unknown_place", next_action=action)
 
 
 def _ambiguous(asked: str, candidates: Sequence[Place]) -> ToolError:
@@ -229,7 +230,7 @@ def _listed(candidates: Sequence[Place]) -> str:
 
 
 def _labels(candidates: Sequence[Place]) -> list[str]:
-    """The candidates, each written so that it can be given back and then means that one alone."""
+    """Return the candidates, each in a form that identifies it uniquely when used as input."""
     parts = [frozenset(candidate.label.split(", ")) for candidate in candidates]
     return [
         candidate.exact_label if sum(own <= others for others in parts) > 1 else candidate.label

@@ -32,11 +32,13 @@ SAMPLE_HEADER = "leadhand-sample"
 """The header of every reply of the built-in sample service, whose data must be labelled as made up."""
 
 _ELSEWHERE = (FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.UNAVAILABLE)
-"""Failures of the service, not of the question, so that another service may know; the likeliest to pass first."""
+"""Failures of the service, not of the question, so another service may have an answer; the most temporary ones
+first.
+"""
 
 
 class Lenient(BaseModel):
-    """Base of every answer: fields we do not use may come, go and change."""
+    """The base of every response; unused fields are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
@@ -47,7 +49,7 @@ def is_sample(reply: WebReply) -> bool:
 
 
 def failure(service: str, reply: WebReply, now: datetime, reason: str = "") -> ToolError:
-    """The error for an unsuccessful answer, by the table above. ``reason`` is the service's message."""
+    """Return the error for an unsuccessful response, by the table above. ``reason`` is the service's message."""
     rules, wait, action = SERVICES[service], None, ""
     if reply.status in (401, 403, 404, 405):
         class_ = FailureClass.UNAVAILABLE
@@ -63,10 +65,10 @@ def failure(service: str, reply: WebReply, now: datetime, reason: str = "") -> T
 
 
 def bad_body(service: str, reply: WebReply) -> ToolError:
-    """The error for a success whose body is not what the service documents."""
+    """Return the error for a successful response whose body is not as documented."""
     start = " ".join(reply.text.split())[:80] or "no text"
     return ToolError(
-        f"{SERVICES[service].title} answered {reply.status} with a body we cannot read: {start}",
+        f"{SERVICES[service].title} answered {reply.status} with an unexpected body: {start}",
         type="bad_body",
         class_=FailureClass.TRANSIENT,
     )
@@ -79,7 +81,7 @@ def text_of(body: Json, name: str) -> str:
 
 
 def typed(read: Callable[[Json], T], service: str, reply: WebReply) -> T:
-    """The body as ``read`` validates it. Raises ``ToolError`` (``transient``, ``bad_body``) when it does not fit."""
+    """Return the body, validated by ``read``. Raises ``ToolError`` (``transient``, ``bad_body``) if it is invalid."""
     try:
         return read(reply.body)
     except ValidationError:
@@ -87,7 +89,7 @@ def typed(read: Callable[[Json], T], service: str, reply: WebReply) -> T:
 
 
 async def first_answer(*asks: Callable[[], Awaitable[T]]) -> T:
-    """The answer of the first service that works; the next one is used only if the one before it fails.
+    """Return the answer of the first service that works; the next one is used only if the previous one fails.
 
     Raises immediately if a service rejects the question. If all services fail, raises the failure that is most likely
     temporary.

@@ -54,7 +54,7 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One instruction, how long it holds (kilometres, minutes), and the road it leads along (empty: it has no name)."""
+    """One instruction, its length in kilometres and minutes, and the name of its road (may be empty)."""
 
     instruction: str
     distance_km: float
@@ -64,7 +64,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """A way from here to there; the duration is typical and knows nothing of the traffic of the day."""
+    """A route; the duration is typical and does not consider current traffic."""
 
     distance_km: float
     duration_min: float
@@ -133,9 +133,9 @@ class _OsrmReply(Lenient):
 
 
 async def find_route(context: ToolContext, urls: ServiceUrls, origin: Place, destination: Place, mode: Mode) -> Route:
-    """The route by the first router that is in order.
+    """Return the route from the first router that works.
 
-    Raises ``ToolError``: ``invalid`` (``no_route``, ``too_far``), else classed by what went wrong.
+    Raises ``ToolError``: ``invalid`` (``no_route``, ``too_far``), else classified by cause.
     """
     return await first_answer(
         lambda: ask_valhalla(context, urls, origin, destination, mode),
@@ -181,7 +181,7 @@ async def ask_osrm(context: ToolContext, urls: ServiceUrls, origin: Place, desti
     """The route by OSRM. Raises as :func:`find_route` does."""
     base = {"drive": urls.osrm, "walk": urls.osrm_foot, "bicycle": urls.osrm_bicycle}[mode]
     ends = ";".join(f"{end.longitude:.6f},{end.latitude:.6f}" for end in (origin, destination))
-    # The profile is the server's own; the word in the path is not looked at.
+    # Each server has one profile and ignores the one in the path.
     params = {"overview": "false", "steps": "true", "alternatives": "false"}
     reply = await context.web.get("osrm", f"{base}/route/v1/driving/{ends}", params)
     code = text_of(reply.body, "code")
@@ -212,10 +212,10 @@ def _osrm_step(step: _OsrmStep) -> Step:
 
 
 def phrase(kind: str, modifier: str = "", *, road: str = "", leave_by: int | None = None) -> str:
-    """One maneuver as an instruction, without a full stop: ``Turn slightly left onto Rue de Rivoli``.
+    """Return one maneuver as an instruction, without a full stop: ``Turn slightly left onto Rue de Rivoli``.
 
-    ``kind`` and ``modifier`` are OSRM's codes, ``road`` the name of the way taken next (empty: it has none),
-    ``leave_by`` the number of the exit of a roundabout, counted from 1.
+    ``kind`` and ``modifier`` are OSRM's codes, ``road`` is the name of the next road (may be empty), ``leave_by`` the
+    number of the exit of a roundabout, counted from 1.
     """
     side = modifier.rpartition(" ")[2] if modifier.endswith(("left", "right")) else ""
     turn = _TURNS.get(modifier) or f"Turn {modifier.replace('slight ', 'slightly ').replace('sharp ', 'sharply ')}"

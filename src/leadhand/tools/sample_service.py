@@ -1,7 +1,7 @@
 """A substitute for the public services, in this process: the same paths and shapes, with labelled sample data.
 
-Towns and sights are real (GeoNames and a list of our own); the weather is made up by formula; a route is the straight
-line, and says so. Every reply has the header :data:`~leadhand.tools.replies.SAMPLE_HEADER`, so that the tools
+Towns and sights are real (GeoNames and our own list); the weather is computed by a formula; a route is a straight line
+and labelled as such. Every reply has the header :data:`~leadhand.tools.replies.SAMPLE_HEADER`, so that the tools
 label the data.
 """
 
@@ -31,7 +31,7 @@ _KINDS = {
     "station": "station",
     "train station": "station",
 }
-"""Words that people add to the name of a sight, and the kind they say it is of."""
+"""Words that people add to the name of a sight, and the kind that they stand for."""
 
 _DRY = (0, 1, 2, 3, 45)
 _WET = (51, 61, 61, 63, 80, 81, 95)
@@ -41,7 +41,7 @@ Params = Mapping[str, str | int | float]
 
 
 class SampleWeb:
-    """:class:`~leadhand.ports.Web` without a network: same question, same answer, for the day that ``now`` says."""
+    """:class:`~leadhand.ports.Web` without a network. The same question has the same answer on the day of ``now``."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         """``now`` tells the time in UTC, with a zone; weather and its dates start there."""
@@ -77,7 +77,7 @@ class SampleWeb:
         days = [local.date() + timedelta(days=ahead) for ahead in range(count)]
         weather = [sample_day(latitude, longitude, day) for day in days]
         degrees, speed, depth = _scales(params)
-        # What the sun says in solar time, the clock says so much later.
+        # The difference between solar time and clock time.
         lag = ((local.utcoffset() or timedelta()).total_seconds() / 3600) - longitude / 15
 
         def clock(day_number: int, hour: float) -> str:
@@ -129,7 +129,9 @@ def _reply(body: Json, status: int = 200) -> WebReply:
 
 def _geocoding(name: str, count: int) -> Json:
     towns = towns_named(name)
-    if not towns and len(name) >= 3:  # as the service does: two letters must match, three may be a beginning
+    if (
+        not towns and len(name) >= 3
+    ):  # as the service does: two letters must match exactly, three or more may be a prefix
         towns = towns_beginning(name)
     results = [
         {
@@ -224,7 +226,7 @@ def _valhalla(body: Json) -> Json:
 
 
 def _zone(latitude: float, longitude: float) -> tuple[str, tzinfo]:
-    """The zone of a town we know; elsewhere, or on a machine without zone data, the nearest whole hour by the sun."""
+    """Return the time zone of a known town; elsewhere, or without zone data, the nearest whole hour by longitude."""
     if name := timezone_at(latitude, longitude):
         from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -246,7 +248,7 @@ class _Scale:
 
 
 def _scales(params: Params) -> tuple[_Scale, _Scale, _Scale]:
-    """How °C, km/h and mm are written in the units asked for."""
+    """Return the conversion of °C, km/h and mm to the requested units."""
     degrees = _Scale("°C", lambda celsius: round(celsius, 1))
     speed = _Scale("km/h", lambda kmh: round(kmh, 1))
     depth = _Scale("mm", lambda mm: mm)
@@ -312,7 +314,7 @@ def _share_of_rise(hour: float) -> float:
 
 
 def _luck(seed: str) -> tuple[float, float, float, float]:
-    """Four numbers from 0 to below 1 that depend on the seed alone (``hash`` differs from process to process)."""
+    """Return four numbers from 0 to below 1 that depend only on the seed (``hash`` differs between processes)."""
     first, second = zlib.crc32(seed.encode()), zlib.crc32(seed[::-1].encode())
     return tuple(part / 65536 for half in (first, second) for part in (half >> 16, half & 65535))  # pyright: ignore[reportReturnType]
 

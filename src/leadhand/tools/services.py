@@ -14,9 +14,9 @@ _DAY = 24 * 60 * _MINUTE
 class Service:
     """The rules of one service.
 
-    ``seconds_between`` is the least time between two requests of everybody who shares this store (0: no limit that
-    binds us). ``kept_s`` is how long, in seconds, a good answer may be given again without asking. ``setting`` is the
-    environment variable that points to another server.
+    ``seconds_between`` is the minimum time between two requests of all processes that share this store (0: no limit).
+    ``kept_s`` is how long, in seconds, a successful response is cached. ``setting`` is the environment variable that
+    points to another server.
     """
 
     title: str
@@ -41,15 +41,15 @@ SERVICES: Mapping[str, Service] = {
     "valhalla": Service(title="Valhalla", setting="LEADHAND_VALHALLA_URL", seconds_between=1, kept_s=_DAY),
     "osrm": Service(title="OSRM", setting="LEADHAND_OSRM_URL", seconds_between=1, kept_s=_DAY),
 }
-"""By the name that :class:`~leadhand.ports.Web` is called with."""
+"""The rules by the service name that callers of :class:`~leadhand.ports.Web` use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceUrls:
     """Base URLs without a slash at the end; each can be pointed to a server of your own.
 
-    The public OSRM demo holds the car profile alone and answers a request for a walk with a drive, so walking and
-    cycling have servers of their own (FOSSGIS).
+    The public OSRM demo only has the car profile and answers requests for walks with drives, so walking and cycling use
+    other servers (FOSSGIS).
     """
 
     open_meteo: str = "https://api.open-meteo.com"
@@ -63,7 +63,7 @@ class ServiceUrls:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> ServiceUrls:
-        """The defaults, less what ``LEADHAND_<FIELD>_URL`` says otherwise (``LEADHAND_OSRM_FOOT_URL``)."""
+        """Return the defaults, overridden by ``LEADHAND_<FIELD>_URL`` (for example ``LEADHAND_OSRM_FOOT_URL``)."""
         said = os.environ if environment is None else environment
         names = {field.name: f"LEADHAND_{field.name.upper()}_URL" for field in fields(cls)}
         return cls(**{name: said[key].rstrip("/") for name, key in names.items() if said.get(key, "").strip()})

@@ -13,7 +13,7 @@ from leadhand.tools.decorator import Tool
 
 
 class Toolbox:
-    """Tools by name. Plain functions are accepted; two tools of one name are not."""
+    """Tools by name. Accepts tools and plain functions; names must be unique."""
 
     def __init__(self, tools: Iterable[Tool[..., Any] | Callable[..., Any]] = ()) -> None:
         self._tools: dict[str, Tool[..., Any]] = {}
@@ -21,7 +21,7 @@ class Toolbox:
             self.add(given)
 
     def add(self, given: Tool[..., Any] | Callable[..., Any]) -> None:
-        """Add a tool or a plain function. Raises UsageError for anything else, and for a name that is taken."""
+        """Add a tool or a plain function. Raises UsageError for anything else, and for a duplicate name."""
         if not isinstance(given, Tool):
             if not callable(given):
                 raise UsageError(

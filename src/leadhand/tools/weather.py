@@ -1,4 +1,4 @@
-"""The weather tool: what the weather is or will be at a place, by Open-Meteo."""
+"""The weather tool: the current weather or the forecast at a place, from Open-Meteo."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _DAILY = {
     "precipitation_probability": ("precipitation_probability_max", _PERCENT),
     "wind_speed_max": ("wind_speed_10m_max", _SPEED),
 }
-"""Our names for the numbers, Open-Meteo's, and the metric and imperial unit, should the reply not name its units."""
+"""Our names of the values, Open-Meteo's names, and the metric and imperial units in case the reply names none."""
 
 CONDITIONS: dict[int, str] = {
     0: "clear sky",
@@ -72,7 +72,7 @@ CONDITIONS: dict[int, str] = {
     96: "thunderstorm with light hail",
     99: "thunderstorm with heavy hail",
 }
-"""WMO code table 4677, the part of it that Open-Meteo gives (open-meteo.com/en/docs, "WMO Weather interpretation")."""
+"""The part of WMO code table 4677 that Open-Meteo uses (open-meteo.com/en/docs, "WMO Weather interpretation")."""
 
 
 async def weather_tool(
@@ -142,13 +142,13 @@ def condition(code: int | None) -> str | None:
 
 
 def _wanted(day: str, days: int, dates: Sequence[date], place: Place) -> range:
-    """Which rows of the forecast are asked for. Raises ``ToolError`` (``invalid``) when they lie outside of it."""
+    """Return the requested rows of the forecast. Raises ``ToolError`` (``invalid``) if they are out of range."""
     first, covered = read_day(day, dates[0]) if dates else (None, 0)
     count = days if days > 1 else covered
     if first is None or first < dates[0] or (first - dates[0]).days + count > len(dates):
-        reach = f"from {dates[0]} to {dates[-1]}" if dates else "over no day at all"
+        reach = f"from {dates[0]} to {dates[-1]}" if dates else "no days"
         raise ToolError(
-            f"the forecast for {place.label} reaches {reach}; {day!r} for {count} day(s) lies outside",
+            f"the forecast for {place.label} covers {reach}, but {count} day(s) from {day!r} are out of range",
             type="day_out_of_range",
             next_action="choose days within that range",
         )
@@ -180,7 +180,7 @@ def _current(current: Current) -> dict[str, Json]:
 
 
 def _units(report: Forecast, units: Units) -> dict[str, str]:
-    """The unit of every number in the answer, as the reply names it."""
+    """Return the unit of every value, as the reply names it."""
     named: dict[str, str] = {}
     for numbers, said in ((_DAILY, report.daily_units), (_CURRENT, report.current_units)):
         for ours, (theirs, usual) in numbers.items():

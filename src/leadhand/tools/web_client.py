@@ -45,8 +45,8 @@ class AiohttpWeb:
     """:class:`~leadhand.ports.Web` on aiohttp, for the services in :data:`~leadhand.tools.services.SERVICES`.
 
     Proxies are taken from the environment (``trust_env``), certificates from OpenSSL's defaults (``SSL_CERT_FILE``).
-    Calls that ask the same at the same time share one request; good answers are kept as long as the service's rules
-    say. An async context manager; else call :meth:`aclose`.
+    Identical calls at the same time share one request; successful responses are cached for as long as the service's
+    rules say. Use it as an async context manager, or call :meth:`aclose`.
     """
 
     def __init__(self, *, gate: Gate, cache: AnswerCache | None = None, total_timeout: float = 20.0) -> None:
@@ -77,7 +77,7 @@ class AiohttpWeb:
             self._session = None
 
     async def get(self, service: str, url: str, params: Mapping[str, str | int | float]) -> WebReply:
-        """One GET, redirects followed; any status is a reply.
+        """Make a GET request, following redirects; any status is a reply.
 
         Raises ``ToolError``: ``timeout`` and ``connection`` (``transient``), ``bad_url`` and ``body_too_large``
         (``unavailable``).
@@ -85,7 +85,7 @@ class AiohttpWeb:
         return await self._ask(service, "GET", url, params=params)
 
     async def post(self, service: str, url: str, body: Json) -> WebReply:
-        """One POST of JSON. Raises as :meth:`get` does."""
+        """Make a POST request with JSON. Raises as :meth:`get` does."""
         return await self._ask(service, "POST", url, json=body)
 
     async def _ask(self, service: str, method: str, url: str, **sent: Any) -> WebReply:
@@ -108,9 +108,9 @@ class AiohttpWeb:
         return await self._share(key, fetch)
 
     async def _share(self, key: str, fetch: Callable[[], Awaitable[WebReply]]) -> WebReply:
-        """What ``fetch`` brings, shared with everybody who asks the same meanwhile.
+        """Return the result of ``fetch``, shared by all identical calls at the same time.
 
-        One caller's cancellation does not take the answer from the others; the last one's ends the request.
+        If one caller is cancelled, the others still get the result; when all are cancelled, the request ends.
         """
         flight = self._flights.get(key)
         if flight is None:
@@ -162,12 +162,12 @@ class AiohttpWeb:
                 f"the connection to {title} failed: {error or type(error).__name__}",
                 type="connection",
                 class_=FailureClass.TRANSIENT,
-                next_action=f"{unreachable}or correct {setting} if it is set",
+                next_action=f"{unreachable}or fix {setting} if it is set",
             ) from error
 
 
 async def _read(content: aiohttp.StreamReader, announced: int | None, title: str) -> bytes:
-    """The body, or ``ToolError`` as soon as it is known to be too large to hold."""
+    """Return the body. Raises ``ToolError`` as soon as it is too large."""
     received = bytearray()
     if (announced or 0) <= MAX_BODY_BYTES:
         async for chunk in content.iter_any():
@@ -197,7 +197,7 @@ def user_agent() -> str:
 def _reply(status: int, received: bytes, headers: Mapping[str, str], charset: str) -> WebReply:
     try:
         return WebReply(status=status, body=json.loads(received), headers=headers)
-    except (ValueError, RecursionError):  # no JSON, no Unicode, or too many nested brackets
+    except (ValueError, RecursionError):  # invalid JSON or Unicode, or nested too deeply
         pass
     try:
         text = received.decode(charset, "replace")

@@ -24,7 +24,7 @@ from leadhand.runs import user
 RELEASED_WITHIN_S = 2.0
 POLL_S = 0.05
 
-ApprovalId = Annotated[str, Flag("The id of the approval, or the beginning of it. RUN:CALL works, too.", "ID")]
+ApprovalId = Annotated[str, Flag("The id of the approval, or the beginning of it. RUN:CALL also works.", "ID")]
 
 
 async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> int:
@@ -107,8 +107,8 @@ async def approvals_settle(
     approval: ApprovalId,
     /,
     *,
-    happened: Annotated[bool, Flag("The call went through: it is not made again.")] = False,
-    did_not: Annotated[bool, Flag("The call did not go through: it may be made again.")] = False,
+    happened: Annotated[bool, Flag("The call went through. It is not repeated.")] = False,
+    did_not: Annotated[bool, Flag("The call did not go through. The worker can make it again.")] = False,
     summary: Annotated[str, Flag("The result of the call, in words.", "TEXT")] = "",
     result: Annotated[str | None, Flag("The result of the call, as JSON.", "JSON")] = None,
     store: DriverFlags = DriverFlags(),
@@ -120,7 +120,7 @@ async def approvals_settle(
 
     async def settle(runtime: Runtime, pending: OpenApproval) -> str:
         await approvals.settle_effect(runtime, pending, by=user(), happened=happened, summary=summary, raw=raw)
-        what = "went through and is not made again" if happened else "did not go through and may be made again"
+        what = "went through and is not repeated" if happened else "did not go through and can be made again"
         return f"Recorded: {pending.approval.tool} {what}."
 
     return await _answer(approval, settle, store)
@@ -146,7 +146,7 @@ async def _say_where(runtime: Runtime, run_id: str, store: StoreFlags) -> None:
 
 
 async def _released(runtime: Runtime, run_id: str) -> RunListing:
-    """Return the listing of a run, but not in the moment between its rest and its release by its process."""
+    """Return the listing of a run. If the run waits, first give its process a moment to release it."""
     listing = await runtime.store.run(run_id)
     for _ in range(round(RELEASED_WITHIN_S / POLL_S)):
         if listing.status is not RunStatus.WAITING or listing.owner is None:

@@ -18,9 +18,9 @@ PORT = 8_700
 
 async def serve(
     *,
-    host: Annotated[str, Flag("Listen on this address. One that other machines reach needs an API key.", "ADDRESS")] = (
-        "127.0.0.1"
-    ),
+    host: Annotated[
+        str, Flag("Listen on this address. One that other machines can reach requires an API key.", "ADDRESS")
+    ] = ("127.0.0.1"),
     port: Annotated[int, Flag("Listen on this port; 0 picks a free one.", "N")] = PORT,
     open: Annotated[bool, Flag("Open the console in a browser.")] = False,
     cors: Annotated[
@@ -28,9 +28,10 @@ async def serve(
         Flag("Let pages of this site use the API with a key: https://app.example.org. Repeatable.", "ORIGIN"),
     ] = (),
     allow_host: Annotated[
-        tuple[str, ...], Flag("Accept requests for this host name, too, as behind a proxy. Repeatable.", "NAME")
+        tuple[str, ...],
+        Flag("Also accept requests for this host name, for example behind a proxy. Repeatable.", "NAME"),
     ] = (),
-    require_key: Annotated[bool, Flag("Require an API key also on this machine, as behind a proxy.")] = False,
+    require_key: Annotated[bool, Flag("Require an API key on this machine too, for example behind a proxy.")] = False,
     tools: Tools = (),
     approve: Annotated[
         tuple[str, ...],

@@ -23,10 +23,10 @@ MAX_WIDTH = 100
 EFFECTS = {
     "pure": "pure: only reads",
     "idempotent": "idempotent: repeating it changes nothing more",
-    "once": "once: irreversible; needs approval and is never repeated in doubt",
+    "once": "once: irreversible; needs approval and is never repeated automatically",
 }
 BY_HAND = "leadhand tools call"
-"""A failure that advises this command gets other advice here."""
+"""The command that the usual advice names; inside that very command, other advice is shown."""
 
 
 async def tools_list(

@@ -31,7 +31,7 @@ MAX_ANSWER = 50_000
 def say_opening(runtime: Runtime, run_id: str, definition: RunDefinition, *, why: str | None = None) -> None:
     """Write the first lines: the run, its models and why these, its limits, and its database.
 
-    ``why`` explains the models of a run that exists already; a new run has those that the runtime has chosen.
+    ``why`` explains the models of an existing run; the models of a new run are chosen by the runtime.
     """
     choice = runtime.choice
     reason = choice.why if why is None else why

@@ -59,7 +59,7 @@ class Progress:
         return state.definition.limits.max_workers if state is not None else None
 
     def take(self, entry: Entry) -> Line | None:
-        """Take an entry; return its line, or None if people need none."""
+        """Apply an entry and return its line, or None if there is nothing to report."""
         was_driven = self.view["run"]["status"] == "running" and self.view["counts"]["attempts_running"] > 0
         change = self._projection.take(entry)
         if change is None:
@@ -86,7 +86,7 @@ class Progress:
         words = change.words
         if words.level is Level.DETAIL or change.type in SILENT:
             return None
-        if change.type == "run_claimed" and not was_driven:  # it is news only if another process was driving the run
+        if change.type == "run_claimed" and not was_driven:  # worth a line only if another process was driving the run
             return None
         part = self.view["assignments"].get(words.subject)
         approvals = self.view["counts"]["approvals"]

@@ -43,7 +43,7 @@ async def prompt_for_approvals(runtime: Runtime, run_id: str) -> bool:
         except (_Later, KeyboardInterrupt):
             return answered
         except UsageError as error:
-            print_error(error.what, error.how)  # answered elsewhere or expired meanwhile: either way the run can resume
+            print_error(error.what, error.how)  # answered elsewhere or expired: the run can resume
         finally:
             signal.signal(signal.SIGINT, before)
         answered = True

@@ -1,4 +1,4 @@
-"""From a state and a command to the events that follow: the rules of the house, pure."""
+"""Decide which events follow from a state and a command, as pure functions."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .operator_requests import decide_request
 
 
 def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) -> list[ev.AnyEvent]:
-    """The events that ``command`` makes happen, none of them yet part of ``state``.
+    """Return the events that follow from ``command``; ``state`` does not include them yet.
 
-    ``policy`` is the flow, which says whether results count and what the outcome is. Raises
-    :class:`~leadhand.domain.commands.Refused` when the state does not allow the command.
+    ``policy`` is the flow, which decides whether results count and what the outcome is. Raises
+    :class:`~leadhand.domain.commands.Refused` if the state does not allow the command.
     """
     if state.finished is not None and not isinstance(command, do.DecideRequest):
-        raise do.Refused("the run is over")
+        raise do.Refused("the run has ended")
     match command:
         case do.IssueOrder():
             return orders.issue_order(state, command.order, command.by)
@@ -65,7 +65,7 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
         case do.AskApproval():
             asked = state.approvals.get(command.approval.approval_id)
             if asked is not None and asked.attempt == command.approval.attempt:
-                raise do.Refused(f"{command.approval.approval_id} was asked already")
+                raise do.Refused(f"{command.approval.approval_id} was already requested")
             return [ev.ApprovalRequested(approval=command.approval)]
         case do.ExpireApproval():
             asked = state.approvals.get(command.approval_id)
@@ -85,7 +85,9 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
 
 
 def due(state: RunState) -> list[do.Command]:
-    """What the state calls for by itself: requests of people, judging, retrying, starting, continuing, giving up."""
+    """Return the commands that follow from the state alone, without the flow: for example, requests, retries and
+    starts.
+    """
     requested: list[do.Command] = [do.DecideRequest()] if state.pending_requests else []
     if state.finished is not None:
         return requested
@@ -108,7 +110,7 @@ def due(state: RunState) -> list[do.Command]:
 
 
 def _starts(state: RunState) -> list[do.Command]:
-    """Every assignment that may start; with a batch size, the next group once the one before is settled."""
+    """Return every assignment that may start; with a batch size, the next group once the previous one is settled."""
     size = state.definition.limits.batch_size
     if state.status is not RunStatus.RUNNING or (size is not None and state.busy):
         return []
@@ -116,22 +118,22 @@ def _starts(state: RunState) -> list[do.Command]:
 
 
 def when_idle(state: RunState, refused: str = "") -> list[do.Command]:
-    """What to do when nothing is wanted and nothing is under way: wait for people, or end for want of progress.
+    """Return what to do if the flow has no valid command and nothing is running: wait for people, or end the run.
 
-    ``refused`` says why what the flow wanted is not allowed, if it wanted something.
+    ``refused`` is the reason why the flow's commands are not allowed, if it returned any.
     """
     if state.status is not RunStatus.RUNNING or state.live or state.unsettled or state.retrying:
         return []
     if state.parked:
         return [do.Wait(reason=f"{len(state.parked)} waiting for an answer")]
-    message = "nothing is left to do, and nothing was decided"
+    message = "the flow {state.definition.flow} returned no commands, but the run has not ended"
     if refused:
-        message = f"the flow {state.definition.flow} wants what is not allowed: {refused}"
+        message = f"the flow {state.definition.flow} returned an invalid command: {refused}"
     return [do.Finish(failure=Failure.of(message, "no_progress", FailureClass.EXHAUSTED))]
 
 
 def may_become(state: RunState, status: RunStatus) -> bool:
-    """Whether a run may go from its status to this one."""
+    """Raise Refused unless a run may change from its status to this one."""
     return status in RUN[state.status]
 
 
@@ -144,13 +146,13 @@ def finish(state: RunState, command: do.Finish, now: datetime, policy: Policy) -
     after = fold(state, entries) if entries else state
     finished = concluded(after, policy.outcome(after), command.failure, cancelled=command.cancelled)
     if not may_become(state, finished.status):
-        raise do.Refused(f"a run that is {state.status} does not end as {finished.status}")
+        raise do.Refused(f"a run that is {state.status} cannot end as {finished.status}")
     return [*ended, finished]
 
 
 def _end_attempts(state: RunState, failure: Failure | None, policy: Policy) -> list[ev.AnyEvent]:
-    """End what is still under way or waits when its run ends; what has returned is judged, and not retried."""
-    cause = failure or Failure.of("the run ended before it did", "run_ended", FailureClass.REJECTED)
+    """End the attempts that run or wait when their run ends; attempts that have returned are judged but not retried."""
+    cause = failure or Failure.of("the run ended first", "run_ended", FailureClass.REJECTED)
     ended: list[ev.AnyEvent] = []
     for key in state.unsettled:
         assignment, attempt = state.assignments[key], under_way(state, key)

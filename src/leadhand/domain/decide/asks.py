@@ -1,4 +1,4 @@
-"""What tools ask of the controller: children, workers, artifacts and todos; and the answers that their calls get."""
+"""Decide what tools ask of the controller (children, workers, artifacts, todos), and answer their calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leadhand.domain.work_order import LONGEST_ID, LONGEST_TITLE, Assignment, Op
 
 
 def due_asks(state: RunState) -> Iterator[do.Command]:
-    """What parked attempts ask for and is not decided yet, and the answers of children that are settled."""
+    """Return commands for the undecided asks of parked attempts, and for the results of settled children."""
     for key in state.parked:
         attempt = state.assignments[key].attempt
         for call in attempt.open_calls if attempt is not None else ():
@@ -33,9 +33,9 @@ def due_asks(state: RunState) -> Iterator[do.Command]:
 
 
 def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
-    """Grant what a call asks for, all of it, or answer the call with the reason why not.
+    """Grant everything that a call asks for, or answer the call with the reason why not.
 
-    Raises Refused when the call is not open, or was decided already.
+    Raises Refused if the call is not open or is already decided.
     """
     assignment = state.assignments.get(key)
     attempt = assignment.attempt if assignment is not None else None
@@ -74,7 +74,9 @@ def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
 
 
 def _asks_of(assignment: AssignmentState, call: OpenCall) -> Sequence[Ask]:
-    """What a call asks for: what its tool returned, or, of a delegating tool, another worker for its arguments."""
+    """Return what a call asks for: what its tool returned or, for a delegating tool, another worker for its
+    arguments.
+    """
     if call.kind == "child":
         return (Delegate(title=call.tool, input=call.args),)
     returned = assignment.returned(call.call_id)
@@ -82,18 +84,18 @@ def _asks_of(assignment: AssignmentState, call: OpenCall) -> Sequence[Ask]:
 
 
 def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: Sequence[Ask]) -> str:
-    """Why an ask cannot be granted; "" when it can."""
+    """Return why an ask cannot be granted, "" if it can."""
     mine = tools_of(state, assignment.assignment)
     match ask:
         case Delegate():
             if len(ask.title) > LONGEST_TITLE:
                 return f"the title of a delegation is longer than {LONGEST_TITLE:,} characters"
             if depth_of(state, assignment.assignment) >= MAX_DEPTH:
-                return f"assignments ask for others at most {MAX_DEPTH} deep"
+                return f"delegation is limited to {MAX_DEPTH} levels"
             name = ask.role or assignment.assignment.role
             defined = {each.name for each in beside if isinstance(each, DefineWorker)}
             if state.role(name) is None and name not in defined:
-                return f"there is no role or worker {name!r} in this run"
+                return f"this run has no role or worker {name!r}"
             return _wider(ask.tools, mine)
         case DefineWorker():
             if any(role.name == ask.name for role in state.definition.roles):
@@ -123,7 +125,7 @@ def _problem(state: RunState, assignment: AssignmentState, ask: Ask, beside: Seq
 
 def _wider(tools: Sequence[str] | None, allowed: frozenset[str]) -> str:
     wider = sorted(set(tools or ()) - allowed)
-    return f"the caller may not use {', '.join(wider)}, so it cannot hand it on" if wider else ""
+    return f"the caller may not use {', '.join(wider)}, so it cannot grant it to a worker" if wider else ""
 
 
 def _worker(state: RunState, assignment: AssignmentState, ask: DefineWorker) -> Role:
@@ -162,7 +164,7 @@ def _child(
 
 
 def answer_of(state: RunState, call_id: str) -> ev.CallAnswered:
-    """Return the answer of a call's children. Raises Refused while one of them is not settled."""
+    """Answer a call with the results of its children. Raises Refused until all of them are settled."""
     children = children_of(state, call_id)
     if not children or not all(child.closed for child in children):
         raise do.Refused(f"{call_id} is not settled")

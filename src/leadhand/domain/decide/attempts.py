@@ -1,4 +1,4 @@
-"""Handing out assignments, and judging, retrying and continuing the attempts at them."""
+"""Create assignments, and judge, retry and continue their attempts."""
 
 from __future__ import annotations
 
@@ -26,21 +26,23 @@ from leadhand.domain.work_result import WorkResult
 
 
 def assign(state: RunState, command: do.Assign) -> list[ev.AnyEvent]:
-    """Hand out what a flow wants done, within the rights of its role."""
+    """Create an assignment of a flow, within the rights of its role."""
     if command.id in state.assignments:
-        raise do.Refused(f"{command.id} was handed out already")
+        raise do.Refused(f"the assignment {command.id} already exists")
     if not command.id or "/" in command.id or command.id.startswith("wo-"):
-        raise do.Refused(f"{command.id!r} cannot be the id of an assignment: leave out slashes, and wo- at its start")
+        raise do.Refused(f"{command.id!r} is not a valid assignment id: it must not contain / or begin with wo-")
     role = state.role(command.role)
     if role is None:
-        raise do.Refused(f"{command.id} names the role {command.role!r}, which the flow does not have")
+        raise do.Refused(f"the assignment {command.id} names the role {command.role!r}, which the flow does not define")
     unknown = [needed for needed in command.needs if needed not in state.assignments]
     if unknown:
-        raise do.Refused(f"{command.id} needs {unknown[0]!r}, which was not handed out")
+        raise do.Refused(f"the assignment {command.id} needs {unknown[0]!r}, which does not exist")
     allowed = tools_of_role(state, role)
     wider = sorted(set(command.tools or ()) - allowed)
     if wider:
-        raise do.Refused(f"{command.id} may not use {', '.join(wider)}: the role {role.name} does not allow it")
+        raise do.Refused(
+            f"the assignment {command.id} may not use {', '.join(wider)}: the role {role.name} does not allow it"
+        )
     missing = sorted(set(role.tools) - {ALL_TOOLS} - {tool.name for tool in state.definition.tools})
     if missing:
         raise do.Refused(f"the role {role.name} names the tool {missing[0]}, which the run does not have")
@@ -75,10 +77,10 @@ def settle(state: RunState, key: str, now: datetime, policy: Policy) -> list[ev.
     assignment = state.assignments.get(key)
     attempt = assignment.attempt if assignment is not None else None
     if assignment is None or attempt is None or attempt.status is not AttemptStatus.RETURNED or attempt.result is None:
-        raise do.Refused(f"{key} has nothing to settle")
+        raise do.Refused(f"{key} has no result to judge")
     unseen = assignment.indeterminate_calls
     if unseen and state.cancel_by is None and state.definition.approve is not ApprovalPolicy.NEVER:
-        # Neither repeated nor given up in silence: a person knows, or can find out.
+        # Only a person can find out whether the call happened, so it is neither repeated nor dropped silently.
         questions = tuple(
             OpenCall(call_id=f"{call.call_id}{EFFECT}", kind="effect", tool=call.tool, args=call.args)
             for call in unseen
@@ -103,15 +105,15 @@ def settled(
 
 
 def try_again(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
-    """Schedule the attempt that follows one which was settled for another try."""
+    """Schedule the retry of an attempt that was settled with a retry due."""
     assignment = state.assignments.get(key)
     attempt = assignment.attempt if assignment is not None else None
     if key not in state.retrying or assignment is None or attempt is None or assignment.failure is None:
-        raise do.Refused(f"{key} is not to be retried")
+        raise do.Refused(f"no retry of {key} is due")
     failure = assignment.failure
-    if failure.type != INTERRUPTED:  # its own class was counted when it was settled
+    if failure.type != INTERRUPTED:  # its class was counted when it was settled
         assignment = assignment._replace(failures=assignment.failures[:-1])
-    # The time may be up meanwhile; that it is retried was decided, and the deadline ends the run by itself.
+    # The retry is already decided; if the time is up, the deadline ends the run by itself.
     again = _retry(state, assignment, attempt, failure, now) or Retry(not_before=None, afresh=False)
     return [
         ev.AttemptScheduled(
@@ -132,7 +134,7 @@ def _retry(
     *,
     in_time: bool = True,
 ) -> Retry | None:
-    """Whether, when and how an attempt is followed by another; with ``in_time``, before the run's time is up."""
+    """Return how and when an attempt is retried, if it is; with ``in_time``, only before the run's deadline."""
     key = assignment.key
     subtask = assignment.assignment.subtask
     return retry(
@@ -150,12 +152,12 @@ def _retry(
 def _too_late(state: RunState, failure: Failure) -> Failure:
     """Return the failure of an attempt whose retry would begin after the run's deadline."""
     seconds = state.definition.limits.timeout_s
-    message = f"{failure.message}; the run's time ({seconds:g} s) is up before it may be tried again"
+    message = f"{failure.message}; the run's time limit ({seconds:g} s) ends before the next attempt"
     return Failure.of(message, "time", FailureClass.EXHAUSTED)
 
 
 def failure_of(state: RunState, assignment: AssignmentState, result: WorkResult, policy: Policy) -> Failure | None:
-    """Why a returned attempt does not count, or None: its own error, or what the code checks find."""
+    """Return why a returned attempt does not count (its own error or a failed check), None if it counts."""
     unseen = unseen_effect(assignment)
     if unseen is not None:
         return unseen
@@ -177,7 +179,9 @@ def failure_of(state: RunState, assignment: AssignmentState, result: WorkResult,
 
 
 def unseen_effect(assignment: AssignmentState) -> Failure | None:
-    """The failure of a ``once`` call whose end was not seen: it says more than why the attempt around it ended."""
+    """Return the failure of a ``once`` call whose end was not recorded: it is more specific than that of its
+    attempt.
+    """
     unseen = assignment.indeterminate_calls
     return indeterminate(unseen[0].tool) if unseen else None
 
@@ -186,36 +190,36 @@ def continue_parked(state: RunState, key: str) -> list[ev.AnyEvent]:
     """Continue a parked attempt with another, now that its open calls are answered."""
     attempt = under_way(state, key)
     if attempt.status is not AttemptStatus.PARKED or not attempt.answered:
-        raise do.Refused(f"{key} still waits")
-    # The parked attempt is neither a failure nor a retry: the numbering continues, the count of failures does not.
+        raise do.Refused(f"{key} is still waiting")
+    # A parked attempt is not a failure, so the next one counts as an attempt but not as a retry.
     return [ev.AttemptScheduled(attempt=attempt_id(key, attempt.number + 1), continues=attempt.attempt)]
 
 
 def under_way(state: RunState, key: str) -> AttemptState:
-    """Return the unsettled attempt of an assignment. Raises Refused when every attempt is settled."""
+    """Return the unsettled attempt of an assignment. Raises Refused if every attempt is settled."""
     assignment = state.assignments.get(key)
     if assignment is None or assignment.attempt is None:
-        raise do.Refused(f"{key} has no attempt under way")
+        raise do.Refused(f"{key} has no running attempt")
     return assignment.attempt
 
 
 def current(state: RunState, attempt: str) -> AttemptState:
-    """The attempt of this id while it is scheduled or running. Raises Refused when it is not."""
+    """Return a scheduled or running attempt by its id. Raises Refused if it is neither."""
     key = assignment_of(attempt)
     if key in state.live and (found := under_way(state, key)).attempt == attempt:
         return found
-    raise do.Refused(f"{attempt} is not under way")
+    raise do.Refused(f"{attempt} is not running")
 
 
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0
 MAX_LOSSES = 5
-"""How often an attempt may be lost with its process before its subtask is given up: a poisonous one ends here."""
+"""The number of lost attempts after which a subtask fails, since the subtask itself may crash the process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """A further attempt. ``afresh`` starts a new conversation; otherwise the next attempt continues the last one."""
+    """A retry. ``afresh`` starts a new conversation; otherwise the next attempt continues the last one."""
 
     not_before: datetime | None
     afresh: bool
@@ -235,9 +239,9 @@ def retry(
 ) -> Retry | None:
     """Return the retry after ``failure``, or None if it is final.
 
-    ``acted`` says that a ``once`` call of its lineage was made: it may then be continued, but not started again.
-    ``before`` are the classes of the earlier failures of this assignment, ``key`` the next attempt's id: the jitter
-    of the back-off is hashed from it, so that the same log decides the same.
+    ``acted``: a ``once`` call of the lineage was made, so the attempt can be continued but not started again.
+    ``before`` are the classes of the earlier failures of this assignment. ``key`` is the next attempt's id: the jitter
+    of the back-off is hashed from it, so that decisions are reproducible.
     """
     count = sum(1 for earlier in before if earlier is failure.class_)
     delay = 0.0
@@ -248,12 +252,12 @@ def retry(
                 return None
             delay = backoff_s(count, key)
         case FailureClass.RATE_LIMITED:
-            # Not counted as a failed attempt; the run's deadline ends it, and the back-off keeps it slow.
+            # Not counted as a failed attempt: retries end at the run's deadline, and the back-off slows them down.
             delay = backoff_s(min(count, 6), key)
         case FailureClass.INVALID:
             if count >= limits.max_repairs or failure.type not in REPAIRABLE:
                 return None
-            # An answer that was too long is written again; what was found out before it stays.
+            # An answer that was too long is written again in the same conversation.
             afresh = failure.type != CUT and not acted and (tool is None or tool.effect is not Effect.ONCE)
         case FailureClass.LOST:
             if count >= MAX_LOSSES:
@@ -272,7 +276,7 @@ def retry(
 CUT = "cut_answer"
 """The type of the ``invalid`` failure of an answer that was cut off at its token limit."""
 REPAIRABLE = frozenset({"unproven", "bad_thought", "unmet_check", CUT})
-"""Types of ``invalid`` failures that a further attempt with feedback may repair; most are found by the gate."""
+"""Types of ``invalid`` failures that a retry with feedback can fix; most are found by the gate."""
 
 
 def backoff_s(count: int, key: str) -> float:

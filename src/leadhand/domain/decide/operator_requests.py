@@ -1,4 +1,4 @@
-"""What people ask of a run beyond its flow: assignments retried, skipped, or settled by a result that they supply."""
+"""Decide the requests of people: to retry or skip assignments, or to supply a result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OperatorRequest = ev.RetryRequested | ev.SkipRequested | ev.ResultSupplied
 def decide_request(state: RunState) -> list[ev.AnyEvent]:
     """Decide the oldest pending request of a person. Raises Refused when no request is pending."""
     if not state.pending_requests:
-        raise do.Refused("nothing is requested")
+        raise do.Refused("no request is pending")
     request = state.pending_requests[0]
     reason = why_refused(state, request)
     if reason:
@@ -49,14 +49,14 @@ def decide_request(state: RunState) -> list[ev.AnyEvent]:
                     subtask=request.subtask, data=data, by=_by(request), counted=_counted(assignment)
                 )
                 return [*reopened, supplied]
-            # Its order is judged and stays as it is: the result becomes that of a subtask which repairs it.
+            # Its order is already judged and cannot change, so the result goes to a subtask that repairs this one.
             return [*reopened, ev.RetryGranted(subtasks=(request.subtask,), data=data, by=_by(request))]
 
 
 def retriable(state: RunState, *, confirmed: bool = False) -> list[str]:
-    """Return the assignments that failed or were skipped and that nothing has replaced: what a retry of all repeats.
+    """Return the assignments that a retry of all repeats: those that failed or were skipped, and were not replaced.
 
-    One that did, or may have done, something irreversible is among them only if ``confirmed``.
+    Assignments that made, or may have made, an irreversible call are included only if ``confirmed``.
     """
     return [
         key
@@ -64,22 +64,22 @@ def retriable(state: RunState, *, confirmed: bool = False) -> list[str]:
         if subtask.counts
         and subtask.status in UNSUCCESSFUL
         and subtask.superseded_by is None
-        and not subtask.given_up  # a retry of what it needs includes it
+        and not subtask.given_up  # included in the retry of what it needs
         and (confirmed or not subtask.acted)
     ]
 
 
 def why_refused(state: RunState, request: OperatorRequest, *, resting: bool = False) -> str:
-    """Return why a request cannot be granted, in one sentence; empty when it can.
+    """Return why a request cannot be granted, in one sentence, or "" if it can.
 
-    ``resting``: no process drives the run, so nothing of it is really under way.
+    ``resting``: no process drives the run, so nothing is really running.
     """
     if isinstance(request, ev.RetryRequested):
         if not request.subtasks and not retriable(state, confirmed=request.confirmed):
             acted = retriable(state, confirmed=True)
             return f"{acted[0]} {ACTED}" if acted else "no subtask has failed"
         if request.args is not None and len(request.subtasks) != 1:
-            return "other arguments are for one subtask: name it"
+            return "new arguments apply to one subtask: name it"
         said = (_not_again(state, key, confirmed=request.confirmed) for key in request.subtasks)
         return next((each for each in said if each), "")
     missing = _missing(state, request.subtask)
@@ -87,27 +87,27 @@ def why_refused(state: RunState, request: OperatorRequest, *, resting: bool = Fa
         return missing
     subtask = state.assignments[request.subtask]
     if not resting and _under_way(state, request.subtask):
-        return f"{request.subtask} is under way: pause the run first, or wait"
+        return f"{request.subtask} is running: pause the run first, or wait"
     if isinstance(request, ev.SkipRequested):
         settled = subtask.by or subtask.ok
-        return f"{request.subtask} is {subtask.status}: there is nothing to leave out" if settled else ""
-    return f"{request.subtask} is {subtask.status} already" if subtask.ok else ""
+        return f"{request.subtask} is {subtask.status} and cannot be skipped" if settled else ""
+    return f"{request.subtask} is already {subtask.status}" if subtask.ok else ""
 
 
 def _reopened(state: RunState, keys: Iterable[str]) -> int:
-    """How many failed assignments a retry starts again: those outside of work orders, and what they had blocked."""
+    """Return how many failed assignments a retry restarts: those outside of work orders, and those blocked by them."""
     again = {key for key in keys if not state.assignments[key].order}
     return sum(state.assignments[key].counts for key in again.union(blocked_by(state, again)))
 
 
 def _counted(subtask: AssignmentState) -> Literal["open", "completed", "failed"]:
-    """What lists count a subtask as: one whose result the review found wanting was done all the same."""
+    """Return how lists count a subtask. One whose result the review rejected still counts as done."""
     if subtask.data is not None:
         return "completed"
     return "failed" if subtask.status in UNSUCCESSFUL else "open"
 
 
-ACTED = "did, or may have done, something irreversible: confirm that it is to be done again"
+ACTED = "made, or may have made, an irreversible call: confirm that you want to repeat it"
 
 
 def _under_way(state: RunState, key: str) -> bool:
@@ -122,17 +122,17 @@ def _not_again(state: RunState, key: str, *, confirmed: bool) -> str:
         return missing
     subtask = state.assignments[key]
     if subtask.accepted:
-        return f"{key} was accepted: fork the run to do it in another way"
+        return f"{key} was accepted: to change it, fork the run"
     if not subtask.closed or (subtask.ok and not subtask.order):
-        return f"{key} is {subtask.status}: it has not failed"
+        return f"{key} is {subtask.status}, so it cannot be retried"
     return f"{key} {ACTED}" if subtask.acted and not confirmed else ""
 
 
 def _missing(state: RunState, key: str) -> str:
-    """Why no subtask of this key can be named; "" when one can."""
+    """Return why this key does not name a current subtask, "" if it does."""
     subtask = state.assignments.get(key)
     if subtask is not None and subtask.counts:
-        return "" if subtask.superseded_by is None else f"{key} was done again as {subtask.superseded_by}: name that"
+        return "" if subtask.superseded_by is None else f"{key} was replaced by {subtask.superseded_by}: use that key"
     counting = [name for name, assignment in state.assignments.items() if assignment.counts]
     if not counting or state.orders:
         try:
@@ -140,8 +140,8 @@ def _missing(state: RunState, key: str) -> str:
         except ValueError as error:
             return str(error)
     if not counting:
-        return "there are no subtasks"
-    return f"there is no subtask {key}; there are {len(counting)}"
+        return "the run has no subtasks"
+    return f"no subtask {key}; there are {len(counting)}"
 
 
 def _by(request: OperatorRequest) -> str:

@@ -1,4 +1,4 @@
-"""Issuing work orders, and putting reviews on record."""
+"""Issue work orders, and record reviews."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from leadhand.domain.work_result import Review, Verdict, VerdictKind
 
 
 def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]:
-    """Issue an order that can be carried out; ``by`` is the person who asked for it, if one did."""
+    """Issue an order that can be carried out; ``by`` is the person who requested it, if any."""
     if order.work_order_id in state.orders:
-        raise do.Refused(f"{order.work_order_id} was issued already, and an order does not change")
+        raise do.Refused(f"{order.work_order_id} was already issued, and an order cannot change")
     if order.work_order_id != order_id(len(state.orders) + 1):
         raise do.Refused(f"the next order is {order_id(len(state.orders) + 1)}, not {order.work_order_id}")
     if not by and state.steps >= state.definition.limits.max_steps:
         raise do.Refused(f"the run is limited to {state.definition.limits.max_steps} orders")
     latest = state.order
     if latest is not None and (latest.open or latest.review is None):
-        raise do.Refused(f"{latest.order.work_order_id} is not over and reviewed")
+        raise do.Refused(f"{latest.order.work_order_id} is not finished and reviewed")
     ordered = {key for key, assignment in state.assignments.items() if assignment.order}
     found = order_problems(order, state.tools, ordered)
     found += [
-        f"{subtask.name} repairs {subtask.repairs_subtask!r}, which is not a subtask that needs it"
+        f"{subtask.name} repairs {subtask.repairs_subtask!r}, which does not need repair"
         for subtask in order.subtasks
         if subtask.repairs_subtask is not None and not _repairable(state, subtask.repairs_subtask)
     ]
@@ -50,7 +50,7 @@ def _repairable(state: RunState, key: str) -> bool:
 
 
 def judge(state: RunState, work_order_id: str, review: Review) -> list[ev.AnyEvent]:
-    """Put a review on record, closed where it is open: a result without a verdict is not accepted."""
+    """Record a review. A result without a verdict is not accepted."""
     given = {verdict.subtask: verdict for verdict in review.verdicts}
     if not work_order_id:
         return _judge_results(state, given, review)
@@ -76,7 +76,9 @@ def _judge_results(state: RunState, given: dict[str, Verdict], review: Review) -
 
 
 def _closed(state: RunState, verdict: Verdict) -> Verdict:
-    """A verdict as it is recorded: what a person decided stays, and what is not completed cannot be accepted."""
+    """Return the verdict to record: a person's decision takes precedence, and only a completed result can be
+    accepted.
+    """
     judged = state.assignments[verdict.subtask]
     if judged.by and judged.verdict is not None:
         return judged.verdict

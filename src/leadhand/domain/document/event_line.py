@@ -15,13 +15,13 @@ from .shapes import Document, iso
 _PLACE = {
     "seq": {"type": "integer", "description": "The event's number in its run, from 1."},
     "at": {"type": "string", "format": "date-time"},
-    "epoch": {"type": "integer", "description": "How many owners the run had had."},
+    "epoch": {"type": "integer", "description": "The number of owners that the run had had."},
     "words": {"$ref": "#/components/schemas/EventWords"},
 }
 
 
 class EventWords(Document):
-    """What an event says to people: see the reference of the view."""
+    """The event in words: see the reference of the view."""
 
     title: str
     text: str

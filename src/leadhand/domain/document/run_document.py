@@ -1,4 +1,4 @@
-"""Make the documents of a run from its state and its log."""
+"""Build the documents of a run from its state and its log."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .shapes import (
 def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None) -> RunDocument:
     """The document of ``docs/reference/run-document.md`` as of ``last_seq``.
 
-    ``owner`` is the host that drives the run now, None when no host does.
+    ``owner`` is the host that is driving the run, None if there is none.
     """
     definition, finished = state.definition, state.finished
     limits, budget = definition.limits, definition.limits.budget_nanousd
@@ -124,7 +124,7 @@ def work_state(state: RunState, order: OrderState) -> WorkState:
 
 
 def _context_event(state: RunState, entry: Entry) -> ContextEvent | None:
-    """The evidence of an entry: a settled attempt at a subtask, a blocked subtask, or one that a person settled."""
+    """Return the evidence of an entry: a settled attempt, a blocked subtask, or one that a person settled."""
     event = entry.event
     match event:
         case AttemptSettled() if event.counts:

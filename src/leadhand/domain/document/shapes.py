@@ -1,4 +1,6 @@
-"""The documents that leave the program: the run document, the line of a list, the approval card, and their parts."""
+"""The documents that the command line, the API and exports share: run document, list line, approval card, their
+parts.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ Moment = Annotated[
     PlainSerializer(iso, when_used="json"),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
-"""A time that JSON shows as :func:`iso` writes it."""
+"""A time that JSON shows in the format of :func:`iso`."""
 
 
 def unset(value: object) -> bool:
@@ -42,12 +44,12 @@ def unset(value: object) -> bool:
 
 
 class Document(Value):
-    """Base of a value that leaves the program as JSON."""
+    """The base of documents that are sent, printed or returned as JSON."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 
     def as_json(self) -> dict[str, Any]:
-        """The document as JSON data: what every door sends, prints or returns."""
+        """Return the document as JSON data."""
         return self.model_dump(mode="json")
 
 
@@ -55,7 +57,7 @@ class Document(Value):
 
 
 class ResultCheck(Document):
-    """A condition on a result: the value at ``path`` (a JSON pointer) and what must hold for it."""
+    """A condition on the value at ``path`` (a JSON pointer) of a result."""
 
     path: str
     exists: bool | None = Field(default=None, exclude_if=unset)
@@ -71,12 +73,14 @@ class OrderedSubtask(Document):
     name: str
     args: dict[str, Json] = {}
     tool: str | None = None
-    needs: tuple[str, ...] = Field(default=(), exclude_if=unset, description="Keys of subtasks whose results it uses.")
+    needs: tuple[str, ...] = Field(
+        default=(), exclude_if=unset, description="Keys of the subtasks whose results it uses."
+    )
     expected_output: str | None = Field(default=None, exclude_if=unset)
     checks: tuple[ResultCheck, ...] = Field(default=(), exclude_if=unset)
     worker: str | None = Field(default=None, exclude_if=unset, description="The name of a worker file.")
     repairs_subtask: str | None = Field(
-        default=None, exclude_if=unset, description="The key of the subtask it repeats."
+        default=None, exclude_if=unset, description="The key of the subtask that it repairs."
     )
 
 
@@ -118,7 +122,7 @@ class EventRefs(Document):
 
 
 class ContextEvent(Document):
-    """The outcome of one attempt at a subtask, of a blocked subtask, or of one that a person settled (``by``)."""
+    """The outcome of one attempt at a subtask, of a blocked subtask, or of a subtask that a person settled (``by``)."""
 
     event_id: str
     timestamp: Moment
@@ -180,7 +184,7 @@ class RunUsage(Document):
     requests: int
     input_tokens: int
     output_tokens: int
-    cost_usd: float | None = Field(description="US dollars; null when the price of a call is unknown.")
+    cost_usd: float | None = Field(description="US dollars; null if the price of a call is unknown.")
 
 
 class RunLimits(Limits):
@@ -197,10 +201,10 @@ class RunDocument(Document):
     flow: str
     request: str
     status: RunStatus
-    owner: str | None = Field(description="The host that drives the run; null when no host does.")
+    owner: str | None = Field(description="The host that is driving the run; null if there is none.")
     answer: str | None
     sources: tuple[CitedSource, ...] = Field(description="The first is cited as `[1]`.")
-    gaps: tuple[Gap, ...] = Field(description="What the request asked for and the answer does not contain.")
+    gaps: tuple[Gap, ...] = Field(description="The parts of the request that the answer lacks.")
     earlier_answers: tuple[EarlierAnswer, ...]
     failure: Failure | None
     assignments: tuple[AssignmentLine, ...] = Field(description="In the order in which they were issued.")
@@ -237,8 +241,8 @@ class RunLine(Document):
     created_at: Moment
     finished_at: Moment | None
     last_seq: int
-    owner: str | None = Field(description="The host that drives the run; null when no host does.")
-    orphan: bool = Field(description="Whether the run should be driven and no host drives it.")
+    owner: str | None = Field(description="The host that is driving the run; null if there is none.")
+    orphan: bool = Field(description="Whether the run should continue but no host is driving it.")
     detached: bool
     subtasks: int
     completed: int
@@ -246,17 +250,17 @@ class RunLine(Document):
     asking: int = Field(description="Open approvals.")
     requests: int
     tokens: int
-    cost_usd: float | None = Field(description="US dollars; null when unknown.")
+    cost_usd: float | None = Field(description="US dollars; null if unknown.")
 
 
 class ApprovalCard(Document):
-    """A question to a person: may a call be made (``call``), or did a call that was interrupted happen (``effect``)?"""
+    """A question to a person: may a call be made (``call``), or did an interrupted call happen (``effect``)?"""
 
-    id: str = Field(description="Identifies the question and its arguments: other arguments make another id.")
+    id: str = Field(description="Identifies the question and its arguments: different arguments give a different id.")
     run_id: str
     call_id: str
     request: str
-    driven: bool = Field(description="Whether a host drives the run now.")
+    driven: bool = Field(description="Whether a host is driving the run.")
     approval_id: str
     kind: Literal["call", "effect"]
     attempt: str
@@ -265,8 +269,8 @@ class ApprovalCard(Document):
     effect: Effect
     asked_for: str = Field(description="The subtask's key.")
     name: str = Field(description="The subtask's name.")
-    origins: dict[str, str] = Field(description="Where each argument came from.")
-    cost_usd: float | None = Field(description="What a call costs, in US dollars; null when the tool does not say.")
+    origins: dict[str, str] = Field(description="The origin of each argument.")
+    cost_usd: float | None = Field(description="The cost of a call in US dollars; null if the tool does not state it.")
     asked_at: Moment
     expires_at: Moment | None
     status: ApprovalStatus | Literal["settled"]

@@ -1,8 +1,8 @@
-"""The closed union of everything that can happen in a run: the entries of its log.
+"""The union of all events that can happen in a run: the entries of its log.
 
 Three kinds share one sequence per run. *Decisions* come from the run's owner alone, fenced by its epoch.
-*Observations* are appended by a host on an attempt's behalf; they commute and are never refused for being late.
-*Requests* come from people, through any process. Nothing else changes a run.
+*Observations* are appended by a host on an attempt's behalf; their order does not matter, and a late one is never
+refused. *Requests* come from people, through any process. Nothing else changes a run.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from .upcasters import upcast as upcast
 
 
 class Observation(EventBase):
-    """Something a host saw on behalf of an attempt."""
+    """Something that a host observed on behalf of an attempt."""
 
     kind: ClassVar[Kind] = Kind.OBSERVATION
     about: ClassVar[str] = "attempt"
@@ -63,17 +63,17 @@ class Observation(EventBase):
 
 
 class AttemptStarted(Observation):
-    """A host began to carry an attempt out."""
+    """A host started to carry out an attempt."""
 
     type: Literal["attempt_started"] = "attempt_started"
     host: str
 
 
 class ModelCallBegan(Observation):
-    """A model is about to be called. ``reserved`` is the upper bound taken from the run's allowance by this entry.
+    """A model is about to be called. This entry takes the upper bound ``reserved`` from the run's allowance.
 
     ``final`` calls (composing the answer) may use what was held back. ``within`` are the allowances of the call's
-    assignment and of its ancestors: ``reserved`` is taken from each of them as well.
+    assignment and of its ancestors; ``reserved`` is taken from each of them too.
     """
 
     type: Literal["model_call_began"] = "model_call_began"
@@ -99,8 +99,8 @@ class ModelCallReturned(Observation):
 
 
 class ConversationCompacted(Observation):
-    """The conversation outgrew the model's window: from here on it holds only ``keep`` characters of
-    each tool answer in turns up to ``through``. The log keeps the full answers."""
+    """The conversation exceeded the model's context window. From now on, tool results of turns up to ``through`` are
+    cut to ``keep`` characters. The log keeps the full results."""
 
     type: Literal["conversation_compacted"] = "conversation_compacted"
     through: int
@@ -108,7 +108,7 @@ class ConversationCompacted(Observation):
 
 
 class ToolCallBegan(Observation):
-    """A tool is about to be called; for effect ``once`` this entry is committed first, and fenced on the attempt."""
+    """A tool is about to be called. For effect ``once``, this entry is committed first and is fenced on the attempt."""
 
     type: Literal["tool_call_began"] = "tool_call_began"
     call_id: str
@@ -118,7 +118,7 @@ class ToolCallBegan(Observation):
 
 
 class ToolCallReturned(Observation):
-    """A tool answered or failed: the evidence that it was called. ``raw`` above 4 kB is a blob reference.
+    """A tool returned or failed: the evidence that it was called. ``raw`` above 4 kB is a blob reference.
 
     ``asks`` is what the tool asks of the controller.
     """
@@ -137,9 +137,9 @@ class ToolCallReturned(Observation):
 
 
 class AttemptReturned(Observation):
-    """An attempt is over: its result, before anybody judged it.
+    """An attempt ended with a result that is not judged yet.
 
-    It holds no copies: the data of the calls it rests on is in their events, a structured answer in its last reply.
+    The event contains no copies: the data of calls is in their events, a structured answer is in the last reply.
     """
 
     type: Literal["attempt_returned"] = "attempt_returned"
@@ -147,14 +147,14 @@ class AttemptReturned(Observation):
 
 
 class AttemptParked(Observation):
-    """An attempt waits for others: its conversation is in the log, it holds no slot and no reservation."""
+    """An attempt waits for answers. Its conversation is in the log; it holds no slot and no reservation."""
 
     type: Literal["attempt_parked"] = "attempt_parked"
     open_calls: tuple[OpenCall, ...]
 
 
 class NoteEmitted(Observation):
-    """A tool or a stage tells people what it is doing; nothing is decided by it."""
+    """A tool or a stage reports what it is doing, for information only."""
 
     type: Literal["note_emitted"] = "note_emitted"
     message: str
@@ -187,7 +187,7 @@ class ResumeRequested(Request):
 
 
 class ApprovalAnswered(Request):
-    """A person's answer about a call. ``args_hash`` must be that of the arguments shown; ``args`` replaces them.
+    """A person's answer to an approval. ``args_hash`` is the hash of the arguments shown; ``args`` replaces them.
 
     ``always`` approves every call of this tool in this run.
     """
@@ -202,9 +202,9 @@ class ApprovalAnswered(Request):
 
 
 class EffectAnswered(Request):
-    """A person's answer about a call whose end was not recorded.
+    """A person's answer whether a call happened whose end was not recorded.
 
-    ``happened``: it counts as made, with ``summary`` and ``raw`` as its result. Otherwise it may be made again.
+    If it ``happened``, it counts as made, with ``summary`` and ``raw`` as its result. Otherwise it can be made again.
     """
 
     type: Literal["effect_answered"] = "effect_answered"
@@ -215,9 +215,9 @@ class EffectAnswered(Request):
 
 
 class RetryRequested(Request):
-    """A person asks to repeat subtasks (none named: every failed subtask); ``args`` replaces the arguments of one.
+    """A person asks to retry subtasks (every failed one if none is named); ``args`` replaces the arguments of one.
 
-    A finished run reopens. ``confirmed`` includes subtasks that did, or may have done, something irreversible.
+    A finished run reopens. ``confirmed`` includes subtasks that made, or may have made, an irreversible call.
     """
 
     type: Literal["retry_requested"] = "retry_requested"
@@ -235,7 +235,7 @@ class SkipRequested(Request):
 
 
 class ResultSupplied(Request):
-    """A person supplies the result of a subtask: evidence of a person, not of a call."""
+    """A person supplies the result of a subtask. The evidence is the person's word, not a call."""
 
     type: Literal["result_supplied"] = "result_supplied"
     subtask: str
@@ -291,14 +291,14 @@ Event = Annotated[AnyEvent, Field(discriminator="type")]
 
 EVENT_TYPES: dict[str, type[EventBase]] = {
     cls.model_fields["type"].default: cls
-    for cls in AnyEvent.__args__  # the union lists them once, above
+    for cls in AnyEvent.__args__  # not listed twice in the union
 }
 EVENT_TYPES.update({old: EVENT_TYPES[new] for old, new in RENAMED.items()})
 EVENT: TypeAdapter[AnyEvent] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
 
 
 class Entry(Value):
-    """An event as the log keeps it: its place, its time (UTC), the epoch of the owner it was written under."""
+    """An event in the log, with its sequence number, its time (UTC), and the epoch under which it was written."""
 
     seq: int
     at: datetime

@@ -1,4 +1,4 @@
-"""What every event has, and the decisions: events of the run's owner alone, fenced by its epoch."""
+"""The base of all events, and the decisions: events that only the run's owner writes, fenced by its epoch."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ class Kind(StrEnum):
 
 
 class EventBase(Value):
-    """What every event has: its ``kind``, the ``version`` of its stored shape, and what it is about.
+    """The base of all events: ``kind``, the ``version`` of the stored shape, and the id of the subject.
 
-    Each adds a ``type`` of its own, a literal: the discriminator of the union.
+    Each event adds its own ``type``, a literal: the discriminator of the union.
     """
 
     kind: ClassVar[Kind] = Kind.DECISION
     version: ClassVar[int] = 1
 
     about: ClassVar[str] = ""
-    """The field that holds the id of what the event is about, as a path; empty for the run as a whole."""
+    """The path of the field with the id of the event's subject; empty for the run as a whole."""
 
     @property
     def subject(self) -> str:
-        """The id this event is about: an attempt, an assignment, an order, or nothing (the run)."""
+        """The id of the event's subject: an attempt, an assignment or an order; "" for the run."""
         return operator.attrgetter(self.about)(self) if self.about else ""
 
 
 class RunStarted(EventBase):
-    """The run exists, pinned to its definition."""
+    """The run was created, with its definition."""
 
     version: ClassVar[int] = 2
     type: Literal["run_started"] = "run_started"
@@ -51,15 +51,15 @@ class RunStarted(EventBase):
 
 
 class RunClaimed(EventBase):
-    """A process took the run over; the entry's epoch is the new one."""
+    """A process took over the run; the entry has the new epoch."""
 
     type: Literal["run_claimed"] = "run_claimed"
     owner: str
 
 
 class WorkOrderIssued(EventBase):
-    """An order was accepted as a plan and is immutable from here on. ``by`` names the person who asked for it, if one
-    did: such an order is not among those that ``max_steps`` counts."""
+    """An order was accepted as a plan and is immutable from now on. ``by`` names the person who requested it, if any;
+    ``max_steps`` does not count such an order."""
 
     about: ClassVar[str] = "order.work_order_id"
     type: Literal["work_order_issued"] = "work_order_issued"
@@ -68,14 +68,14 @@ class WorkOrderIssued(EventBase):
 
 
 class GapsNoted(EventBase):
-    """Parts of the request that no tool supports: gaps of the answer."""
+    """Parts of the request that no tool supports, which become gaps of the answer."""
 
     type: Literal["gaps_noted"] = "gaps_noted"
     parts: tuple[Unsupported, ...]
 
 
 class AssignmentIssued(EventBase):
-    """Work was handed out. Its first attempt (``…/a1``) may start, unless it needs something that is not completed."""
+    """An assignment was created. Its first attempt (``…/a1``) may start as soon as all its needs are completed."""
 
     version: ClassVar[int] = 2
     about: ClassVar[str] = "assignment.assignment_id"
@@ -84,9 +84,10 @@ class AssignmentIssued(EventBase):
 
 
 class AttemptScheduled(EventBase):
-    """An attempt may start, not before ``not_before``.
+    """An attempt may start at ``not_before`` or later.
 
-    ``continues`` names the attempt whose conversation it continues (None: a new one), ``feedback`` what was wrong.
+    ``continues`` names the attempt whose conversation it continues (None: a new conversation), ``feedback`` is what was
+    wrong.
     """
 
     about: ClassVar[str] = "attempt"
@@ -98,9 +99,9 @@ class AttemptScheduled(EventBase):
 
 
 class AttemptSettled(EventBase):
-    """The controller took note of a returned attempt. ``final`` ends its assignment, which ``counts`` or not.
+    """The controller judged a returned attempt. ``final`` ends its assignment, which ``counts`` or not.
 
-    ``failure`` is why it does not count: the worker's own error, or what the code checks of the gate found.
+    ``failure`` is why it does not count: the worker's own error, or what the gate's code checks found.
     """
 
     version: ClassVar[int] = 2
@@ -114,7 +115,7 @@ class AttemptSettled(EventBase):
 
 
 class AttemptLost(EventBase):
-    """The process that ran an attempt died, or its deadline passed; whatever it still returns is late."""
+    """The process that ran an attempt died, or its deadline passed. A result that still arrives is too late."""
 
     about: ClassVar[str] = "attempt"
     type: Literal["attempt_lost"] = "attempt_lost"
@@ -123,7 +124,7 @@ class AttemptLost(EventBase):
 
 
 class SubtaskBlocked(EventBase):
-    """A subtask will not start, since what it needs has failed."""
+    """An assignment will not start because something that it needs has failed."""
 
     about: ClassVar[str] = "subtask"
     type: Literal["subtask_blocked"] = "subtask_blocked"
@@ -132,9 +133,9 @@ class SubtaskBlocked(EventBase):
 
 
 class ResultsJudged(EventBase):
-    """The gate judged results: the verdicts of a review, completed and fail-closed by the controller.
+    """A review judged results. A result for which it returned no verdict is not accepted.
 
-    ``work_order_id`` names the order that the review is of, if it is of one. A result may be judged again.
+    ``work_order_id`` names the reviewed order, if any. A result may be judged again.
     """
 
     about: ClassVar[str] = "work_order_id"
@@ -144,7 +145,7 @@ class ResultsJudged(EventBase):
 
 
 class ApprovalRequested(EventBase):
-    """A person is asked about one call."""
+    """A person is asked to approve one call, or to say whether it happened."""
 
     about: ClassVar[str] = "approval.attempt"
     type: Literal["approval_requested"] = "approval_requested"
@@ -152,15 +153,15 @@ class ApprovalRequested(EventBase):
 
 
 class ApprovalExpired(EventBase):
-    """Nobody answered in time: the call is denied."""
+    """Nobody answered in time, so the call is denied."""
 
     type: Literal["approval_expired"] = "approval_expired"
     approval_id: str
 
 
 class EffectQuestioned(EventBase):
-    """A returned attempt is parked: a call of it with effect ``once`` had begun, and a person has to say whether it
-    happened before the assignment continues."""
+    """A returned attempt is parked because one of its ``once`` calls was interrupted. Before the assignment continues,
+    a person has to say whether the call happened."""
 
     about: ClassVar[str] = "attempt"
     type: Literal["effect_questioned"] = "effect_questioned"
@@ -176,7 +177,7 @@ class RunPaused(EventBase):
 
 
 class RunWaiting(EventBase):
-    """Only people can move the run on: every attempt that is left is parked."""
+    """Every remaining attempt is parked, so the run can continue only when a person answers."""
 
     type: Literal["run_waiting"] = "run_waiting"
     reason: str = ""
@@ -189,15 +190,16 @@ class RunResumed(EventBase):
 
 
 class RunReopened(EventBase):
-    """A person wants more of a run that was over: it continues, and will have another answer."""
+    """A finished run was reopened at a person's request: it continues, and will have another answer."""
 
     type: Literal["run_reopened"] = "run_reopened"
     by: str
 
 
 class RetryGranted(EventBase):
-    """Subtasks will be done again in an order of their own, as a person asked: with other ``args``, or with ``data``
-    in place of doing it. ``reopened`` counts those that start again under their own ids, for lists."""
+    """Assignments will be repeated at a person's request: with new ``args``, or with ``data`` as the result. Subtasks
+    are repeated in an order of their own. ``reopened`` counts assignments that restart under their own ids, for
+    lists."""
 
     type: Literal["retry_granted"] = "retry_granted"
     subtasks: tuple[str, ...]
@@ -208,9 +210,9 @@ class RetryGranted(EventBase):
 
 
 class SubtaskResolved(EventBase):
-    """A person settled a subtask: with a result (``data``), or by leaving it undone. ``counted`` says what it had been
-    counted as until then, so that counters need no memory of their own: as done (whatever the review made of it), as
-    failed, or not at all."""
+    """A person settled a subtask, with a result (``data``) or by skipping it. ``counted`` is how lists counted it
+    before: as done (even if the review rejected it), as failed, or not at all. With it, counters need no other
+    state."""
 
     about: ClassVar[str] = "subtask"
     type: Literal["subtask_resolved"] = "subtask_resolved"
@@ -222,7 +224,7 @@ class SubtaskResolved(EventBase):
 
 
 class RequestDeclined(EventBase):
-    """What a person asked for cannot be done, and why."""
+    """A person's request was declined, with the reason."""
 
     type: Literal["request_declined"] = "request_declined"
     request: str
@@ -231,7 +233,7 @@ class RequestDeclined(EventBase):
 
 class CallAnswered(EventBase):
     """An open call of a parked attempt got its answer from the controller: the result of another assignment, or whether
-    what the call asked for was done. The result itself is stored with the other assignment only."""
+    its asks were granted. The result itself is stored only with the other assignment."""
 
     version: ClassVar[int] = 2
     type: Literal["call_answered"] = "call_answered"
@@ -251,7 +253,9 @@ class WorkerDefined(EventBase):
 
 
 class ArtifactWritten(EventBase):
-    """A file of the run has a new version: ``digest`` (``sha256:…``) of its content, ``size`` in bytes."""
+    """A file of the run has a new version, with the ``digest`` (``sha256:…``) of its content and its ``size`` in
+    bytes.
+    """
 
     about: ClassVar[str] = "attempt"
     type: Literal["artifact_written"] = "artifact_written"
@@ -263,7 +267,7 @@ class ArtifactWritten(EventBase):
 
 
 class TodosSet(EventBase):
-    """The list of todos was replaced."""
+    """The todo list was replaced."""
 
     about: ClassVar[str] = "attempt"
     type: Literal["todos_set"] = "todos_set"
@@ -272,8 +276,9 @@ class TodosSet(EventBase):
 
 
 class RunFinished(EventBase):
-    """The run is over. ``answer`` is the only answer there is; a draft never was. A run that was reopened has another,
-    of the next ``number``."""
+    """The run ended. ``answer`` is its answer; drafts do not count. A reopened run ends again, with the next
+    ``number``.
+    """
 
     type: Literal["run_finished"] = "run_finished"
     number: int = 1

@@ -1,4 +1,4 @@
-"""Upcasters: events of an earlier release in today's shape. Pure; never removed, so old logs stay readable."""
+"""Upcasters convert stored events of earlier releases to the current shape. They are never removed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RENAMED = {
     "order_reviewed": "results_judged",
     "parts_refused": "gaps_noted",
 }
-"""Types of 0.1 and what they are called since."""
+"""Types of 0.1 and their current names."""
 
 _SUBTASK = re.compile(r"wo-[0-9]+\.[0-9]+/a[0-9]+")
 _ROLES_OF_0_1: tuple[dict[str, Any], ...] = (
@@ -23,7 +23,7 @@ _ROLES_OF_0_1: tuple[dict[str, Any], ...] = (
     {"name": "review", "loop": "reply"},
     {"name": "compose", "loop": "reply"},
 )
-"""The roles of the work-order flow, which 0.1 did not write down. Their instructions come with the flow."""
+"""The roles of the work-order flow, which 0.1 did not record. Their instructions come with the flow."""
 
 
 def _run_started_1(body: dict[str, Any]) -> dict[str, Any]:
@@ -71,7 +71,7 @@ UPCASTERS: dict[tuple[str, int], Upcaster] = {
 
 
 def upcast(type_: str, version: int, body: dict[str, Any]) -> dict[str, Any]:
-    """The body of a stored event in today's shape."""
+    """Return the body of a stored event in the current shape."""
     while (type_, version) in UPCASTERS:
         body = UPCASTERS[type_, version](body)
         version += 1

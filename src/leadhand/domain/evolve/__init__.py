@@ -1,7 +1,7 @@
-"""From a state and what happened next to the next state: the fold of the log.
+"""Compute the state of a run from its log.
 
-``fold`` is pure in its arguments: it copies the state's maps once, then applies each event to the copy, so a batch of
-a hundred events costs one copy. One event touches a bounded number of entries, however large the run.
+``fold`` does not change its arguments: it copies the state's maps once, then applies each event to the copy, so a batch
+of a hundred events costs one copy. One event changes a bounded number of entries, however large the run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from . import attempts, calls, orders
 
 
 def start(run_id: str, entry: ev.Entry) -> RunState:
-    """The state after a run's first entry. Raises ValueError when that is no ``RunStarted``."""
+    """Return the state after a run's first entry. Raises ValueError if that is not ``RunStarted``."""
     if not isinstance(entry.event, ev.RunStarted):
         raise ValueError(f"the log of {run_id} begins with {entry.event.type}, not with run_started")
     return RunState(
@@ -33,7 +33,7 @@ def start(run_id: str, entry: ev.Entry) -> RunState:
 
 
 def replay(run_id: str, entries: Iterable[ev.Entry]) -> RunState:
-    """The state a whole log says. Raises ValueError for an empty one."""
+    """Return the state of a whole log. Raises ValueError if it is empty."""
     iterator = iter(entries)
     first = next(iterator, None)
     if first is None:
@@ -42,12 +42,14 @@ def replay(run_id: str, entries: Iterable[ev.Entry]) -> RunState:
 
 
 def evolve(state: RunState, entry: ev.Entry) -> RunState:
-    """The state after one more entry."""
+    """Return the state after one more entry."""
     return fold(state, (entry,))
 
 
 def fold(state: RunState, entries: Iterable[ev.Entry]) -> RunState:
-    """The state after more entries, in order. Entries at or below ``state.seq`` are skipped: a resend does no harm."""
+    """Return the state after more entries, in order. Entries up to ``state.seq`` are skipped, so they may be sent
+    twice.
+    """
     after = _copy(state)
     for entry in entries:
         if entry.seq <= after.seq:
@@ -57,14 +59,14 @@ def fold(state: RunState, entries: Iterable[ev.Entry]) -> RunState:
 
 
 def apply_entry(state: RunState, entry: ev.Entry) -> None:
-    """Apply one more entry to ``state`` in place. Only for an owner that does not share the state."""
+    """Apply one more entry to ``state`` in place. Use this only if nobody else reads the state."""
     state.seq = entry.seq
     _APPLY[type(entry.event)](state, entry, entry.event)
     state.last_at = entry.at
 
 
 def _copy(state: RunState) -> RunState:
-    """A twin with its own maps; what the maps hold is frozen and shared."""
+    """Return a copy with its own maps; their values are frozen and shared."""
     after = copy(state)
     for name in _MAPS:
         setattr(after, name, dict(getattr(state, name)))
@@ -147,7 +149,7 @@ def _gaps_noted(state: RunState, _entry: ev.Entry, event: ev.GapsNoted) -> None:
 
 
 def _nothing(_state: RunState, _entry: ev.Entry, _event: ev.RunStarted | ev.NoteEmitted) -> None:
-    """A second start changes nothing, since the first one made the state; a note is only shown."""
+    """Ignore the event: the state already includes the start, and notes are only displayed."""
 
 
 _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {

@@ -1,4 +1,4 @@
-"""What events do to assignments and to the attempts at them, and which assignments may start."""
+"""Apply events of assignments and attempts to the state, and find out which assignments may start."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def assigned(state: RunState, _entry: ev.Entry, event: ev.AssignmentIssued) -> N
     key = event.assignment.assignment_id
     if key not in state.assignments:
         planned(state, event.assignment)
-    if key in state.ready:  # nothing to wait for: its first attempt is scheduled by the same event
+    if key in state.ready:  # without needs, the same event schedules its first attempt
         _schedule(state, key, AttemptState(attempt=f"{key}/a1", number=1))
 
 
 def planned(state: RunState, assignment: Assignment, order: str = "", position: int = 0) -> None:
-    """Take a new assignment into the state; it starts once its needs are completed."""
+    """Add a new assignment to the state; it starts when its needs are completed."""
     key = assignment.assignment_id
     state.assignments[key] = AssignmentState(assignment=assignment, order=order, position=position)
-    if not order:  # an order's own assignments may need each other: see orders.order_issued
+    if not order:  # the assignments of an order may need each other: see orders.order_issued
         await_needs(state, key)
 
 
@@ -91,7 +91,7 @@ def settled(state: RunState, entry: ev.Entry, event: ev.AttemptSettled) -> None:
     data = result.data if event.ok and result is not None else None
     if data is not None and result is not None:
         data = with_evidence(data, result.used, assignment.evidence)
-    # An attempt at a subtask has words as its result; what a model wrote as JSON is the value of anything else.
+    # The result of a subtask is text; for other assignments, the model's JSON is the value.
     structured = event.ok and assignment.assignment.subtask is None
     state.assignments[key] = changed._replace(
         status=AssignmentStatus.COMPLETED if event.ok else AssignmentStatus.FAILED,
@@ -107,13 +107,13 @@ def settled(state: RunState, entry: ev.Entry, event: ev.AttemptSettled) -> None:
 
 
 def last_value(assignment: AssignmentState) -> Json:
-    """The structured answer of an assignment: that of the last reply in its lineage, which the log holds once."""
+    """Return the structured answer of an assignment, from the last reply in its lineage."""
     turns = [call for call in assignment.calls if isinstance(call, ModelTurn)]
     return turns[-1].value if turns else None
 
 
 def current(state: RunState, attempt: str) -> AssignmentState | None:
-    """The assignment of an attempt while that attempt is the current one; a late observation finds None."""
+    """Return the assignment of an attempt if that attempt is current; None for a late observation."""
     assignment = state.assignments.get(assignment_of(attempt))
     if assignment is None or assignment.attempt is None or assignment.attempt.attempt != attempt:
         return None
@@ -124,7 +124,7 @@ _UNDER_WAY = (AttemptStatus.SCHEDULED, AttemptStatus.RUNNING)
 
 
 def settle_reservations(state: RunState, attempt: str) -> None:
-    """Count what an attempt still had reserved in full: what its calls used will not become known."""
+    """Count the open reservations of an attempt in full, since the usage of its calls will never be known."""
     for amount in state.reserved.pop(attempt, {}).values():
         state.spent = state.spent + amount
 
@@ -185,7 +185,7 @@ def _park(state: RunState, assignment: AssignmentState, attempt: AttemptState, c
 
 
 def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
-    """Count a settled assignment off its order, and free or block those that need it."""
+    """Update the counts of a settled assignment's order, and release or block the assignments that need it."""
     assignment = state.assignments[key]
     if assignment.order:
         order = state.orders[assignment.order]
@@ -195,7 +195,7 @@ def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
             if state.assignments[dependent].status is AssignmentStatus.PENDING:
                 state.blocked.setdefault(dependent, key)
             continue
-        if dependent not in state.awaited:  # blocked meanwhile by another of its needs
+        if dependent not in state.awaited:  # already blocked by another of its needs
             continue
         state.awaited[dependent] -= 1
         if not state.awaited[dependent]:
@@ -205,9 +205,9 @@ def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
 
 
 def await_needs(state: RunState, key: str) -> None:
-    """Find out what an assignment waits for, which is new or no longer blocked; without needs to wait for it is ready.
+    """Determine what a new or unblocked assignment waits for; without open needs, it is ready.
 
-    One that needs something that failed is blocked by that, whatever else it needs.
+    If any of its needs failed, it is blocked.
     """
     needs = state.assignments[key].assignment.needs
     statuses = {needed: state.assignments[needed].status for needed in needs}
@@ -228,7 +228,7 @@ def await_needs(state: RunState, key: str) -> None:
 
 
 def blocked_by(state: RunState, causes: set[str]) -> list[str]:
-    """The assignments that were given up because they need one of ``causes``, directly or through others."""
+    """Return the assignments that were dropped because they need one of ``causes``, directly or through others."""
     found: list[str] = []
     for key, assignment in state.assignments.items():
         needs = assignment.assignment.needs
@@ -239,7 +239,7 @@ def blocked_by(state: RunState, causes: set[str]) -> list[str]:
 
 
 def descendants(state: RunState, key: str) -> list[str]:
-    """The assignments that attempts at ``key`` asked for, and attempts at those, and so on."""
+    """Return the descendants of an assignment: its children, their children, and so on."""
     found: list[str] = []
     for name, assignment in state.assignments.items():  # in order: parents come before their children
         parent = parent_of(assignment.assignment)
@@ -249,7 +249,7 @@ def descendants(state: RunState, key: str) -> list[str]:
 
 
 def children_of(state: RunState, call_id: str) -> list[AssignmentState]:
-    """The assignments that one call asked for, in order."""
+    """Return the assignments that one call asked for, in order."""
     found: list[AssignmentState] = []
     while (child := state.assignments.get(child_id(call_id, len(found)))) is not None:
         found.append(child)
@@ -257,17 +257,17 @@ def children_of(state: RunState, call_id: str) -> list[AssignmentState]:
 
 
 def child_id(call_id: str, number: int) -> str:
-    """The id of the assignment that a call asked for as its ``number``-th, counted from 0."""
+    """Return the id of the ``number``-th assignment that a call asked for, counted from 0."""
     return call_id if number == 0 else f"{call_id}.{number}"
 
 
 def parent_of(assignment: Assignment) -> str | None:
-    """The assignment that asked for this one; None: the flow did."""
+    """Return the assignment that asked for this one; None if the flow did."""
     return assignment_of(assignment.parent) if assignment.parent is not None else None
 
 
 def ancestors(state: RunState, assignment: Assignment) -> list[AssignmentState]:
-    """The assignments above this one, the nearest first."""
+    """Return the ancestors of an assignment, nearest first."""
     found: list[AssignmentState] = []
     while (parent := parent_of(assignment)) is not None:
         found.append(state.assignments[parent])

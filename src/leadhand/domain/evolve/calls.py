@@ -1,4 +1,4 @@
-"""What events do to the calls of an attempt: its conversation, its evidence, what it spent, what it waits for."""
+"""Apply events of calls to the state: conversation, evidence, spending, and open calls of an attempt."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def tool_returned(state: RunState, _entry: ev.Entry, event: ev.ToolCallReturned)
 
 def approval_requested(state: RunState, entry: ev.Entry, event: ev.ApprovalRequested) -> None:
     approval = event.approval if event.approval.asked_at is not None else event.approval.evolve(asked_at=entry.at)
-    state.approvals[approval.approval_id] = approval  # 0.1 did not record when it asked
+    state.approvals[approval.approval_id] = approval  # 0.1 did not record the time of the request
 
 
 def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswered) -> None:
@@ -89,9 +89,9 @@ def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswer
     if approval is None or approval.status is not ApprovalStatus.PENDING or approval.kind != "call":
         return
     if approval.expires_at is not None and entry.at >= approval.expires_at:
-        return  # the question had expired by then
+        return  # the request had already expired
     if event.args_hash != args_hash(approval.args):
-        return  # an answer about something else than what was shown
+        return  # an answer for other arguments than those shown
     _decide(state, approval, event)
     if event.always and event.approve:
         state.allowed[approval.tool] = event.by
@@ -117,7 +117,7 @@ EXPIRED = "nobody answered in time"
 
 
 def effect_answered(state: RunState, _entry: ev.Entry, event: ev.EffectAnswered) -> None:
-    """Replace what was not seen of a call by what a person says about it."""
+    """Settle an interrupted call with a person's answer."""
     approval = state.approvals.get(event.approval_id)
     if approval is None or approval.status is not ApprovalStatus.PENDING or approval.kind != "effect":
         return
@@ -142,7 +142,7 @@ def effect_answered(state: RunState, _entry: ev.Entry, event: ev.EffectAnswered)
 
 
 def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> None:
-    """The call that asked something of the controller has its answer: evidence like that of any other call."""
+    """Record the controller's answer to a call as evidence, like the result of any other call."""
     key = event.call_id.rpartition("/t")[0]
     assignment = state.assignments.get(key)
     call = assignment.open_call(event.call_id) if assignment is not None else None
@@ -160,7 +160,7 @@ def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> 
 
 
 def _with_results(state: RunState, evidence: ToolResult, children: Sequence[AssignmentState]) -> ToolResult:
-    """A call with the results of the assignments that it asked for: the data of one, or of several by their ids.
+    """Return a call with the results of its children: the data of one child, or of several by their ids.
 
     The files that a child's own children wrote are part of its result.
     """

@@ -1,4 +1,4 @@
-"""What events do to orders and to settled assignments: what may start, what a review found, what a person decided."""
+"""Apply events of orders, reviews and people's decisions to the state."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def blocked(state: RunState, entry: ev.Entry, event: ev.SubtaskBlocked) -> None:
 
 
 def retry_granted(state: RunState, entry: ev.Entry, event: ev.RetryGranted) -> None:
-    """Note what is to be done again. A part of a work order is repaired by another order; anything else starts
-    again under its own id, with what was given up because of it."""
+    """Record which assignments to repeat. A subtask is repaired by another order; any other assignment restarts under
+    its own id, together with the assignments that it had blocked."""
     state.pending_requests = state.pending_requests[1:]
     for key in event.subtasks:
         if state.assignments[key].order:
@@ -78,7 +78,7 @@ def retry_granted(state: RunState, entry: ev.Entry, event: ev.RetryGranted) -> N
 
 
 def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> None:
-    """Settle an assignment as a person said; what was given up because of it is retried."""
+    """Settle an assignment by a person's decision; the assignments that it had blocked are retried."""
     pending = state.pending_requests
     state.pending_requests = pending[1:] if pending and _is_about(pending[0], event.subtask) else pending
     key = event.subtask
@@ -117,7 +117,7 @@ def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> Non
 
 
 def _close(state: RunState, name: str, event: ev.SubtaskResolved) -> None:
-    """End an assignment that is no longer needed: its questions are withdrawn, its attempt holds nothing."""
+    """End an assignment that is no longer needed: withdraw its approvals and release its reservations."""
     for asked in list(state.approvals.values()):
         if asked.status is ApprovalStatus.PENDING and assignment_of(asked.attempt) == name:
             state.approvals[asked.approval_id] = asked.evolve(status=ApprovalStatus.DENIED, by=event.by)
@@ -144,7 +144,7 @@ def judged(state: RunState, _entry: ev.Entry, event: ev.ResultsJudged) -> None:
     for verdict in event.review.verdicts:
         assignment = state.assignments[verdict.subtask]
         if assignment.by:
-            continue  # what a person decided stays
+            continue  # a person's decision takes precedence
         status, failure = assignment.status, assignment.failure
         if assignment.order:
             if verdict.verdict is VerdictKind.DROP:

@@ -1,6 +1,6 @@
-"""The view: what is shown of a run, as one document that every entry of the log changes by a merge patch.
+"""The view: what is shown of a run, as one document. Every entry of the log changes it by a merge patch.
 
-Consoles, terminals and exporters read it instead of folding the log themselves.
+Consoles, terminals and exporters use it instead of folding the log themselves.
 """
 
 from .patches import merge

@@ -1,4 +1,4 @@
-"""What the steps of attempts and of their calls change in a view."""
+"""Apply the steps of attempts and their calls to a view."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def attempt_changed(draft: Draft, step: AttemptStep) -> None:
                 return
             draft.attempt(key, number).update({"started_at": draft.at, "host": step.host})
         case "returned" | "lost":
-            if ended and now["outcome"] != "stopped":  # one that a pause stopped may yet return
+            if ended and now["outcome"] != "stopped":  # an attempt that a pause stopped can still return
                 return
             if outcome == "returned":
                 draft.attempt(key, number)["result_seq"] = draft.seq
@@ -65,7 +65,7 @@ def attempt_changed(draft: Draft, step: AttemptStep) -> None:
                 draft.attempt(key, number)["open_calls"] = open_calls(step.open_calls)
             else:
                 draft.lane(key)["settled_seq"] = draft.seq
-            # Lost and stopped stay what they are; a result that was found unsound did fail.
+            # Lost and stopped attempts keep their outcome; an attempt whose result was not accepted has failed.
             if outcome == "failed" and (now["outcome"] == "lost" or (now["outcome"] == "stopped" and failure is None)):
                 outcome = now["outcome"]
     draft.outcome(key, number, outcome)
@@ -73,12 +73,12 @@ def attempt_changed(draft: Draft, step: AttemptStep) -> None:
         draft.attempt(key, number)["failure"] = failure
     if step.outcome not in ("returned", "lost"):
         draft.note(key, waits_for(step.open_calls))
-    if step.outcome != "returned" or ended:  # what returns is running until it is judged
+    if step.outcome != "returned" or ended:  # a returned attempt is shown as running until it is judged
         draft.touched[key] = None
 
 
 def call_changed(draft: Draft, step: CallStep) -> None:
-    """Show a call that began, or what is known of one that returned."""
+    """Show a call that started, or the details of a call that returned."""
     key, number = split_attempt(step.attempt)
     now = draft.attempt_now(key, number)
     if now is None:

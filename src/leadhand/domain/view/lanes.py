@@ -1,4 +1,4 @@
-"""Assignments in a view: what each is, what it is doing, and how many are doing what."""
+"""Assignments in a view: their titles, their statuses, and their counts by status."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def add_lane(draft: Draft, key: str) -> None:
 
 
 def args_of(given: Assignment) -> Mapping[str, Any]:
-    """The input of work; what the lead's own thinking is given repeats what the view has elsewhere."""
+    """Return the input of work. The input of plans, reviews and compositions is omitted: the view has it elsewhere."""
     if given.subtask is not None:
         return given.subtask.args
     return given.input if given.counts or given.parent is not None else {}
@@ -60,7 +60,7 @@ _TITLES = {"plan": "Plan", "review": "Review", "compose": "Write the answer"}
 
 
 def _name(given: Assignment) -> str:
-    """A name for people: ``Review wo-001``, and which part where the work was divided."""
+    """Return a name for people: ``Review wo-001``, with the number of the part if the work was divided."""
     if given.subtask is not None:
         return given.subtask.name
     key, role = given.assignment_id, given.role
@@ -77,7 +77,7 @@ def _name(given: Assignment) -> str:
 
 
 class _Tally:
-    """How many assignments entered a status, or left it."""
+    """Count the assignments that entered or left a status."""
 
     def __init__(self) -> None:
         self.statuses = Counter[str]()
@@ -85,7 +85,7 @@ class _Tally:
         self.orders = defaultdict[str, Counter[str]](Counter)
 
     def add(self, lane: dict[str, Any], by: int) -> None:
-        """Count an assignment (1), or no longer (-1)."""
+        """Add an assignment to the counts (1), or remove it (-1)."""
         status = lane["status"]
         self.statuses[status] += by
         if status in _FINAL and "order" in lane:
@@ -95,7 +95,7 @@ class _Tally:
         self.current["total"] += by
         if status in _FINAL:
             self.current[status] += by
-            # What was blocked by another's failure is repeated with that one.
+            # An assignment that another's failure blocked is repeated with that one.
             failure = lane.get("failure")
             if status != "completed" and (failure is None or failure["type"] != "needs_failed"):
                 self.current["retriable"] += by
@@ -105,7 +105,7 @@ _FINAL = frozenset({"completed", "failed", "dropped"})
 
 
 def show_lanes(draft: Draft) -> None:
-    """Show the assignments that were touched as the state has them, and count them."""
+    """Update the changed assignments from the state, and count them."""
     tally = _Tally()
     for key in draft.touched:
         shown: Any = draft.shown["assignments"].get(key)
@@ -135,7 +135,7 @@ def show_lanes(draft: Draft) -> None:
 
 
 def _status(draft: Draft, key: str, found: AssignmentState) -> str:
-    """What an assignment is doing: as the state says when it is settled, else as its latest attempt does."""
+    """Return the status of an assignment: from the state if it is settled, else from its latest attempt."""
     if found.closed:
         return found.status.value
     if draft.state.status in ENDED:
@@ -177,7 +177,7 @@ _PHASES = {"plan": "Planning", "review": "Reviewing", "compose": "Writing the an
 
 
 def _show_phase(draft: Draft, key: str, role: str, before: str | None, after: str) -> None:
-    """What the lead is doing: the role of its assignments that run, from the first of them to the last."""
+    """Return what the lead is doing: the role of its running assignments."""
     shown: Any = {**draft.shown["run"], **draft.patch.get("run", {})}.get("phase")
     if before != "running" and after == "running":
         if shown is not None and shown["role"] == role:

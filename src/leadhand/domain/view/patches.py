@@ -1,4 +1,4 @@
-"""Merge patches (RFC 7396) on a view, and the one that an entry of the log makes, as it is put together.
+"""Merge patches (RFC 7396) on a view, and a builder for the patch of one entry of the log.
 
 https://www.rfc-editor.org/rfc/rfc7396
 """
@@ -20,7 +20,9 @@ Patch = dict[str, Any]
 
 
 def merge(document: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Apply a merge patch to ``document`` in place: objects are merged by key, null removes, all else replaces."""
+    """Apply a merge patch to ``document`` in place: objects are merged by key, null removes, any other value
+    replaces.
+    """
     for key, value in patch.items():
         if type(value) is dict:
             inner: Any = document.get(key)
@@ -34,10 +36,10 @@ def merge(document: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Draft:
-    """A patch that is being made: what was shown before, the state after, and the changes so far.
+    """A patch under construction: the view before, the state after, and the changes so far.
 
-    ``touched`` are the assignments whose status may have changed. Attempts are named by the id of their assignment and
-    their number, as in the view.
+    ``touched`` are the assignments whose status may have changed. Attempts are identified by the id of their assignment
+    and their number, as in the view.
     """
 
     __slots__ = ("at", "entry", "patch", "seq", "shown", "started", "state", "touched")
@@ -51,22 +53,22 @@ class Draft:
         self.patch: Patch = {}
         self.touched: dict[str, None] = {}
         self.started = 0
-        """Attempts that began to run, less those that ended."""
+        """Attempts that started minus attempts that ended."""
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
     def part(self, name: str) -> Patch:
-        """The changes to one part of the view."""
+        """Return the changes to one part of the view."""
         return self.patch.setdefault(name, {})
 
     def set(self, name: str, values: Mapping[str, Any]) -> None:
-        """Set the fields of a part that are not so yet; None removes a field."""
+        """Set the fields of a part that differ; None removes a field."""
         different = differing(cast("Any", self.shown)[name], values)
         if different:
             self.part(name).update(different)
 
     def lane(self, key: str) -> Patch:
-        """The changes to an assignment."""
+        """Return the changes to an assignment."""
         return self.part("assignments").setdefault(key, {})
 
     def knows(self, key: str) -> bool:
@@ -74,7 +76,7 @@ class Draft:
         return key in self.shown["assignments"] or key in self.patch.get("assignments", ())
 
     def note(self, key: str, text: str) -> None:
-        """Say why an assignment waits or was dropped, "" for no reason; its status may have changed."""
+        """Set the reason why an assignment waits or was dropped, "" for none; its status may have changed."""
         self.touched[key] = None
         shown = self.shown["assignments"].get(key)
         if shown is None or shown["note"] != text:
@@ -83,11 +85,13 @@ class Draft:
     # --- attempts ----------------------------------------------------------------------------------------------------
 
     def attempt(self, key: str, number: str) -> Patch:
-        """The changes to an attempt."""
+        """Return the changes to an attempt."""
         return self.lane(key).setdefault("attempts", {}).setdefault(number, {})
 
     def attempt_now(self, key: str, number: str) -> Mapping[str, Any] | None:
-        """An attempt as it is after the changes so far, without its calls if it changed; None: the view has none."""
+        """Return an attempt after the changes so far (without its calls if it changed), None if the view does not have
+        it.
+        """
         shown: Any = self.shown["assignments"].get(key)
         before = shown["attempts"].get(number) if shown is not None else None
         changed = self.patch.get("assignments", {}).get(key, {}).get("attempts", {}).get(number)
@@ -96,7 +100,7 @@ class Draft:
         return {**before, **changed}
 
     def last(self, key: str) -> str | None:
-        """The number of the latest attempt at an assignment."""
+        """Return the number of the latest attempt at an assignment."""
         changed = self.patch.get("assignments", {}).get(key, {}).get("attempts")
         if changed:
             return next(reversed(changed))
@@ -104,7 +108,7 @@ class Draft:
         return next(reversed(shown["attempts"]), None) if shown is not None else None
 
     def add_attempt(self, key: str, number: str) -> Patch:
-        """Begin an attempt that is scheduled."""
+        """Start a scheduled attempt."""
         attempt = self.attempt(key, number)
         attempt.update({"scheduled_at": self.at, "outcome": "scheduled", "calls": {}})
         return attempt
@@ -128,11 +132,11 @@ class Draft:
 
 
 def differing(shown: Mapping[str, Any], values: Mapping[str, Any]) -> Patch:
-    """What of ``values`` is not shown yet; None means that the field is missing."""
+    """Return the items of ``values`` that differ from what is shown; None means that the field is missing."""
     return {name: value for name, value in values.items() if shown.get(name) != value}
 
 
 @lru_cache(maxsize=64)
 def moment(at: datetime) -> str:
-    """A moment as the view writes it."""
+    """Format a time as in the view."""
     return iso(at)

@@ -1,7 +1,7 @@
-"""The projection: from what was shown, the state after an entry and the entry itself to a patch on what is shown.
+"""The projection: compute a patch on the view from the view, an entry, and the state after the entry.
 
-One entry costs a bounded number of steps, however many assignments a run has. The events that end, reopen or pause a
-run, and those with which people settle several things at once, look at everything that they end.
+One entry costs a bounded number of steps, however many assignments a run has. Exceptions are events that end, reopen
+or pause a run, or that settle several assignments at once: these visit every assignment that they change.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .words import Tone, Words, words
 
 
 class Change(NamedTuple):
-    """One entry of a log as a view takes it: its words, and a merge patch on the view's document."""
+    """The change that one entry makes to a view: its words, and a merge patch on the view's document."""
 
     seq: int
     at: datetime
@@ -34,7 +34,7 @@ class Change(NamedTuple):
     patch: Patch
 
     def document(self) -> dict[str, Any]:
-        """The change as JSON has it."""
+        """Return the change as JSON data."""
         return {
             "seq": self.seq,
             "at": moment(self.at),
@@ -45,7 +45,7 @@ class Change(NamedTuple):
 
 
 class View:
-    """All that is shown of a run. ``document`` changes in place."""
+    """Everything that is shown of a run. ``document`` changes in place."""
 
     __slots__ = ("document",)
 
@@ -53,14 +53,14 @@ class View:
         self.document = document
 
     def apply(self, change: Change) -> None:
-        """Take what one entry changed."""
+        """Apply the change of one entry."""
         merge(cast("Patch", self.document), change.patch)
         self.document["last_seq"] = change.seq
         self.document["last_at"] = moment(change.at)
 
 
 class Projection:
-    """A run's log, folded once: its state and its view. Belongs to one owner, who reads both and changes neither."""
+    """The state and the view of a run, from one fold of its log. The owner of a projection must not modify them."""
 
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
@@ -69,31 +69,31 @@ class Projection:
 
     @property
     def seq(self) -> int:
-        """The sequence of the last entry that was taken."""
+        """The sequence number of the last entry that was applied."""
         return self.view.document["last_seq"]
 
     def take(self, entry: ev.Entry) -> Change | None:
-        """Fold one more entry; what it changed. None for one that was taken before."""
+        """Apply one more entry and return its change, None if it was already applied."""
         if entry.seq <= self.seq:
             return None
         if self.state is None:
             self.state = start(self.run_id, entry)
         else:
-            apply_entry(self.state, entry)  # in place: nobody else has this state
+            apply_entry(self.state, entry)  # in place: this state is not shared
         change = changes(self.view, self.state, entry)
         self.view.apply(change)
         return change
 
     def take_all(self, entries: Iterable[ev.Entry]) -> list[Change]:
-        """Fold more entries, in order."""
+        """Apply more entries, in order."""
         return [change for entry in entries if (change := self.take(entry)) is not None]
 
 
 def changes(view: View, after: RunState, entry: ev.Entry) -> Change:
-    """What ``entry`` changes in what is shown. ``view`` is as it was before, ``after`` the state with ``entry``. Pure.
+    """Return the change that ``entry`` makes to ``view``; ``after`` is the state including ``entry``. Pure.
 
-    Whatever the state says is taken from there and compared with what is shown; of the entry comes only what a state
-    does not keep: the times and outcomes of past attempts, and their calls.
+    Values are read from the state and compared with the view. Only what the state does not keep comes from the entry:
+    the times and outcomes of past attempts, and their calls.
     """
     draft = Draft(view.document, after, entry)
     event_changed(draft, entry.event)
@@ -135,7 +135,7 @@ def _show_spend(draft: Draft, attempt: str) -> None:
 
 
 IDLE_S = 2.0
-"""Seconds without a running attempt that a time axis may fold."""
+"""Seconds without a running attempt after which a time axis may skip the gap."""
 
 
 def _count_running(draft: Draft) -> None:

@@ -1,4 +1,4 @@
-"""What events about the run as a whole, its orders and its approvals change in a view."""
+"""Apply events of the run as a whole, its orders and its approvals to a view."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OPEN = frozenset({"pending", "running", "waiting", "retrying"})
 
 
 def event_changed(draft: Draft, event: ev.AnyEvent) -> None:
-    """Show what an event changes that is not in its steps."""
+    """Apply the changes of an event that are not in its steps."""
     state = draft.state
     match event.type:
         case "assignment_issued":
@@ -105,7 +105,7 @@ def _started(draft: Draft) -> None:
 
 
 def _paused(draft: Draft, reason: str) -> None:
-    """What is under way is stopped, though the log says so only once the run resumes."""
+    """Show running attempts as stopped; the log records that only when the run resumes."""
     _rest(draft, reason)
     for key in (*draft.state.live, *draft.state.unsettled):
         number = draft.last(key)
@@ -170,7 +170,7 @@ def _judged(draft: Draft, event: ev.ResultsJudged) -> None:
 
 
 def _retried(draft: Draft, event: ev.RetryGranted) -> None:
-    """A part of an order is repaired by another order; anything else starts again under its own id."""
+    """A subtask is repaired by another order; any other assignment restarts under its own id."""
     for key in _reopen_lanes(draft) if event.subtasks else ():
         shown = draft.shown["assignments"][key]
         args = arguments(args_of(draft.state.assignments[key].assignment))
@@ -179,7 +179,7 @@ def _retried(draft: Draft, event: ev.RetryGranted) -> None:
 
 
 def _reopen_lanes(draft: Draft) -> list[str]:
-    """Show what is open again though it was shown as settled."""
+    """Show assignments that are open again and were shown as settled."""
     found = [
         key
         for key, lane in draft.shown["assignments"].items()
@@ -212,7 +212,7 @@ def _todos_set(draft: Draft) -> None:
     after: dict[str, Any] = {}
     for position, todo in enumerate(draft.state.todos):
         shown = {"content": cut(todo.content), "status": todo.status, "position": position}
-        after[todo.id] = {**shown, "priority": todo.priority}  # None removes what an earlier list said
+        after[todo.id] = {**shown, "priority": todo.priority}  # None removes the value of an earlier list
     gone = dict.fromkeys(draft.shown["todos"].keys() - after.keys())
     draft.part("todos").update({**gone, **after})
 
@@ -244,7 +244,7 @@ _SHOWN = {ApprovalStatus.CONSUMED: "approved"}
 
 
 def _questions(draft: Draft, approvals: Iterable[str]) -> None:
-    """Show approvals as the state has them; a run that is over asks nothing."""
+    """Update the approvals from the state; a finished run has no open approvals."""
     opened = 0
     over = draft.state.status in ENDED
     for approval_id in approvals:

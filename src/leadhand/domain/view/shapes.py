@@ -1,20 +1,20 @@
-"""The shapes of the view: what a console, a terminal or a script shows of a run. See ``docs/reference/view.md``.
+"""The shapes of the view, which consoles, terminals and scripts display. See ``docs/reference/view.md``.
 
-A field that is ``NotRequired`` is absent when it has no value; nothing is ever null, so that a merge patch can say
-null for "remove this". Times are ISO 8601 in UTC, money is whole nano-dollars.
+A field that is ``NotRequired`` is absent if it has no value. No value is ever null, because null in a merge patch
+removes a field. Times are ISO 8601 in UTC, money is whole nano-dollars.
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, cast, get_args
 
-from typing_extensions import TypedDict  # pydantic describes that of typing from Python 3.12 on only
+from typing_extensions import TypedDict  # pydantic supports typing.TypedDict only from Python 3.12
 
 from leadhand.domain.run import RunStatus
 
 AttemptOutcome = Literal["scheduled", "running", "ok", "failed", "parked", "lost", "stopped"]
 LaneStatus = Literal["pending", "running", "waiting", "retrying", "completed", "failed", "dropped"]
-"""What an assignment is doing. ``retrying``: its last attempt failed, and another one has not started yet."""
+"""The status of an assignment. ``retrying``: its last attempt failed, and the next one has not started yet."""
 ApprovalShown = Literal["pending", "approved", "denied", "expired", "withdrawn"]
 
 FailurePart = TypedDict(
@@ -24,7 +24,7 @@ FailurePart = TypedDict(
 
 
 class PhasePart(TypedDict):
-    """What the lead is doing now; ``running`` counts its assignments of this role that run at the same time."""
+    """What the lead is doing; ``running`` counts its running assignments of this role."""
 
     assignment: str
     role: str
@@ -34,7 +34,7 @@ class PhasePart(TypedDict):
 
 
 class AnswerPart(TypedDict):
-    """An answer that was given; its text is in the run document and in the event ``seq``."""
+    """An answer of the run; its text is in the run document and in the event ``seq``."""
 
     status: RunStatus
     seq: int
@@ -51,7 +51,7 @@ class UnsupportedPart(TypedDict):
 class RunPart(TypedDict):
     """The run as a whole.
 
-    ``idle`` holds the stretches of two seconds and more in which no attempt ran, by the event that ended them.
+    ``idle`` holds the periods of two seconds or more without a running attempt, by the event that ended them.
     """
 
     request: str
@@ -72,8 +72,8 @@ class RunPart(TypedDict):
 
 
 class SpendPart(TypedDict):
-    """What was spent, and what is reserved for model calls under way. ``unpriced``: some price is not known, so
-    ``nanousd`` is the least it can be."""
+    """What was spent, and what is reserved for open model calls. ``unpriced``: a price is unknown, so ``nanousd`` is a
+    lower bound."""
 
     requests: int
     tokens: int
@@ -88,7 +88,9 @@ class SpendPart(TypedDict):
 
 
 class CurrentCounts(TypedDict):
-    """Counts of the assignments that nothing has replaced. ``retriable``: what a retry of all that failed repeats."""
+    """Counts of the assignments that were not replaced. ``retriable``: those that a retry of all failed ones
+    repeats.
+    """
 
     total: int
     completed: int
@@ -113,14 +115,14 @@ class CountsPart(TypedDict):
 
 
 class MissingPart(TypedDict):
-    """A part of the request that a review found no assignment for."""
+    """A part of the request that no assignment covers, according to a review."""
 
     name: str
     tool: NotRequired[str]
 
 
 class ReviewPart(TypedDict):
-    """What a review made of an order; the verdicts are with the assignments."""
+    """The review of an order; the verdicts are with the assignments."""
 
     seq: int
     at: str
@@ -147,14 +149,14 @@ class OrderPart(TypedDict):
 
 
 class VerdictPart(TypedDict):
-    """What a review, or a person, made of a result."""
+    """The verdict of a review or a person on a result."""
 
     verdict: Literal["accept", "retry", "replan", "drop"]
     reason: str
 
 
 class CallPart(TypedDict):
-    """A call of a model or a tool. Without ``args``, a tool was called with those of its assignment."""
+    """A call of a model or a tool. Without ``args``, a tool was called with the arguments of its assignment."""
 
     id: str
     kind: Literal["model", "tool"]
@@ -180,7 +182,7 @@ class OpenCallPart(TypedDict):
 
 
 class AttemptPart(TypedDict):
-    """One attempt at an assignment. ``calls`` are keyed by the sequence of the event that began each."""
+    """One attempt at an assignment. ``calls`` are keyed by the sequence number of the event that started each."""
 
     scheduled_at: str
     not_before: NotRequired[str]
@@ -198,7 +200,9 @@ class AttemptPart(TypedDict):
 
 
 class AssignmentPart(TypedDict):
-    """One assignment with its attempts, by number. ``tries`` is how many attempts transient failures may use up."""
+    """One assignment with its attempts, by number. ``tries`` is the maximum number of attempts after transient
+    failures.
+    """
 
     name: str
     label: str
@@ -224,7 +228,7 @@ class AssignmentPart(TypedDict):
 
 
 class ApprovalPart(TypedDict):
-    """A question to people about one call. ``withdrawn``: the run ended before anybody answered."""
+    """An approval request for one call. ``withdrawn``: the run ended before anybody answered."""
 
     kind: Literal["call", "effect"]
     assignment: str
@@ -242,7 +246,7 @@ class ApprovalPart(TypedDict):
 
 
 class TodoPart(TypedDict):
-    """One entry of the list that a lead keeps."""
+    """One entry of the run's todo list."""
 
     content: str
     status: Literal["pending", "in_progress", "completed"]
@@ -251,7 +255,7 @@ class TodoPart(TypedDict):
 
 
 class ArtifactPart(TypedDict):
-    """The latest version of a file that the run keeps."""
+    """The latest version of a file of the run."""
 
     version: int
     bytes: int
@@ -263,7 +267,7 @@ class ArtifactPart(TypedDict):
 
 
 class ViewDocument(TypedDict):
-    """All that is shown of a run, as of ``last_seq``."""
+    """Everything that is shown of a run, as of ``last_seq``."""
 
     run_id: str
     last_seq: int
@@ -279,7 +283,7 @@ class ViewDocument(TypedDict):
 
 
 def empty(run_id: str) -> ViewDocument:
-    """The view of a run before its first event."""
+    """Return the view of a run before its first event."""
     spent = ("requests", "tokens", "input_tokens", "output_tokens", "nanousd", "reserved_nanousd")
     counts = {**dict.fromkeys(get_args(LaneStatus), 0), "approvals": 0, "attempts_running": 0}
     document: dict[str, Any] = {

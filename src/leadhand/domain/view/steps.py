@@ -1,4 +1,4 @@
-"""What an entry says was done: the steps of which the view, spans and metrics are made."""
+"""The steps in an entry of the log. The view, spans and metrics are built from them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from leadhand.domain.work_order import OpenCall
 
 
 class RunEnded(NamedTuple):
-    """The run is over."""
+    """The run ended."""
 
     status: RunStatus
 
 
 class AssignmentSettled(NamedTuple):
-    """An assignment that counts was settled; ``blocked``: what it needs has failed. ``by``: the person who did it."""
+    """An assignment that counts was settled; ``blocked``: something that it needs failed. ``by``: the person who
+    settled it.
+    """
 
     assignment: str
     outcome: Literal["completed", "failed", "blocked", "supplied", "skipped"]
@@ -29,8 +31,8 @@ class AssignmentSettled(NamedTuple):
 
 
 class AttemptStep(NamedTuple):
-    """An attempt began (``running``), came back (``returned``), or ended: ``ok`` and ``failed`` are the verdict of the
-    controller on an attempt that returned."""
+    """An attempt started (``running``), returned, or ended; ``ok`` and ``failed`` are the controller's verdict on an
+    attempt that returned."""
 
     attempt: str
     outcome: Literal["running", "returned", "ok", "failed", "lost", "parked"]
@@ -40,7 +42,7 @@ class AttemptStep(NamedTuple):
 
 
 class CallStep(NamedTuple):
-    """A call of a model or a tool that began, or that ``returned``: then with what is known of it by then."""
+    """A call of a model or a tool that started, or that ``returned``, with its details."""
 
     attempt: str
     call_id: str
@@ -61,7 +63,7 @@ Step = RunEnded | AssignmentSettled | AttemptStep | CallStep
 
 
 def steps(event: ev.AnyEvent) -> tuple[Step, ...]:
-    """The steps of an event, in order; most events have one or none."""
+    """Return the steps of an event, in order; most events have one or none."""
     match event.type:
         case "model_call_began":
             return (CallStep(event.attempt, event.call_id, "model", event.model),)

@@ -1,4 +1,4 @@
-"""How values are cut to what a view shows: one line of text, arguments with long strings cut, a label for people."""
+"""Shorten values for a view: text on one line, shortened arguments, labels, failures."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from leadhand.domain.work_order import OpenCall
 from .shapes import FailurePart, OpenCallPart
 
 LONGEST_TEXT = 300
-"""Characters of a text; the event holds the whole of it."""
+"""Maximum characters of a text; the event has the full text."""
 LONGEST_REQUEST = 2_000
 LONGEST_LABEL = 80
 MOST_ITEMS = 50
-"""Entries of one list or object among the arguments of a call."""
+"""Maximum entries of a list or object in the arguments of a call."""
 
 
 def cut(text: str, most: int = LONGEST_TEXT) -> str:
-    """Text of at most ``most`` characters."""
+    """Cut text to at most ``most`` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def line(text: str, most: int = LONGEST_TEXT) -> str:
-    """Text on one line, of at most ``most`` characters."""
+    """Put text on one line, of at most ``most`` characters."""
     return cut(" ".join(text[: 2 * most].split()), most)
 
 
 def arguments(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call with long texts, lists and objects cut."""
+    """Return the arguments of a call with long texts, lists and objects cut."""
     return {key: _argument(inner) for key, inner in list(value.items())[:MOST_ITEMS]}
 
 
@@ -45,7 +45,7 @@ def _argument(value: Any) -> Any:
 
 
 def label(name: str, args: Mapping[str, Any]) -> str:
-    """A name with its arguments, so that siblings can be distinguished: ``check_weather · Paris, tomorrow``."""
+    """Return a name with its arguments, to distinguish siblings: ``check_weather · Paris, tomorrow``."""
     shown = ", ".join(filter(None, (_word(value) for value in args.values())))
     return line(f"{name} · {shown}" if shown else name, LONGEST_LABEL)
 
@@ -69,12 +69,12 @@ def _word(value: Any) -> str:
 
 
 def is_interruption(failure: Failure | None) -> bool:
-    """Whether an attempt was stopped by a pause, which is not shown as a failure."""
+    """Whether a pause stopped the attempt, which is not shown as a failure."""
     return failure is not None and failure.type == INTERRUPTED
 
 
 def failure_part(failure: Failure | None) -> FailurePart | None:
-    """A failure as it is shown; None if there is nothing to show."""
+    """Return a failure as the view shows it, None if there is nothing to show."""
     if failure is None or is_interruption(failure):
         return None
     part: FailurePart = {"message": line(failure.message), "type": failure.type, "class": failure.class_.value}
@@ -84,7 +84,7 @@ def failure_part(failure: Failure | None) -> FailurePart | None:
 
 
 def open_calls(calls: Sequence[OpenCall]) -> list[OpenCallPart]:
-    """The calls that a parked attempt waits for."""
+    """Return the calls that a parked attempt waits for."""
     found: list[OpenCallPart] = []
     for call in calls:
         part: OpenCallPart = {"call_id": call.call_id, "kind": call.kind}
@@ -100,10 +100,10 @@ _WAITS = {
     "approval": "for approval",
     "effect": "for confirmation of a call",
     "child": "for another worker",
-    "asks": "for a decision of the controller",
+    "asks": "for the controller",
 }
 
 
 def waits_for(calls: Sequence[OpenCall]) -> str:
-    """What open calls wait for, each kind once: ``for approval and for another worker``."""
+    """Return what open calls wait for, each kind once: ``for approval and for another worker``."""
     return " and ".join(dict.fromkeys(_WAITS.get(call.kind, f"for {call.kind}") for call in calls))

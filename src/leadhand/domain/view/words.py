@@ -1,4 +1,4 @@
-"""Events in words: a title, a line of text, a tone, and where each is worth showing. Every type of event has words."""
+"""Events in words: a title, a line of text, a tone, and a level of detail, for every type of event."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .texts import is_interruption, label, line, waits_for
 
 
 class Tone(StrEnum):
-    """How an event is to be taken. ``attention``: something waits, is retried, or was decided by a person."""
+    """The tone of an event. ``attention``: something waits, is retried, or was decided by a person."""
 
     INFO = "info"
     GOOD = "good"
@@ -26,8 +26,8 @@ class Tone(StrEnum):
 
 
 class Level(StrEnum):
-    """Where an event is worth showing: ``phase`` is about the run as a whole, ``step`` about one assignment and worth a
-    line of plain output, ``detail`` belongs in the log only."""
+    """Where an event is shown: ``phase`` events concern the run as a whole, ``step`` events concern one assignment and
+    have a line in plain output, ``detail`` events are shown in the log only."""
 
     PHASE = "phase"
     STEP = "step"
@@ -35,8 +35,8 @@ class Level(StrEnum):
 
 
 class Words(NamedTuple):
-    """An event in words. ``text`` is one line, "" where the title says everything; ``subject`` is the id of what it is
-    about: an assignment, an order, or "" for the run. ``topics`` are among work, tools, models and people."""
+    """An event in words. ``text`` is one line, "" if the title is enough; ``subject`` is the id of an assignment or an
+    order, or "" for the run. ``topics`` are any of work, tools, models and people."""
 
     title: str
     text: str = ""
@@ -97,7 +97,7 @@ WORDS: dict[type, Words] = {
     ev.ResumeRequested: Words("Resume requested", tone=_ATTENTION, topics=_PEOPLE),
     ev.RequestDeclined: Words("Request declined", tone=_PROBLEM, level=_PHASE, topics=_PEOPLE),
 }
-"""What is said of an event of each type, unless what it holds says otherwise."""
+"""The words for each type of event, unless its content requires others."""
 
 _ENDINGS = {
     RunStatus.SUCCEEDED: ("Run succeeded", _GOOD),
@@ -120,7 +120,7 @@ _REQUESTS = {
 
 
 def words(entry: ev.Entry) -> Words:
-    """The words for an entry: the same wherever they are shown, since nothing but the entry decides them."""
+    """Return the words for an entry. They depend on nothing else, so they are the same everywhere."""
     event = entry.event
     said = WORDS[type(event)]
     text = ""
@@ -191,7 +191,7 @@ def words(entry: ev.Entry) -> Words:
         case "attempt_parked":
             text = f"{waits_for(event.open_calls)}: {_named(event.open_calls)}"
         case "effect_questioned":
-            text = f"a person has to say whether this call was made: {_named(event.open_calls)}"
+            text = f"a person has to confirm whether this call was made: {_named(event.open_calls)}"
         case "model_call_began":
             text = event.model
         case "model_call_returned":
@@ -203,7 +203,7 @@ def words(entry: ev.Entry) -> Words:
             elif usage is not None:
                 text = f"{event.model}: {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
         case "conversation_compacted":
-            text = f"answers of tools through turn {event.through}"
+            text = f"tool results through turn {event.through}"
         case "tool_call_began":
             text = label(event.tool, event.args)
         case "tool_call_returned":
@@ -253,7 +253,7 @@ def words(entry: ev.Entry) -> Words:
         case "request_declined":
             text = f"{_REQUESTS.get(event.request, event.request)}: {event.reason}"
         case "run_resumed" | "attempt_settled":
-            pass  # the title says everything
+            pass  # the title is enough
     return Words(said.title, line(text), _subject(event), said.tone, said.level, said.topics)
 
 
@@ -272,23 +272,23 @@ def _subject(event: ev.AnyEvent) -> str:
 
 
 def _caller(call_id: str) -> str:
-    """The assignment that a call belongs to: ``wo-001.0/t1/c0`` is a call of ``wo-001.0``."""
+    """Return the assignment of a call: ``wo-001.0/t1/c0`` is a call of ``wo-001.0``."""
     return call_id.rpartition("/t")[0] or call_id
 
 
 def _why(failure: Failure | None) -> str:
-    """A failure with its class; "" for none."""
+    """Format a failure with its class; "" for None."""
     return f"{failure.message} ({failure.class_.value})" if failure is not None else ""
 
 
 def _by(name: str, more: str = "") -> str:
-    """Who did something, and what they said."""
+    """Format who did something, and what they said."""
     who = f"by {name or 'somebody'}"
     return f"{who}: {more}" if more else who
 
 
 def _named(calls: Iterable[OpenCall]) -> str:
-    """The tools that calls are of, with their arguments."""
+    """Format the tools of calls, with their arguments."""
     return ", ".join(label(call.tool, call.args) for call in calls if call.tool)
 
 
@@ -296,6 +296,6 @@ _LISTED = 5
 
 
 def _listed(keys: tuple[str, ...]) -> str:
-    """The first few ids, and how many more there are."""
+    """Format the first few ids, and how many more there are."""
     more = f" and {len(keys) - _LISTED:,} more" if len(keys) > _LISTED else ""
     return f"{', '.join(keys[:_LISTED])}{more}"

@@ -1,1 +1,1 @@
-"""What flows need to answer by rules: a small grammar of requests, and the type of a flow's offline rules."""
+"""A small grammar of requests, and the type of offline rules, for flows that answer by rules."""

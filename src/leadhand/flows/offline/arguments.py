@@ -1,4 +1,4 @@
-"""Which tool a clause speaks of, and its arguments from what the request says, by their names and types."""
+"""Find the tool that a clause names, and its arguments in the request by their names and types."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _ROLES = {
 }
 _ROLE_OF = {name: role for role, names in _ROLES.items() for name in names.split()}
 
-# They say that something is a tool, not what it is about.
+# These words say that something is a tool, not what it is about.
 _EMPTY = words.word_set("tool tools get find check fetch list query show read data info api service call run make do")
 
 
 class Offer(NamedTuple):
-    """A tool on offer. ``topic`` are the word stems of its name; ``about`` those of name and description."""
+    """An available tool. ``topic`` are the word stems of its name; ``about`` those of its name and description."""
 
     name: str
     parameters: Mapping[str, Any]
@@ -44,12 +44,12 @@ class Offer(NamedTuple):
 
     @property
     def roles(self) -> set[str]:
-        """What its parameters are for."""
+        """The purposes of its parameters."""
         return {role_of(name) for name in self.properties}
 
     @property
     def required(self) -> list[str]:
-        """The parameters that every call has to give."""
+        """The required parameters."""
         return texts_of(self.parameters.get("required"))
 
     def texts(self) -> list[str]:
@@ -58,7 +58,7 @@ class Offer(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A tool that a clause speaks of, and the first and the last token that say so."""
+    """A tool that a clause names, and the first and last token of the name."""
 
     offer: Offer
     at: int
@@ -67,7 +67,7 @@ class Match(NamedTuple):
 
 
 class Offers:
-    """The tools of a run, ready to be looked up by the words of a request; those that ship, by their full name only."""
+    """The tools of a run, found by the words of a request; built-in tools are found by their full name only."""
 
     def __init__(self, tools: Iterable[Mapping[str, Any]]) -> None:
         self.by_name: dict[str, Offer] = {}
@@ -82,11 +82,11 @@ class Offers:
 
     @property
     def topics(self) -> frozenset[str]:
-        """The words that tools are named for, in singular and plural."""
+        """The words of tool names, in singular and plural."""
         return frozenset(form for stem in self._by_stem for form in (stem, f"{stem}s", f"{stem}es"))
 
     def match(self, text: Text, clause: Clause) -> Match | None:
-        """The tool that the clause speaks of: by its name, or by at least half of the words of its name."""
+        """Return the tool that a clause names: by its name, or by at least half of the words of its name."""
         said: dict[str, tuple[Offer, int, int, int]] = {}
         previous = ""
         for index in range(clause.start, clause.stop):
@@ -101,7 +101,7 @@ class Offers:
             for key in {stem, previous + stem}:
                 for offer in self._by_stem.get(key, ()):
                     _, first, last, count = said.get(offer.name, (offer, index, index, 0))
-                    # The words of a name are close together; a later mention is part of what is asked.
+                    # The words of a name are close together; a later mention is part of the question.
                     said[offer.name] = (offer, first, index if index <= last + 2 else last, count + 1)
             previous = stem
         shares = [
@@ -120,17 +120,17 @@ def _offer(name: str, tool: Mapping[str, Any]) -> Offer:
 
 
 def stem_of(low: str) -> str:
-    """A word without its plural: enough to find "hotels" for ``hotel_tool``."""
+    """Return the singular of a word, good enough to match "hotels" with ``hotel_tool``."""
     if len(low) > 4 and low.endswith(("ies", "ses", "xes", "zes", "ches", "shes")):
         return low[:-3] + "y" if low.endswith("ies") else low[:-2]
     return low[:-1] if len(low) > 3 and low.endswith("s") and not low.endswith(("ss", "us", "is")) else low
 
 
 class Facts(NamedTuple):
-    """What the request says for one call.
+    """The values in the request for one call.
 
-    ``named`` are values by parameter; ``words`` the words of the clause; ``numbers`` its numbers; ``text`` what fills
-    the one required parameter that takes free text. ``mode`` and ``day`` may be defaults.
+    ``named`` are values by parameter; ``words`` the words of the clause; ``numbers`` its numbers; ``text`` is the value
+    of the only required parameter that takes free text. ``mode`` and ``day`` may be defaults.
     """
 
     place: str = ""
@@ -150,8 +150,8 @@ class Facts(NamedTuple):
 def fill(offer: Offer, facts: Facts, defaults: Iterable[str] = ()) -> tuple[dict[str, Any], list[str]]:
     """Return the arguments for a tool by its JSON schema, and the required parameters that cannot be filled.
 
-    A schema without ``properties`` takes anything: it is given ``defaults``. Optional parameters are filled when the
-    request speaks of them.
+    A schema without ``properties`` accepts anything and receives ``defaults``. Optional parameters are filled if the
+    request mentions them.
     """
     required, properties = offer.required, offer.properties
     if "properties" not in offer.parameters:
@@ -172,13 +172,13 @@ def fill(offer: Offer, facts: Facts, defaults: Iterable[str] = ()) -> tuple[dict
 
 
 def role_of(name: str) -> str:
-    """What a parameter is for, by its name: ``place``, ``day``, …; "" for anything else."""
+    """Return the purpose of a parameter by its name: ``place``, ``day``, …; "" for anything else."""
     low = name.casefold().replace("-", "_").removesuffix("_name")
     return _ROLE_OF.get(low) or _ROLE_OF.get(low.rpartition("_")[2] if "_" in low else "", "")
 
 
 def takes(schema: object, kind: str) -> bool:
-    """Whether a JSON schema allows values of the type ``kind``; one that names no type allows all."""
+    """Whether a JSON schema allows values of the type ``kind``; a schema without a type allows all."""
     described = object_of(schema)
     kinds, options = described.get("type"), list_of(described.get("anyOf") or described.get("oneOf"))
     if options and not kinds:
@@ -216,14 +216,14 @@ def _value(name: str, schema: Mapping[str, Any], facts: Facts, *, required: bool
 
 
 def options_of(schema: object) -> list[Any]:
-    """The values a schema allows, if it lists them; those of an optional one are inside its ``anyOf``."""
+    """Return the allowed values if a schema lists them; for an optional parameter, they are inside ``anyOf``."""
     described = object_of(schema)
     listed = [list_of(option.get("enum")) for option in [described, *objects_of(described.get("anyOf"))]]
     return next(filter(None, listed), listed[0])
 
 
 def _option(said: Any, names: Collection[str], options: list[Any]) -> Any:
-    """What was said, under the name by which the schema knows it."""
+    """Return a value under the name that the schema uses for it."""
     if not said or not options:
         return said or None
     known = [option for option in options if isinstance(option, str) and option.casefold() in names]

@@ -1,4 +1,4 @@
-"""What a request can ask for: the weather at places, ways, questions for tools, and what no rule understands."""
+"""What a request can ask for: the weather at places, routes, calls of tools, and anything that no rule understands."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .arguments import Match
 from .clauses import Clause
 
 MOST_LOOKUPS = 2_000
-"""More look-ups than this in one request are not planned, and the plan says so."""
+"""Maximum look-ups that are planned for one request; the plan names the rest as a gap."""
 _MOST_DAYS = 31
 
 
 @dataclass
 class Group:
-    """Places, and the days that each of them is asked about."""
+    """Places, and the days for each of them."""
 
     places: list[str]
     days: list[When]
@@ -25,7 +25,7 @@ class Group:
 
 @dataclass
 class Way:
-    """Ways from each start to each goal. Names with only commas between them are one name: "10 High St, Oxford"."""
+    """Routes from each start to each goal. Names separated only by commas are one name: "10 High St, Oxford"."""
 
     starts: list[str] = field(default_factory=list[str])
     goals: list[str] = field(default_factory=list[str])
@@ -33,17 +33,17 @@ class Way:
     listed: set[str] = field(default_factory=set[str])  # "starts" or "goals": an "and" lists them
 
     def ends(self, side: str) -> list[str]:
-        """The starts or the goals, each a place."""
+        """Return the starts or the goals."""
         names = self.starts if side == "starts" else self.goals
         return names if side in self.listed or len(names) < 2 else [", ".join(names)]
 
 
 @dataclass
 class Ask:
-    """One thing asked for, in ``clauses``.
+    """One thing that ``clauses`` ask for.
 
-    ``kind`` is ``weather``, ``route``, ``tool`` or ``other``: what no rule understands, for the ``reason`` if it is
-    known. ``fallback`` are the places and days spoken of before, for an ask that names no place itself.
+    ``kind`` is ``weather``, ``route``, ``tool`` or, for anything that no rule understands, ``other``, with the
+    ``reason`` if it is known. ``fallback`` are the places and days mentioned before, for an ask without a place.
     """
 
     kind: str
@@ -57,7 +57,7 @@ class Ask:
     transport: str = ""
 
     def visit(self, places: list[str], days: list[When], *, trailing: bool) -> None:
-        """Add what a clause says. ``trailing``: the day is behind the place, so it is for earlier places too."""
+        """Add the phrases of a clause. ``trailing``: the day follows the place, so it applies to earlier places too."""
         group = self.groups[-1] if self.groups else None
         if group is None or (places and days and group.places and (group.days or not trailing)):
             self.groups.append(Group(places, days))
@@ -66,7 +66,7 @@ class Ask:
             group.days += [day for day in days if day not in group.days][: _MOST_DAYS - len(group.days)]
 
     def entries(self) -> list[tuple[str, When | None]]:
-        """The places and days, each pair once."""
+        """Return the pairs of places and days, without duplicates."""
         before, groups = self.fallback, self.groups or [self.fallback]
         if not groups[0].places:
             groups = [Group(before.places, groups[0].days or before.days)]
@@ -74,12 +74,12 @@ class Ask:
         return list(dict.fromkeys(islice(pairs, 4 * MOST_LOOKUPS)))[: MOST_LOOKUPS + 1]
 
     def travel_by(self, mode: str) -> None:
-        """Set the means for the latest ways that name none."""
+        """Set the means of transport for the latest routes that have none."""
         for way in takewhile(lambda way: not way.mode, reversed(self.ways)):
             way.mode = mode
 
     def walk(self, places: list[tuple[str, str]], *, separator: str, onwards: bool, mode: str) -> None:
-        """Take the ends of ways that one clause names, in its order, each with the word before it."""
+        """Add the ends of routes that a clause names, in order, each with the word before it."""
         reached = False
         for link, name in places:
             if not self.ways or (link == "from" and self.ways[-1].goals and (self.ways[-1].starts or not reached)):

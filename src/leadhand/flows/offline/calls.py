@@ -1,4 +1,4 @@
-"""Turns what a request asks for into tool calls, and names every part that no call covers."""
+"""Turn what a request asks for into tool calls, and name every part that no call covers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LONGEST_ITEM = 3  # words; a longer part belongs to one topic
 
 
 class Item(NamedTuple):
-    """One thing to ask a tool about: its ``text`` and values of ``named`` parameters."""
+    """One value for a tool: its ``text``, and values of ``named`` parameters."""
 
     text: str
     named: dict[str, Any]
@@ -38,7 +38,9 @@ class Item(NamedTuple):
 
 
 class Calls:
-    """The calls of a request in ``found``, each once, and in ``gaps`` what cannot be done, with the reason."""
+    """The calls of a request in ``found``, without duplicates, and in ``gaps`` the parts that cannot be done, with
+    reasons.
+    """
 
     def __init__(self, request: str, tools: Iterable[Mapping[str, Any]], today: date | None) -> None:
         self.offers = Offers(tools)
@@ -66,7 +68,7 @@ class Calls:
         self._audit(None, heard.background, every)
 
     def gap(self, what: str, reason: str) -> None:
-        """Name a part that cannot be done; only the first few are named."""
+        """Name a part that cannot be done; only the first few are listed."""
         what = short(what, 300) or "(an empty request)"
         if what in self.gaps or len(self.gaps) >= _MOST_GAPS:
             self._hidden += what not in self.gaps
@@ -74,7 +76,7 @@ class Calls:
             self.gaps[what] = short(reason, 900)
 
     def cannot(self) -> list[dict[str, str]]:
-        """The gaps, as a plan lists them."""
+        """Return the gaps for a plan."""
         listed = list(self.gaps.items())
         if self._hidden:
             listed.append((f"{self._hidden} more parts of the request", f"they are not covered; {HOW}"))
@@ -83,7 +85,7 @@ class Calls:
         return [{"what": what, "reason": reason} for what, reason in listed]
 
     def _audit(self, ask: Ask | None, clauses: list[Clause], made: list[dict[str, Any]]) -> None:
-        """Name what the clauses say and the calls made for them do not: no half of a request is dropped in silence."""
+        """Name the parts of the clauses that no call covers, so that no part of a request is silently dropped."""
         if self._too_many:
             return
         parts = [part for args in made for value in args.values() for part in list_of(value) or [value]]
@@ -112,7 +114,7 @@ class Calls:
                 continue
             part, days = self.text.said(min(left), max(left) + 1), [phrase.when for phrase in unused if phrase.when]
             if offer is None:
-                self.gap(part, f"nothing is asked about it; {HOW}")
+                self.gap(part, f"the request does not say what to do with it; {HOW}")
             elif days and days[0].day in values:
                 reason = "is asked about one day at a time; name the days, for example “on Friday and Saturday”"
                 self.gap(f"{part} (beyond the first day)", f"{offer.name} {reason}")
@@ -128,7 +130,7 @@ class Calls:
     def _weather(self, ask: Ask, facts: Facts, said: str) -> str:
         offer, entries = self._offer(ask), ask.entries()
         if offer is None:
-            return f"no registered tool tells the weather: this run has no {WEATHER_TOOL}"
+            return f"no registered tool gives the weather: this run has no {WEATHER_TOOL}"
         if not entries:
             return "no place was named; say where, for example “weather in Paris tomorrow”"
         lacking = ""
@@ -151,10 +153,10 @@ class Calls:
                 lacking = f"no {'destination' if starts else 'starting point'} was named; say “from … to …”"
             given = facts._replace(mode=way.mode or "drive")
             if ask.transport and not way.mode:
-                # A tool that lists its modes knows the means; one that does not may take anything.
+                # A tool that does not list its modes may accept any means of transport.
                 given = given._replace(mode="transit", origin="A", destination="B")
                 if not options_of(offer.properties.get("mode")) or "mode" not in fill(offer, given)[0]:
-                    return f"{DIRECTIONS_TOOL} knows ways by car, by bicycle and on foot, none by {ask.transport}"
+                    return f"{DIRECTIONS_TOOL} gives routes by car, by bicycle and on foot, but not by {ask.transport}"
             for start, goal in product(starts, goals):
                 if self._too_many:
                     return ""
@@ -191,7 +193,7 @@ class Calls:
         return lacking
 
     def _items(self, ask: Ask, offer: Offer) -> list[Item] | str:
-        """What a tool with free text is asked about, one call each; a text where that is not clear."""
+        """Return the values for a tool with free text, one call each, or a reason if they are not clear."""
         texts = offer.texts()
         if not texts or ask.match is None:
             return []
@@ -202,7 +204,7 @@ class Calls:
         if quotes:
             return [Item(quote, {}) for quote in quotes]
         if len(offer.required) > 1:
-            return []  # a message beside other arguments has to be quoted
+            return []  # a message next to other arguments has to be quoted
         strings = [name for name, schema in offer.properties.items() if not role_of(name) and takes(schema, "string")]
         first = ask.match.last + 1
         parts = [self._item(clause, first, [name for name in strings if name not in texts]) for clause in ask.clauses]
@@ -221,7 +223,7 @@ class Calls:
         return f"whether “{both}” is one thing or two is not clear: put each into quotation marks"
 
     def _item(self, clause: Clause, first: int, names: list[str]) -> Item:
-        """One part of what may be a list, without the words that lead to it."""
+        """Return one part of a possible list, without its leading words."""
         tokens = self.text.tokens[max(clause.start, first) : clause.stop]
         said = [token.text for token in tokens if not token.mark and token.low not in ("please", "too", "also")]
         led = bool(said) and said[0].casefold() in words.LEADS
@@ -237,11 +239,11 @@ class Calls:
     def _add(
         self, offer: Offer, facts: Facts, name: str, place: str, detail: str, defaults: tuple[str, ...] = ()
     ) -> str:
-        """Add a call, or return why it lacks arguments. Place and detail are for a name that tells it apart."""
+        """Add a call, or return why it lacks arguments. Place and detail make its name distinct."""
         args, missing = fill(offer, facts, defaults)
         if missing:
             where = all(role_of(name) == "place" for name in missing)
-            why = "no place was named" if where else "the request does not say it in words known here"
+            why = "no place was named" if where else "the built-in rules do not find it in the request"
             return f"{offer.name} needs {', '.join(missing)}, and {why}; {HOW}"
         self._made.append(args)
         key = json.dumps([offer.name, args], sort_keys=True, ensure_ascii=False).casefold()
@@ -253,7 +255,7 @@ class Calls:
 
 
 def _is_used(phrase: Phrase, values: Collection[str], joined: str) -> bool:
-    """Whether the arguments of calls have what a phrase says, under any name of theirs for it."""
+    """Whether the arguments of calls contain the value of a phrase, under any name."""
     if phrase.when is not None:
         return phrase.when.day in values and (phrase.when.days == 1 or f"{phrase.when.days}" in values)
     match phrase.kind:
@@ -291,6 +293,8 @@ def _is_code(text: str) -> bool:
 
 
 def slug(name: str, limit: int = 60) -> str:
-    """A name as part of an identifier: lower case, accents dropped, other letters kept; cut at ``limit``."""
+    """Return a name as part of an identifier: lower case, without accents, with other letters kept; cut at
+    ``limit``.
+    """
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
     return "_".join("".join(c if c.isalnum() else " " for c in plain.casefold()).split())[:limit].strip("_")

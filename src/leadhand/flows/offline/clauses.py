@@ -1,4 +1,4 @@
-"""Cuts a request into clauses and finds in each the places, days, units and means of transport it names."""
+"""Split a request into clauses and find the places, days, units and means of transport in each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINKS = {**dict.fromkeys(("from", "between"), "from"), **dict.fromkeys(("to", "
 
 
 class Phrase(NamedTuple):
-    """Words of a clause that mean one thing: the tokens from ``start`` to before ``stop``.
+    """Words of a clause with one meaning: the tokens from ``start`` to before ``stop``.
 
     ``kind`` is ``place``, ``day``, ``units``, ``mode``, ``transport`` (a means without directions) or ``there``;
     ``link`` the word before a place: ``in``, ``from``, ``to``, ``via`` or "" for a place without one.
@@ -58,11 +58,11 @@ class Clause:
 
     @property
     def days(self) -> list[When]:
-        """The days it names, each once."""
+        """The days in the clause, without duplicates."""
         return list(dict.fromkeys(phrase.when for phrase in self.phrases if phrase.when is not None))
 
     def claim(self, phrase: Phrase) -> None:
-        """Make a phrase of tokens that were part of none."""
+        """Make a phrase of tokens that were not part of a phrase."""
         self.phrases = sorted([*self.phrases, phrase], key=lambda known: known.start)
         self.rest = [index for index in self.rest if not phrase.start <= index < phrase.stop]
 
@@ -109,7 +109,7 @@ def _clauses_of_sentence(text: Text, begin: int, end: int, mark_before: str, mar
 
 
 def _separator(text: Text, index: int) -> str:
-    """What the token at ``index`` parts two clauses with: ",", ":", "and", "then"; "" if it does not."""
+    """Return the separator of clauses at ``index``: ",", ":", "and", "then"; "" if there is none."""
     token = text.tokens[index]
     if token.mark:
         parts = token.text in _LIST_MARKS or (token.text == "." and text.low(index - 1, index) == "vs")
@@ -118,7 +118,7 @@ def _separator(text: Text, index: int) -> str:
 
 
 def _phrase_at(text: Text, clause: Clause, index: int, end: int, *, between: bool) -> Phrase | None:
-    """The phrase that begins at ``index``. ``between``: the next "and" joins the two ends of a way."""
+    """Return the phrase that begins at ``index``. ``between``: the next "and" joins the two ends of a route."""
     low, following = text.low(index, end), text.low(index + 1, end)
     if (day := text.day_at(index, end)) is not None:
         return Phrase("day", index, index + day[1], str(day[0]), when=day[0])
@@ -141,7 +141,7 @@ def _phrase_at(text: Text, clause: Clause, index: int, end: int, *, between: boo
 
 
 def _moves(text: Text, clause: Clause) -> bool:
-    """Whether "to" leads to a place even if that is written small: something spoke of a way before."""
+    """Whether "to" leads to a place even in lower case, because the clause mentions a route."""
     if any(phrase.kind == "mode" or phrase.link in ("from", "to") for phrase in clause.phrases[-8:]):
         return True
     return any(text.tokens[at].low in words.ROUTE | words.MOVEMENT for at in clause.rest[-8:])
@@ -163,7 +163,7 @@ def _transport_at(text: Text, index: int, end: int) -> Phrase | None:
     low, following = text.low(at, end), text.low(at + 1, end)
     if low == "public" and following in ("transport", "transit", "transportation"):
         return Phrase("transport", index, at + 2, "public transport")
-    # "the bus station" and "Rodeo Drive" are places: only a word written small, or one led in, is a means.
+    # "the bus station" and "Rodeo Drive" are places: a means is in lower case or follows a preposition.
     before = text.tokens[at - 1]
     if low in words.MODES and (led or text.tokens[at].text.islower() or at == 0 or before.mark):
         return Phrase("mode", index, at + 1, words.MODES[low])

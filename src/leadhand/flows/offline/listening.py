@@ -1,4 +1,4 @@
-"""Listens to a request clause by clause and gathers what it asks for, and every clause that no rule understands."""
+"""Read a request clause by clause and collect what it asks for, and every clause that no rule understands."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _TOPICS = {"weather": (WEATHER_TOOL, "weather", "forecast"), "route": (DIRECTION
 
 
 class Listener:
-    """Gathers what a request asks for; never fails. What is not understood is an ask of the kind ``other``.
+    """Collects what a request asks for; never fails. Text that is not understood becomes an ask of the kind ``other``.
 
-    ``asks`` are in the order they were made, ``units`` is for all of them ("" if none was said). ``background`` are
-    clauses that ask nothing themselves, but may say where or when for others. ``spoken_of`` is what "there" refers to,
-    ``located`` is where the person said to be, ``lead`` are days said before an ask in a sentence, ``last`` is the ask
-    that further places belong to.
+    ``asks`` are in the order of the request, ``units`` applies to all of them ("" if the request names none).
+    ``background`` are clauses that ask nothing, but may say where or when for others. ``spoken_of`` is what "there"
+    refers to, ``located`` is the location of the person, ``lead`` are days mentioned before an ask in a sentence,
+    ``last`` is the ask that further places belong to.
     """
 
     def __init__(self, request: str, offers: Offers, today: date | None) -> None:
@@ -46,11 +46,11 @@ class Listener:
         for clause in clauses(self.text):
             self._hear(clause)
         for ask in self.asks:
-            if not ask.fallback.places:  # the place may be said behind: "Is it raining? I'm in Paris."
+            if not ask.fallback.places:  # the place can follow: "Is it raining? I'm in Paris."
                 ask.fallback = self.spoken_of
 
     def _hear(self, clause: Clause) -> None:
-        """Take in the next clause."""
+        """Read the next clause."""
         self.units = next((phrase.value for phrase in clause.of("units")), self.units)
         match = self.offers.match(self.text, clause)
         kind = self._kind(clause, match)
@@ -79,7 +79,7 @@ class Listener:
         return min(found)[2] if found else ""
 
     def _route_at(self, clause: Clause) -> int:
-        """Where a clause begins to speak of a way, else -1."""
+        """Return where a clause begins to mention a route, else -1."""
         said = {self._low(index): index for index in reversed(clause.rest)}
         topic = min((said[low] for low in words.ROUTE & said.keys()), default=-1)
         if topic >= 0 or {"how", "far"} <= said.keys():
@@ -92,7 +92,7 @@ class Listener:
         begin = min([phrase.start for phrase in places] + [said[low] for low in movement], default=clause.start)
         for phrase, following in pairwise(places):
             if not phrase.link and following.link == "to" and following.start == phrase.stop:
-                # "Introduce Anna to Bob" may be a verb and a name; "New York to Boston" is a way.
+                # "Introduce Anna to Bob" may be a verb and a name; "New York to Boston" is a route.
                 pair = phrase.start == clause.start and clause.first and " " in phrase.value.partition(",")[0]
                 named = not pair or self._low(phrase.start) in words.NAME_STARTS
                 return begin if carried or movement or named else -1
@@ -109,7 +109,7 @@ class Listener:
         return [index for index in clause.rest if not explains(self._low(index), known, offer)]
 
     def _tells(self, clause: Clause) -> bool:
-        """Whether a clause tells something and asks nothing: "I'm in Paris"."""
+        """Whether a clause is a statement and not a question: "I'm in Paris"."""
         first, second = self._low(clause.start), self.text.low(clause.start + 1, clause.stop)
         tells = first in words.STATEMENTS or (first in ("i", "we") and second in ("am", "are", "will", "live", "have"))
         return tells and clause.mark != "?"
@@ -122,7 +122,7 @@ class Listener:
         return self.last
 
     def _other(self, clause: Clause, unknown: Collection[int] = ()) -> None:
-        """No rule understands the clause, because of ``unknown`` tokens if these are given."""
+        """Add an ask for a clause that no rule understands, because of ``unknown`` tokens if given."""
         if self.last is not None and self.last.kind == "other" and self.last.clauses[-1].sentence == clause.sentence:
             self.last.clauses.append(clause)
         else:
@@ -132,7 +132,7 @@ class Listener:
             self.spoken_of = Group(names[-_MOST_THERE:], clause.days)
 
     def _understood(self, kind: str, clause: Clause, unknown: list[int]) -> Ask | None:
-        """The ask of a clause, unless it says something unknown before its last phrase: then all of it is a gap."""
+        """Add the ask of a clause. If unknown words precede its last phrase, the whole clause becomes a gap."""
         last = max([phrase.start for phrase in clause.phrases if phrase.start not in unknown], default=-1)
         topic = [index for index in clause.rest if self._low(index) in KNOWN["weather"] | KNOWN["route"]]
         last = max([last, *(topic[-1:] if last < 0 else topic[:1])])
@@ -159,7 +159,7 @@ class Listener:
             self._visit(ask, clause)
 
     def _visit(self, ask: Ask, clause: Clause) -> None:
-        """Give an ask about places what a clause says, and what it may fall back on."""
+        """Add the phrases of a clause, and its fallbacks, to an ask about places."""
         places, days = clause.of("place"), clause.days
         if not days and self.lead[0] == clause.sentence:
             days = self.lead[1]
@@ -192,7 +192,9 @@ class Listener:
         leads = bool(modes) and modes[0].start < min((phrase.start for phrase in places), default=clause.stop)
         topic = any(self._low(index) in words.ROUTE for index in clause.rest)
         if same and same.clauses[-1].sentence == clause.sentence and not (clause.phrases or unknown):
-            same.clauses.append(clause)  # "from Paris to Lyon, how long does it take?": any answer about a way says it
+            same.clauses.append(
+                clause
+            )  # "from Paris to Lyon, how long does it take?": every route includes the duration
             return
         if same is None or leads or unknown or topic:
             ask = self._understood("route", clause, unknown)
@@ -232,7 +234,7 @@ class Listener:
     # What belongs to something else
 
     def _without_topic(self, clause: Clause) -> None:
-        """A clause that speaks of no topic: part of the ask before, background, or something unknown."""
+        """Read a clause without a topic: part of the previous ask, background, or something unknown."""
         last = self.last
         goes_on = clause.first and (clause.before != "." or clause.mark == "?" or clause.mark_before in ("\n", ";"))
         continues = last is not None and (last.clauses[-1].sentence == clause.sentence or goes_on)
@@ -284,7 +286,7 @@ class Listener:
             self.background.append(clause)
 
     def _claim_small(self, clause: Clause, unknown: list[int], beside: Collection[str] = ()) -> None:
-        """Make one run of unknown words a place that is written small: "paris weather", "weather in rome and oslo"."""
+        """Treat a sequence of unknown words as a place in lower case: "paris weather", "weather in rome and oslo"."""
         start, stop = unknown[0], unknown[-1] + 1
         other = {self._low(at) for at in clause.rest if at not in unknown}
         if stop - start != len(unknown) or len(unknown) > 3 or not (beside or other <= words.WHERE | {"the"}):
@@ -295,14 +297,14 @@ class Listener:
             clause.claim(Phrase("place", start, stop, place.name))
 
     def _is_item(self, clause: Clause) -> bool:
-        """Whether a clause can be one more thing of a list: "of B-7", "butter", not "book me a table"."""
+        """Whether a clause can be one more item of a list: "of B-7", "butter", not "book me a table"."""
         tokens = self.text.tokens[clause.start : clause.stop]
         content = [token for token in tokens if not token.mark and token.low not in _IN_ITEMS]
         return bool(content) and not words.FUNCTION & {token.low for token in content} and len(tokens) <= 8
 
 
 def explains(low: str, known: Collection[str], offer: Offer | None = None) -> bool:
-    """Whether a word says no more than is ``known``, or than what a tool is about."""
+    """Whether a word is ``known`` or part of what a tool is about."""
     if low in words.FUNCTION or low in known:
         return True
     return offer is not None and bool(low) and (stem_of(low) in offer.about or low == offer.name.casefold())

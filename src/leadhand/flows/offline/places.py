@@ -1,4 +1,4 @@
-"""Place names in a sentence: where one begins, where it ends, and which comma belongs to it."""
+"""Find place names in a sentence: their beginning, their end, and the commas that belong to them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _ENDS_LARGE_NAME = words.FUNCTION | words.WEATHER | words.SEPARATORS | words.WHE
 
 
 class Place(NamedTuple):
-    """A place as it was written, tidied, and the end of its tokens."""
+    """A place with its cleaned-up name, and the end of its tokens."""
 
     name: str
     stop: int
 
 
 def read_place(text: Text, index: int, end: int, *, small: bool = True) -> Place | None:
-    """The place that begins at ``index``, or None; "the Louvre in Paris" is one place.
+    """Return the place that begins at ``index``, or None; "the Louvre in Paris" is one place.
 
-    A name written large ends at the first small word that names do not contain; one written small (only if ``small``)
-    ends at the first word that the grammar knows.
+    A capitalised name ends at the first lower-case word that names do not contain; a name in lower case (only if
+    ``small``) ends at the first word that the grammar knows.
     """
     place = _read_name(text, index, end, small=small)
     if place is None or text.low(place.stop, end) != "in" or text.tokens[place.stop - 1].possessive:
@@ -56,7 +56,7 @@ def _begins_place(text: Text, index: int, end: int, *, small: bool) -> bool:
         return following == "hague" or first.text == "A"  # "from A to B"
     if text.day_at(index, end) is not None:
         return False
-    # A number or a noun begins a name only where a name follows: "10 Downing Street", not "5 people".
+    # A number or a noun begins a name only if a name follows: "10 Downing Street", not "5 people".
     if first.text[0].isdigit() or (first.capital and first.low in words.NAMES_AFTER_ALL):
         return name_follows
     noun = first.low in words.PLACE_NOUNS and not first.capital and not name_follows
@@ -83,7 +83,9 @@ def _name_end(text: Text, index: int, end: int) -> int:
                 break
             particle = token.low in words.PARTICLES and after.capital and after.low not in words.KNOWN
             continues = token.capital or token.text[0].isdigit() or token.low in words.PLACE_NOUNS
-            if large and not particle and (token.low in _ENDS_LARGE_NAME or not continues):  # "Rio de Janeiro" goes on
+            if (
+                large and not particle and (token.low in _ENDS_LARGE_NAME or not continues)
+            ):  # "Rio de Janeiro" continues
                 break
             if not large and (token.low in words.KNOWN or token.low in text.topics):
                 break
@@ -92,7 +94,7 @@ def _name_end(text: Text, index: int, end: int) -> int:
 
 
 def _regions_end(text: Text, item: int, stop: int) -> int:
-    """Where a name ends with the regions behind it: "Paris, Texas", "London, Ontario, Canada", "Paris (Texas)"."""
+    """Return the end of a name including its regions: "Paris, Texas", "London, Ontario, Canada", "Paris (Texas)"."""
     tokens = text.tokens
     listed = item > 0 and tokens[item - 1].text == ","
     level = 0
@@ -123,7 +125,7 @@ def _regions_end(text: Text, item: int, stop: int) -> int:
 
 
 def _tidy(written: str, last: Token) -> str:
-    """The name for people: one space between words, no trailing possessive, capitals if it was written without."""
+    """Return the display name: one space between words, no trailing possessive, capitalised."""
     if last.possessive:
         written = written[: len(written) - 2]
     name = " ".join(written.split()).replace(" ,", ",").replace(" (", ", ").removesuffix(")")

@@ -1,4 +1,4 @@
-"""Names that say which Paris is meant: countries, states and provinces, and the codes for them."""
+"""Names that qualify a place ("Paris, Texas"): countries, states and provinces, and their codes."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ _STATE_CODES = word_set(
 _COUNTRY_CODES = word_set(
     "US USA U.S U.S.A UK U.K GB UAE EU AT AU BE BR CH CN CZ DK ES FI FR GR HU IE IT JP KR MX NO NZ PL PT RO RU SE SG TR"
 )
-# Codes that are words when written small: "paris, or rome", "paris, in the morning".
+# Codes that are words in lower case: "paris, or rome", "paris, in the morning".
 _WORDS = word_set("al de hi id in la ma me mi mo no nd on or ok oh pa pe us it be at es fi se")
-# Names that are cities as well: in a list they are one more place, at its end a qualifier.
+# Names that are also cities: in a list they are one more place, at its end a qualifier.
 _CITIES = word_set(
     "new_york washington quebec québec singapore luxembourg monaco panama guatemala kuwait djibouti mexico"
 )
 
 
 class Region(NamedTuple):
-    """A region at the beginning of a row of words: how many ``words`` it takes, its ``level`` (1 state, 2 country)."""
+    """A region at the beginning of some words: the number of its ``words``, and its ``level`` (1 state, 2 country)."""
 
     words: int
     level: int
@@ -59,7 +59,7 @@ class Region(NamedTuple):
 
 
 def region_at(words: list[str]) -> Region | None:
-    """The region whose name or code ``words`` begin with, the longest of several."""
+    """Return the region whose name or code ``words`` begin with, the longest if there are several."""
     for count in range(min(4, len(words)), 0, -1):
         name = "_".join(words[:count]).casefold()
         if level := level_of(name):
@@ -71,5 +71,5 @@ def region_at(words: list[str]) -> Region | None:
 
 
 def level_of(name: str) -> int:
-    """What kind of thing a name is on its own: 0 a place, 1 a state, 2 a country."""
+    """Return the level of a name on its own: 0 for a place, 1 for a state, 2 for a country."""
     return 1 if name in _STATES else 2 if name in _COUNTRIES else 0

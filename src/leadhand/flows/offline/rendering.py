@@ -1,4 +1,4 @@
-"""Puts what a tool returned into a few words, for a tool that returned no summary."""
+"""Describe in a few words what a tool returned, for tools that return no summary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_FIELDS, _LONGEST = 8, 600
 
 
 def render(raw: Any) -> str:
-    """A short reading of JSON data: a text as it is, an object as ``key: value``, anything else as JSON."""
+    """Return a short text for JSON data: a text unchanged, an object as ``key: value``, anything else as JSON."""
     if not is_object(raw):
         return short(_said(raw), _LONGEST)
     shown = [f"{key.replace('_', ' ')}: {short(_said(value), 200)}" for key, value in list(raw.items())[:_MOST_FIELDS]]
@@ -29,13 +29,13 @@ def _said(value: Any) -> str:
 
 
 def short(text: str, limit: int) -> str:
-    """One line of at most ``limit`` characters."""
+    """Put text on one line of at most ``limit`` characters."""
     line = " ".join(text[: limit * 4].split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def result_words(result: ToolMessage) -> str:
-    """What a tool returned, in its own words if it has any; of a failure, its message."""
+    """Return what a tool returned, as its own summary if it has one; for a failure, the message."""
     try:
         content = json.loads(result.content)
     except ValueError:

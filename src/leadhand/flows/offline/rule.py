@@ -1,7 +1,7 @@
-"""The hook by which a flow tells the built-in rule-based model what to answer for its roles.
+"""The hook with which a flow defines how the built-in rule-based model answers for its roles.
 
 A flow defines its rules in an optional attribute ``offline``: a mapping from the name of a role to a function. With
-``--offline``, a request of that role is answered by the function; no model is asked::
+``--offline``, the function answers requests of that role; no model is called::
 
     def translate(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         return f"{facts['text']} (not translated: this is the offline model)"
@@ -10,8 +10,8 @@ A flow defines its rules in an optional attribute ``offline``: a mapping from th
         offline = {"translator": translate}
 
 A rule is pure: the same facts and request give the same reply, without a clock, files or the network. It returns text,
-a :class:`Call` of one of the tools it was offered, or, where a structured answer is wanted, a value that fits the
-schema. It returns None for a request that is not its own, and the model says that it has no rule.
+a :class:`Call` of one of the available tools, or, for a structured answer, a value that matches the schema. It returns
+None for a request that it cannot answer; the model then says that it has no rule.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Call(NamedTuple):
 
 
 class OfflineRequest(NamedTuple):
-    """What a rule knows besides its facts.
+    """What a rule receives besides its facts.
 
-    ``schema`` is the JSON schema of the structured answer wanted, None for text and tool calls. ``results`` are the
-    latest tool results of the conversation, ``objections`` why earlier answers were not accepted.
+    ``schema`` is the JSON schema of the requested structured answer, None for text and tool calls. ``results`` are the
+    latest tool results of the conversation, ``objections`` the reasons why earlier answers were not accepted.
     """
 
     role: str

@@ -1,4 +1,4 @@
-"""Cuts a request into words, quotations and marks, in one pass; everything after it walks the tokens by index."""
+"""Split a request into words, quotations and marks, in one pass; later steps read the tokens by index."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .words import word_set
 class Token(NamedTuple):
     """A word, a quotation or a mark of a text, ``text[start:end]``.
 
-    ``text`` is the word as written, without a possessive ``'s``, or what a quotation quotes; a mark is one character of
-    punctuation. ``low`` is a word for comparing, "" for quotations and marks.
+    ``text`` is the word as written, without a possessive ``'s``, or the content of a quotation; a mark is one character
+    of punctuation. ``low`` is the word in lower case, "" for quotations and marks.
     """
 
     text: str
@@ -28,13 +28,13 @@ class Token(NamedTuple):
 
     @property
     def capital(self) -> bool:
-        """Whether it can begin a name: written large, quoted, or in a script without capitals."""
+        """Whether it can begin a name: capitalised, quoted, or in a script without capitals."""
         first = self.text[0]
         return self.quoted or (not self.mark and (first.isupper() or not (first.islower() or first.isdigit())))
 
 
 # The alternatives begin with different characters and the joiners are not word characters, so nothing is matched twice.
-# A dot joins ("U.K", "5.30") unless a sentence begins behind it.
+# A dot joins ("U.K", "5.30") unless a sentence begins after it.
 _TOKEN = re.compile(
     r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|`[^`\n]{1,200}`"
     r"|[^\W_]+(?:(?:['’_&-]|\.(?![A-Z][a-z]))[^\W_]+)*|°[CF]\b|[,;:?!.()\[\]/\n\"“”&—–]"
@@ -42,12 +42,12 @@ _TOKEN = re.compile(
 _POSSESSIVE = ("'s", "’s", "'S", "’S")
 _SENTENCE_MARKS = frozenset(";?!.\n")
 
-# A dot after these ends no sentence.
+# A dot after these does not end a sentence.
 _ABBREVIATIONS = word_set("st ste mt ft dr mr mrs ms prof ave blvd rd sq jr sr vs approx e.g i.e etc no u.s u.k d.c")
 
 
 class Text(NamedTuple):
-    """A request cut up for reading; ``topics`` are the words that the tools of the run are named for."""
+    """A request split into tokens; ``topics`` are the words of the names of the run's tools."""
 
     source: str
     tokens: list[Token]
@@ -55,16 +55,16 @@ class Text(NamedTuple):
     topics: frozenset[str]
 
     def low(self, index: int, end: int) -> str:
-        """The word at ``index``, in lower case; "" from ``end`` on and for a mark."""
+        """Return the word at ``index``, in lower case; "" from ``end`` on and for a mark."""
         return self.tokens[index].low if 0 <= index < end else ""
 
     def day_at(self, index: int, end: int) -> tuple[When, int] | None:
-        """The day phrase that begins at ``index``, and how many tokens it takes."""
+        """Return the day phrase that begins at ``index``, and its number of tokens."""
         window = self.tokens[index : min(end, index + LONGEST_PHRASE)]
         return day_phrase([token.text if token.low else "" for token in window], self.today)
 
     def said(self, start: int, stop: int) -> str:
-        """The source of the tokens from ``start`` to before ``stop``."""
+        """Return the source text of the tokens from ``start`` to before ``stop``."""
         return self.source[self.tokens[start].start : self.tokens[stop - 1].end]
 
     def ends_sentence(self, index: int) -> bool:
@@ -79,9 +79,9 @@ class Text(NamedTuple):
 
 
 def tokenize(text: str) -> list[Token]:
-    """Return the words, quotations and marks of ``text``, in order; other characters are left out.
+    """Return the words, quotations and marks of ``text``, in order, without other characters.
 
-    The numbers of a list ("1. …", "2) …") become sentence marks: what follows them is a sentence of its own.
+    The numbers of a list ("1. …", "2) …") become sentence marks, since a new sentence follows them.
     """
     tokens: list[Token] = []
     item = 1

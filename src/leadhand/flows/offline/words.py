@@ -1,4 +1,4 @@
-"""The words that the grammar knows, by what they mean. A content word that is not here and not in a tool is a gap."""
+"""The words that the grammar knows, by meaning. Content words that are neither here nor in a tool become gaps."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from leadhand.domain.days import DAY_PARTS, MONTHS, NUMBERS, WEEKDAYS
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text, which is how long lists of them read best."""
+    """Return the words of a text, which keeps long lists readable."""
     return frozenset(text.split())
 
 
-# Words that carry no request of their own. Negations are not among them: "not in Paris" has to be noticed.
+# Words without content. Negations are not included, because "not in Paris" must not be ignored.
 FUNCTION = word_set(
     """a an the my your his her its our their this that these those some any each all i me you he she it we they them us
     who whom whose which what when where why how is are was were be been being am do does did have has had having will
@@ -26,7 +26,7 @@ GREETINGS = SALUTATIONS | word_set(
     "good morning afternoon evening day night bye goodbye yes sure great best kind sincerely very much many welcome "
     "greetings folks everyone team sir madam right alright"
 )
-# What a heading ("Travel advice for Paris: …") may say besides places and days.
+# Words that a heading ("Travel advice for Paris: …") may contain besides places and days.
 HEADING = word_set("travel trip travelling holiday vacation visit advice plan plans tips information info request")
 STATEMENTS = word_set("i'm we're i'll we'll i've we've")
 
@@ -34,7 +34,7 @@ WEATHER = word_set(
     "weather forecast forecasts temperature temperatures rainy raining rains snowy snowing snows sunny sunshine cloudy "
     "overcast windy humid humidity drizzle drizzling thunderstorm thunderstorms stormy foggy sleet"
 )
-# These ask for the weather only where no word of the clause means anything else.
+# These ask for the weather only if no other word of the clause has another meaning.
 WEATHER_IF_ALONE = word_set(
     "rain snow hot cold warm hotter colder warmer cooler wetter drier windier sunnier rainier chilly freezing mild "
     "wind winds degrees storm storms fog hail frost wet dry sun clouds wear umbrella raincoat sunscreen coat jacket "
@@ -51,7 +51,7 @@ MOVEMENT = word_set(
 )
 ROUTE_DETAILS = word_set("fast fastest quick quickest quickly best shortest on onwards") | NUMBERS.keys()
 
-# What each mode may be called, in a request and in a tool's schema.
+# The names of each mode, in a request and in a tool's schema.
 MODE_NAMES = {
     "drive": word_set("drive driving drives car auto"),
     "walk": word_set("walk walking walks foot hike hiking pedestrian"),
@@ -73,9 +73,9 @@ BESIDE_THERE = word_set("is are was were will be if any")
 SEPARATORS = word_set("and then also plus or but nor vs versus")
 WHERE = word_set("in at for of near around over across within inside outside into")
 WAY = word_set("from to toward towards via through between")
-# With one of these, half of a clause may mean the opposite of the whole: "pay 30 to Bob if he agrees".
+# With one of these, a part of a clause can mean the opposite of the whole: "pay 30 to Bob if he agrees".
 CONDITIONS = word_set("if unless whether not no never until except without only when either")
-# Words between a tool's name and what it is asked about.
+# Words between a tool's name and its arguments.
 LEADS = word_set("for of about on in at with from to by within inside named called")
 ARTICLES = word_set("the a an our my")
 
@@ -87,7 +87,7 @@ PLACE_NOUNS = word_set(
 PARTICLES = word_set(
     "of de la le les du des del della di da do dos das am an der den dem und upon on sur sous y el al en aux the"
 )
-# Words that begin a name after all where another large word follows: Long Beach.
+# Words that can begin a name if another capitalised word follows: Long Beach.
 NAMES_AFTER_ALL = word_set("long good best one two three seven ten")
 # Two-word names begin with these; other pairs before a bare "to" may be a verb and a name ("Introduce Anna to Bob").
 NAME_STARTS = word_set(
@@ -99,7 +99,7 @@ KNOWN: frozenset[str] = FUNCTION.union(
     *(list(MODES), list(UNITS), list(NUMBERS), [name.lower() for name in (*WEEKDAYS, *MONTHS)]),
     word_set("here both cities towns places today tonight tomorrow yesterday weekend week days"),
 )
-"""No place begins with one of these, and a place written small ends before one."""
+"""A place cannot begin with one of these, and a place in lower case ends before one."""
 
-# Verbs that name a subtask well: "find_hotels".
+# Verbs for the names of subtasks: "find_hotels".
 VERBS = word_set("find search look check list get show compare fetch")

@@ -1,1 +1,1 @@
-"""The work-order flow: plan, fan out, review, repair what fell short, compose one answer."""
+"""The work-order flow: plan, fan out, review, repair, and compose one answer."""

@@ -1,4 +1,4 @@
-"""Checks the answers of a lead before anything acts on them: plans, reviews, compositions."""
+"""Validate the answers of a lead before they are used: plans, reviews, compositions."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _V = TypeVar("_V", bound=Value)
 
 
 def output_problems(state: RunState, assignment: Assignment, value: Json, text: str) -> list[str]:
-    """Return what is wrong with an answer of the lead, one sentence each; empty when it can be acted on.
+    """Return the problems of an answer of the lead, one sentence each; empty if it can be used.
 
-    ``value`` is the structured answer of a plan or review, ``text`` the words of a composition.
+    ``value`` is the structured answer of a plan or review, ``text`` the text of a composition.
     """
     match assignment.role:
         case RoleName.PLAN:
@@ -42,7 +42,7 @@ def output_problems(state: RunState, assignment: Assignment, value: Json, text: 
 
 
 def proposed_calls(assignment: Assignment, value: Json) -> Iterator[ProposedCall]:
-    """The tool calls that a plan or a review proposes."""
+    """Return the tool calls that a plan or a review proposes."""
     proposed: Sequence[ProposedSubtask] = ()
     if assignment.role == RoleName.PLAN:
         proposed = Plan.model_validate(value).subtasks
@@ -52,12 +52,12 @@ def proposed_calls(assignment: Assignment, value: Json) -> Iterator[ProposedCall
         proposed = (*replacements, *review.missing)
     for index, subtask in enumerate(proposed):
         if subtask.tool is not None:
-            # What a need will supply may still be missing; it is checked again when the call is made.
+            # Arguments that a need supplies may still be missing; they are validated again at the call.
             yield ProposedCall(f"subtask {index} ({subtask.name})", subtask.tool, subtask.args, not subtask.needs)
 
 
 def parse(shape: type[_V], value: Json) -> tuple[_V | None, list[str]]:
-    """``value`` as ``shape``, or what does not fit, one sentence each."""
+    """Return ``value`` as ``shape``, or its problems, one sentence each."""
     try:
         return shape.model_validate(value), []
     except ValidationError as error:
@@ -68,7 +68,7 @@ def parse(shape: type[_V], value: Json) -> tuple[_V | None, list[str]]:
 
 
 def planned(state: RunState) -> list[ProposedSubtask]:
-    """The subtasks on the pages of the plan that are there, in order."""
+    """Return the subtasks of the finished pages of the plan, in order."""
     found: list[ProposedSubtask] = []
     number = 1
     while (page := state.assignments.get(page_id(number))) is not None and page.ok:
@@ -84,8 +84,8 @@ def _plan_problems(state: RunState, assignment: Assignment, value: Json) -> list
     before = planned(state) if assignment.input.get("first") else []
     if not page.subtasks:
         if page.more:
-            return ["there are no subtasks on this page, and yet more are to come"]
-        return [] if page.cannot or before else ["the plan has no subtasks, and names nothing that cannot be done"]
+            return ["this page has no subtasks, although it announces more"]
+        return [] if page.cannot or before else ["the plan has no subtasks and lists nothing that cannot be done"]
     known = {_call(subtask): index for index, subtask in enumerate(before) if subtask.tool is not None}
     again = next((subtask for subtask in page.subtasks if _call(subtask) in known), None)
     if again is not None:
@@ -95,7 +95,7 @@ def _plan_problems(state: RunState, assignment: Assignment, value: Json) -> list
 
 
 def _call(subtask: ProposedSubtask) -> str:
-    """What a subtask does, to know it again."""
+    """Return a key for what a subtask does, to detect repetitions."""
     return to_json((subtask.tool, subtask.args, subtask.needs, subtask.expected_output)).decode()
 
 
@@ -118,13 +118,13 @@ def _review_problems(state: RunState, assignment: Assignment, value: Json) -> li
             if verdict.replacement is None:
                 found.append(f"{verdict.subtask}: a replan needs a replacement")
             elif verdict.subtask in verdict.replacement.needs:
-                found.append(f"{verdict.subtask}: its replacement cannot need what it replaces")
+                found.append(f"{verdict.subtask}: its replacement cannot need the subtask it replaces")
             else:
                 found += _order_problems(state, (verdict.replacement,))
     whole = assignment.input.get("whole", True)
     accepts = all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts)
     if whole and accepts and not review.complete and not review.missing and not review.cannot:
-        found.append("every verdict is accept, and yet it is not complete: say what is missing, or that it is complete")
+        found.append("all verdicts are accept, but complete is false: list what is missing, or set complete to true")
     for proposed in review.missing:
         found += _order_problems(state, (proposed,))
     if review.answer is not None:
@@ -133,7 +133,7 @@ def _review_problems(state: RunState, assignment: Assignment, value: Json) -> li
 
 
 def _order_problems(state: RunState, proposed: Sequence[ProposedSubtask]) -> list[str]:
-    """Problems of subtasks as the next order; they may need each other, and what is already there."""
+    """Return the problems of subtasks as the next order; they may need each other, and earlier subtasks."""
     order = issue(proposed, order_id(len(state.orders) + 1), "goal")
     return order_problems(order, state.tools, {subtask.key for subtask in subtasks(state)})
 

@@ -1,4 +1,4 @@
-"""The briefs of this flow's workers: made from the log alone, exact, and no more than each needs."""
+"""The briefs of this flow's workers, computed from the log alone; each contains only what the worker needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .results import all_gaps, answer_sources, answerable_results, section_numbe
 from .roles import RoleName
 
 CONTEXT = 4_000
-"""Characters of the request in briefs that hold it for context only."""
+"""Characters of the request in briefs that include it for context only."""
 
 
 def _tools(state: RunState) -> list[dict[str, Any]]:
@@ -28,7 +28,7 @@ def _tools(state: RunState) -> list[dict[str, Any]]:
 
 
 def common(state: RunState, most: int | None = None) -> dict[str, Any]:
-    """What every brief holds: the request (only its beginning, if that is enough) and the date of its day."""
+    """Return the content of every brief: the request (only its beginning, if that is enough) and its date."""
     request = state.definition.request
     if most is not None and len(request) > most:
         request = f"{request[:most]} … (cut: {len(request):,} characters in all)"
@@ -36,7 +36,7 @@ def common(state: RunState, most: int | None = None) -> dict[str, Any]:
 
 
 def plan(state: RunState, assignment: Assignment) -> dict[str, Any]:
-    """The request and the tools: which subtasks, in one order. The brief of a further page says where to continue."""
+    """Return the brief of a plan: the request and the tools. The brief of a further page says where to continue."""
     facts: dict[str, Any] = {**common(state), "tools": _tools(state), "page": {"most": page_size(state)}}
     first = assignment.input.get("first", 0)
     if first:
@@ -55,7 +55,7 @@ def _task(state: RunState, name: str, tool: str | None, args: Any, expected: str
 
 
 def work(state: RunState, assignment: Assignment) -> dict[str, Any]:
-    """One subtask, and the results it needs; never the rest of the run."""
+    """Return the brief of one subtask: the subtask and the results that it needs."""
     given = state.assignments[assignment.assignment_id].subtask
     facts = _task(state, given.name, given.tool, given.args, given.expected_output)
     facts["needs"] = {key: result_facts(state.assignments[key]) for key in given.needs}
@@ -68,13 +68,13 @@ def work(state: RunState, assignment: Assignment) -> dict[str, Any]:
 
 
 def child(state: RunState, assignment: Assignment) -> dict[str, Any]:
-    """The brief of a child assignment: its input says what to do, the tool that asked what to return."""
+    """Return the brief of a child assignment: its input is the task, and the calling tool defines what to return."""
     tool = state.tools.get(assignment.title)
     return _task(state, assignment.name, None, assignment.input, tool.description if tool is not None else None)
 
 
 def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
-    """The subtasks of one shard with their results or errors: a verdict for each, and what is missing."""
+    """Return the brief of a review: the subtasks of one shard with their results or errors."""
     order = state.orders[assignment.input["work_order_id"]]
     covers: list[str] = list(assignment.input.get("covers", ()))
     composing = bool(assignment.input.get("compose"))
@@ -111,7 +111,7 @@ def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
 
 
 def _also_ordered(facts: dict[str, Any], others: list[Subtask], space: int) -> None:
-    """The names of what is reviewed elsewhere; those that do not fit are counted by their tool."""
+    """Return the names of subtasks that other shards review; those that do not fit are counted by tool."""
     names = fitting((subtask.name for subtask in others), max(space, 0))
     facts["also_ordered"] = names
     if len(names) < len(others):
@@ -119,7 +119,7 @@ def _also_ordered(facts: dict[str, Any], others: list[Subtask], space: int) -> N
 
 
 def compose(state: RunState) -> dict[str, Any]:
-    """The request, every result that the answer may use, and every gap."""
+    """Return the brief of a composition: the request, every result that the answer may use, and every gap."""
     numbers = source_numbers(answer_sources(state))
     return {
         "task": "compose",
@@ -131,7 +131,7 @@ def compose(state: RunState) -> dict[str, Any]:
 
 
 def section(state: RunState, assignment: Assignment) -> dict[str, Any]:
-    """The results that one section of a long answer covers."""
+    """Return the brief of one section of a long answer: the results that it covers."""
     numbers = section_numbers(state, assignment)
     return {
         "task": "compose",
@@ -144,7 +144,9 @@ def section(state: RunState, assignment: Assignment) -> dict[str, Any]:
 
 
 def compose_over(state: RunState, texts: list[str], *, digest: bool) -> dict[str, Any]:
-    """The opening over all sections, with every gap; or a digest of some texts, when all together are too long."""
+    """Return the brief of the opening of all sections, with every gap, or of a digest of some texts that are too
+    long.
+    """
     facts: dict[str, Any] = {
         "task": "compose",
         **common(state, CONTEXT if digest else None),
@@ -157,14 +159,14 @@ def compose_over(state: RunState, texts: list[str], *, digest: bool) -> dict[str
     if not digest:
         facts["gaps"] = fitting((_gap_facts(gap) for gap in all_gaps(state)), space // 2)
         space -= tokens(facts["gaps"])
-    share = max(3 * space // max(len(texts), 1), 100)  # three characters to a token
+    share = max(3 * space // max(len(texts), 1), 100)  # three characters per token
     whole = sum(tokens(text) for text in texts) <= space
     facts["sections"] = texts if whole else [text if len(text) <= share else f"{text[:share]} …" for text in texts]
     return facts
 
 
 def result(subtask: AssignmentState, numbers: dict[tuple[str, str], int]) -> dict[str, Any]:
-    """A result as the composer sees it."""
+    """Return a result as the composer sees it."""
     assert subtask.data is not None
     return {
         **_call(subtask),
@@ -176,7 +178,7 @@ def result(subtask: AssignmentState, numbers: dict[tuple[str, str], int]) -> dic
 
 
 def judged(state: RunState, subtask: AssignmentState) -> dict[str, Any]:
-    """A subtask as a review is shown it."""
+    """Return a subtask as a reviewer sees it."""
     failure, error = subtask.failure, None
     if failure is not None:
         action = next_action(state, failure)

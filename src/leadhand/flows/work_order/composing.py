@@ -1,4 +1,4 @@
-"""Composing the answer: in one call when the results fit it, else as a tree of sections under one opening.
+"""Compose the answer: in one call if the results fit, else as a tree of sections under one opening.
 
 ::
 
@@ -21,12 +21,12 @@ from .results import answer_sources, answerable_results, own_sources, section_nu
 from .roles import RoleName
 
 SECTION = 25
-"""Results to a section."""
+"""Results per section."""
 
 
 def compose(state: RunState) -> list[do.Command]:
-    """What composing the answer still needs; at last, the end of the run. The summary comes in any case: without a
-    model, code writes it."""
+    """Return the next commands for composing the answer, and finally the end of the run. If no model wrote an answer,
+    code writes a summary."""
     name = _name(state)
     whole = state.assignments.get(name)
     if whole is None and _section(state, 0, 0) not in state.assignments:
@@ -41,7 +41,7 @@ def compose(state: RunState) -> list[do.Command]:
 
 
 def composed(state: RunState) -> str:
-    """The composed answer; "" if none was composed."""
+    """Return the composed answer; "" if none was composed."""
     name = _name(state)
     whole, opening = state.assignments.get(name), state.assignments.get(f"{name}-whole")
     if whole is not None and whole.ok:
@@ -51,7 +51,7 @@ def composed(state: RunState) -> str:
 
 
 def _fits(state: RunState) -> bool:
-    """Whether the results fit into one call, and the text about them into one answer."""
+    """Whether the results fit into one call, and their text into one answer."""
     length = sum(tokens(subtask.data.summary) for subtask in answerable_results(state) if subtask.data is not None)
     if length > 2 * state.definition.limits.max_output_tokens:
         return False
@@ -94,7 +94,7 @@ def _tree(state: RunState) -> list[do.Command]:
     if opening is None:
         texts = [(node.key, tokens(text_of(state, node))) for node in level]
         groups = grouped(texts, context_budget(state, RoleName.COMPOSE) - tokens(briefs.common(state)))
-        if len(groups) == 1 or len(groups) == len(level):  # they fit; or they cannot be made to, and are cut
+        if len(groups) == 1 or len(groups) == len(level):  # they fit, or cannot be divided further and are cut
             over = [node.key for node in level]
             return [do.Assign(id=whole, role=RoleName.COMPOSE, input={"over": over}, answers=True)]
         return [
@@ -109,7 +109,7 @@ def _tree(state: RunState) -> list[do.Command]:
 
 
 def text_of(state: RunState, node: AssignmentState) -> str:
-    """The text of a node of the tree; if its model failed, the results as they are, one a line."""
+    """Return the text of a node of the tree; if its model failed, the results unchanged, one per line."""
     written = _text(node)
     if written is not None:
         return written
@@ -127,7 +127,7 @@ def text_of(state: RunState, node: AssignmentState) -> str:
 
 
 def _name(state: RunState) -> str:
-    """The id of the composition; each order that a person asked for leads to a new one."""
+    """Return the id of the composition; each order that a person requested leads to a new one."""
     asked = any(order.by for order in state.orders.values())
     return f"compose{len(state.orders)}" if asked else "compose"
 

@@ -1,4 +1,4 @@
-"""The work-order flow: plan, fan out, review, repair what fell short, compose one answer.
+"""The work-order flow: plan, fan out, review, repair, and compose one answer.
 
 ::
 
@@ -27,7 +27,7 @@ from .roles import RoleName, roles
 
 
 class WorkOrderFlow(Flow):
-    """Plan a request as an order, carry it out, judge the evidence, repair only what fell short, answer."""
+    """Plan a request as an order, carry it out, review the evidence, repair only what is open, and answer."""
 
     name = "work-order"
     version = 1
@@ -95,7 +95,7 @@ def _plan(state: RunState) -> list[do.Command]:
 
 
 def _as_asked(state: RunState, order: OrderState) -> list[do.Command]:
-    """Return the order that people asked for: a retry of what failed, or their own result in its place."""
+    """Return the order that people requested: a retry of failed subtasks, or results that they supply."""
     wanted = retry_order(state, order)
     if wanted is None:
         return [do.DeclineRetry(reason="it needs a subtask that failed: retry that one, too, or supply its result")]
@@ -108,7 +108,9 @@ def _note_gaps(state: RunState, review: Review) -> list[do.Command]:
 
 
 def _released(state: RunState, order: OrderState) -> str:
-    """The answer that the review composed, if everything was accepted at once and nothing is missing; else ""."""
+    """Return the answer that the review composed, if everything was accepted at once and nothing is missing; else
+    "".
+    """
     if order.review is not None and order.review.answer and len(state.orders) == 1 and not order.review.cannot:
         return order.review.answer
     return ""
@@ -119,7 +121,7 @@ def _answer(state: RunState, order: OrderState) -> list[do.Command]:
 
 
 def _compose_brief(state: RunState, assignment: AssignmentState) -> dict[str, Any]:
-    """All results and gaps; or, for a part of the tree, its own results or the texts below it."""
+    """Return all results and gaps; for a part of the tree, its own results or the texts below it."""
     given = assignment.assignment.input
     if "covers" in given:
         return briefs.section(state, assignment.assignment)

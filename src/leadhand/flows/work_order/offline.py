@@ -1,4 +1,4 @@
-"""The work-order flow without a language model: one rule for each of its roles."""
+"""The offline rules of the work-order flow, one for each role."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
     asked = text_of(facts.get("request"))
     planned = Calls(asked, objects_of(facts.get("tools")), read_date(facts.get("today")))
     if not planned.found and not planned.gaps:
-        planned.gap(asked, f"there is no question in it that a registered tool covers; {HOW}")
+        planned.gap(asked, f"no registered tool covers any part of the request; {HOW}")
     refused = {token.low for token in tokenize(request.objections)}
     subtasks: list[dict[str, Any]] = []
     for subtask in _named(list(planned.found.values())):
@@ -53,7 +53,9 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
 
 
 def _named(calls: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The subtasks with distinct names: plain for the only one of a kind, else with the place, or the day as well."""
+    """Return the subtasks with distinct names: plain if there is only one of a kind, else with the place, or also the
+    day.
+    """
     kinds: dict[str, list[list[str]]] = {}
     for call in calls:
         kinds.setdefault(call["names"][0], []).append(call["names"])
@@ -70,7 +72,7 @@ def _named(calls: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
-    """Call the tool that the subtask names; then say what it returned, or give up with the reason."""
+    """Call the tool that the subtask names; then report what it returned, or give up with the reason."""
     if request.results:
         words = [result_words(result) for result in request.results if result.ok]
         if words:
@@ -80,7 +82,7 @@ def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     subtask = object_of(facts.get("subtask"))
     given = object_of(subtask.get("args"))
     name = text_of(subtask.get("tool"))
-    if not name:  # the one tool that its arguments fit
+    if not name:  # the only tool that matches its arguments
         known = {tool.name: object_of(tool.parameters.get("properties")).keys() for tool in request.tools}
         tools = [tool for tool in request.tools if tool.name != GIVE_UP and given]
         fitting = [tool.name for tool in tools if tool.required <= given.keys() <= known[tool.name]]
@@ -100,7 +102,7 @@ def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
 
 
 def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | None:
-    """Accept what has a result, retry what may work later, drop the rest; answer where the facts ask for it."""
+    """Accept subtasks with a result, retry temporary failures, drop the rest; also answer if the facts ask for it."""
     if request.schema is not None and "verdicts" not in object_of(request.schema.get("properties")):
         return None
     subtasks = objects_of(facts.get("subtasks"))
@@ -108,7 +110,10 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] 
     complete = all(verdict["verdict"] != "retry" for verdict in verdicts)
     for subtask, verdict in zip(subtasks, verdicts, strict=True) if not complete else ():
         if subtask.get("status") == "failed" and _error(subtask, "class") == FailureClass.BLOCKED:
-            verdict |= {"verdict": "retry", "reason": f"what it needs is tried again ({verdict['reason']})"[:1_000]}
+            verdict |= {
+                "verdict": "retry",
+                "reason": f"a subtask that it needs is retried ({verdict['reason']})"[:1_000],
+            }
     judged: dict[str, Any] = {"verdicts": verdicts, "complete": complete, "missing": [], "cannot": []}
     if facts.get("compose") is True and complete:
         gaps, accepted = objects_of(facts.get("gaps" if "gaps" in facts else "plan_cannot")), list[dict[str, Any]]()
@@ -133,13 +138,13 @@ def _verdict(subtask: Mapping[str, Any], *, last: bool) -> dict[str, Any]:
         verdict, reason = "accept", "it has a result"
     elif status == "completed" or (status == "failed" and _error(subtask, "class") in NEW_REASON):
         verdict = "drop" if last else "retry"
-        reason = "it is called completed, and there is no result" if status == "completed" else reason
-        reason += "; there is no order left to try it again" if last else ""
+        reason = "it is marked completed but has no result" if status == "completed" else reason
+        reason += "; no order is left for a retry" if last else ""
     return {"subtask": text_of(subtask.get("subtask")), "verdict": verdict, "reason": reason[:1_000]}
 
 
 def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
-    """The answer from ``facts`` (``results``, ``gaps``, ``sources``), or a ``part`` of a long one."""
+    """Write the answer from ``facts`` (``results``, ``gaps``, ``sources``), or a ``part`` of a long one."""
     known = _source_numbers(facts)
     points = [_point(result, _numbers(result.get("sources")), known) for result in objects_of(facts.get("results"))]
     gaps = objects_of(facts.get("gaps"))
@@ -159,7 +164,7 @@ def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
 
 
 def _accepted_points(facts: Mapping[str, Any], subtasks: list[dict[str, Any]]) -> list[tuple[str, bool]]:
-    """The results in a review's answer: those accepted earlier, then those of ``subtasks``."""
+    """Return the results for a review's answer: those accepted earlier, then those of ``subtasks``."""
     known = _source_numbers(facts)
     cited: dict[str, list[int]] = {}
     results = [(text_of(result.get("subtask")), result) for result in objects_of(facts.get("accepted"))]
@@ -174,12 +179,12 @@ def _accepted_points(facts: Mapping[str, Any], subtasks: list[dict[str, Any]]) -
 
 
 def _write(points: list[tuple[str, bool]], gaps: list[dict[str, Any]]) -> str:
-    """The whole text: the points in their order, then what was not answered, then who wrote it."""
+    """Return the whole text: the points in order, then the unanswered parts, then who wrote it."""
     first = points[0][0] if len(points) == 1 else _list(text for text, _ in points)
-    blocks = [first or "Nothing of this request could be answered."]
+    blocks = [first or "No part of this request could be answered."]
     if gaps:
         blocks.append(_not_answered(gaps))
-    # Another model or tool helps where none covers the request, not where one was there and failed.
+    # Another model or tool helps only if no tool covers the request, not if a tool failed.
     actions = [text_of(gap.get("next_action")) for gap in gaps]
     beyond = all(gap.get("class", "") in ("", FailureClass.UNAVAILABLE) for gap in gaps)
     if not points and beyond and all(not action or action.startswith("register a tool") for action in actions):
@@ -193,7 +198,7 @@ def _write(points: list[tuple[str, bool]], gaps: list[dict[str, Any]]) -> str:
 
 
 def _point(result: Mapping[str, Any], citations: list[int], known: set[int]) -> tuple[str, bool]:
-    """One result with its citations, as the answer says it, and whether it is sample data."""
+    """Return one result with its citations for the answer, and whether it is sample data."""
     text = text_of(result.get("summary")) or f"{text_of(result.get('name'))}: {render(result.get('raw'))}"
     sample = result.get("sample") is True
     label = " (sample data)" if sample and "sample" not in text.casefold() else ""
@@ -202,12 +207,12 @@ def _point(result: Mapping[str, Any], citations: list[int], known: set[int]) -> 
 
 
 def _list(items: Iterable[str]) -> str:
-    """One item a line, their further lines indented."""
+    """Return one item per line, with further lines of an item indented."""
     return "\n".join("- " + item.replace("\n", "\n  ") for item in items)
 
 
 def _counted(facts: Mapping[str, Any]) -> tuple[int, bool]:
-    """How many results the sections or their digests hold (0 if that is unknown), and whether any is sample data."""
+    """Return how many results the sections or their digests contain (0: unknown), and whether any is sample data."""
     sections = [text_of(section) for section in list_of(facts.get("sections"))]
     counts: list[int] = []
     for section in sections:
@@ -231,7 +236,7 @@ def _not_answered(gaps: list[dict[str, Any]]) -> str:
 
 
 def _source_numbers(facts: Mapping[str, Any]) -> set[int]:
-    """The numbers that a citation may use."""
+    """Return the numbers that a citation may use."""
     return set(_numbers([source.get("n") for source in objects_of(facts.get("sources"))]))
 
 

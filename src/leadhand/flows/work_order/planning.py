@@ -1,4 +1,4 @@
-"""Planning: a request becomes one work order, written in pages when it is long."""
+"""Plan a request as one work order, in several pages if it is long."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from leadhand.domain.work_order import Plan, ProposedSubtask, Unsupported, issue
 from .roles import RoleName
 
 MAX_PAGES = 200
-"""Pages of one plan; a lead that wants more makes no progress."""
+"""Maximum pages of one plan."""
 
 
 def plan(state: RunState) -> list[do.Command] | Plan:
-    """Return what planning still needs, or the whole plan once it is complete.
+    """Return the next commands for planning, or the whole plan once it is complete.
 
-    A page that says ``more`` is followed by another, whose brief holds what was planned before. A later page that fails
-    loses only its own subtasks, named as a gap.
+    A page with ``more`` is followed by another, whose brief contains the subtasks planned before. If a later page
+    fails, only its own subtasks are lost, which are named as a gap.
     """
     pages: list[Plan] = []
     for number in range(1, MAX_PAGES + 1):
@@ -40,7 +40,7 @@ def plan(state: RunState) -> list[do.Command] | Plan:
 
 
 def issued(state: RunState, whole: Plan) -> list[do.Command]:
-    """The first order, and what no tool can do."""
+    """Return the first order, and the parts that no tool can do."""
     fresh = any(part not in state.unsupported for part in whole.cannot)
     commands: list[do.Command] = [do.NoteGaps(parts=whole.cannot)] if fresh else []
     if whole.subtasks:
@@ -52,8 +52,8 @@ def _whole(pages: list[Plan], cut_off: str = "") -> Plan:
     subtasks: list[ProposedSubtask] = [subtask for page in pages for subtask in page.subtasks]
     cannot = [part for page in pages for part in page.cannot]
     if cut_off:
-        rest = f"whatever the request asks for beyond its first {len(subtasks)} subtasks"
-        cannot.append(Unsupported(what=rest, reason=f"the plan broke off there: {cut_off}"[:1_000]))
+        rest = f"the rest of the request, after its first {len(subtasks)} subtasks"
+        cannot.append(Unsupported(what=rest, reason=f"the plan ended early: {cut_off}"[:1_000]))
     return Plan(goal=pages[0].goal, subtasks=tuple(subtasks), cannot=tuple(dict.fromkeys(cannot)))
 
 
@@ -62,7 +62,7 @@ def _why(page_: AssignmentState) -> Failure:
 
 
 def unplanned(state: RunState) -> str:
-    """The answer of a run whose request could not be planned; "" when that is not what happened."""
+    """Return the answer of a run whose request could not be planned; "" for any other run."""
     first = state.assignments.get(page_id(1))
     if first is None or not first.closed or first.ok:
         return ""

@@ -1,4 +1,4 @@
-"""The repair order: what a review leaves open, done again; what it accepted, pinned and passed in by reference."""
+"""Repair orders: repeat what a review leaves open, and pass in accepted results by reference."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from leadhand.domain.work_result import VerdictKind
 from .results import subtasks
 
 NEW_REASON = frozenset({FailureClass.TRANSIENT, FailureClass.LOST, FailureClass.RATE_LIMITED})
-"""Failures that are themselves a reason to try the same thing again; after any other it would fail the same way."""
+"""Failures after which the same call is worth a retry; after any other, it would fail again."""
 
 
 def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
-    """The order that does again what ``order`` left open and adds what its review found missing; None: nothing to do.
+    """Return the order that repeats what ``order`` left open and adds what its review found missing, None if nothing.
 
-    A ``retry`` repeats the subtask, a ``replan`` does something else in its place, both name what they repair. No
-    subtask is repeated as it was after a failure that would only repeat itself. Needs of repaired subtasks follow
-    them to their new keys.
+    ``retry`` repeats the subtask, ``replan`` replaces it; both name the subtask that they repair. A subtask is not
+    repeated unchanged after a failure that would only occur again. The needs of repaired subtasks refer to the new
+    keys.
     """
     review = order.review
     if review is None:
@@ -44,7 +44,9 @@ def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
 
 
 def retry_order(state: RunState, order: OrderState) -> WorkOrder | None:
-    """The order that retries what people asked for and what had been given up because of it; None if impossible."""
+    """Return the order that retries the subtasks that people requested, and those they had blocked; None if
+    impossible.
+    """
     new_id = order_id(len(state.orders) + 1)
     retries = state.retries_wanted
     again: list[tuple[AssignmentState, Subtask]] = []
@@ -52,7 +54,7 @@ def retry_order(state: RunState, order: OrderState) -> WorkOrder | None:
         before, retry = state.assignments[key], retries.get(key)
         subtask = before.subtask
         if retry is not None and retry.data is not None:
-            subtask = Subtask(name=subtask.name)  # nothing is done: its result is there
+            subtask = Subtask(name=subtask.name)  # nothing to do: it has its result
         elif retry is not None and retry.args is not None:
             subtask = subtask.evolve(args=retry.args, needs=_still_needed(subtask, retry.args))
         again.append((before, subtask))
@@ -67,16 +69,16 @@ def _order(order: OrderState, new_id: str, subtasks: list[Subtask]) -> WorkOrder
 
 
 def _still_needed(subtask: Subtask, args: dict[str, Any]) -> tuple[str, ...]:
-    """The needs of a subtask that still make sense with other arguments: those that these refer to, or all."""
+    """Return the needs of a subtask with new arguments: those that the arguments refer to, or all."""
     referred = {found[0] for value in args.values() if (found := result_reference(value)) is not None}
     before = {found[0] for value in subtask.args.values() if (found := result_reference(value)) is not None}
     return tuple(needed for needed in subtask.needs if needed in referred or needed not in before)
 
 
 def _repaired(state: RunState, again: list[tuple[AssignmentState, Subtask]], new_id: str) -> list[Subtask]:
-    """The subtasks that are done again, in the new order, needs followed to where they moved.
+    """Return the subtasks of the new order, with needs that refer to the new keys.
 
-    Left out is what needs a failed subtask that is not done again, and what replacements have tied into a circle.
+    Subtasks are omitted that need a failed subtask which is not repeated, or that replacements have put into a cycle.
     """
     while True:
         again = _without_dead_ends(state, again)
@@ -91,21 +93,21 @@ def _repaired(state: RunState, again: list[tuple[AssignmentState, Subtask]], new
 
 
 def _worth_it(before: AssignmentState, subtask: Subtask) -> bool:
-    """Whether doing it again can end differently: another call, or a failure that may pass."""
+    """Whether a repetition can end differently: it makes another call, or the failure was temporary."""
     if (subtask.tool, subtask.args) != (before.subtask.tool, before.subtask.args):
         return True
     if before.acted:
-        return False  # never silently past what was done once
+        return False  # never silently repeat an irreversible call
     if before.failure is None or before.failure.class_ in NEW_REASON or before.failure.class_ is FailureClass.BLOCKED:
         return True
-    # Found wanting by the review: its reason is new to the worker, once.
+    # Rejected by the review: the worker does not know the reason yet, so one retry makes sense.
     return before.failure.class_ is FailureClass.INSUFFICIENT and before.subtask.repairs_subtask is None
 
 
 def _without_dead_ends(
     state: RunState, again: list[tuple[AssignmentState, Subtask]]
 ) -> list[tuple[AssignmentState, Subtask]]:
-    """Leave out what needs a subtask that failed and is not done again; repeat, since that may block others."""
+    """Omit subtasks that need a failed subtask which is not repeated; iterate, since that can block others."""
     while True:
         moved = {before.key for before, _ in again}
         kept = [
@@ -135,7 +137,7 @@ def _moved(subtask: Subtask, moved: dict[str, str]) -> Subtask:
 
 
 def _tried(state: RunState, subtask: Subtask) -> bool:
-    """Whether the same call was made before in this run, so that repeating it gives nothing new."""
+    """Whether the same call was made before in this run, so that a repetition would return nothing new."""
     return any(
         (earlier.subtask.tool, earlier.subtask.args) == (subtask.tool, subtask.args)
         and subtask.tool is not None

@@ -1,4 +1,4 @@
-"""The results of a work order that may be in the answer, their sources, and the gaps that the flow itself names."""
+"""The results of work orders that the answer may use, their sources, and the gaps that the flow names."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ UNSUPPORTED = "register a tool that can do it, or leave it out of the request"
 
 
 def subtasks(state: RunState) -> Iterator[AssignmentState]:
-    """The subtasks of all orders, in the order they were planned."""
+    """Return the subtasks of all orders, in the order they were planned."""
     for order in state.orders.values():
         for key in order.order.subtask_keys():
             yield state.assignments[key]
 
 
 def answerable_results(state: RunState, presumed: Collection[str] = ()) -> Iterator[AssignmentState]:
-    """The subtasks whose results may be in the answer, in the order they were planned.
+    """Return the subtasks whose results the answer may use, in the order they were planned.
 
-    Those the review accepted, and those it could not judge: these are shown as unverified, and are gaps as well.
-    ``presumed`` are keys that a review under way may accept at the same time.
+    These are the accepted ones, and those that could not be reviewed, which are shown as unverified and are also gaps.
+    ``presumed`` are keys that a running review may accept at the same time.
     """
     for subtask in subtasks(state):
         usable = subtask.accepted or subtask.key in presumed or unverified(subtask)
@@ -38,29 +38,29 @@ def answerable_results(state: RunState, presumed: Collection[str] = ()) -> Itera
 
 
 def unverified(subtask: AssignmentState) -> bool:
-    """Whether a result passed the code checks and was not judged."""
+    """Whether a result passed the code checks but was not reviewed."""
     return subtask.ok and subtask.verdict is None
 
 
 def answer_sources(state: RunState, presumed: Collection[str] = ()) -> list[CitedSource]:
-    """The sources the answer may cite, each once: number [1] is the first."""
+    """Return the sources that the answer may cite, without duplicates; the first is number [1]."""
     return sources_of(answerable_results(state, presumed))
 
 
 def section_numbers(state: RunState, section: Assignment) -> dict[tuple[str, str], int]:
-    """The numbers of the sources of a section of the answer, as they were given when it was handed out."""
+    """Return the numbers of the sources of a section, as they were when the section was assigned."""
     own = own_sources(state.assignments[key] for key in section.input["covers"])
     return dict(zip(own, section.input["numbers"], strict=True))
 
 
 def own_sources(results: Iterable[AssignmentState]) -> list[tuple[str, str]]:
-    """The sources of some results, by title and address, each once."""
+    """Return the sources of some results, by title and address, without duplicates."""
     found = {(s.title, s.url): None for result in results if result.data is not None for s in result.data.sources}
     return list(found)
 
 
 def own_gaps(state: RunState) -> list[Gap]:
-    """What the answer lacks beside failed subtasks: what is unverified, missing, or beyond every tool."""
+    """Return the gaps besides failed subtasks: parts that are unverified, missing, or that no tool can do."""
     reviews = _failed_reviews(state)
     found = [
         _unreviewed(state, subtask, reviews.get(subtask.key))
@@ -70,18 +70,18 @@ def own_gaps(state: RunState) -> list[Gap]:
     failing = any(not each.ok and each.superseded_by is None for each in subtasks(state))
     latest = state.order
     if latest is not None and latest.review is not None:
-        reason = "the review found this part missing, and no further order was allowed"
+        reason = "the review found this part missing, but no further order was allowed"
         found += [_part(each.name, reason, more_steps(state)) for each in latest.review.missing]
     found += [_part(part.what, part.reason, UNSUPPORTED, FailureClass.UNAVAILABLE) for part in state.unsupported]
     incomplete = latest is not None and latest.review is not None and not latest.review.complete
     if not found and not failing and incomplete:
-        reason = "the review does not call the results complete, and did not say what is missing"
+        reason = "the review says that the results are incomplete, but not what is missing"
         found.append(_part("the request as a whole", reason, more_steps(state)))
     return found
 
 
 def all_gaps(state: RunState) -> list[Gap]:
-    """Every gap there would be if the run ended now: failed subtasks in their place among the flow's own gaps."""
+    """Return every gap if the run ended now: those of failed subtasks, and the flow's own."""
     return outcome.all_gaps(state, Outcome(gaps=own_gaps(state)))
 
 
@@ -90,7 +90,7 @@ def _part(name: str, reason: str, action: str, class_: FailureClass = FailureCla
 
 
 def _failed_reviews(state: RunState) -> dict[str, Failure]:
-    """Why the review failed that was to judge a subtask, by the subtask's key."""
+    """Return the failures of reviews by the keys of the subtasks that they should have judged."""
     found: dict[str, Failure] = {}
     for assignment in state.assignments.values():
         if assignment.assignment.role == RoleName.REVIEW and assignment.failure is not None:
@@ -99,7 +99,7 @@ def _failed_reviews(state: RunState) -> dict[str, Failure]:
 
 
 def _unreviewed(state: RunState, subtask: AssignmentState, review: Failure | None) -> Gap:
-    """The gap of a finished subtask that was not judged."""
+    """Return the gap of a finished subtask that was not reviewed."""
     passed = "its result passed the code checks"
     if state.cancel_by is not None:
         reason = f"{passed}, and the run was cancelled by {state.cancel_by} before its review: unverified"

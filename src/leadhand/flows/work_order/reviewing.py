@@ -1,4 +1,4 @@
-"""Reviewing an order: in shards that a model can judge one by one, and as a whole."""
+"""Review an order: in shards that are small enough for a model, and as a whole."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .context_budget import context_budget, grouped, is_too_large, tokens
 from .roles import RoleName
 
 SHARD = 25
-"""Subtasks to a review: what a model can still judge one by one. Shards of an order are reviewed in parallel."""
+"""Maximum subtasks per review, so that a model can judge each. Shards of an order are reviewed in parallel."""
 
 
 def review(state: RunState, order: OrderState) -> list[do.Command]:
-    """Return what the review of a finished order still needs: its shards handed out, or their verdicts combined.
+    """Return the next commands for the review of a finished order: assign its shards, then combine their verdicts.
 
-    One shard is asked about the whole request, since the others cannot know what they do not see; where that would
-    be too much for it, the whole is a review of its own. A shard that was too large for its model is halved.
+    One shard also judges the request as a whole; if that is too much for one shard, a separate review does so. A shard
+    that was too large for its model is halved.
     """
     name = order.order.work_order_id
     reviews_ = list(_handed_out(state, name))
@@ -64,7 +64,7 @@ def _shard(
 
 
 def _handed_out(state: RunState, order: str) -> Iterator[AssignmentState]:
-    """The reviews of an order that were handed out, halves after the shard they are of."""
+    """Return the assigned reviews of an order; halves follow their shard."""
     number = 0
     while (review_ := state.assignments.get(f"review-{order}-{number}")) is not None:
         yield from _with_halves(state, review_)
@@ -105,7 +105,7 @@ def _halves(shard: AssignmentState) -> list[do.Assign]:
 
 
 def _merged(reviews_: list[AssignmentState]) -> Review:
-    """One review of all shards. A shard that could not be reviewed gives no verdicts: its subtasks stay unverified."""
+    """Combine the reviews of all shards. The subtasks of a shard that could not be reviewed remain unverified."""
     reviews = [(review_, Review.model_validate(review_.value)) for review_ in reviews_ if review_.ok]
     whole = next((review for review_, review in reviews if review_.assignment.input.get("whole")), None)
     return Review(

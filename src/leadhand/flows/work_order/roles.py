@@ -20,13 +20,13 @@ class RoleName(StrEnum):
 
 @cache
 def instructions(name: str) -> str:
-    """The instructions that ship, from ``prompts/<name>.md``."""
+    """Return the built-in instructions from ``prompts/<name>.md``."""
     return (files(__package__ or "leadhand.flows.work_order") / "prompts" / f"{name}.md").read_text("utf-8").strip()
 
 
 @cache
 def roles() -> tuple[Role, ...]:
-    """The roles as they ship."""
+    """The built-in roles."""
     return (
         Role(name=RoleName.PLAN, instructions=instructions("plan"), output=Plan, loop="reply"),
         Role(name=RoleName.WORK, instructions=instructions("work"), tools=(ALL_TOOLS,), counts=True),

@@ -39,8 +39,8 @@ class OpenAICompatible:
     """A server that speaks the chat-completions protocol.
 
     The model is the part after the colon of ``ModelRequest.model``. Times are in seconds: ``connect_timeout_s`` for
-    the connection; ``first_byte_timeout_s`` until the answer begins, which without streaming is when all of it is
-    written; ``idle_timeout_s`` between two pieces. The request's own deadline covers everything. ``ca_file`` holds
+    the connection; ``first_byte_timeout_s`` until the answer begins (without streaming, until it is complete);
+    ``idle_timeout_s`` between two pieces. The request's own deadline covers everything. ``ca_file`` holds
     certificates to trust besides the system's. At most ``connections`` are open at once; calls beyond them wait.
     By a model's full name, ``profiles`` returns its window and prices, and ``costs`` what a usage cost in nano-dollars;
     a ``free`` server costs nothing.
@@ -114,14 +114,14 @@ class OpenAICompatible:
             self._windows[model] = await window_of(self._server, _short_name(model), self.name)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        """One call; see :class:`~leadhand.ports.Models`. Plain text is streamed to ``on_text``: pieces that join to the
-        reply's text, none of them after a failure. A call that fails in the middle has passed some on already."""
+        """Make one call; see :class:`~leadhand.ports.Models`. Plain text is streamed to ``on_text`` in pieces that join
+        to the reply's text. Before a failure, some pieces may already have been passed on."""
         patience = Patience(self._server.at, request.deadline_s, self.name)
         try:
             async with patience.timer:
                 return await self._ask(request, on_text if request.output is None else None, patience)
         except TimeoutError:
-            # asyncio.timeout would also report a timeout from outside as ours, so it is distinguished here.
+            # asyncio.timeout cannot distinguish this timeout from one of the caller.
             if not patience.timer.expired():
                 raise
             raise patience.failure() from None
@@ -178,8 +178,8 @@ class OpenAICompatible:
     def _judge(self, model: str, abilities: Abilities, *, given: bool) -> None:
         """Remember whether a form of structured answer works with a model.
 
-        A form that has never worked and returned prose is not used for the next call. This call is not repeated here,
-        because it was paid for; the run's budget decides about another.
+        A form that has never worked and returned prose is not used for the next call. The call is not repeated here,
+        because it has costs; whether to repeat it depends on the run's budget.
         """
         if given:
             self._proven.add((model, abilities.output))
@@ -187,7 +187,7 @@ class OpenAICompatible:
             self._abilities[model] = ignored(abilities) or abilities
 
     async def _explained(self, error: ModelError, model: str) -> ModelError:
-        """The same failure, with the models that the server lists where possible."""
+        """Return the same failure, with the models that the server lists if possible."""
         now = time.monotonic()
         if self._listed is None or now - self._listed[0] > _LISTED_FOR_S:
             self._listed = (now, None)  # concurrent callers do not query again
@@ -197,7 +197,7 @@ class OpenAICompatible:
             near = difflib.get_close_matches(model, names, n=3, cutoff=0.4)
             shown = [*near, *(name for name in names if name not in near)][:8]
             more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
-            action = f"use one that {self.base_url} has: {', '.join(shown)}{more}"
+            action = f"use a model of {self.base_url}: {', '.join(shown)}{more}"
             return failed("unknown_model", f"{self.name} has no model {model!r}", error.usage, action)
         if names is None and not urlsplit(self.base_url).path.strip("/"):
             there = f"{self.base_url}/v1"

@@ -1,6 +1,6 @@
 """Convert a chat-completions answer to our reply, tolerating deviations of servers.
 
-Some models think aloud (``<think>…</think>``) before they answer; the thinking is left out.
+Some models write their reasoning (``<think>…</think>``) before they answer; it is removed.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _FINISHES = {
     "model_length": "length",  # Mistral
     "safety": "content_filter",  # Gemini
 }
-"""Our stop reasons, by the other names that servers use."""
+"""Our stop reasons by the names that servers use."""
 
 
 def reply_of(
     document: Mapping[str, Any], request: ModelRequest, abilities: Abilities, *, adapter: str, usage: Usage
 ) -> ModelReply:
-    """The reply in ``document``, a decoded chat completion.
+    """Return the reply in ``document``, a decoded chat completion.
 
-    Raises :class:`ModelError`: ``transient`` for an answer without a choice, without anything in it or that the server
-    gave up, ``invalid`` for one that was cut off or withheld.
+    Raises :class:`ModelError`: ``transient`` for an answer that has no choice, is empty or was aborted by the server,
+    ``invalid`` for one that was cut off or withheld.
     """
     choice = first_choice(document)
     if not choice:
@@ -61,7 +61,7 @@ def reply_of(
         value, text, calls = structured_answer(request.output, text, calls)
     elif not abilities.tools and request.tools and not calls:
         text, calls = _call_in_words(text, request)
-    # An incomplete answer must never pass for a complete one.
+    # An incomplete answer must never count as complete.
     incomplete = finish in ("length", "content_filter") and not calls and value is None
     if incomplete or not (text or calls):
         raise unfinished(finish, request, usage)
@@ -167,7 +167,7 @@ _ORPHAN = re.compile(r"(?:^|\n)</(?:think|thinking)>\s*(?=\n|$)")
 
 
 def answer_in(text: str) -> str:
-    """What of ``text`` is the answer: all of it, less the thinking it begins with. "" if the thinking never ends."""
+    """Return ``text`` without its leading reasoning; "" if the reasoning never ends."""
     heard = AnswerOnly()
     answer = heard.take(text) + heard.close()
     if answer and not heard.thought and (orphan := _ORPHAN.search(answer)):
@@ -176,15 +176,15 @@ def answer_in(text: str) -> str:
 
 
 class AnswerOnly:
-    """The same for a text that comes in pieces: ``take`` gives what of each is answer, ``close`` what was held back.
+    """Removes the reasoning from a text in pieces: ``take`` returns the answer's part of each, ``close`` the rest.
 
-    Thinking that closes a tag it never opened is known only once it has been passed on: drafts show it, answers do not.
+    Reasoning without an opening tag is recognised only at its closing tag, so drafts can show it, but answers do not.
     """
 
     def __init__(self) -> None:
         self.thought = False
         self._held = ""
-        self._closing = ""  # the tag that ends the thinking
+        self._closing = ""  # the tag that ends the reasoning
         self._plain = False  # the answer has begun
 
     def take(self, piece: str) -> str:
@@ -211,6 +211,6 @@ class AnswerOnly:
         return answer
 
     def close(self) -> str:
-        """What of the text was held back and is answer after all."""
+        """Return the part of the answer that was held back."""
         held, self._held = self._held, ""
         return "" if self.thought or self._plain else held

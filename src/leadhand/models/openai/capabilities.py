@@ -26,8 +26,8 @@ class OutputMode(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abilities:
     """``tools``: calls are part of the protocol; else they are requested in words. ``token_limit`` is the field that
-    bounds an answer. ``stream``: answers can be streamed; ``stream_usage``: a stream reports its usage on request.
-    ``system``: instructions have a role of their own; else they begin the first user message."""
+    limits an answer. ``stream``: answers can be streamed; ``stream_usage``: a stream reports its usage on request.
+    ``system``: instructions are a system message; else they begin the first user message."""
 
     output: OutputMode = OutputMode.JSON_SCHEMA
     tools: bool = True
@@ -42,7 +42,7 @@ _REFUSALS = frozenset({400, 404, 405, 415, 422, 500, 501})
 older llama.cpp servers."""
 
 _SCHEMA = re.compile(r"response[ _]format|json[ _]schema|structured output|json mode|grammar|guided")
-# Phrases, not words: a complaint about one tool call of the history must not cost the model its tools.
+# Phrases, not words: an error about one tool call of the history must not disable tools.
 _TOOLS = re.compile(
     r"supports? (tool|function)|(tool|function) calling|tool use|enable-auto-tool-choice"
     r"|tools (is|are) not|tools: extra|(parameters?|argument|supplied|field): tools|unknown field tools"
@@ -71,8 +71,9 @@ def ignored(abilities: Abilities) -> Abilities | None:
 def learn(
     abilities: Abilities, request: ModelRequest, status: int, message: str, *, streamed: bool
 ) -> Abilities | None:
-    """The abilities to try next after ``message`` refused a request made with ``abilities``; None if it refused nothing
-    that has another form."""
+    """The abilities to try next after ``message`` refused a request made with ``abilities``; None if no other form
+    exists.
+    """
     if status not in _REFUSALS:
         return None
     said = message.casefold().replace("`", "").replace("'", "").replace('"', "")

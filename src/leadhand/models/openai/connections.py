@@ -19,10 +19,10 @@ _CHECK_ADDRESS = "check the base URL and the network, and whether a proxy is nee
 
 
 class Server(NamedTuple):
-    """Where a server is and how it is reached.
+    """The address of a server and the settings of its connections.
 
-    ``key`` is sent as a bearer token and redacted in everything that failures say; ``key_setting`` is where it is set,
-    for messages. The time limits are in seconds: for a connection, until an answer begins, between two pieces of it.
+    ``key`` is sent as a bearer token and redacted in messages of failures; ``key_setting`` is where it is set, for
+    messages. The time limits are in seconds: for a connection, until an answer begins, between two pieces of it.
     """
 
     base_url: str
@@ -52,7 +52,7 @@ class Server(NamedTuple):
 
 
 def proxy_for(url: str) -> str | None:
-    """The proxy the environment names for ``url``; never one between this machine and itself.
+    """Return the proxy that the environment sets for ``url``, never one for this machine.
 
     aiohttp's ``trust_env`` does the same at every request, reads ``~/.netrc`` on a thread each time, and refuses an
     Authorization header where that file has an entry: so it is done here, once. Raises :class:`ModelError` for a
@@ -94,18 +94,19 @@ class Patience:
         self.size = 0
         self._begun = False
         self._fresh = True
-        # Moving a timer costs as much as making it: the common call, whose answer comes in one piece, moves none.
+        # Moving a timer costs as much as creating it; a call whose answer comes in one piece, the usual case, moves
+        # none.
         self.timer = asyncio.timeout_at(min(self._deadline, self._loop.time() + server.first_byte_timeout_s))
 
     def sent(self) -> None:
-        """A request is sent: the answer has to begin within ``first_byte_timeout_s``."""
+        """Start the limit for a request that was sent: the answer has to begin within ``first_byte_timeout_s``."""
         self.size, self._begun = 0, False
         if not self._fresh:
             self._until(self._server.first_byte_timeout_s)
         self._fresh = False
 
     def received(self, chunk: bytes) -> None:
-        """The headers or a piece came; the next has to follow within ``idle_timeout_s`` (give or take an eighth)."""
+        """Restart the limit after the headers or a piece: the next has to follow within about ``idle_timeout_s``."""
         begins, self._begun = not self._begun, True
         self.size += len(chunk)
         idle_s = self._server.idle_timeout_s
@@ -117,14 +118,14 @@ class Patience:
         self.timer.reschedule(min(self._deadline, self._loop.time() + seconds))
 
     def failure(self) -> ModelError:
-        """The failure for the limit that has passed. What the call cost is not known."""
+        """Return the failure for the limit that has passed. The usage of the call is unknown."""
         whole = self._loop.time() >= self._deadline
         action = "allow more time with --timeout, or ask for less at once" if whole else ""
         match whole, self._begun:
             case True, False:
-                said = f"gave no answer within {self._deadline_s:g} s: it had not begun to answer"
+                said = f"gave no answer within {self._deadline_s:g} s: it had not started to answer"
             case True, True:
-                said = f"gave no whole answer within {self._deadline_s:g} s: {self.size} bytes had come"
+                said = f"gave no whole answer within {self._deadline_s:g} s: {self.size} bytes had arrived"
             case False, False:
                 said = f"did not begin to answer within {self._server.first_byte_timeout_s:g} s"
             case _:
@@ -148,21 +149,21 @@ def connection_failure(error: Exception, server: Server, *, begun: bool) -> Mode
             type, message, action = "certificate", f"no trusted connection to {url}: {why}", _trust()
         case aiohttp.ClientSSLError():
             type, message = "certificate", f"no TLS connection to {url}: {_reason(error)}"
-            action = "see whether the base URL should begin with http:// instead of https://"
+            action = "check whether the base URL should begin with http:// instead of https://"
         case aiohttp.ClientProxyConnectionError():
             type, message = "proxy", f"no connection to the proxy at {error.host}:{error.port}: {_reason(error)}"
-            action = "correct HTTPS_PROXY or HTTP_PROXY, or name the server in NO_PROXY"
+            action = "fix HTTPS_PROXY or HTTP_PROXY, or add the server to NO_PROXY"
             class_ = FailureClass.TRANSIENT
         case aiohttp.ClientHttpProxyError():
             type, message = "proxy", f"the proxy refused to connect to {url}: {error.status} {error.message}"
-            action = "correct the proxy in HTTPS_PROXY, with its user name and password, or use NO_PROXY"
+            action = "fix the proxy in HTTPS_PROXY, with its user name and password, or use NO_PROXY"
             class_ = None if error.status in (401, 403, 407) else FailureClass.TRANSIENT
         case aiohttp.ClientConnectorDNSError():
             type, action = "connection", _CHECK_ADDRESS
             message = f"no connection to {url}: the name {error.host} is not known ({_reason(error)})"
         case aiohttp.ClientConnectorError():
             type, message = "connection", f"no connection to {url}: {_reason(error)}"
-            action = "start the server, or correct the base URL" if is_loopback(url) else _CHECK_ADDRESS
+            action = "start the server, or fix the base URL" if is_loopback(url) else _CHECK_ADDRESS
         case aiohttp.ConnectionTimeoutError():
             type, action = "timeout", _CHECK_ADDRESS
             message = f"no connection to {url} within {server.connect_timeout_s:g} s"
@@ -180,11 +181,11 @@ def connection_failure(error: Exception, server: Server, *, begun: bool) -> Mode
 
 
 def _trust() -> str:
-    """What to do about a certificate that is not trusted."""
+    """Return what to do about a certificate that is not trusted."""
     named = os.environ.get("SSL_CERT_FILE", "")
     if named and not Path(named).is_file():
-        return f"SSL_CERT_FILE names {named}, which does not exist: correct or unset it"
-    return "set SSL_CERT_FILE to the company's CA file, or correct the base URL"
+        return f"SSL_CERT_FILE names {named}, which does not exist: fix or unset it"
+    return "set SSL_CERT_FILE to the company's CA file, or fix the base URL"
 
 
 def _reason(error: aiohttp.ClientConnectorError) -> str:

@@ -1,7 +1,7 @@
 """Query a server for the context window of a model, in tokens; each kind of server has its own route.
 
-What counts is the window that the server was started with, not the model's maximum: longer prompts are refused or, by
-Ollama, silently truncated.
+The relevant window is the one that the server was started with, not the model's maximum: longer prompts are refused or,
+by Ollama, silently truncated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LISTED = ("max_model_len", "context_length", "context_window", "max_context_len
 """vLLM; OpenRouter and Together; Groq; Mistral."""
 
 _OWNERS = {"library": "ollama", "llamacpp": "llamacpp", "organization_owner": "lmstudio"}
-"""Whose model a list says it is, where that tells the kind of server."""
+"""The owners of models in a list that identify the kind of server."""
 
 
 async def window_of(server: ChatServer, model: str, provider: str) -> int | None:
@@ -57,7 +57,9 @@ async def _window(server: ChatServer, model: str, provider: str) -> int | None:
 
 
 async def _ollama(server: ChatServer, root: str, model: str) -> int | None:
-    """What the model's own file sets, else what it was loaded with: its training length is not what is served."""
+    """Return the window that the model's own file sets, else the loaded one; the training length is not what is
+    served.
+    """
     shown = await server.fetch_json(f"{root}/api/show", {"model": model})
     said = re.search(r"^\s*num_ctx\s+(\d+)", text_of(shown.get("parameters")), re.MULTILINE)
     if said is not None:

@@ -32,7 +32,7 @@ _QUOTA = re.compile(
 )
 _UNKNOWN_MODEL = re.compile(r"model[ _]not[ _]found|unknown model|invalid model|not a valid model")
 _WRONG_PATH = re.compile(r"unexpected endpoint|404 page not found")
-# Groq's words for a model that wrote something its own server could not read: the next try may well do better.
+# Groq's errors for a model's output that its own server could not parse; a retry can succeed.
 _BAD_GENERATION = re.compile(r"tool_use_failed|json_validate_failed|failed to parse tool call|failed_generation")
 
 
@@ -45,7 +45,7 @@ def failure_of(
     inside: bool = False,
     key_setting: str = "the API key",
 ) -> Failure:
-    """The failure for an answer with an error ``status``, with ``key`` redacted; ``key_setting`` is where it is set.
+    """Return the failure for an error ``status``, with ``key`` redacted; ``key_setting`` is where it is set.
 
     ``inside`` says that HTTP's status was 200 and ``status`` was in the body.
     """
@@ -83,7 +83,7 @@ def _kind(status: int, said: str, *, html: bool, keyed: bool, key_setting: str) 
     if status in (401, 403):
         return "bad_key", f"correct {key_setting}" if keyed else f"no key was sent: set {key_setting}"
     if status in (404, 410) or _UNKNOWN_MODEL.search(said):
-        return "unknown_model", "correct the model's name, or the base URL"
+        return "unknown_model", "fix the name of the model, or the base URL"
     if _BAD_GENERATION.search(said):
         return "bad_generation", ""
     return f"http_{status}", "see the server's message"
@@ -117,13 +117,13 @@ def status_inside(document: Mapping[str, object]) -> int:
 
 
 def parameter_named(body: str) -> str:
-    """The request's field that an error body names in a field of its own (OpenAI's ``param``), "" if it names none."""
+    """Return the request's field that an error body names separately (OpenAI's ``param``), "" if it names none."""
     document = _decoded(body)
     return text_of(object_of(document.get("error")).get("param")) or text_of(document.get("param"))
 
 
 def _codes(body: str) -> str:
-    """The code and type of an error body, for telling quota from pace and a long prompt from a wrong one."""
+    """Return the code and type of an error body, to distinguish a used-up quota from a rate limit, for example."""
     document = _decoded(body)
     error = object_of(document.get("error", document))
     return " ".join(str(error.get(field) or "") for field in ("code", "type", "param"))

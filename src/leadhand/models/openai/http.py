@@ -27,7 +27,7 @@ LISTING_TIME_S = 2.0
 
 
 class Answered(NamedTuple):
-    """What came back: a decoded ``document``, or the ``status``, ``headers`` and ``body`` of a refusal.
+    """A response: a decoded ``document``, or the ``status``, ``headers`` and ``body`` of an error.
 
     ``heard``: whether text was passed on while it arrived.
     """
@@ -40,7 +40,7 @@ class Answered(NamedTuple):
 
 
 class ChatServer:
-    """A server's ``/chat/completions``, through connections that are kept and opened at first use."""
+    """The client of a server's ``/chat/completions``, with a connection pool that opens at first use."""
 
     def __init__(self, server: Server) -> None:
         self.at = server
@@ -55,9 +55,9 @@ class ChatServer:
             await session.close()
 
     async def post(self, body: bytes, patience: Patience, on_text: Callable[[str], None] | None) -> Answered:
-        """One request. ``on_text`` receives the answer's text if the server streams it.
+        """Send one request. ``on_text`` receives the answer's text if the server streams it.
 
-        Raises :class:`ModelError` where nothing usable came back. Being cancelled closes the connection.
+        Raises :class:`ModelError` if there is no usable response. Cancelling closes the connection.
         """
         import aiohttp
 
@@ -79,7 +79,7 @@ class ChatServer:
             raise connection_failure(error, self.at, begun=begun) from None
 
     async def models(self, base_url: str = "", *, within_s: float = LISTING_TIME_S) -> list[dict[str, Any]]:
-        """What the server at ``base_url`` (its own if none is given) says of its models. Raises :class:`ModelError`."""
+        """Return the model list of the server at ``base_url`` (default: this server). Raises :class:`ModelError`."""
         listed = await self.fetch_json(f"{base_url or self.at.base_url}/models", within_s=within_s)
         return objects_of(listed.get("data"))
 

@@ -27,10 +27,10 @@ class ServerEvent(NamedTuple):
 
 
 class SseDecoder:
-    """Takes bytes as they come and gives whole events.
+    """Parses bytes in chunks into events.
 
-    ``feed`` returns the events that the chunk completed, ``close`` what was left at the end. Lines end with LF, CR or
-    CRLF. A line may be spread over any number of chunks; its parts are joined once.
+    ``feed`` returns the events that the chunk completed, ``close`` the last event if it was not terminated. Lines end
+    with LF, CR or CRLF. A line may be spread over any number of chunks; its parts are joined once.
     """
 
     def __init__(self) -> None:
@@ -79,10 +79,10 @@ class SseDecoder:
 
 
 class Assembly:
-    """Takes the decoded ``data`` of each event and gives the text of the answer that it added.
+    """Builds the answer from the decoded ``data`` of each event, and returns the text that each event added.
 
-    ``ended`` once the server has given its reason to stop; a stream that ends before was cut. ``error`` is the error
-    that it sent instead of an answer, or of the rest of one.
+    ``ended`` is set once the server has sent a stop reason; a stream that ends earlier was cut. ``error`` is an error
+    that the server sent instead of an answer or in the middle of it.
     """
 
     def __init__(self) -> None:
@@ -143,7 +143,7 @@ class Assembly:
             call["function"]["arguments"] = arguments
 
     def _place(self, part: Mapping[str, Any], function: Mapping[str, Any]) -> int:
-        """Which call a piece belongs to, by its index, its id, or the one before it."""
+        """Return the call that a piece belongs to, by its index, its id, or the previous piece."""
         key, index, last = text_of(part.get("id")), part.get("index"), max(self._calls, default=-1)
         if isinstance(index, int) and not isinstance(index, bool):
             at_index = [place for place in self._calls if self._calls[place].get("index") == index]
@@ -153,7 +153,7 @@ class Assembly:
         else:
             place = last + 1 if key or last < 0 or self._is_whole(last, function) else last
         known = self._calls.get(place)
-        # Gemini and others put every call of an answer at index 0: a name under a new id is a call of its own.
+        # Gemini and others put every call of an answer at index 0; a name with a new id is another call.
         if known is not None and function.get("name") and key and known.get("id") not in (None, key):
             return last + 1
         return place
@@ -189,10 +189,10 @@ class Assembly:
 
 
 class ChatStream:
-    """Takes the bytes of a streamed answer, gives its text to ``on_text``, and makes the document at the end.
+    """Reads the bytes of a streamed answer, passes its text to ``on_text``, and builds the document at the end.
 
-    ``done`` once the server has ended the stream; ``heard`` once there was text. Raises :class:`ModelError` for a
-    stream that is cut or is not JSON, with ``key`` redacted.
+    ``done`` is set when the server has ended the stream, ``heard`` when there was text. Raises :class:`ModelError` for
+    a stream that is cut or is not JSON, with ``key`` redacted.
     """
 
     def __init__(self, on_text: Callable[[str], None] | None, key: str) -> None:
@@ -205,14 +205,14 @@ class ChatStream:
 
     @property
     def ended(self) -> bool:
-        """Whether the server has said why it stopped: then all of the answer is there."""
+        """Whether the server has sent a stop reason, so the answer is complete."""
         return self._assembly.ended
 
     def feed(self, chunk: bytes) -> None:
         self._take(self._decoder.feed(chunk))
 
     def document(self) -> dict[str, Any]:
-        """The chat completion, or the error that came instead."""
+        """Return the chat completion, or the error that the server sent instead."""
         if not self.done:
             self._take(self._decoder.close())
         assembly = self._assembly

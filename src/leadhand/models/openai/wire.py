@@ -24,7 +24,7 @@ from leadhand.models.answers import answer_function, object_schema
 
 from .capabilities import Abilities, OutputMode
 
-_JSON_ONLY = "Answer with one JSON object and nothing else: no prose, no code fence. It must fit this schema:"
+_JSON_ONLY = "Answer with one JSON object and nothing else: no prose, no code fence. It must match this schema:"
 
 
 def chat_body(
@@ -44,7 +44,7 @@ def chat_body(
             case OutputMode.JSON_SCHEMA:
                 body["response_format"] = {
                     "type": "json_schema",
-                    # Strict mode wants every field required, which would make a model invent what it should leave out.
+                    # Strict mode requires every field, which would make a model invent values for optional ones.
                     "json_schema": {"name": request.output.name, "schema": request.output.schema_, "strict": False},
                 }
             case OutputMode.FUNCTION:
@@ -109,7 +109,7 @@ def _assistant(message: AssistantMessage, adapter: str, model: str) -> dict[str,
     wire["tool_calls"] = calls
     opaque = message.opaque
     if opaque is not None and opaque.adapter == adapter and opaque.model == model:
-        # Reasoning belongs to the turn of its tool calls; sent with a finished answer some servers refuse it.
+        # Reasoning belongs to the turn of its tool calls; some servers reject it with a finished answer.
         wire.update({key: value for key, value in opaque.data.items() if key != "calls"})
         extras = object_of(opaque.data.get("calls"))
         for call in calls:
@@ -119,8 +119,8 @@ def _assistant(message: AssistantMessage, adapter: str, model: str) -> dict[str,
 
 
 def _written(arguments: dict[str, Any]) -> str:
-    """Arguments as text for the history. ``json`` writes what the fast writer refuses or changes: half a
-    surrogate pair, and an infinity, which would become null."""
+    """Return arguments as text for the history. ``json`` writes values that the fast writer refuses or changes: lone
+    surrogates, and infinities, which would become null."""
     try:
         return to_json(arguments, inf_nan_mode="constants").decode()
     except ValueError:
@@ -146,7 +146,7 @@ def _with_words(messages: list[Message], words: str) -> list[Message]:
 
 
 def _tools_in_words(messages: list[Message], tools: tuple[ToolSpec, ...]) -> list[Message]:
-    """A conversation for a model that knows no tools: calls and results as text, and how to ask for a call."""
+    """Return a conversation for a model without tools: calls and results as text, and how to request a call."""
     plain: list[Message] = []
     for message in messages:
         match message:

@@ -87,7 +87,7 @@ class PydanticAI:
                 response = await _streamed(model, messages, settings(request, model), wanted, on_text)
             else:
                 response = await model.request(messages, settings(request, model), wanted)
-        # Classify every exception of the packages here, so that none escapes.
+        # Classify every exception of the packages, so that none escapes.
         except Exception as error:
             raise classed(error, self.connection) from error
         counted, usage = response.usage, usage_of(response)
@@ -108,7 +108,7 @@ class PydanticAI:
             before, self._service = self._service, None
             self._loop, self._lock = loop, asyncio.Lock()
             if before is not None:
-                with contextlib.suppress(Exception):  # its event loop is gone, so this goes as far as it goes
+                with contextlib.suppress(Exception):  # its event loop is gone, so this may not complete
                     await before.close()
         async with self._lock:
             if self._service is None:

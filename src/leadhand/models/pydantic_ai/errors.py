@@ -37,9 +37,9 @@ _TIMEOUTS = frozenset({"ReadTimeout", "WriteTimeout", "ReadTimeoutError", "Conne
 
 
 def classed(error: Exception, connection: Connection) -> ModelError:
-    """The error for ``error``, with the key redacted.
+    """Return the model error for an exception, with the key redacted.
 
-    Its usage is None, which is unknown, where the provider may have answered all the same.
+    Its usage is None (unknown) if the provider may have answered anyway.
     """
     chain = list(_causes(error))
     if found := next((cause for cause in chain if isinstance(cause, ModelError)), None):
@@ -59,21 +59,21 @@ def _kind(error: Exception, chain: list[BaseException], connection: Connection) 
     names = {kind.__name__ for cause in chain for kind in type(cause).__mro__}
     if any(isinstance(cause, ssl.SSLError) for cause in chain):
         said = _unreached(chain, connection).replace("no connection", "no trusted connection")
-        return "certificate", said, UNBILLED, "set SSL_CERT_FILE to the company's CA file, or correct the base URL"
+        return "certificate", said, UNBILLED, "set SSL_CERT_FILE to the company's CA file, or fix the base URL"
     if isinstance(error, exceptions.ModelTimeoutError | exceptions.ModelRequestTimeout | TimeoutError):
         return "timeout", f"{title} did not answer in time", None, ""
     if names & _CREDENTIALS:
         said = f"{title} did not accept credentials from this machine: {chain[-1]}"
         return "bad_key", said, UNBILLED, _set_key(connection)
     if names & _SET_UPS:
-        action = "correct AWS_REGION, the base URL or the kind of credentials"
+        action = "fix AWS_REGION, the base URL or the kind of credentials"
         return "configuration", f"{title}: {error}", UNBILLED, action
     unreached = "connection", _unreached(chain, connection), UNBILLED, ""
     if isinstance(error, exceptions.ModelAPIError):
         if isinstance(error, exceptions.ModelConnectionError):
             if error.phase in ("pool", "connect") or names & _NO_CONNECTION:
                 return unreached
-            return "connection", f"the answer of {title} broke off: {error}", None, ""
+            return "connection", f"the answer of {title} was cut off: {error}", None, ""
         return _of_api(error, connection)
     said = f"{title}: {error or type(error).__name__}"
     match error:
@@ -84,7 +84,7 @@ def _kind(error: Exception, chain: list[BaseException], connection: Connection) 
         case exceptions.ContentFilterError():
             return "content_filter", said, None, ""
         case exceptions.UnexpectedModelBehavior():
-            return "bad_body", f"{title} answered with something else: {error.message}", None, ""
+            return "bad_body", f"{title} returned an unexpected answer: {error.message}", None, ""
         case _ if names & _TIMEOUTS:
             return "timeout", said, None, ""
         case _ if names & _NO_CONNECTION:
@@ -92,7 +92,7 @@ def _kind(error: Exception, chain: list[BaseException], connection: Connection) 
         case OSError():
             return "connection", said, None, ""
         case _:
-            # Mostly an answer that is not formed as their package takes for granted: a KeyError, an IndexError.
+            # Usually an answer in a form that their package does not expect: a KeyError, an IndexError.
             return "bad_body", f"{title}: {type(error).__name__}: {error}", None, ""
 
 
@@ -126,7 +126,7 @@ def _of_api(error: exceptions.ModelAPIError, connection: Connection) -> _Kind:
 def _said(error: exceptions.ModelAPIError, title: str, status: int) -> str:
     if not isinstance(error, exceptions.ModelHTTPError):
         return f"{title}: {error.message}"
-    # Of Bedrock's body, which holds the whole answer, only what it says.
+    # Bedrock's body contains the whole response, so use only its message.
     said = object_of(object_of(error.body).get("Error")).get("Message") or error.body
     body = said if isinstance(said, str) else json.dumps(said, default=str)
     if looks_like_html((error.headers or {}).get("content-type", ""), body):
@@ -142,7 +142,7 @@ def _unreached(chain: list[BaseException], connection: Connection) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what led to it, the nearest first."""
+    """Return the error and its causes, the nearest first."""
     seen: set[int] = set()
     while id(error) not in seen:
         seen.add(id(error))
@@ -155,14 +155,14 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _set_key(connection: Connection) -> str:
     variables = connection.key_variables
-    return f"correct {variables[0]}, or give it access to this model" if variables else "correct the credentials"
+    return f"fix {variables[0]}, or give it access to this model" if variables else "fix the credentials"
 
 
 def _other_names(error: exceptions.ModelAPIError, connection: Connection) -> str:
-    """The model the error suggests, and some that pydantic-ai knows of this provider."""
+    """Return advice with the model that the error suggests, and some that pydantic-ai knows of this provider."""
     names = [name for name in known_model_names() if name.startswith(f"{connection.provider}:")]
     suggested = getattr(error, "suggested_model_id", None)
     if isinstance(suggested, str) and suggested:
         names.insert(0, suggested if ":" in suggested else f"{connection.provider}:{suggested}")
     shown = ", ".join([*dict.fromkeys(names)][:_MOST_NAMES])
-    return "correct the model's name" + (f", or use a known model: {shown}" if shown else "")
+    return "fix the name of the model" + (f", or use a known model: {shown}" if shown else "")

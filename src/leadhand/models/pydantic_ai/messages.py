@@ -1,7 +1,7 @@
 """Convert requests to pydantic-ai's messages and settings, and its answers to our replies: pure functions.
 
-What a provider needs back from its own answer (thinking with its signatures, signatures of calls) is kept as our
-own JSON in :class:`~leadhand.domain.conversation.Opaque`, never as their types::
+What a provider needs back from its own answer (thinking with its signatures, signatures of calls) is stored as our own
+JSON in :class:`~leadhand.domain.conversation.Opaque`, never as their types::
 
     {"provider": "anthropic", "system": None, "parts": [
         {"kind": "thinking", "text": "…", "signature": "…"},      also: "id", "details", "provider"
@@ -65,7 +65,9 @@ ENDED_EARLY = "the answer ended too early"
 
 
 def conversation(messages: Iterable[Message], *, adapter: str, model: str) -> list[ModelMessage]:
-    """Our messages as theirs. ``adapter`` and the full name of the ``model`` say whose opaque data goes along."""
+    """Return our messages as theirs. ``adapter`` and the full name of the ``model`` select the opaque data to
+    include.
+    """
     translated: list[ModelMessage] = []
     parts: list[ModelRequestPart] = []
     for message in messages:
@@ -104,7 +106,7 @@ def _response(message: AssistantMessage, adapter: str, model: str) -> ModelRespo
     opaque = message.opaque
     if opaque is None or opaque.adapter != adapter or opaque.model != model:
         return ModelResponse(parts=_parts(message, []))
-    # Whose keys verify the signatures; only newer releases distinguish it from the provider.
+    # The system whose keys verify the signatures; only newer releases distinguish it from the provider.
     system: dict[str, Any] = {"canonical_system": opaque.data["system"]} if text_of(opaque.data.get("system")) else {}
     return ModelResponse(
         parts=_parts(message, objects_of(opaque.data.get("parts"))),
@@ -148,7 +150,7 @@ def _call(call: ToolCall, about: dict[str, Any]) -> ToolCallPart:
 
 
 def _about(entry: dict[str, Any]) -> dict[str, Any]:
-    """What else a provider said about a part."""
+    """Return a provider's other details of a part."""
     return {
         "id": text_of(entry.get("id")) or None,
         "provider_name": text_of(entry.get("provider")) or None,
@@ -157,7 +159,7 @@ def _about(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def opaque_of(response: ModelResponse, *, adapter: str, model: str) -> Opaque | None:
-    """What must come back untouched with ``response``; None if nothing but its text and calls must."""
+    """Return the data that must be sent back unchanged with ``response``; None if its text and calls are enough."""
     entries = [_entry(part) for part in response.parts if isinstance(part, TextPart | ThinkingPart | ToolCallPart)]
     if not any(entry["kind"] == "thinking" or "id" in entry or "details" in entry for entry in entries):
         return None
@@ -222,7 +224,7 @@ def _mode(output: OutputSpec, profile: ModelProfile) -> Any:
     preferred = profile.get("default_structured_output_mode", "tool")
     tools = profile.get("supports_tools", True)
     if tools and (preferred == "tool" or _is_open(output.schema_)):
-        # A native mode that is strict forbids what a schema does not name, and would empty the arguments of a plan.
+        # A strict native mode forbids properties that a schema does not name, and would empty the arguments of a plan.
         return "tool"
     if profile.get("supports_json_schema_output", False) and not _is_open(output.schema_):
         return "native"

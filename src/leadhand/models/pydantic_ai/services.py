@@ -82,7 +82,7 @@ def _bedrock(connection: Connection) -> Service:
     options: dict[str, Any] = {
         "retries": {"total_max_attempts": 1, "mode": "standard"},
         "connect_timeout": CONNECT_TIMEOUT_S,
-        "read_timeout": LONGEST_READ_S,  # its threads cannot be stopped: an end to what a deadline left behind
+        "read_timeout": LONGEST_READ_S,  # its threads cannot be stopped, so this ends abandoned requests
         "max_pool_connections": connection.connections,
     }
     if is_loopback(connection.base_url):
@@ -113,7 +113,7 @@ def _bedrock(connection: Connection) -> Service:
 
 
 def _bearer_session(key: str) -> Any:
-    """A session that knows a Bedrock API key and no other credentials, whatever the process's environment holds."""
+    """Return a session with a Bedrock API key and no other credentials, whatever is in the environment."""
     base: Any = import_module("botocore.session").Session
     token: Any = import_module("botocore.tokens").FrozenAuthToken(key)
 
@@ -144,13 +144,13 @@ def _cohere(connection: Connection) -> Service:
 def http_client(library: Any, connection: Connection) -> Any:
     """An ``AsyncClient`` of httpx2 or httpx, with our timeouts, certificates, proxies and size limit.
 
-    How long a whole call may take is the caller's business: only the connection has a limit here. Raises
+    Only connecting has a time limit here; the caller limits the whole call. Raises
     :class:`ModelError` for a CA file or proxy that cannot be used.
     """
     timeouts = {"connect": CONNECT_TIMEOUT_S, "read": None, "write": None, "pool": None}
 
     async def patient(request: Any) -> None:
-        # Their packages set their own timeout on each request, and would wait minutes for a connection.
+        # Their packages set their own timeout on each request and would wait minutes for a connection.
         request.extensions = {**request.extensions, "timeout": timeouts}
         request.headers["User-Agent"] = "leadhand"  # instead of theirs, of which some send two
 
@@ -178,7 +178,7 @@ def http_client(library: Any, connection: Connection) -> Any:
             said = f"answered {status} with a web page"
         if said:
             title = connection.title
-            raise failed("not_an_api", f"{title} {said}", UNBILLED, f"correct the base URL of {title}")
+            raise failed("not_an_api", f"{title} {said}", UNBILLED, f"fix the base URL of {title}")
         response.stream = Bounded(response.stream)
 
     options = {
@@ -188,14 +188,14 @@ def http_client(library: Any, connection: Connection) -> Any:
         "limits": library.Limits(
             max_connections=connection.connections, max_keepalive_connections=connection.connections
         ),
-        "timeout": library.Timeout(LONGEST_READ_S, connect=CONNECT_TIMEOUT_S),  # what their packages ask it for
+        "timeout": library.Timeout(LONGEST_READ_S, connect=CONNECT_TIMEOUT_S),  # used by their packages
         "event_hooks": {"request": [patient], "response": [checked]},
     }
     try:
         return library.AsyncClient(**options)
-    except (ImportError, ValueError) as error:  # a proxy of another kind needs a package of its own
+    except (ImportError, ValueError) as error:  # other kinds of proxies need another package
         what = f"the proxy that the environment names cannot be used: {str(error).partition(' Make sure')[0]}"
-        action = "set HTTPS_PROXY and ALL_PROXY to an http:// address, or to nothing"
+        action = "set HTTPS_PROXY and ALL_PROXY to an http:// address, or unset them"
         raise failed("proxy", what, UNBILLED, action) from None
 
 

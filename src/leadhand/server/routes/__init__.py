@@ -1,1 +1,1 @@
-"""The routes, one file a subject."""
+"""The routes, one module per subject."""

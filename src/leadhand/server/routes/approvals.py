@@ -27,9 +27,9 @@ class AnswerBody(Body):
     """``approve`` or ``deny`` a call, or ``settle`` whether an interrupted call happened."""
 
     decision: Literal["approve", "deny", "settle"] = Field(examples=["approve"])
-    args: dict[str, Any] | None = Field(None, description="Approve: all arguments of the call, changed.")
+    args: dict[str, Any] | None = Field(None, description="Approve: the changed arguments of the call, all of them.")
     reason: Words = ""
-    always: bool = Field(False, description="Approve: also every later call of this tool in this run.")
+    always: bool = Field(False, description="Approve: also approve every later call of this tool in this run.")
     happened: bool | None = Field(None, description="Settle: whether the call was made.")
     summary: Words = Field("", description="Settle: the result in words.")
     raw: Any = Field(None, description="Settle: the result as data.")
@@ -82,7 +82,7 @@ async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService
 async def _open(service: Service, approval_id: str) -> OpenApproval:
     """The open approval with exactly this id. Raises UsageError.
 
-    The command line also accepts the beginning of an id; a program knows the whole id.
+    Only the command line accepts the beginning of an id.
     """
     asked = await approvals.find_approval(service.runtime, approval_id)
     if asked.id != approval_id:

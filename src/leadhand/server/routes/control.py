@@ -33,8 +33,10 @@ class PauseBody(Body):
 
 
 class RetryBody(Body):
-    subtasks: list[Key] = Field([], description="The subtasks to retry; empty for all that failed.", max_length=10_000)
-    args: dict[str, Any] | None = Field(None, description="New arguments for the one subtask named: all of them.")
+    subtasks: list[Key] = Field([], description="The subtasks to retry; empty for all failed ones.", max_length=10_000)
+    args: dict[str, Any] | None = Field(
+        None, description="New arguments for the subtask, replacing all of them. Only for one subtask."
+    )
     confirmed: bool = Field(False, description="Include subtasks that made, or may have made, an irreversible call.")
 
 
@@ -124,7 +126,7 @@ async def skip_subtask(run_id: RunId, service: TheService, principal: Runner, bo
 
 @router.post("/supply", status_code=202)
 async def supply_result(run_id: RunId, service: TheService, principal: Runner, body: SupplyBody) -> RunDocument:
-    """Supply the result of a subtask that failed or has not started. It counts as evidence from a person."""
+    """Supply the result of a subtask that failed or has not started. The log records that you supplied it."""
     with conflicts():
         request = operator.supply(by=principal.name, subtask=body.subtask, summary=body.summary, raw=body.raw)
         await service.want(run_id, request)

@@ -1,4 +1,4 @@
-"""The events of a run: page by page, one by one, or as they happen; and its view, which a console draws from them."""
+"""The events of a run, by page, one by one, or live; and its view for the console."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from leadhand.server.stream import EventStream
 router = APIRouter(prefix="/api", tags=["events"])
 STREAM = "text/event-stream"
 FARTHEST = 2**62
-LastEventId = Annotated[str | None, Header(description="Where a stream broke off; wins over after.")]
+LastEventId = Annotated[
+    str | None, Header(description="The last event that a broken stream delivered; takes precedence over after.")
+]
 Seq = Annotated[int, Path(ge=1, le=FARTHEST, description="The event's number.", examples=[1])]
 
 
@@ -32,9 +34,9 @@ Seq = Annotated[int, Path(ge=1, le=FARTHEST, description="The event's number.", 
     response_model=EventsPage,
     responses={
         200: {
-            "description": "A page of events; or all from `after` on, as they happen, for a client that accepts"
-            " `text/event-stream`: `id` is the event's number, `event: delta` is text that is being written"
-            " (no id: `attempt`, `offset` in UTF-16 code units, `text`), `event: end` says that the run is over.",
+            "description": "A page of events. For a client that accepts `text/event-stream`, a live stream of all"
+            " events after `after`: `id` is the event's number, `event: delta` is text that is being written (without an"
+            " id: `attempt`, `offset` in UTF-16 code units, `text`), `event: end` says that the run has ended.",
             "content": {
                 STREAM: {
                     "schema": {"type": "string"},
@@ -54,15 +56,20 @@ async def get_events(
     access: TheAccess,
     principal: Reader,
     after: Annotated[int | None, Query(ge=0, le=FARTHEST, description="Only events above this number.")] = None,
-    limit: Annotated[int, Query(ge=1, le=1_000, description="Of a page; a stream has none.")] = 500,
+    limit: Annotated[int, Query(ge=1, le=1_000, description="Events per page; ignored for a stream.")] = 500,
     brief: Annotated[bool, Query(description="Cut long texts: for lists of events.")] = False,
-    accept: Annotated[str, Header(description="text/event-stream for a stream.")] = "",
+    accept: Annotated[str, Header(description="Send text/event-stream for a stream.")] = "",
     before: Annotated[
-        int | None, Query(ge=1, le=FARTHEST, description="Of a page: the events just below this number, not `after`.")
+        int | None,
+        Query(
+            ge=1,
+            le=FARTHEST,
+            description="Only events just below this number. Not for a stream, and not together with `after`.",
+        ),
     ] = None,
     last_event_id: LastEventId = None,
 ) -> Response:
-    """Events of a run above ``after``, or a page of those just below ``before``."""
+    """Return events of a run above ``after``, or the page just below ``before``."""
     if STREAM in accept:
         start = from_seq(last_event_id, after)
         return await event_stream(request, run_id, service, access, principal, after=start, brief=brief)
@@ -71,7 +78,7 @@ async def get_events(
     if before is not None:
         if after is not None:
             raise invalid(
-                "after and before were both sent", "Send after to page forwards, or before to page backwards."
+                "after and before cannot be used together", "Send after to page forwards, or before to page backwards."
             )
         end = min(before - 1, head)
         after, limit = max(0, end - limit), min(limit, end)
@@ -106,7 +113,7 @@ async def event_stream(
     brief: bool = False,
     view: bool = False,
 ) -> EventStream:
-    """A stream of a run's events, or of what they change in its view. Raises NoSuchRun."""
+    """Return a stream of a run's events, or of the changes to its view. Raises NoSuchRun."""
     await service.runtime.store.run(run_id)
     open_for = contextlib.ExitStack()
     open_for.enter_context(access.rates.stream(principal.key_id))
@@ -130,7 +137,7 @@ def from_seq(last_event_id: str | None, after: int | None) -> int:
     if last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) < len(str(FARTHEST)):
         return int(last_event_id)
     raise invalid(
-        "Last-Event-ID is not the number of an event", "Send back the last id that was received, or leave it out."
+        "Last-Event-ID is not the number of an event", "Send the last id that you received, or omit the header."
     )
 
 
@@ -138,7 +145,7 @@ def from_seq(last_event_id: str | None, after: int | None) -> int:
     "/runs/{run_id}/events/{seq}", response_model=EventDocument, responses=responses(401, 403, 404, 422, 429, 503)
 )
 async def get_event(run_id: RunId, seq: Seq, service: TheService, _: Reader) -> JSONResponse:
-    """One event, whole. What it holds by digest is at /api/payloads."""
+    """One event with its full texts. Payloads that it refers to by digest are at /api/payloads."""
     entries = await service.runtime.store.read(run_id, after=seq - 1, limit=1)
     if not entries:
         head = (await service.runtime.store.run(run_id)).head_seq
@@ -148,16 +155,16 @@ async def get_event(run_id: RunId, seq: Seq, service: TheService, _: Reader) -> 
 
 @router.get("/payloads/{digest}", responses=responses(401, 403, 404, 422, 429, 503))
 async def get_payload(
-    digest: Annotated[str, Path(pattern=r"^sha256:[0-9a-f]{64}$", description="As an event names it: $blob.")],
+    digest: Annotated[str, Path(pattern=r"^sha256:[0-9a-f]{64}$", description="The digest in the event's $blob.")],
     service: TheService,
     _: Reader,
 ) -> Response:
-    """A payload above 4 kB, which events name by its digest; JSON."""
+    """A payload above 4 kB, to which events refer by digest, as JSON."""
     try:
         body = await service.runtime.store.blob(digest)
     except KeyError as error:
-        raise no_such(f"there is no payload {digest}", "Take the digest from an event.") from error
-    json.loads(body)  # what is kept is JSON, or damaged
+        raise no_such(f"there is no payload {digest}", "Use the digest in the $blob of an event.") from error
+    json.loads(body)  # stored payloads are JSON unless they are damaged
     return Response(body, media_type="application/json")
 
 
@@ -166,10 +173,11 @@ async def get_payload(
     response_model=ViewDocument,
     responses={
         200: {
-            "description": "What to show of a run, as of `last_seq`. For a client that accepts `text/event-stream`:"
-            " `event: snapshot` with all of it, unless the changes above `after` are at hand; then a message for each"
-            " event, whose `patch` is a JSON merge patch (RFC 7396) on the view and whose `id` is the event's number;"
-            " `event: delta` is text that is being written, `event: end` says that the run is over.",
+            "description": "What to show of a run, as of `last_seq`. A client that accepts `text/event-stream` gets a"
+            " live stream: first `event: snapshot` with the whole view, unless the changes after `after` are still in"
+            " memory; then a message for each event, whose `patch` is a JSON merge patch (RFC 7396) on the view and"
+            " whose `id` is the event's number. `event: delta` is text that is being written, `event: end` says that"
+            " the run has ended.",
             "content": {
                 STREAM: {
                     "schema": {"type": "string"},
@@ -190,9 +198,10 @@ async def get_view(
     access: TheAccess,
     principal: Reader,
     after: Annotated[
-        int | None, Query(ge=0, le=FARTHEST, description="Of a stream: the last event that the client has.")
+        int | None,
+        Query(ge=0, le=FARTHEST, description="For a stream: the number of the last event that the client has."),
     ] = None,
-    accept: Annotated[str, Header(description="text/event-stream for a stream.")] = "",
+    accept: Annotated[str, Header(description="Send text/event-stream for a stream.")] = "",
     last_event_id: LastEventId = None,
 ) -> Response:
     """The view of a run."""

@@ -33,7 +33,7 @@ async def export_run(
     run_id: RunId,
     service: TheService,
     _: Reader,
-    format: Annotated[Literal["jsonl", "html"], Query(description="Lines of JSON, or an HTML page.")] = "jsonl",
+    format: Annotated[Literal["jsonl", "html"], Query(description="JSON lines, or an HTML page.")] = "jsonl",
 ) -> Response:
     """Download a run as a file, as ``leadhand runs export`` writes it."""
     exported = await export(service.runtime, run_id, as_json, html=format == "html")
@@ -70,7 +70,9 @@ async def get_artifact(
     try:
         content = await service.runtime.artifacts.get(found.digest)
     except KeyError as error:
-        raise no_such(f"the content of {path!r} is not kept any more", "Retry the subtask that wrote it.") from error
+        raise no_such(
+            f"the content of {path!r} is no longer stored", "Retry the subtask that wrote the file."
+        ) from error
     # Always a download: a file that a model wrote must not run as a page of this site.
     disposition = f"attachment; filename*=UTF-8''{quote(path.rpartition('/')[2], safe='')}"
     return Response(content, media_type="application/octet-stream", headers={"content-disposition": disposition})
