@@ -2,7 +2,7 @@
 
 This file starts itself a second time. The child starts a run and drives it; the parent attaches to the run and follows
 its events. As soon as the first subtask is on record the parent kills the child (SIGKILL), attaches again, and so
-becomes the run's owner. What was finished is not done again; what was under way is.
+becomes the run's owner. Finished work is not repeated; work that was running is.
 
 Run it with ``python examples/attach.py``.
 """

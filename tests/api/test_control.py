@@ -185,7 +185,7 @@ async def test_what_cannot_be_is_refused_before_anything_is_on_record(home: Path
             (run.retry(["wo-001.1"], args=[1]), "not a JSON object"),  # pyright: ignore[reportArgumentType]
             (run.retry(["wo-001.1"], args={"n": float("nan")}), "cannot be stored as JSON"),
             (run.retry([1]), "is not text"),  # pyright: ignore[reportArgumentType]
-            (run.skip("wo-001.0"), "nothing to leave out"),
+            (run.skip("wo-001.0"), "cannot be skipped"),
             (run.skip("wo-001.1", reason=b"x"), "the reason is not text"),  # pyright: ignore[reportArgumentType]
             (run.supply("wo-001.1", ""), "the summary is empty"),
             (run.supply("wo-001.1", "x", raw=float("inf")), "cannot be stored as JSON"),

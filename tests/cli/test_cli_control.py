@@ -106,7 +106,7 @@ def test_what_cannot_be_taken_back_is_done_again_once_it_is_confirmed(leadhand: 
 
     refused = leadhand("runs", "retry", run_id, *tools)
     assert (refused.code, refused.out) == (2, "")
-    assert "something irreversible" in refused.err
+    assert "an irreversible call" in refused.err
     assert "--yes" in refused.err
     assert leadhand.calls == {"fined Bob": 1}
 
@@ -285,7 +285,7 @@ def test_what_cannot_be_is_refused_in_two_lines(leadhand: Any, power: Power, lin
 
 
 CONFIRMATION = (
-    "Waiting for confirmation  wo-001.0 find · Rome: a person has to confirm whether this call was made: pay_tool · 30, Bob"
+    "Waiting for confirmation  wo-001.0 find · Rome: a person has to say whether this call was made: pay_tool · 30, Bob"
 )
 ASSIGNED_FIRST = ev.AssignmentIssued(assignment=Assignment(assignment_id="wo-001.0", role=RoleName.WORK))
 

@@ -87,7 +87,7 @@ def test_a_denial_by_policy_is_told_from_that_of_a_person() -> None:
     assert next_action(never, denied) == "to be asked for approval, run it with --approve ask"
 
     asked = History().state
-    assert "the tool itself allows no calls" in next_action(asked, denied)
+    assert "the approval setting of the tool" in next_action(asked, denied)
     question = Approval(
         approval_id="a", attempt="b", tool="send", args={}, effect=Effect.ONCE, status=ApprovalStatus.DENIED
     )

@@ -62,9 +62,9 @@ def test_an_assignment_may_use_what_its_role_allows_narrowed_by_its_flow(
         (do.Assign(id="b", role="looker", needs=("c",)), "b needs 'c', which does not exist"),
         (do.Assign(id="b", role="looker", needs=("b",)), "b needs 'b', which does not exist"),
         (do.Assign(id="a", role="looker"), "a already exists"),
-        (do.Assign(id="", role="looker"), "cannot be the id of an assignment"),
-        (do.Assign(id="a/a1", role="looker"), "cannot be the id of an assignment"),
-        (do.Assign(id="wo-001.0", role="looker"), "cannot be the id of an assignment"),
+        (do.Assign(id="", role="looker"), "is not a valid assignment id"),
+        (do.Assign(id="a/a1", role="looker"), "is not a valid assignment id"),
+        (do.Assign(id="wo-001.0", role="looker"), "is not a valid assignment id"),
         (do.Assign(id="b", role="flyer"), "the role flyer names the tool fly, which the run does not have"),
     ],
 )

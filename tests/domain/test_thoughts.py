@@ -100,7 +100,7 @@ PLAN = Assignment(assignment_id="plan", role=RoleName.PLAN)
         ({"goal": "it", "subtasks": []}, "the plan has no subtasks and lists nothing that cannot be done"),
         ({"goal": "", "subtasks": [{"name": "a"}]}, "goal"),
         ({"goal": "it", "subtasks": [{"name": "a", "tool": "fly"}]}, "'fly', which does not exist"),
-        ({"goal": "it", "subtasks": [{"name": "a", "needs": [1]}, {"name": "b", "needs": [0]}]}, "circle"),
+        ({"goal": "it", "subtasks": [{"name": "a", "needs": [1]}, {"name": "b", "needs": [0]}]}, "cycle"),
         ({"goal": "it", "subtasks": [{"name": "a"}], "steps": 3}, "steps"),
         ("a plan in words", "Input should be"),
         ([], "Input should be"),
@@ -189,7 +189,7 @@ def test_a_result_counts_when_the_log_shows_what_it_claims():
         ((("look", False),), {}, "look never succeeded"),
         ((("look", True),), {"used": ("wo-001.0/t0/c1",)}, "the log has no such finished call"),
         ((("look", True), ("write", False)), {"used": ("wo-001.0/t0/c1",)}, "the log has no such finished call"),
-        ((("look", True),), {"source": "https://example.org/b"}, "which no call of it returned"),
+        ((("look", True),), {"source": "https://example.org/b"}, "which none of its calls returned"),
     ],
 )
 def test_a_claim_that_the_log_does_not_show_does_not_count(

@@ -396,5 +396,5 @@ async def test_a_secret_that_was_blotted_out_is_never_passed_on_as_if_it_were_th
 
     assert made == []
     (gap,) = state.finished.gaps
-    assert "was a secret" in gap.reason
+    assert "is a secret" in gap.reason
     assert "environment" in gap.next_action

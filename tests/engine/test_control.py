@@ -155,7 +155,7 @@ async def test_a_person_s_order_is_not_one_of_the_lead_s(open_world: Any):
         (RetryRequested(by="me", subtasks=("what",)), "is not a subtask key"),
         (RetryRequested(by="me", subtasks=("wo-001.0",)), "was accepted"),
         (RetryRequested(by="me", args={"n": 1}), "name it"),
-        (SkipRequested(by="me", subtask="wo-001.0"), "nothing to leave out"),
+        (SkipRequested(by="me", subtask="wo-001.0"), "cannot be skipped"),
         (SkipRequested(by="me", subtask="wo-001.7"), "no subtask wo-001.7"),
         (ResultSupplied(by="me", subtask="wo-001.0", summary="no"), "is completed already"),
     ],
@@ -248,13 +248,13 @@ async def test_what_may_have_been_done_is_done_again_only_if_that_is_confirmed(o
     await world.append("run_1", SkipRequested(by="me", subtask="wo-001.0", reason="never mind"))
     await world.store.claim("run_1")
     left = await world.drive("run_1")
-    assert "it may have happened" in left.finished.gaps[0].reason
+    assert "may have gone through" in left.finished.gaps[0].reason
 
     for asked in (RetryRequested(by="me"), RetryRequested(by="me", subtasks=("wo-001.0",))):
         await wish(world, asked)
         await world.store.release("run_1", (await world.store.run("run_1")).epoch)
     assert bench.counts["hanging"] == 1
-    assert all("may have done" in event.reason for event in await world.events(RequestDeclined))
+    assert all("may have made" in event.reason for event in await world.events(RequestDeclined))
     await wish(world, RetryRequested(by="me", confirmed=True))
     assert bench.counts["hanging"] == 2
 

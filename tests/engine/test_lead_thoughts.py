@@ -32,7 +32,7 @@ BAD_PLANS = {
         plan(ask("a", "look", n=1), {**ask("b", "look", n="one"), "needs": [0]}),
         "arguments of look: n: ",
     ),
-    "circle": (plan({**ask("a"), "needs": [1]}, {**ask("b"), "needs": [0]}), "the needs go in a circle"),
+    "circle": (plan({**ask("a"), "needs": [1]}, {**ask("b"), "needs": [0]}), "the needs form a cycle"),
     "unknown need": (plan({**ask("a"), "needs": [5]}), "needs 'wo-001.5', which is not a subtask"),
     "nothing": (plan(), "the plan has no subtasks and lists nothing that cannot be done"),
 }

@@ -281,7 +281,7 @@ async def test_a_run_of_an_unknown_flow_of_thought_ends_for_want_of_progress(ope
     state = await world.drive(run_id, flow=Lazy())
 
     assert state.status is RunStatus.FAILED
-    assert "nothing was decided" in state.finished.failure.message
+    assert "returned no commands" in state.finished.failure.message
 
 
 async def test_every_attempt_is_started_once(open_world: Any):

@@ -117,7 +117,7 @@ def test_a_run_whose_assignments_all_fail_has_failed():
     run.failed("to-1")
 
     assert run.finished.status is RunStatus.FAILED
-    assert "Nothing of the request could be answered" in run.finished.answer
+    assert "No part of the request could be answered" in run.finished.answer
     assert [gap.name for gap in run.finished.gaps] == ["French", "German"]
 
 
@@ -456,7 +456,7 @@ def check_failure(run: Run) -> None:
         assert "raised KeyError: 'text'" in said
         assert "Broken." in said
         assert each.class_ is FailureClass.UNAVAILABLE
-        assert "correct the flow" in each.next_action
+        assert "fix the flow" in each.next_action
 
 
 def test_a_flow_that_cannot_say_what_comes_first_fails_its_run():
@@ -510,7 +510,7 @@ def test_a_flow_that_cannot_state_its_outcome_of_nothing_has_failed():
 def test_a_flow_that_cannot_check_a_result_does_not_have_the_model_asked_again():
     run = Run(broken("problems"))
     run.says("to-0", "Bonjour")
-    assert run.under_way == ["to-1"], "a model cannot correct the flow"
+    assert run.under_way == ["to-1"], "a model cannot fix the flow"
     run.says("to-1", "Guten Morgen")
 
     assert run.finished.status is RunStatus.FAILED
@@ -552,7 +552,7 @@ def test_a_flow_that_forgets_to_end_its_run_does_not_hang_it():
         (Assign(id="a", role="nobody"), "a names the role 'nobody', which the flow does not define"),
         (Assign(id="a", role="translator", tools=("send",)), "a may not use send"),
         (Assign(id="a", role="translator", needs=("b",)), "a needs 'b', which does not exist"),
-        (Assign(id="a/b", role="translator"), "cannot be the id of an assignment"),
+        (Assign(id="a/b", role="translator"), "is not a valid assignment id"),
     ],
 )
 def test_a_flow_that_wants_what_is_not_allowed_ends_its_run_with_the_reason(wanted: Assign, reason: str):

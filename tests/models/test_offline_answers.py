@@ -71,7 +71,7 @@ class TestReview:
         last = await reviewed(failed("wo-001.0", class_), last_order=True)
         assert decisions(last) == ["drop"]
         assert last.complete
-        assert "no order left" in last.verdicts[0].reason
+        assert "no order is left" in last.verdicts[0].reason
 
     @pytest.mark.parametrize(
         "class_", ["invalid", "unavailable", "rejected", "too_large", "exhausted", "insufficient", "made up"]

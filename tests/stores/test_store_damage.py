@@ -61,7 +61,7 @@ async def test_a_database_that_has_lost_a_part_is_left_alone(url: str, run_sql: 
 async def test_a_version_that_is_no_number_is_refused(sqlite_url: str, run_sql: RunSql, version: str) -> None:
     await (await open_store(sqlite_url)).aclose()
     run_sql(sqlite_url, f"UPDATE meta SET version = {version}")
-    assert "holds no version of a schema" in (await refused(sqlite_url)).what
+    assert "has no schema version" in (await refused(sqlite_url)).what
 
 
 # --- the log ---

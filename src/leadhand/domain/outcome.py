@@ -129,7 +129,7 @@ def gap(assignment: AssignmentState, class_: FailureClass, reason: str, action: 
 
 
 def used_up(state: RunState) -> Failure | None:
-    """Return the failure of the first assignment that a limit ended, None if there is none."""
+    """Return the failure of the first assignment that a limit ended, None if no limit did."""
     failures = (assignment.failure for assignment in state.assignments.values())
     return next((each for each in failures if each is not None and each.class_ is FailureClass.EXHAUSTED), None)
 

@@ -36,7 +36,7 @@ from .shapes import (
 def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None) -> RunDocument:
     """The document of ``docs/reference/run-document.md`` as of ``last_seq``.
 
-    ``owner`` is the host that is driving the run, None if there is none.
+    ``owner`` is the host that is driving the run, None if no host does.
     """
     definition, finished = state.definition, state.finished
     limits, budget = definition.limits, definition.limits.budget_nanousd

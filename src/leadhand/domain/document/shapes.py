@@ -201,7 +201,7 @@ class RunDocument(Document):
     flow: str
     request: str
     status: RunStatus
-    owner: str | None = Field(description="The host that is driving the run; null if there is none.")
+    owner: str | None = Field(description="The host that is driving the run; null if no host does.")
     answer: str | None
     sources: tuple[CitedSource, ...] = Field(description="The first is cited as `[1]`.")
     gaps: tuple[Gap, ...] = Field(description="The parts of the request that the answer lacks.")
@@ -241,7 +241,7 @@ class RunLine(Document):
     created_at: Moment
     finished_at: Moment | None
     last_seq: int
-    owner: str | None = Field(description="The host that is driving the run; null if there is none.")
+    owner: str | None = Field(description="The host that is driving the run; null if no host does.")
     orphan: bool = Field(description="Whether the run should continue but no host is driving it.")
     detached: bool
     subtasks: int

@@ -191,7 +191,7 @@ def words(entry: ev.Entry) -> Words:
         case "attempt_parked":
             text = f"{waits_for(event.open_calls)}: {_named(event.open_calls)}"
         case "effect_questioned":
-            text = f"a person has to confirm whether this call was made: {_named(event.open_calls)}"
+            text = f"a person has to say whether this call was made: {_named(event.open_calls)}"
         case "model_call_began":
             text = event.model
         case "model_call_returned":

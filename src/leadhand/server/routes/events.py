@@ -35,8 +35,8 @@ Seq = Annotated[int, Path(ge=1, le=FARTHEST, description="The event's number.", 
     responses={
         200: {
             "description": "A page of events. For a client that accepts `text/event-stream`, a live stream of all"
-            " events after `after`: `id` is the event's number, `event: delta` is text that is being written (without an"
-            " id: `attempt`, `offset` in UTF-16 code units, `text`), `event: end` says that the run has ended.",
+            " events after `after`: `id` is the event's number, `event: delta` is text that is being written (without"
+            " an id: `attempt`, `offset` in UTF-16 code units, `text`), `event: end` says that the run has ended.",
             "content": {
                 STREAM: {
                     "schema": {"type": "string"},
