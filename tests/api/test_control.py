@@ -85,7 +85,7 @@ async def test_a_run_of_another_process_is_steered_and_driven_where_it_was(home:
                 break
         attached = await other.attach(run.run_id)
         await attached.supply("wo-001.1", "two, by hand", raw={"n": 2})
-        with pytest.raises(UsageError, match=r"wo-001\.1 is completed already"):
+        with pytest.raises(UsageError, match=r"wo-001\.1 is already completed"):
             await attached.supply("wo-001.1", "again")
         shop.gate.set()
         assert (await run.answer()).text == "got 1; two, by hand"

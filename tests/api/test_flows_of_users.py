@@ -53,7 +53,7 @@ async def test_an_assignment_may_need_another_one_of_the_same_round(tmp_path: Pa
     [
         (Assign(id="two", role="unknown"), "the role 'unknown', which the flow does not define"),
         (Assign(id="two", role="worker", needs=("three",)), "two needs 'three'"),
-        (Assign(id="a/b", role="worker"), "'a/b' cannot be the id"),
+        (Assign(id="a/b", role="worker"), "'a/b' is not a valid assignment id"),
         (Assign(id="one", role="worker", input={"other": 1}), "one already exists"),
     ],
 )
@@ -62,7 +62,7 @@ async def test_a_run_whose_flow_makes_an_impossible_assignment_does_not_succeed(
 ) -> None:
     answer = await answered(flow_of(Assign(id="one", role="worker"), other), tmp_path, "first")
     assert answer.status in (RunStatus.FAILED, RunStatus.PARTIAL)
-    assert "the flow listed made an assignment that cannot be issued" in str(answer.document)
+    assert "the flow listed returned an invalid assignment" in str(answer.document)
     assert reason in str(answer.document)
 
 

@@ -58,7 +58,7 @@ async def test_a_flow_of_ones_own_runs_with_its_options(tmp_path: Path):
     [
         ("echoo", {}, "unknown flow 'echoo'"),
         ("echo", {"time": 2}, "the flow echo has no option 'time'"),
-        ("echo", {"times": "often"}, "the option times of the flow echo is wrong"),
+        ("echo", {"times": "often"}, "invalid value for the option times of the flow echo"),
         ("work-order", {"times": 1}, "the flow work-order has no option 'times'"),
     ],
 )

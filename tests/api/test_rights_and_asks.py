@@ -235,7 +235,7 @@ async def test_the_paths_of_a_childs_artifacts_go_back_to_the_call_with_its_resu
 @pytest.mark.parametrize(
     ("ask", "reason"),
     [
-        (Delegate(role="pilot"), "this run has no role or worker 'pilot' in this run"),
+        (Delegate(role="pilot"), "this run has no role or worker 'pilot'"),
         (Delegate(tools=("send",)), "the caller may not use send"),
         (DefineWorker(name="x", instructions="", tools=("send", "look")), "the caller may not use send"),
         (DefineWorker(name="helper", instructions=""), "'helper' is a role of the flow"),

@@ -266,7 +266,7 @@ def test_a_tool_that_is_missing_is_said_before_anything_is_on_record(leadhand: A
         (["skip", "RUN", "--subtask"], "--subtask needs a value"),
         (["supply", "RUN", "--subtask", "wo-001.1", "--summary", " "], "the summary is empty"),
         (["supply", "RUN", "--subtask", "wo-001.1", "--summary", "x", "--result", "{"], "invalid JSON in --result"),
-        (["supply", "RUN", "--subtask", "wo-001.0", "--summary", "x"], "wo-001.0 is completed already"),
+        (["supply", "RUN", "--subtask", "wo-001.0", "--summary", "x"], "wo-001.0 is already completed"),
         (["fork", "RUN"], "--at is missing"),
         (["fork", "RUN", "--at", "0"], "cannot be forked at 0"),
         (["fork", "RUN", "--at", "9999"], "cannot be forked at 9999"),

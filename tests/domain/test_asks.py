@@ -218,7 +218,7 @@ def test_a_call_that_asks_for_several_things_gets_all_of_them_and_keeps_what_it_
 @pytest.mark.parametrize(
     ("ask", "reason"),
     [
-        (Delegate(role="nobody"), "this run has no role or worker 'nobody' in this run"),
+        (Delegate(role="nobody"), "this run has no role or worker 'nobody'"),
         (Delegate(role="looker", tools=("fly",)), "the caller may not use fly, so it cannot grant it to a worker"),
         (POET.evolve(name="looker"), "'looker' is a role of the flow: choose another name"),
         (POET.evolve(tools=("fly", "look")), "the caller may not use fly, so it cannot grant it to a worker"),

@@ -213,7 +213,7 @@ def test_assignments_ask_for_others_only_so_deep():
 
     (answer,) = decided(history, key, Delegate(), tool="look")
     assert answer == ev.CallAnswered(
-        call_id=f"{key}/t1/c0", ok=False, content=f"delegation is limited to {MAX_DEPTH} deep"
+        call_id=f"{key}/t1/c0", ok=False, content=f"delegation is limited to {MAX_DEPTH} levels"
     )
 
 

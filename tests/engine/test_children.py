@@ -126,7 +126,7 @@ async def test_children_of_children_go_so_deep_and_no_deeper(open_world: Any):
     state = await world.run()
 
     answers = await world.events(CallAnswered)
-    assert answers[0].content == "delegation is limited to 4 deep"
+    assert answers[0].content == "delegation is limited to 4 levels"
     assert len(answers) == 5
     assert state.status is RunStatus.SUCCEEDED
 

@@ -157,7 +157,7 @@ async def test_a_person_s_order_is_not_one_of_the_lead_s(open_world: Any):
         (RetryRequested(by="me", args={"n": 1}), "name it"),
         (SkipRequested(by="me", subtask="wo-001.0"), "cannot be skipped"),
         (SkipRequested(by="me", subtask="wo-001.7"), "no subtask wo-001.7"),
-        (ResultSupplied(by="me", subtask="wo-001.0", summary="no"), "is completed already"),
+        (ResultSupplied(by="me", subtask="wo-001.0", summary="no"), "is already completed"),
     ],
 )
 async def test_what_cannot_be_granted_is_declined_with_the_reason_and_changes_nothing(

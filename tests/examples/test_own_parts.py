@@ -104,7 +104,7 @@ def test_a_flow_of_a_file_runs_from_the_command_line_with_its_options(tmp_path: 
 def test_a_wrong_option_is_refused_before_anything_runs(tmp_path: Path):
     assert "the flow translate has no option 'langs'" in started(tmp_path, "--option", "langs=1", code=2)["error"]
     wrong = started(tmp_path, "--option", "languages=1", code=2)["error"]
-    assert "the option languages of the flow translate is wrong" in wrong
+    assert "invalid value for the option languages of the flow translate" in wrong
 
 
 def test_a_run_of_a_flow_of_ones_own_is_continued_by_other_processes_that_have_the_flow(tmp_path: Path):

@@ -226,7 +226,7 @@ def test_a_retry_that_fails_again_leaves_the_gap_and_may_be_asked_for_again():
     [
         (ev.RetryRequested(by="me", subtasks=("to-0",)), "to-0 is completed, so it cannot be retried"),
         (ev.SkipRequested(by="me", subtask="to-0"), "to-0 is completed"),
-        (ev.ResultSupplied(by="me", subtask="to-0", summary="Salut"), "to-0 is completed already"),
+        (ev.ResultSupplied(by="me", subtask="to-0", summary="Salut"), "to-0 is already completed"),
         (ev.RetryRequested(by="me", subtasks=("to-7",)), "no subtask to-7"),
     ],
 )
@@ -576,7 +576,7 @@ def test_a_flow_that_wants_what_is_not_allowed_ends_its_run_with_the_reason(want
     ("options", "what"),
     [
         ({"language": "French"}, "the flow translate has no option 'language'"),
-        ({"languages": "French"}, "the option languages of the flow translate is wrong"),
+        ({"languages": "French"}, "invalid value for the option languages of the flow translate"),
     ],
 )
 def test_options_that_are_unknown_or_wrong_are_refused(options: dict[str, Any], what: str):
