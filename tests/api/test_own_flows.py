@@ -258,5 +258,5 @@ def test_a_module_of_flows_is_found_in_the_working_directory(tmp_path: Path, mon
 
 
 def test_two_flows_of_one_name_and_version_are_refused(tmp_path: Path):
-    with pytest.raises(UsageError, match="there is more than one flow 'echo' of version 1"):
+    with pytest.raises(UsageError, match="there is more than one flow 'echo' with version 1"):
         Leadhand(flows=[Echo(), Echo()], home=tmp_path)

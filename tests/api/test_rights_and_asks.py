@@ -145,7 +145,7 @@ async def test_a_worker_is_offered_the_tools_of_its_role_only_and_any_other_call
 
     answer, models, _ = await run(team(WORKER), said, tmp_path, asking())
     assert {each.name for each in models.requests[0].tools} == {"look", "ask", "give_up"}
-    assert answer.text == "I was told: there is no tool send; there are: ask, look"
+    assert answer.text == "I was told: there is no tool send; choose from: ask, look"
 
 
 async def test_a_role_that_gives_one_reply_has_no_tools_and_a_call_it_makes_is_not_dropped(tmp_path: Path):
