@@ -183,9 +183,7 @@ class Run(Answering):
         return self._state
 
     async def answer(self) -> Answer:
-        """Return the outcome of the run once it has ended, is paused or waits for people. Raises as :meth:`wait`
-        does.
-        """
+        """The outcome of the run once it has ended, is paused or waits for people. Raises as :meth:`wait` does."""
         await self.wait()
         return Answer(await self.document())
 

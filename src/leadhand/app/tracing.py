@@ -126,9 +126,7 @@ def _exporting(endpoint: str) -> Tracing:
 
 
 def _resource() -> Resource:
-    """Return the service name of the spans, from ``OTEL_SERVICE_NAME`` or ``OTEL_RESOURCE_ATTRIBUTES``, else
-    leadhand.
-    """
+    """The service name of the spans, from ``OTEL_SERVICE_NAME`` or ``OTEL_RESOURCE_ATTRIBUTES``, else leadhand."""
     from importlib.metadata import version
 
     from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource

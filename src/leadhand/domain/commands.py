@@ -232,9 +232,7 @@ class Policy(Protocol):
         ...
 
     def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:
-        """Return the reasons why a result does not count, one sentence each. Raises FlowError if the flow's method
-        fails.
-        """
+        """The reasons why a result does not count, one sentence each. Raises FlowError if the flow's method fails."""
         ...
 
     def proposed_calls(self, state: RunState, assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:

@@ -50,9 +50,7 @@ def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[To
 
 
 def indeterminate(tool: str) -> Failure:
-    """Return the failure of a ``once`` call that started and whose end was not recorded: only a person may repeat
-    it.
-    """
+    """The failure of a ``once`` call that started and whose end was not recorded: only a person may repeat it."""
     message = f"{tool} was interrupted: the call may have gone through, so it was not repeated"
     action = "check whether the call went through before you ask for it again"
     return Failure.of(message, INDETERMINATE, FailureClass.UNAVAILABLE, action)

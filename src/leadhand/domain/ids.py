@@ -53,9 +53,7 @@ def model_call_id(assignment: str, turn: int) -> str:
 
 
 def tool_call_id(assignment: str, turn: int, position: int) -> str:
-    """Return the key of a tool call: assignment, turn and position in the reply. With the run's id, it is the effect
-    key.
-    """
+    """The key of a tool call: assignment, turn and position in the reply. With the run's id, it is the effect key."""
     return f"{assignment}/t{turn}/c{position}"
 
 

@@ -15,9 +15,7 @@ def header(headers: Mapping[str, str], name: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds from ``retry-after-ms`` or Retry-After (RFC 9110 §10.2.3: seconds or a date), None without
-    either.
-    """
+    """The seconds from ``retry-after-ms`` or Retry-After (RFC 9110 §10.2.3: seconds or a date), None without either."""
     milliseconds = _number(header(headers, "retry-after-ms"))
     if milliseconds is not None:
         return min(milliseconds / 1_000, LONGEST_WAIT_S)

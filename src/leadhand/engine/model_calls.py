@@ -163,9 +163,7 @@ class ModelCalls:
         return reply
 
     def _reservation(self, request: ModelRequest) -> Amount:
-        """Return the most that a call can use: its whole input, at one token per byte, and every token of its
-        answer.
-        """
+        """The most that a call can use: its whole input, at one token per byte, and every token of its answer."""
         inputs = input_bound(request.messages, request.tools, request.output)
         try:
             cost = self._models.profile(request.model).cost(inputs, request.max_tokens)

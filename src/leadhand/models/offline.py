@@ -92,9 +92,7 @@ def _ruled(rule: OfflineRule, facts: Mapping[str, Any], request: OfflineRequest)
 
 
 def _read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
-    """Return the facts of a request (the first user message, as JSON or as a text named ``request``), and its other
-    parts.
-    """
+    """The facts of a request (the first user message, as JSON or as a text named ``request``), and its other parts."""
     users = [message.text for message in request.messages if isinstance(message, UserMessage)]
     facts: dict[str, Any] = {"request": users[0]} if users else {}
     with suppress(ValueError, RecursionError):  # it can be plain text

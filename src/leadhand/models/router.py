@@ -216,9 +216,7 @@ class ModelRouter:
         return provider.name == "bedrock" and (Path(self._env.get("HOME", "~")).expanduser() / ".aws/config").is_file()
 
     def _url(self, provider: Provider) -> str:
-        """Return the address of ``provider``, the default or another one. Raises :class:`ConfigurationError` if
-        malformed.
-        """
+        """The address of ``provider``, the default or another one. Raises :class:`ConfigurationError` if malformed."""
         variable = provider.url_variable(self._env)
         return checked_base_url(self._env[variable], setting=variable) if variable else provider.base_url
 

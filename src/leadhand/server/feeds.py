@@ -137,9 +137,7 @@ class Feed:
             client.poke()
 
     async def after(self, seq: int) -> list[Line]:
-        """Return lines of events above ``seq``, in order, from memory or else from the log; empty if there are no
-        more.
-        """
+        """Lines of events above ``seq``, in order, from memory or else from the log; empty if there are no more."""
         if seq >= self.head:
             return []
         if kept := lines_after(self._lines, seq):

@@ -172,9 +172,7 @@ def web_page(code: int = 200) -> Served:
 
 
 def completion(step: Step, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``step`` as a chat completion for a request; its text goes into the function that the request forces, if
-    any.
-    """
+    """``step`` as a chat completion for a request; its text goes into the function that the request forces, if any."""
     forced = _forced(body)
     if forced and step.text and not step.calls:
         step = replace(step, text="", calls=((forced, step.text),))

@@ -85,9 +85,7 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
 
 
 def due(state: RunState) -> list[do.Command]:
-    """Return the commands that follow from the state alone, without the flow: for example, requests, retries and
-    starts.
-    """
+    """The commands that follow from the state alone, without the flow: for example, requests, retries and starts."""
     requested: list[do.Command] = [do.DecideRequest()] if state.pending_requests else []
     if state.finished is not None:
         return requested

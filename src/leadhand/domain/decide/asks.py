@@ -74,9 +74,7 @@ def decide_asks(state: RunState, key: str, call_id: str) -> list[ev.AnyEvent]:
 
 
 def _asks_of(assignment: AssignmentState, call: OpenCall) -> Sequence[Ask]:
-    """Return what a call asks for: what its tool returned or, for a delegating tool, another worker for its
-    arguments.
-    """
+    """What a call asks for: what its tool returned or, for a delegating tool, another worker for its arguments."""
     if call.kind == "child":
         return (Delegate(title=call.tool, input=call.args),)
     returned = assignment.returned(call.call_id)

@@ -179,9 +179,7 @@ def failure_of(state: RunState, assignment: AssignmentState, result: WorkResult,
 
 
 def unseen_effect(assignment: AssignmentState) -> Failure | None:
-    """Return the failure of a ``once`` call whose end was not recorded: it is more specific than that of its
-    attempt.
-    """
+    """The failure of a ``once`` call whose end was not recorded: it is more specific than that of its attempt."""
     unseen = assignment.indeterminate_calls
     return indeterminate(unseen[0].tool) if unseen else None
 

@@ -76,9 +76,7 @@ def _judge_results(state: RunState, given: dict[str, Verdict], review: Review) -
 
 
 def _closed(state: RunState, verdict: Verdict) -> Verdict:
-    """Return the verdict to record: a person's decision takes precedence, and only a completed result can be
-    accepted.
-    """
+    """The verdict to record: a person's decision takes precedence, and only a completed result can be accepted."""
     judged = state.assignments[verdict.subtask]
     if judged.by and judged.verdict is not None:
         return judged.verdict

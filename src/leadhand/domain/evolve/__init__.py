@@ -47,9 +47,7 @@ def evolve(state: RunState, entry: ev.Entry) -> RunState:
 
 
 def fold(state: RunState, entries: Iterable[ev.Entry]) -> RunState:
-    """Return the state after more entries, in order. Entries up to ``state.seq`` are skipped, so they may be sent
-    twice.
-    """
+    """The state after more entries, in order. Entries up to ``state.seq`` are skipped, so they may be sent twice."""
     after = _copy(state)
     for entry in entries:
         if entry.seq <= after.seq:

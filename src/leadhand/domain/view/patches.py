@@ -89,9 +89,7 @@ class Draft:
         return self.lane(key).setdefault("attempts", {}).setdefault(number, {})
 
     def attempt_now(self, key: str, number: str) -> Mapping[str, Any] | None:
-        """Return an attempt after the changes so far (without its calls if it changed), None if the view does not have
-        it.
-        """
+        """An attempt after the changes so far (without its calls if it changed), None if the view does not have it."""
         shown: Any = self.shown["assignments"].get(key)
         before = shown["attempts"].get(number) if shown is not None else None
         changed = self.patch.get("assignments", {}).get(key, {}).get("attempts", {}).get(number)

@@ -293,8 +293,6 @@ def _is_code(text: str) -> bool:
 
 
 def slug(name: str, limit: int = 60) -> str:
-    """Return a name as part of an identifier: lower case, without accents, with other letters kept; cut at
-    ``limit``.
-    """
+    """A name as part of an identifier: lower case, without accents, with other letters kept; cut at ``limit``."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
     return "_".join("".join(c if c.isalnum() else " " for c in plain.casefold()).split())[:limit].strip("_")

@@ -144,9 +144,7 @@ def section(state: RunState, assignment: Assignment) -> dict[str, Any]:
 
 
 def compose_over(state: RunState, texts: list[str], *, digest: bool) -> dict[str, Any]:
-    """Return the brief of the opening of all sections, with every gap, or of a digest of some texts that are too
-    long.
-    """
+    """The brief of the opening of all sections, with every gap, or of a digest of some texts that are too long."""
     facts: dict[str, Any] = {
         "task": "compose",
         **common(state, CONTEXT if digest else None),

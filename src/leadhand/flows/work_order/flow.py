@@ -108,9 +108,7 @@ def _note_gaps(state: RunState, review: Review) -> list[do.Command]:
 
 
 def _released(state: RunState, order: OrderState) -> str:
-    """Return the answer that the review composed, if everything was accepted at once and nothing is missing; else
-    "".
-    """
+    """The answer that the review composed, if everything was accepted at once and nothing is missing; else ""."""
     if order.review is not None and order.review.answer and len(state.orders) == 1 and not order.review.cannot:
         return order.review.answer
     return ""

@@ -53,9 +53,7 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
 
 
 def _named(calls: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Return the subtasks with distinct names: plain if there is only one of a kind, else with the place, or also the
-    day.
-    """
+    """The subtasks with distinct names: plain if there is only one of a kind, else with the place, or also the day."""
     kinds: dict[str, list[list[str]]] = {}
     for call in calls:
         kinds.setdefault(call["names"][0], []).append(call["names"])

@@ -44,9 +44,7 @@ def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
 
 
 def retry_order(state: RunState, order: OrderState) -> WorkOrder | None:
-    """Return the order that retries the subtasks that people requested, and those they had blocked; None if
-    impossible.
-    """
+    """The order that retries the subtasks that people requested, and those they had blocked; None if impossible."""
     new_id = order_id(len(state.orders) + 1)
     retries = state.retries_wanted
     again: list[tuple[AssignmentState, Subtask]] = []

@@ -57,9 +57,7 @@ async def _window(server: ChatServer, model: str, provider: str) -> int | None:
 
 
 async def _ollama(server: ChatServer, root: str, model: str) -> int | None:
-    """Return the window that the model's own file sets, else the loaded one; the training length is not what is
-    served.
-    """
+    """The window that the model's own file sets, else the loaded one; the training length is not what is served."""
     shown = await server.fetch_json(f"{root}/api/show", {"model": model})
     said = re.search(r"^\s*num_ctx\s+(\d+)", text_of(shown.get("parameters")), re.MULTILINE)
     if said is not None:

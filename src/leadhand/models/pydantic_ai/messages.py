@@ -65,9 +65,7 @@ ENDED_EARLY = "the answer ended too early"
 
 
 def conversation(messages: Iterable[Message], *, adapter: str, model: str) -> list[ModelMessage]:
-    """Return our messages as theirs. ``adapter`` and the full name of the ``model`` select the opaque data to
-    include.
-    """
+    """Our messages as theirs. ``adapter`` and the full name of the ``model`` select the opaque data to include."""
     translated: list[ModelMessage] = []
     parts: list[ModelRequestPart] = []
     for message in messages:
