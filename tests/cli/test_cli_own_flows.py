@@ -5,18 +5,18 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli.conftest import CommandLine, Result
 
 from leadhand.cli.errors import Exit
+from leadhand.cli.terminal.progress import took
 
 TEAM = '''
 """A caller that keeps a list and a file, delegates to two helpers, and may then pay."""
-import os
-import time
-
 from leadhand import ToolReturn, tool
 from leadhand.domain.asks import Delegate, SetTodos, Todo, WriteArtifact
 from leadhand.flows import Assign, Call, Finish, Flow, Role
@@ -176,3 +176,23 @@ def test_a_list_that_is_not_valid_json_is_named(leadhand: CommandLine, team: Pat
     assert "'[Paris' is text, not JSON" in what
     assert 'Write it as JSON, such as ["a", "b"]' in how
     assert "team: pay, places" in how
+
+
+def test_delegated_work_has_lines_of_its_own(leadhand: CommandLine, team: Path):
+    lines = [line.split() for line in run(leadhand).err.splitlines()]
+    starts = [" ".join(line[4:]) for line in lines if line[:3] == ["Attempt", "1", "started"]]
+    assert [each.split(" · ")[0] for each in starts] == ["The caller", "North", "South"]
+    assert {line[2] for line in lines if line[:1] == ["Completed"]} == {"The", "North", "South"}
+
+
+@pytest.mark.parametrize(("kind", "seconds"), [("asks", 12.0), ("child", 12.0), ("approval", 2.0)])
+def test_the_time_of_work_includes_its_waits_for_what_it_delegated_but_not_for_people(kind: str, seconds: float):
+    waited = {
+        "scheduled_at": "2026-01-01T10:00:00Z",
+        "started_at": "2026-01-01T10:00:00Z",
+        "open_calls": [{"kind": kind}],
+    }
+    times = {"started_at": "2026-01-01T10:00:10Z", "ended_at": "2026-01-01T10:00:12Z"}
+    after = {"scheduled_at": "", **times, "continues": "lead/a1"}
+    part: Any = {"attempts": {"1": waited, "2": after}}
+    assert took(part, datetime.now(UTC)) == seconds

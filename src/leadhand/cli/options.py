@@ -64,8 +64,8 @@ class StoreFlags:
 
     @property
     def flow_files(self) -> tuple[str, ...]:
-        """The files and modules with flows that were given."""
-        return ()
+        """The files and modules with flows that were given, to a command that takes them."""
+        return getattr(self, "flows", ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +76,6 @@ class DriverFlags(StoreFlags):
         tuple[str, ...],
         Flag("Add the flows of this Python file or module. Pass what the run was started with. Repeatable.", "FILE"),
     ] = ()
-
-    @property
-    def flow_files(self) -> tuple[str, ...]:
-        return self.flows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

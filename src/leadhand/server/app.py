@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import Lifespan
+from starlette.types import Lifespan, Scope
 
 from leadhand import __version__
 from leadhand.app.keys import key_store
@@ -28,7 +28,6 @@ from leadhand.server.rates import Allowed, Rates
 from leadhand.server.resumer import Resumer
 from leadhand.server.routes import agents, approvals, control, events, files, runs, session, system, tools
 from leadhand.server.service import Service
-from leadhand.server.stream import Cut
 
 ABOUT = """Start, watch, steer and approve runs. Errors are problem details (RFC 9457): `detail` says what is wrong,
 `how` says how to fix it. On loopback no key is needed; elsewhere send `Authorization: Bearer lh_…`."""
@@ -75,7 +74,10 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     app.state.access = Access(store, key_store(store), rates, needed=doors.key_needed, user=user())
     app.state.metrics = counted
     app.state.console = console is not None
-    cut: Cut = lambda _: None  # noqa: E731 - a server that can close connections replaces it
+
+    def cut(_: Scope) -> None:
+        """Close no connection: a server that can close them replaces this."""
+
     app.state.cut = cut
     add_console(app, console)
     if doors.origins:

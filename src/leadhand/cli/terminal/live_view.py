@@ -143,9 +143,9 @@ class LiveView(View):
         """The work order, its progress, and what was spent so far."""
         view = self._progress.view
         run, counts = view["run"], view["counts"]
-        name, order = next(reversed(view["orders"].items()), ("", None))
+        name, order = next(reversed(view["orders"].items()), ("", counts["current"]))
         counted: list[str] = []
-        if order is not None:
+        if order["total"]:
             finished = order["completed"] + order["failed"] + order["dropped"]
             counted.append(f"{order['completed']:,}/{order['total']:,} done")
             for number, word in (

@@ -11,7 +11,7 @@ from datetime import datetime
 from leadhand.app.formatting import count, cut, duration
 from leadhand.cli.terminal.streams import say
 from leadhand.domain.events import AttemptStarted, Entry
-from leadhand.domain.ids import assignment_of
+from leadhand.domain.ids import assignment_of, split_attempt
 from leadhand.domain.view import Change, Level, Projection, Tone, ViewDocument
 from leadhand.domain.view.shapes import AssignmentPart, AttemptPart
 
@@ -72,7 +72,7 @@ class Progress:
 
     def _sort_in(self, key: str) -> None:
         part = self.view["assignments"][key]
-        if not part["counts"]:
+        if not _is_work(part):
             return
         status = part["status"]
         if status in ACTIVE:
@@ -94,13 +94,18 @@ class Progress:
             text = count(approvals, "pending approval")
         elif part is None:
             text = ": ".join(filter(None, (words.subject, words.text)))
-        elif words.level is Level.STEP and words.tone in (Tone.INFO, Tone.GOOD) and not part["counts"]:
+        elif words.level is Level.STEP and words.tone in (Tone.INFO, Tone.GOOD) and not _is_work(part):
             return None
         else:
-            name = f"{words.subject} {part['label']}" if part["counts"] or "parent" in part else part["label"]
+            name = f"{words.subject} {part['label']}" if _is_work(part) else part["label"]
             text = _details(change.type, words.text, part, at)
             text = f"{name}{text if text.startswith('  ') else f': {text}' if text else ''}"
         return Line(words.title, text, words.tone, words.level is Level.PHASE)
+
+
+def _is_work(part: AssignmentPart) -> bool:
+    """Whether an assignment counts or was delegated: what a lead does for its orders is shown as a phase."""
+    return part["counts"] or "parent" in part
 
 
 def _details(kind: str, text: str, part: AssignmentPart, at: datetime) -> str:
@@ -121,12 +126,18 @@ def _last_attempt(part: AssignmentPart) -> tuple[int, AttemptPart] | None:
 
 
 def took(part: AssignmentPart, now: datetime) -> float:
-    """Return the seconds since the last attempt started, or that it took."""
+    """Return the seconds since the last attempt started, or that it took, with its waits for what it asked for."""
     last = _last_attempt(part)
     if last is None:
         return 0.0
-    attempt = last[1]
-    since = datetime.fromisoformat(attempt.get("started_at", attempt["scheduled_at"]))
+    first = attempt = last[1]
+    while "continues" in first:
+        before = part["attempts"][split_attempt(first["continues"])[1]]
+        waits = {call["kind"] for call in before.get("open_calls", ())}
+        if not waits or waits - {"child", "asks"}:
+            break
+        first = before
+    since = datetime.fromisoformat(first.get("started_at", first["scheduled_at"]))
     until = datetime.fromisoformat(attempt["ended_at"]) if "ended_at" in attempt else now
     return max(0.0, (until - since).total_seconds())
 
@@ -148,7 +159,7 @@ def attempt_words(part: AssignmentPart) -> str:
 
 
 class View:
-    """Shows a run in progress."""
+    """Shows a run in progress; this base only writes the lines that are said."""
 
     @contextmanager
     def shown(self) -> Generator[None]:
@@ -157,7 +168,6 @@ class View:
 
     def take(self, entry: Entry, *, new: bool) -> None:
         """Show an entry; ``new`` is false for entries from before this process followed the run."""
-        raise NotImplementedError
 
     def write_draft(self, run_id: str, attempt: str, piece: str) -> None:
         """Show a piece of the answer that is being written."""

@@ -86,9 +86,6 @@ def run_line(listing: RunListing) -> RunLine:
     return RunLine(last_seq=listing.head_seq, cost_usd=usd(listing.nanousd), **same)
 
 
-LONGEST_SUMMARY = 300
-
-
 def _assignment(state: RunState, each: AssignmentState) -> AssignmentLine:
     """An assignment in a line. What was open when the run ended is dropped, as in the view."""
     return AssignmentLine(
@@ -99,7 +96,7 @@ def _assignment(state: RunState, each: AssignmentState) -> AssignmentLine:
         counts=each.counts,
         attempts=each.attempts,
         parent=parent_of(each.assignment),
-        summary=each.data.summary[:LONGEST_SUMMARY] if each.data is not None else "",
+        summary=each.data.summary[:300] if each.data is not None else "",
         failure=each.failure,
     )
 
