@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import threading
 from collections.abc import Generator, Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Self, get_args
 
@@ -55,7 +56,7 @@ CHECKS = [
 ]
 NO_KEYS = GenerationConfig(with_security_parameters=False)  # on this machine nobody needs one, and bad ones are refused
 SCHEMA = schemathesis.openapi.from_dict(
-    DOCUMENT, config=SchemathesisConfig(projects=ProjectsConfig(default=ProjectConfig(generation=NO_KEYS)))
+    deepcopy(DOCUMENT), config=SchemathesisConfig(projects=ProjectsConfig(default=ProjectConfig(generation=NO_KEYS)))
 )
 
 

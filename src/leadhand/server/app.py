@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -110,28 +111,25 @@ def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
     for routes in (runs, events, files, control, approvals, tools, agents, session, system):
         app.include_router(routes.router)
     add_api_page(app)
-    _describe(app)
+    app.openapi = _document
     return app
 
 
-def _describe(app: FastAPI) -> None:
-    """Add problem details, examples and the responses that every route shares to the OpenAPI document."""
-    usual: Callable[[], dict[str, Any]] = app.openapi
+@cache
+def _document() -> dict[str, Any]:
+    """The OpenAPI document: the same for every app, and made once, because that takes a second.
 
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            schema = usual()
-            shapes = schema["components"]["schemas"]
-            for shared in (EventWords, ProblemDetails):  # shapes that others refer to by name
-                shapes[shared.__name__] = shared.model_json_schema()
-            for name, example in EXAMPLES.items():
-                shapes[name]["examples"] = [example]
-            for operations in schema["paths"].values():
-                for method, operation in operations.items():
-                    usually = responses(421, 500) if method == "get" else responses(403, 421, 500)
-                    both = {str(status): each for status, each in usually.items()} | operation["responses"]
-                    operation["responses"] = dict(sorted(both.items()))
-            app.openapi_schema = schema
-        return app.openapi_schema
-
-    app.openapi = openapi
+    It holds problem details, examples and the responses that every route shares.
+    """
+    schema = FastAPI.openapi(routed())
+    shapes = schema["components"]["schemas"]
+    for shared in (EventWords, ProblemDetails):  # shapes that others refer to by name
+        shapes[shared.__name__] = shared.model_json_schema()
+    for name, example in EXAMPLES.items():
+        shapes[name]["examples"] = [example]
+    for operations in schema["paths"].values():
+        for method, operation in operations.items():
+            usually = responses(421, 500) if method == "get" else responses(403, 421, 500)
+            both = {str(status): each for status, each in usually.items()} | operation["responses"]
+            operation["responses"] = dict(sorted(both.items()))
+    return schema
