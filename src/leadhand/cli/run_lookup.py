@@ -10,7 +10,7 @@ from leadhand.app.runtime import Runtime
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.messages import resume_command
 from leadhand.cli.terminal.streams import say
-from leadhand.domain.errors import NoSuchRun, UsageError
+from leadhand.domain.errors import NoSuchRun, UnreadableRun, UsageError
 from leadhand.domain.events import RunStarted
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunDefinition, RunStatus
@@ -70,7 +70,10 @@ async def how_to_resume(log: ContextStore, orphans: list[RunListing], store: Sto
 
 async def resume_line(log: ContextStore, run_id: str, store: StoreFlags) -> str:
     """Return the command line that resumes a run. Raises NoSuchRun."""
-    return resume_command(store, run_id, await definition_of(log, run_id))
+    try:
+        return resume_command(store, run_id, await definition_of(log, run_id))
+    except UnreadableRun:  # which tools and flows it needs is unknown
+        return store.command("runs", "resume", run_id)
 
 
 def _note(home: Path, orphan: RunListing) -> bool:

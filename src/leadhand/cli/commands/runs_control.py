@@ -30,9 +30,10 @@ from leadhand.cli.run_lookup import find_run, resume_line
 from leadhand.cli.source_files import all_tools
 from leadhand.cli.terminal.messages import resume_command
 from leadhand.cli.terminal.prompt import confirmed
-from leadhand.cli.terminal.streams import can_prompt, say
+from leadhand.cli.terminal.streams import can_prompt, print_error, say
+from leadhand.cli.tool_files import all_tools
 from leadhand.domain.decide.operator_requests import OperatorRequest
-from leadhand.domain.errors import UsageError
+from leadhand.domain.errors import UnreadableRun, UsageError
 from leadhand.domain.events import CancelRequested, PauseRequested
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED, RunStatus
@@ -92,10 +93,12 @@ async def runs_resume(
     if (run_id is None) is not all:
         raise UsageError("name one run, or use --all", "See: leadhand runs list")
     driver = _Driver(tools, output, store)
-    states = await _resumable(store, run_id)
-    if not states:
+    states, unreadable = await _resumable(store, run_id)
+    for error in unreadable:
+        print_error(error.what, error.how)
+    if not states and not unreadable:
         say("No run to resume: none is paused, and no process died.")
-    codes: list[int] = []
+    codes: list[int] = [Exit.CONFIGURATION for _ in unreadable]
     for state in states:
 
         async def take(lead: Leadhand, run_id: str = state.run_id) -> Run:
@@ -107,14 +110,26 @@ async def runs_resume(
     return next((code for code in codes if code), Exit.ANSWERED)
 
 
-async def _resumable(store: StoreFlags, run_id: str | None) -> list[RunState]:
-    """Return the run with this id, or all that are paused or whose process died, oldest first."""
+async def _resumable(store: StoreFlags, run_id: str | None) -> tuple[list[RunState], list[UnreadableRun]]:
+    """Return the run with this id, or all that are paused or whose process died, oldest first, and why some are not.
+
+    Raises UnreadableRun if the one with this id cannot be read.
+    """
+    states: list[RunState] = []
+    unreadable: list[UnreadableRun] = []
     async with open_reader(store) as runtime:
         if run_id is not None:
             found = [await find_run(runtime.store, run_id)]
         else:
             found = [listing async for listing in all_runs(runtime.store) if _can_resume(listing)]
-        return [await runtime.load(each.run_id) for each in reversed(found)]
+        for each in reversed(found):
+            try:
+                states.append(await runtime.load(each.run_id))
+            except UnreadableRun as error:
+                if run_id is not None:
+                    raise
+                unreadable.append(error)
+    return states, unreadable
 
 
 def _can_resume(listing: RunListing) -> bool:

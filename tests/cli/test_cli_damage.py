@@ -1,0 +1,67 @@
+"""Commands on a database with a damaged run: others work as before, and it can be listed, exported and cancelled."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def damage(home: Path, run_id: str, seq: int) -> None:
+    with sqlite3.connect(home / "leadhand.db") as database:
+        database.execute("UPDATE events SET body = 'garbage' WHERE run_id = ? AND seq = ?", (run_id, seq))
+
+
+def waiting(leadhand: Any, who: str) -> str:
+    """The id of a run that waits for an approval."""
+    result = leadhand("run", "--offline", "--tools", leadhand.tools, "--json", f"Pay 20 to {who}")
+    assert result.code == 4, result.err
+    return result.json["run_id"]
+
+
+@pytest.mark.parametrize("seq", [1, 3])
+def test_a_damaged_run_is_exported_as_far_as_it_goes_and_cancelled_and_hides_no_other(leadhand: Any, seq: int) -> None:
+    bad, good = waiting(leadhand, "Bob"), waiting(leadhand, "Ann")
+    damage(leadhand.home, bad, seq)
+
+    listed = leadhand("approvals", "list", "--json")
+    assert [each["run_id"] for each in listed.json] == [good]
+    assert f"event {seq} of run {bad} is damaged" in listed.err
+    shown = leadhand("runs", "show", bad)
+    assert (shown.code, shown.out) == (6, "")
+    assert f"leadhand runs export {bad}" in shown.err
+    assert {each["run_id"] for each in leadhand("runs", "list", "--json").json} == {bad, good}
+
+    exported = leadhand("runs", "export", bad)
+    assert exported.code == 6
+    assert f"the export is incomplete: event {seq} of run {bad} is damaged" in exported.err
+    *lines, last = [json.loads(line) for line in exported.out.splitlines()]
+    assert [line["seq"] for line in lines if line["type"] != "run"] == list(range(1, seq))
+    assert (last["type"], last["seq"]) == ("unreadable", seq)
+
+    assert leadhand("runs", "cancel", bad).code == 0
+    assert {each["run_id"]: each["status"] for each in leadhand("runs", "list", "--json").json}[bad] == "cancelled"
+    assert leadhand("approvals", "list").err.count("damaged") == 0
+    assert leadhand("approvals", "approve", good).code == 0
+
+
+def test_all_other_runs_are_resumed_beside_a_damaged_one(leadhand: Any) -> None:
+    runs = [leadhand("run", "--offline", "--detach", "Weather in Paris?").out.strip() for _ in range(2)]
+    leadhand.wait(
+        lambda: all(each["status"] == "succeeded" for each in leadhand("runs", "list", "--json").json), "both"
+    )
+    bad, good = runs
+    with sqlite3.connect(leadhand.home / "leadhand.db") as database:  # as if their processes had died half-way
+        database.execute("UPDATE runs SET status = 'running', finished_at = NULL, owner = 'gone', head_seq = 5")
+        database.execute("DELETE FROM events WHERE seq > 5")
+    damage(leadhand.home, bad, 2)
+
+    result = leadhand("runs", "resume", "--all")
+
+    assert result.code == 6
+    assert f"event 2 of run {bad} is damaged" in result.err
+    statuses = {each["run_id"]: each["status"] for each in leadhand("runs", "list", "--json").json}
+    assert statuses == {bad: "running", good: "succeeded"}
