@@ -31,7 +31,6 @@ from leadhand.cli.source_files import all_tools
 from leadhand.cli.terminal.messages import resume_command
 from leadhand.cli.terminal.prompt import confirmed
 from leadhand.cli.terminal.streams import can_prompt, print_error, say
-from leadhand.cli.tool_files import all_tools
 from leadhand.domain.decide.operator_requests import OperatorRequest
 from leadhand.domain.errors import UnreadableRun, UsageError
 from leadhand.domain.events import CancelRequested, PauseRequested
