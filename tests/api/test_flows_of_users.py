@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from leadhand import FailureClass, Leadhand, RunStatus, ToolError, tool
+from leadhand import FailureClass, Leadhand, RunStatus, ToolError, UsageError, tool
 from leadhand.flows import Assign, Finish, Flow, Outcome, Role, RunView
 from leadhand.testing.scripted_model import ScriptedModel
 
@@ -64,6 +64,43 @@ async def test_a_run_whose_flow_makes_an_impossible_assignment_does_not_succeed(
     assert answer.status in (RunStatus.FAILED, RunStatus.PARTIAL)
     assert "the flow listed returned an invalid assignment" in str(answer.document)
     assert reason in str(answer.document)
+
+
+def nested(levels: int) -> Any:
+    value: Any = 0
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("levels", [100, 240, 300, 900])
+async def test_a_flow_whose_input_cannot_be_stored_fails_its_run_and_the_run_can_be_read(
+    levels: int, tmp_path: Path
+) -> None:
+    answer = await answered(flow_of(Assign(id="one", role="worker", input={"text": nested(levels)})), tmp_path)
+    assert answer.status is RunStatus.FAILED
+    assert "the input of one cannot be stored as JSON: nested more than 100 levels deep" in str(answer.document)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (nested(101), "nested more than 100 levels deep"),
+        (nested(240), "nested more than 100 levels deep"),
+        (nested(300), "depth"),
+        (object(), "object"),
+        ("x" * 10_000_001, "the limit is 10,000,000"),
+    ],
+    ids=["101", "240", "300", "object", "large"],
+)
+async def test_options_that_cannot_be_stored_are_refused(given: Any, why: str, tmp_path: Path) -> None:
+    class Open(Listed):
+        class Options(Flow.Options):
+            any: Any = None
+
+    async with Leadhand(models=ScriptedModel([]), flows=[Open()], home=tmp_path) as lead:
+        with pytest.raises(UsageError, match=f"the options of the flow listed cannot be stored as JSON: .*{why}"):
+            await lead.start("x", flow="listed", any=given)
 
 
 async def test_an_assignment_without_an_order_is_retried(tmp_path: Path) -> None:

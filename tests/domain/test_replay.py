@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from domain.histories import History
 from domain.invariants import check_log, differences
 from domain.moves import histories
+from leadhand.domain.errors import UnreadableRun
 from leadhand.domain.events import EVENT, EVENT_TYPES, UPCASTERS, Entry, upcast
 from leadhand.domain.events.upcasters import RENAMED
 from leadhand.domain.evolve import evolve, fold, replay, start
@@ -71,7 +72,7 @@ def test_a_log_must_begin_with_the_start_of_its_run():
     history = History()
     history.decide_all()
 
-    with pytest.raises(ValueError, match="begins with assignment_issued"):
+    with pytest.raises(UnreadableRun, match="begins with assignment_issued"):
         replay("run_1", history.log[1:])
     with pytest.raises(ValueError, match="empty"):
         replay("run_1", [])

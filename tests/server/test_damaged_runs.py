@@ -96,6 +96,22 @@ async def test_a_damaged_run_is_exported_as_far_as_it_goes(api: Door, home: Path
     assert page.status_code == (200 if seq > 1 else 503)
 
 
+async def test_an_event_that_contradicts_the_others_hides_no_other_run(api: Door, home: Path) -> None:
+    bad, good = await api.started("pay Ann"), await api.started("pay Ben")
+    await api.asked(bad)
+    (card,) = await api.asked(good)
+    settled = next(event for event in await api.events(bad) if event["type"] == "attempt_settled")
+    damage(home, bad, settled["seq"], '{"attempt":"wo-009.0/a1","ok":true,"final":true}')
+
+    assert (await api.get("/api/approvals")).json()["approvals"] == [card]
+    exported = await api.get(f"/api/runs/{bad}/export")
+    *_, whole, last = [json.loads(line) for line in exported.text.splitlines()]
+    assert (last["type"], last["seq"]) == ("unreadable", settled["seq"])
+    assert "contradicts the events before it" in last["detail"]
+    assert whole["document"]["last_seq"] == settled["seq"] - 1
+    assert (await api.post(f"/api/runs/{bad}/cancel")).json() == {"run_id": bad, "status": "cancelled"}
+
+
 async def test_a_damaged_run_that_was_orphaned_stops_no_start(open_door: OpenDoor, office: Office, home: Path) -> None:
     first = await open_door()
     bad, good = await first.started("measure Rome"), await first.started("pay Ben")

@@ -22,14 +22,14 @@ from store_memory import memory, transact
 from store_samples import SAMPLES, golden
 
 from leadhand.domain import events
-from leadhand.domain.errors import StoreError, UnreadableRun
+from leadhand.domain.errors import RESTORE, StoreError, UnreadableRun
 from leadhand.domain.events import EVENT_TYPES, AnyEvent
 from leadhand.domain.events.upcasters import RENAMED
 from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.domain.value import DEEPEST
 from leadhand.domain.work_result import WorkResult
 from leadhand.stores import codec
-from leadhand.stores.codec import LARGEST_EVENT, RESTORE, encode, microseconds, moment, read_entries
+from leadhand.stores.codec import LARGEST_EVENT, encode, microseconds, moment, read_entries
 from leadhand.stores.sqlite import DIALECT, SqliteConnection
 from leadhand.stores.transaction import Append, Create
 

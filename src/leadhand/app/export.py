@@ -27,14 +27,20 @@ async def export(runtime: Runtime, run_id: str, as_json: Callable[[Any], str], *
     """
     entries, damage = await _readable(runtime, run_id)
     owner = (await runtime.store.run(run_id)).owner
+    document: dict[str, Any] | None = None
+    sound = entries
+    while sound and document is None:
+        try:
+            document = run_document(replay(run_id, sound), sound, owner=owner).as_json()
+        except UnreadableRun as error:
+            damage, sound = error, sound[: error.seq - 1]
     if html:
-        if damage is not None and not entries:
+        if damage is not None and document is None:
             raise damage
-        document = run_document(replay(run_id, entries), entries, owner=owner).as_json()
-        return Export(page(document, entries, notice="" if damage is None else str(damage)), damage)
+        return Export(page(document or {}, entries, notice="" if damage is None else str(damage)), damage)
     lines: list[dict[str, Any]] = [event_line(entry) for entry in entries]
-    if entries:
-        lines.append({"type": "run", "document": run_document(replay(run_id, entries), entries, owner=owner).as_json()})
+    if document is not None:
+        lines.append({"type": "run", "document": document})
     if damage is not None:
         lines.append(
             {"type": "unreadable", "run_id": run_id, "seq": damage.seq, "detail": damage.what, "how": damage.how}

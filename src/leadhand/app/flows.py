@@ -11,7 +11,6 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from pydantic import BaseModel, Field
-from pydantic_core import PydanticSerializationError
 
 from leadhand.app.arguments import json_value
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
@@ -98,7 +97,7 @@ class FlowRegistry:
         checked = self.get(name).checked_options(given)
         try:
             options = checked.model_dump(mode="json")
-        except PydanticSerializationError as error:
+        except ValueError as error:
             raise UsageError(f"the options of the flow {name} cannot be stored as JSON: {error}", OPTIONS) from error
         return json_value(options, f"the options of the flow {name}", OPTIONS)
 

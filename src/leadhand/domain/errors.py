@@ -161,13 +161,19 @@ class StoreError(ConfigurationError):
     code = "store"
 
 
+RESTORE = (
+    "restore the database from a backup, or save what can be read with leadhand runs export {0}, and end the run with"
+    " leadhand runs cancel {0}; other runs are not affected"
+)
+
+
 class UnreadableRun(StoreError):
     """The log of a run cannot be read from event ``seq`` on. Earlier events, and other runs, can be read."""
 
     code = "unreadable_run"
 
-    def __init__(self, run_id: str, seq: int, what: str, how: str) -> None:
-        super().__init__(what, how)
+    def __init__(self, run_id: str, seq: int, what: str, how: str = "") -> None:
+        super().__init__(what, how or RESTORE.format(run_id))
         self.run_id = run_id
         self.seq = seq
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 
 from pydantic_core import PydanticSerializationError, ValidationError, from_json
 
-from leadhand.domain.errors import NoSuchRun, StoreError, UnreadableRun
+from leadhand.domain.errors import RESTORE, NoSuchRun, StoreError, UnreadableRun
 from leadhand.domain.events import EVENT_TYPES, AnyEvent, Entry, upcast
 from leadhand.domain.value import DEEPEST, LARGEST
 
@@ -189,7 +189,7 @@ def _check_numbers(run_id: str, after: int, page: Sequence[Entry], last: int) ->
     present = [after, *(entry.seq for entry in page), last + 1]
     first = next(seq + 1 for seq, following in pairwise(present) if following > seq + 1)
     what = f"run {run_id} is damaged: its event {first} is missing from the log"
-    raise UnreadableRun(run_id, first, what, RESTORE.format(run_id))
+    raise UnreadableRun(run_id, first, what)
 
 
 def _decoded(
@@ -215,10 +215,6 @@ def _decoded(
 UNREADABLE = (ValueError, ArithmeticError, LookupError, TypeError, AttributeError)
 
 UPGRADE = "upgrade: pip install -U leadhand (the database was not touched)"
-RESTORE = (
-    "restore the database from a backup, or save what can be read with leadhand runs export {0}, and end the run with"
-    " leadhand runs cancel {0}; other runs are not affected"
-)
 
 
 def _misshapen(run_id: str, seq: str | int, type_: str, error: ValidationError) -> UnreadableRun:
@@ -246,7 +242,7 @@ def _place(location: Sequence[int | str]) -> str:
 
 def _damaged(run_id: str, seq: int | str, what: str) -> UnreadableRun:
     line = " ".join(what.split()).encode(errors="replace").decode()
-    return UnreadableRun(run_id, int(seq), f"event {seq} of run {run_id} is damaged: {line}", RESTORE.format(run_id))
+    return UnreadableRun(run_id, int(seq), f"event {seq} of run {run_id} is damaged: {line}")
 
 
 def _well_formed(value: Any) -> Any:

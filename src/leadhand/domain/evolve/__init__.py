@@ -12,6 +12,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from leadhand.domain import events as ev
+from leadhand.domain.errors import UnreadableRun
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 
@@ -19,9 +20,9 @@ from . import attempts, calls, orders
 
 
 def start(run_id: str, entry: ev.Entry) -> RunState:
-    """Return the state after a run's first entry. Raises ValueError if that is not ``RunStarted``."""
+    """Return the state after a run's first entry. Raises UnreadableRun if that is not ``RunStarted``."""
     if not isinstance(entry.event, ev.RunStarted):
-        raise ValueError(f"the log of {run_id} begins with {entry.event.type}, not with run_started")
+        raise UnreadableRun(run_id, 1, f"the log of {run_id} begins with {entry.event.type}, not with run_started")
     return RunState(
         run_id=run_id,
         definition=entry.event.definition,
@@ -47,12 +48,19 @@ def evolve(state: RunState, entry: ev.Entry) -> RunState:
 
 
 def fold(state: RunState, entries: Iterable[ev.Entry]) -> RunState:
-    """The state after more entries, in order. Entries up to ``state.seq`` are skipped, so they may be sent twice."""
+    """The state after more entries, in order. Entries up to ``state.seq`` are skipped, so they may be sent twice.
+
+    Raises UnreadableRun for an entry that contradicts those before it, such as one that the disk has damaged.
+    """
     after = _copy(state)
     for entry in entries:
         if entry.seq <= after.seq:
             continue
-        apply_entry(after, entry)
+        try:
+            apply_entry(after, entry)
+        except Exception as error:
+            what = f"event {entry.seq} of run {state.run_id} ({entry.event.type}) contradicts the events before it"
+            raise UnreadableRun(state.run_id, entry.seq, f"{what}: {type(error).__name__}: {error}") from error
     return after
 
 
