@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server.conftest import OpenDoor
+from server.conftest import OpenDoor, OpenServer
 from server.doors import Door
+from server.streams import rest
 from server.teams import Office
 
 
@@ -94,6 +95,28 @@ async def test_a_damaged_run_is_exported_as_far_as_it_goes(api: Door, home: Path
     page = await api.get(f"/api/runs/{run_id}/export?format=html")
     assert f"event {seq} of run {run_id} is damaged" in page.text
     assert page.status_code == (200 if seq > 1 else 503)
+
+
+@pytest.mark.parametrize("seq", [1, 4])
+async def test_a_stream_brings_what_can_be_read_and_ends_with_the_reason(
+    serve: OpenServer, home: Path, seq: int
+) -> None:
+    served = await serve()
+    run_id = await served.door.started("pay Ann")
+    await served.door.asked(run_id)
+    damage(home, run_id, seq)
+
+    async with served.watch(run_id) as stream:
+        *before, end = await rest(stream)
+    async with served.watch_view(run_id) as stream:
+        *_, end_of_view = await rest(stream)
+
+    assert [each.data["seq"] for each in before] == list(range(1, seq))
+    assert end.kind == end_of_view.kind == "end"
+    assert end.data["last_seq"] == seq - 1
+    for each in (end, end_of_view):
+        assert each.data["status"] is None
+        assert f"event {seq} of run {run_id} is damaged" in each.data["error"]
 
 
 async def test_an_event_that_contradicts_the_others_hides_no_other_run(api: Door, home: Path) -> None:

@@ -13,6 +13,7 @@ from collections import deque
 from typing import Any, Protocol, cast
 
 from leadhand.domain.document import event_line
+from leadhand.domain.errors import UnreadableRun
 from leadhand.domain.events import Entry, RunFinished, RunReopened
 from leadhand.domain.run import ENDED
 from leadhand.ports import ContextStore
@@ -142,7 +143,13 @@ class Feed:
             return []
         if kept := lines_after(self._lines, seq):
             return kept
-        return [Line(entry) for entry in await self._store.read(self.run_id, after=seq, limit=PAGE)]
+        try:
+            page = await self._store.read(self.run_id, after=seq, limit=PAGE)
+        except UnreadableRun as error:
+            if error.seq <= seq + 1:
+                raise
+            page = await self._store.read(self.run_id, after=seq, limit=error.seq - 1 - seq)
+        return [Line(entry) for entry in page]
 
     async def view_after(self, seq: int) -> list[ViewLine]:
         """Return changes to the run's view above ``seq``, or a snapshot; empty if there are no more."""

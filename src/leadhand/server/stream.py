@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from leadhand.domain.errors import UnreadableRun
 from leadhand.server.drafts import Reading
 from leadhand.server.feeds import Feed, Feeds, as_json
 
@@ -110,9 +111,12 @@ class EventStream(Response):
         except TimeoutError:
             self._over = True
             self._cut(self._scope)
-        except (
-            Exception
-        ):  # the log cannot be read: the feed reports it, and the client gets an error when it reconnects
+        except UnreadableRun as error:  # reconnecting would not help
+            self._over = True
+            end = as_json({"status": feed.end, "last_seq": self._after, "error": error.what, "how": error.how})
+            with contextlib.suppress(TimeoutError):
+                await self._put(f"event: end\ndata: {end}\n\n".encode(), more=False)
+        except Exception:  # the feed reports what cannot be read, and the client gets an error when it reconnects
             self._over = True
             with contextlib.suppress(TimeoutError):
                 await self._put(b"", more=False)
