@@ -61,6 +61,7 @@ export interface components {
       readonly asked_for: string;
       readonly attempt: string;
       readonly by: string;
+      readonly by_hand: boolean;
       readonly cost_usd: number | null;
       readonly effect: components["schemas"]["Effect"];
       readonly expires_at: string | null;
@@ -99,6 +100,7 @@ export interface components {
       readonly asked_for: string;
       readonly attempt: string;
       readonly by: string;
+      readonly by_hand: boolean;
       readonly call_id: string;
       readonly cost_usd: number | null;
       readonly driven: boolean;
@@ -889,6 +891,7 @@ export interface components {
       readonly at: string;
       readonly by: string;
       readonly epoch: number;
+      readonly may_approve: boolean;
       readonly raw: unknown;
       readonly seq: number;
       readonly subtask: string;

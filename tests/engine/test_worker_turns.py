@@ -144,7 +144,7 @@ async def test_one_bad_call_does_not_keep_its_neighbours_from_being_made(open_wo
     assert state.assignments["wo-001.0"].data.summary == "one of three"
 
 
-async def test_an_error_of_a_tool_is_told_to_the_model_which_tries_something_else(open_world: Any):
+async def test_an_error_of_a_tool_is_told_to_the_model_which_has_no_other_tool_than_its_subtask_names(open_world: Any):
     bench = Bench()
     models = FakeModels(
         plan(ask("a", "broken", n=1)),
@@ -154,7 +154,8 @@ async def test_an_error_of_a_tool_is_told_to_the_model_which_tries_something_els
     state = await world.run()
 
     assert "no such number" in str(models.requests("work")[0].messages)
-    assert bench.counts["look"] == 1
+    assert "there is no tool look" in str(models.requests("work")[1].messages)
+    assert bench.counts["look"] == 0
     assert state.status == "failed", "the tool that was ordered never answered"
 
 

@@ -52,13 +52,13 @@ def planner(request: ModelRequest) -> Step:
     """Plans by the request's own words: ``measure Paris, measure Rome, pay Ann``."""
     wanted = brief_of(request)["request"]
     pieces = [each.split() for each in wanted.split(", ") if each]
-    key = {"measure": "place", "pay": "to", "wire": "to"}
-    return plans(*(subtask(f"{what}_{n}", what, **{key[what]: who}) for n, (what, who) in enumerate(pieces)))
+    key = {"measure": "place"}
+    return plans(*(subtask(f"{what}_{n}", what, **{key.get(what, "to"): who}) for n, (what, who) in enumerate(pieces)))
 
 
 def team(**more: Any) -> ScriptedModel:
     """A lead that plans by the words of the request, and accepts what is done."""
-    return ScriptedModel(plan=planner, lenient=True, **more)
+    return ScriptedModel(lenient=True, **{"plan": planner, **more})
 
 
 class Author:

@@ -227,10 +227,11 @@ async def test_only_runs_that_ask_are_looked_into() -> None:
     assert loaded == ["run-1"]
 
 
-async def test_a_fork_has_the_approvals_that_were_open_at_its_entry(url: str) -> None:
+async def test_a_fork_has_no_approval_of_the_first_run_whether_it_is_open_or_answered(url: str) -> None:
     first, second = "wo-001.0/t0/c0", "wo-001.1/t0/c0"
     async with aclosing(await open_store(url)) as store:
         await store.create("run-1", started())
         await store.append("run-1", [asks(first), asks(second), says(first), says(second)])
         await fork(store, "run-1", 4, "run-2")
-        assert [(run.run_id, run.asking) for run in await store.runs(asking=True)] == [("run-2", 1)]
+        assert await store.runs(asking=True) == []
+        assert [entry.event.type for entry in await store.read("run-2")] == ["run_started"]

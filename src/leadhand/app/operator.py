@@ -115,14 +115,14 @@ def skip(*, by: str, subtask: str, reason: str = "") -> SkipRequested:
     return SkipRequested(by=by, subtask=key, reason=text(reason, "the reason", "Pass the reason as text."))
 
 
-def supply(*, by: str, subtask: str, summary: str, raw: Json = None) -> ResultSupplied:
-    """A request to complete a subtask with a result that a person supplies."""
+def supply(*, by: str, subtask: str, summary: str, raw: Json = None, may_approve: bool = True) -> ResultSupplied:
+    """A request to complete a subtask with a result that a person supplies, who may answer approval requests or not."""
     key = text(subtask, *SUBTASK)
     said = text(summary, "the summary", "Describe the result in words.").strip()
     if not said:
         raise UsageError("the summary is empty", "Describe the result in words.")
     data = json_value(raw, "the result", "Pass a JSON value.")
-    return ResultSupplied(by=by, subtask=key, summary=said, raw=data)
+    return ResultSupplied(by=by, subtask=key, summary=said, raw=data, may_approve=may_approve)
 
 
 class Asked(NamedTuple):

@@ -18,7 +18,7 @@ from leadhand.app.tracing import tracing
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.domain.decide import decide, due
 from leadhand.domain.document import RunDocument, run_document
-from leadhand.domain.errors import LeadhandError, UnreadableRun
+from leadhand.domain.errors import ConfigurationError, LeadhandError, UnreadableRun
 from leadhand.domain.events import Entry, ResumeRequested, RunStarted
 from leadhand.domain.evolve import fold, start
 from leadhand.domain.limits import Amount, Limits
@@ -187,7 +187,11 @@ class Runtime:
         return await snapshots.catch_up(self.store, before)
 
     def check_resumable(self, state: RunState) -> None:
-        """Raise ConfigurationError when this process lacks the flow, or a tool or model that the run still needs."""
+        """Raise ConfigurationError when this process lacks the flow, a tool or a model of the run, or is offline."""
+        if self.settings.offline and not state.definition.offline:
+            raise ConfigurationError(
+                f"run {state.run_id} may use the network, and this process runs offline", "Resume it without --offline."
+            )
         self.flows.of(state.definition)
         check_tools(needed_tools(state), self.toolbox)
         if state.finished is None:

@@ -28,6 +28,7 @@ class Approval(Value):
     Kind ``effect`` asks whether a call happened that started and whose end was not recorded. ``asked_for`` names the
     subtask, ``origins`` the source of each argument, ``cost_usd`` the cost of a call if the tool states one. A question
     without an answer at ``expires_at`` counts as denied.
+    ``by_hand``: a person chose the arguments, so an approval of the tool for the whole run does not cover it.
     """
 
     approval_id: str
@@ -44,6 +45,7 @@ class Approval(Value):
     status: ApprovalStatus = ApprovalStatus.PENDING
     by: str = ""
     reason: str = ""
+    by_hand: bool = False
 
 
 def policy_of(tool: ToolSpec, policy: ApprovalPolicy, rules: dict[str, ApprovalPolicy]) -> ApprovalPolicy:

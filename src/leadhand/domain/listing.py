@@ -171,7 +171,10 @@ def matching(runs: Iterable[RunListing], **filters: Unpack[RunFilter]) -> list[R
 
 
 class OpenApproval(NamedTuple):
-    """The fields of an open approval that decide whether an event answers it."""
+    """The fields of an open approval that decide whether an event answers it.
+
+    ``kind`` is that of the approval, or ``by_hand`` for a call whose arguments a person chose.
+    """
 
     kind: str
     tool: str
@@ -183,7 +186,7 @@ class OpenApproval(NamedTuple):
     def of(cls, approval: Approval) -> OpenApproval:
         """Return the index entry of an approval."""
         return cls(
-            kind=approval.kind,
+            kind="by_hand" if approval.by_hand else approval.kind,
             tool=approval.tool,
             attempt=approval.attempt,
             args_hash=args_hash(approval.args),
@@ -231,9 +234,9 @@ def open_approvals_after(
 
 
 def _answer(approvals: dict[str, OpenApproval], event: ApprovalAnswered, at: datetime) -> None:
-    """Remove the approval that was answered; with ``always``, all approvals of its tool."""
+    """Remove the approval that was answered; with ``always``, all approvals of its tool for calls that were planned."""
     answered = approvals.get(event.approval_id)
-    if answered is None or answered.kind != "call" or answered.args_hash != event.args_hash:
+    if answered is None or answered.kind == "effect" or answered.args_hash != event.args_hash:
         return
     if answered.expires_at is not None and at >= answered.expires_at:
         return

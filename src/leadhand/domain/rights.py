@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from .approval import policy_of
 from .evolve.attempts import ancestors, parent_of
 from .limits import Allowance
 from .run import ALL_TOOLS, Role
 from .state import RunState
+from .tool import ApprovalPolicy, Effect, ToolSpec
 from .work_order import Assignment
 
 MAX_DEPTH = 4
@@ -20,15 +22,25 @@ def tools_of_role(state: RunState, role: Role) -> frozenset[str]:
     return names if ALL_TOOLS in role.tools else names.intersection(role.tools)
 
 
+def own_tools(state: RunState, assignment: Assignment) -> frozenset[str]:
+    """The tools that the worker of an assignment may call: of a subtask that names one, that tool alone."""
+    allowed = tools_of(state, assignment)
+    named = assignment.subtask.tool if assignment.subtask is not None else None
+    return allowed if named is None else allowed & {named}
+
+
 def tools_of(state: RunState, assignment: Assignment) -> frozenset[str]:
     """Return the tools of an assignment: those of its role, restricted by the assignment itself and by its ancestors.
 
-    A tool whose call created the assignment, or one of its ancestors, is excluded to prevent recursion.
+    A ``once`` tool that the run's policy calls without approval is included only if the subtask names it. A tool whose
+    call created the assignment, or one of its ancestors, is excluded to prevent recursion.
     """
     role = state.role(assignment.role)
     allowed = tools_of_role(state, role) if role is not None else frozenset[str]()
     if assignment.tools is not None:
         allowed &= frozenset(assignment.tools)
+    if (subtask := assignment.subtask) is not None:
+        allowed -= {tool.name for tool in state.definition.tools if _is_unasked(state, tool)} - {subtask.tool}
     parent = parent_of(assignment)
     if parent is not None:
         above = state.assignments[parent]
@@ -38,6 +50,35 @@ def tools_of(state: RunState, assignment: Assignment) -> frozenset[str]:
         if call is not None:
             allowed -= {call.tool}
     return allowed
+
+
+def _is_unasked(state: RunState, tool: ToolSpec) -> bool:
+    """Whether calls of a tool have an irreversible effect and would need approval, had the run no looser policy."""
+    run = state.definition
+    asks = tool.effect is Effect.ONCE and tool.approval is not ApprovalPolicy.AUTO
+    return asks and policy_of(tool, run.approve, run.approve_rules) is ApprovalPolicy.AUTO
+
+
+def approved_tools(state: RunState, assignment: Assignment) -> frozenset[str]:
+    """The tools that a person approved for the whole run, as far as that holds for this assignment."""
+    return frozenset() if state.allowed and is_by_hand(state, assignment) else frozenset(state.allowed)
+
+
+def is_by_hand(state: RunState, assignment: Assignment) -> bool:
+    """Whether a person chose what an assignment works on, so that no approval of the tool for the whole run covers it.
+
+    That is so if its arguments, or those of an assignment above it, were given with a retry, or if a result that it
+    needs was supplied, or rests on such.
+    """
+    found = [assignment.assignment_id]
+    for key in found:  # it grows
+        each = state.assignments[key]
+        if each.by_hand or (each.by and each.data is not None):
+            return True
+        parent = parent_of(each.assignment)
+        before = each.assignment.needs if parent is None else (*each.assignment.needs, parent)
+        found += [name for name in before if name not in found]
+    return False
 
 
 def call_of(assignment_id: str) -> str:

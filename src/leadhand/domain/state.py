@@ -104,6 +104,7 @@ class AssignmentState(NamedTuple):
     when it is settled, so that a run of ten thousand assignments stays small. ``compacted`` says through which turn,
     and to how many characters, tool results are shortened for the model. ``acted``: it made, or may have made, a
     ``once`` call, so it is not repeated unless a person asks. ``by`` names the person who settled it, if any.
+    ``by_hand``: a person chose its arguments, or repeated something irreversible.
     """
 
     assignment: Assignment
@@ -124,6 +125,7 @@ class AssignmentState(NamedTuple):
     superseded_by: str | None = None
     acted: bool = False
     by: str = ""
+    by_hand: bool = False
 
     @property
     def key(self) -> str:

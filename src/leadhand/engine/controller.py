@@ -23,7 +23,7 @@ from leadhand.domain.evolve import fold
 from leadhand.domain.evolve.attempts import INTERRUPTED, descendants
 from leadhand.domain.ids import assignment_of
 from leadhand.domain.lifecycle import AttemptStatus
-from leadhand.domain.rights import scopes_of, tools_of
+from leadhand.domain.rights import approved_tools, own_tools, scopes_of
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.engine.log import RunLog
@@ -261,10 +261,10 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
         assignment=given,
         attempt=assignment.attempt,
         brief=policy.brief(state, assignment),
-        tools=tools_of(state, given),
+        tools=own_tools(state, given),
         calls=assignment.calls,
         compacted=assignment.compacted,
-        allowed=frozenset(state.allowed),
+        allowed=approved_tools(state, given),
         scopes=scopes_of(state, given),
         needs=needs,
         problems=partial(policy.problems, state, assignment),

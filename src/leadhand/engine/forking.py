@@ -9,6 +9,9 @@ from leadhand.domain.approval import EFFECT
 from leadhand.domain.errors import UsageError
 from leadhand.domain.events import (
     AnyEvent,
+    ApprovalAnswered,
+    ApprovalExpired,
+    ApprovalRequested,
     CancelRequested,
     EffectAnswered,
     Entry,
@@ -23,8 +26,10 @@ from leadhand.domain.run import ForkPoint
 from leadhand.domain.tool import Effect
 from leadhand.ports import ContextStore
 
-LEFT_OUT = (RunStarted, RunClaimed, CancelRequested, PauseRequested, ResumeRequested)
-"""Events about the first run and its process, which the fork does not copy."""
+LEFT_OUT = (
+    RunStarted, RunClaimed, CancelRequested, PauseRequested, ResumeRequested, ApprovalAnswered, ApprovalExpired,
+)  # fmt: skip
+"""Events about the first run, its process and its people, which the fork does not copy."""
 
 
 class MadeEffect(NamedTuple):
@@ -40,8 +45,8 @@ async def fork(
 ) -> None:
     """Create run ``new_id`` with the events of ``run_id`` up to sequence number ``at``; this process owns it.
 
-    Its budget includes what had been spent by then; its time limit starts again. Raises NoSuchRun, and UsageError for
-    an event from which a run cannot continue.
+    Its budget includes what had been spent by then; its time limit starts again. It asks again about every call that was
+    not made by then. Raises NoSuchRun, and UsageError for an event from which a run cannot continue.
     """
     entries = await store.read(run_id)
     last = next((entry.seq for entry in entries if isinstance(entry.event, RunFinished)), entries[-1].seq + 1)
@@ -56,9 +61,14 @@ async def fork(
     origin = ForkPoint(run_id=run_id, seq=at)
     definition = started.definition.evolve(forked_from=origin, by=by, submission="", detached=outlives)
     await store.create(new_id, RunStarted(definition=definition))
-    kept: list[AnyEvent] = [entry.event for entry in entries[:at] if not isinstance(entry.event, LEFT_OUT)]
+    kept = [entry.event for entry in entries[:at] if not _left_out(entry.event)]
     if kept:
         await store.append(new_id, kept, epoch=1)
+
+
+def _left_out(event: AnyEvent) -> bool:
+    """Whether a fork does without this event. An approval is for one run, so its question is asked there anew."""
+    return isinstance(event, LEFT_OUT) or (isinstance(event, ApprovalRequested) and event.approval.kind == "call")
 
 
 def done_after(entries: Sequence[Entry], at: int) -> list[MadeEffect]:

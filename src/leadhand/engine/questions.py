@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from leadhand.domain import commands as do
 from leadhand.domain.approval import Approval, ApprovalStatus
+from leadhand.domain.rights import is_by_hand
 from leadhand.domain.state import RunState
 from leadhand.domain.value import Json
 from leadhand.domain.work_order import OpenCall, result_reference
@@ -45,6 +46,7 @@ def _question(state: RunState, key: str, attempt: str, call: OpenCall, now: date
         cost_usd=tool.cost_usd,
         asked_at=now,
         expires_at=None if limit is None else now + timedelta(seconds=limit),
+        by_hand=call.kind == "approval" and is_by_hand(state, assignment),
     )
 
 
@@ -56,8 +58,22 @@ def _is_said(value: Json, request: str) -> bool:
     return bool(said) and re.search(rf"(?<![\w.]){re.escape(said)}(?![\w]|\.\d)", request, re.IGNORECASE) is not None
 
 
+def _retried_by(state: RunState, key: str, name: str, value: Json) -> str:
+    """Who gave this argument with a retry; "" if the subtask that is retried had it already, or nobody did."""
+    assignment = state.assignments[key]
+    while assignment.by_hand and (repaired := assignment.subtask.repairs_subtask) is not None:
+        before = state.assignments[repaired]
+        if before.subtask.args.get(name) != value:
+            return state.orders[assignment.order].by
+        assignment = before
+    return ""
+
+
 def _origin(state: RunState, key: str, name: str, value: Json) -> str:
-    """Return the origin of an argument: the request itself, a result, the lead's plan, or the worker's model."""
+    """Return the origin of an argument: a person's retry, the request, a result, the plan, or the worker's model."""
+    retry = _retried_by(state, key, name, value)
+    if retry:
+        return f"a retry by {retry}"
     if _is_said(value, state.definition.request):
         return "the request"
     subtask = state.assignments[key].assignment.subtask

@@ -12,7 +12,7 @@ from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import ConversationCompacted
 from leadhand.domain.evolve.calls import EXPIRED
 from leadhand.domain.ids import model_call_id, tool_call_id
-from leadhand.domain.state import CallAnswer
+from leadhand.domain.state import INDETERMINATE, CallAnswer
 from leadhand.domain.tool import GIVE_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
 from leadhand.domain.work_order import OpenCall
 from leadhand.engine.conversation import Conversation, Turn
@@ -62,6 +62,7 @@ class Turns:
         self._tools = tools
         self._on_text = on_text
         self._specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.tools}
+        self._acted = {call.call_id for call in work.calls if isinstance(call, ToolResult) and _has_acted(call)}
 
     async def ask(self, conversation: Conversation, objection: Callable[[Turn], str]) -> Turn:
         """Get one more reply of the model and commit it. Raises ModelError.
@@ -150,16 +151,24 @@ class Turns:
         """Return what this call has to wait for: "approval", "child", or None."""
         if self._call_id(turn, position) in self._work.attempt.answers:
             return None
-        if self._policy(tool) is ApprovalPolicy.ASK:
+        if self._policy(tool, repeated=self._is_repeated(turn, position, tool)) is ApprovalPolicy.ASK:
             return "approval"
         return "child" if tool.delegate else None
 
-    def _policy(self, tool: ToolSpec) -> ApprovalPolicy:
+    def _policy(self, tool: ToolSpec, *, repeated: bool) -> ApprovalPolicy:
+        """What holds for a call. An approval of the tool for the whole run does not cover a subtask's second call."""
         definition = self._work.definition
         policy = policy_of(tool, definition.approve, definition.approve_rules)
-        if policy is ApprovalPolicy.ASK and tool.name in self._work.allowed:
+        if policy is ApprovalPolicy.ASK and tool.name in self._work.allowed and not repeated:
             return ApprovalPolicy.AUTO
         return policy
+
+    def _is_repeated(self, turn: Turn, position: int, tool: ToolSpec) -> bool:
+        """Whether a call does again what its subtask orders once: before it, or beside it in the reply, is another."""
+        subtask = self._work.assignment.subtask
+        if subtask is None or subtask.tool != tool.name or tool.effect is not Effect.ONCE:
+            return False
+        return bool(self._acted) or any(call.name == tool.name for call in turn.message.tool_calls[:position])
 
     async def _call_tool(self, turn: Turn, position: int, call: ToolCall) -> None:
         """Make one call, or refuse it, and add its result to the turn."""
@@ -171,15 +180,27 @@ class Turns:
             failure = Failure.of(message, "unknown_tool", FailureClass.INVALID)
         elif call.arguments is None:
             failure = Failure.of("the arguments are not a JSON object", "bad_arguments", FailureClass.INVALID)
-        elif self._policy(tool) is ApprovalPolicy.NEVER if answer is None else not answer.ok:
+        elif self._policy(tool, repeated=False) is ApprovalPolicy.NEVER if answer is None else not answer.ok:
             reason = _denial(answer, tool, self._work.definition.approve)
             failure = Failure.of(reason, "denied", FailureClass.REJECTED)
+        elif answer is None and self._is_repeated(turn, position, tool):
+            message = f"this subtask calls {tool.name} once, and a call was made: another one needs its own subtask"
+            failure = Failure.of(message, "called_twice", FailureClass.INVALID)
         else:
             args = call.arguments if answer is None or answer.args is None else answer.args
             attempt, offline = self._work.attempt.attempt, self._work.definition.offline
-            turn.done[position] = await self._tools.call(self._log, attempt, call_id, tool, args, offline=offline)
+            result = await self._tools.call(self._log, attempt, call_id, tool, args, offline=offline)
+            if _has_acted(result):
+                self._acted.add(call_id)
+            turn.done[position] = result
             return
         turn.done[position] = ToolResult(call_id=call_id, tool=call.name, failure=failure)
+
+
+def _has_acted(call: ToolResult) -> bool:
+    """Whether a call had its irreversible effect, or may have had it."""
+    doubtful = call.failure is not None and call.failure.type == INDETERMINATE
+    return call.effect is Effect.ONCE and (call.ok or doubtful)
 
 
 def _denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -> str:

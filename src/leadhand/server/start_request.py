@@ -15,6 +15,7 @@ from leadhand.app.arguments import approval_policy, approval_rules, check_reques
 from leadhand.app.runtime import IdempotentId, Runtime
 from leadhand.app.settings import Settings
 from leadhand.domain.errors import UsageError
+from leadhand.domain.tool import ApprovalPolicy
 from leadhand.server.problems import invalid
 
 EXAMPLE = '{"request": "What is the weather in Paris?"}'
@@ -129,12 +130,16 @@ def asked_for(submission: Submission, runtime: Runtime, agents: Mapping[str, str
     )
 
 
-def loosens(submission: Submission, usual: Settings) -> bool:
-    """Whether the run may make calls without approval that the server's policy would ask about."""
-    asked = submission.approve
-    looser = asked is not None and STRICTER.index(asked) < STRICTER.index(usual.approve.value)
-    rules = submission.approve_rules
-    return looser or (rules is not None and ("auto" in rules.values() or bool(usual.approve_rules)))
+def loosens(policy: str | None, rules: Mapping[str, str] | None, usual: Settings) -> bool:
+    """Whether a run with this approval policy and these rules may make calls that the server's would ask about.
+
+    None: as the server has them.
+    """
+    if policy is not None and STRICTER.index(policy) < STRICTER.index(usual.approve):
+        return True
+    if rules is None or list(rules.items()) == list(usual.approve_rules.items()):  # the first rule that fits counts
+        return False
+    return ApprovalPolicy.AUTO in rules.values() or bool(usual.approve_rules)
 
 
 def once(submission: Submission, key: str, who: str) -> IdempotentId:

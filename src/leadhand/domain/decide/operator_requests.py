@@ -7,8 +7,9 @@ from typing import Literal
 
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
+from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.evolve.attempts import blocked_by, descendants
-from leadhand.domain.ids import split_key
+from leadhand.domain.ids import assignment_of, split_key
 from leadhand.domain.lifecycle import UNSUCCESSFUL, AttemptStatus
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.work_result import ResultData
@@ -91,7 +92,21 @@ def why_refused(state: RunState, request: OperatorRequest, *, resting: bool = Fa
     if isinstance(request, ev.SkipRequested):
         settled = subtask.by or subtask.ok
         return f"{request.subtask} is {subtask.status} and cannot be skipped" if settled else ""
+    if not request.may_approve and asks_people(state, request.subtask):
+        return f"{request.subtask} {ASKING}"
     return f"{request.subtask} is already {subtask.status}" if subtask.ok else ""
+
+
+def asks_people(state: RunState, key: str) -> bool:
+    """Whether an approval request of an assignment, or of one below it, is open."""
+    below = {key, *descendants(state, key)}
+    return any(
+        approval.status is ApprovalStatus.PENDING and assignment_of(approval.attempt) in below
+        for approval in state.approvals.values()
+    )
+
+
+ASKING = "waits for approval: only someone who may approve can settle it"
 
 
 def _reopened(state: RunState, keys: Iterable[str]) -> int:

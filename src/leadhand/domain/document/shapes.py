@@ -276,3 +276,6 @@ class ApprovalCard(Document):
     status: ApprovalStatus | Literal["settled"]
     by: str
     reason: str
+    by_hand: bool = Field(
+        description="Whether a person chose the arguments. Approving another call for the whole run does not cover it."
+    )

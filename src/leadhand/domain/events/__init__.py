@@ -235,12 +235,16 @@ class SkipRequested(Request):
 
 
 class ResultSupplied(Request):
-    """A person supplies the result of a subtask. The evidence is the person's word, not a call."""
+    """A person supplies the result of a subtask. The evidence is the person's word, not a call.
+
+    Without ``may_approve``, that person cannot settle an open approval request in this way.
+    """
 
     type: Literal["result_supplied"] = "result_supplied"
     subtask: str
     summary: str
     raw: Json = None
+    may_approve: bool = True
 
 
 AnyEvent = (

@@ -96,7 +96,8 @@ def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswer
     if event.always and event.approve:
         state.allowed[approval.tool] = event.by
         for other in list(state.approvals.values()):
-            if other.tool == approval.tool and other.kind == "call" and other.status is ApprovalStatus.PENDING:
+            planned = other.kind == "call" and not other.by_hand
+            if other.tool == approval.tool and planned and other.status is ApprovalStatus.PENDING:
                 _decide(state, other, event.evolve(args=None))
 
 

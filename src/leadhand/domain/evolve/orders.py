@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.evidence import needs_failed, skipped
 from leadhand.domain.ids import assignment_of, event_id
 from leadhand.domain.lifecycle import SETTLED, AssignmentStatus
-from leadhand.domain.state import OrderState, RetryWanted, RunState
+from leadhand.domain.state import AssignmentState, OrderState, RetryWanted, RunState
 from leadhand.domain.work_order import Assignment
 from leadhand.domain.work_result import Verdict, VerdictKind
 
@@ -22,6 +24,7 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.WorkOrderIssued) ->
     order = event.order
     keys = order.subtask_keys()
     state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=len(keys), by=event.by)
+    wanted = state.retries_wanted if event.by else {}
     if event.by:
         state.retries_wanted = {}
     for position, (key, subtask) in enumerate(zip(keys, order.subtasks, strict=True)):
@@ -32,6 +35,8 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.WorkOrderIssued) ->
         if subtask.repairs_subtask is not None:
             repaired = state.assignments[subtask.repairs_subtask]
             state.assignments[repaired.key] = repaired._replace(superseded_by=key)
+            by_hand = repaired.by_hand or (repaired.key in wanted and _by_hand(repaired, wanted[repaired.key].args))
+            state.assignments[key] = state.assignments[key]._replace(by_hand=by_hand)
     for key in keys:
         await_needs(state, key)
 
@@ -72,9 +77,15 @@ def retry_granted(state: RunState, entry: ev.Entry, event: ev.RetryGranted) -> N
             failure=None,
             verdict=None,
             by="",
+            by_hand=assignment.by_hand or (key in again and _by_hand(assignment, event.args)),
         )
     for key in (*reopened, *(key for key, cause in list(state.blocked.items()) if cause in reopened)):
         await_needs(state, key)
+
+
+def _by_hand(assignment: AssignmentState, args: dict[str, Any] | None) -> bool:
+    """Whether a retry with these arguments (None: the same) is a call that no plan made: a person chose it."""
+    return args is not None or assignment.acted
 
 
 def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> None:

@@ -10,13 +10,17 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from leadhand.app import operator
-from leadhand.domain.decide.operator_requests import ACTED, retriable
+from leadhand.domain.access import Scope, allows
+from leadhand.domain.decide.operator_requests import ACTED, asks_people, retriable
 from leadhand.domain.document import RunDocument
 from leadhand.domain.errors import UnreadableRun
 from leadhand.domain.run import RunStatus
+from leadhand.domain.state import RunState
+from leadhand.server.access import Principal, require
 from leadhand.server.problems import conflicts, responses, unconfirmed
 from leadhand.server.routes.dependencies import RunId, Runner, TheAccess, TheService, Words
-from leadhand.server.start_request import Body
+from leadhand.server.service import Service
+from leadhand.server.start_request import Body, loosens
 
 router = APIRouter(
     prefix="/api/runs/{run_id}", tags=["control"], responses=responses(401, 403, 404, 409, 413, 422, 429, 503)
@@ -95,12 +99,20 @@ async def retry_subtasks(
 ) -> RunDocument:
     """Retry subtasks, and those that depend on them. A finished run is reopened and gets a new answer."""
     asked = body or RetryBody.model_validate({})
+    _check_policy(service, await service.runtime.load(run_id), principal)
     with conflicts():
         request = operator.retry(by=principal.name, subtasks=asked.subtasks, args=asked.args, confirmed=asked.confirmed)
         if not asked.confirmed:
             await _check_taken_back(service, run_id, asked)
         await service.want(run_id, request)
     return await service.runtime.document(run_id)
+
+
+def _check_policy(service: Service, state: RunState, principal: Principal) -> None:
+    """Raise Problem (403) if the run may make calls that this server's policy would ask this principal about."""
+    definition = state.definition
+    if loosens(definition.approve, definition.approve_rules, service.runtime.settings):
+        require(principal, Scope.APPROVE)
 
 
 async def _check_taken_back(service: TheService, run_id: str, asked: RetryBody) -> None:
@@ -126,9 +138,17 @@ async def skip_subtask(run_id: RunId, service: TheService, principal: Runner, bo
 
 @router.post("/supply", status_code=202)
 async def supply_result(run_id: RunId, service: TheService, principal: Runner, body: SupplyBody) -> RunDocument:
-    """Supply the result of a subtask that failed or has not started. The log records that you supplied it."""
+    """Supply the result of a subtask that failed or has not started. It counts as evidence from a person."""
+    if asks_people(await service.runtime.load(run_id), body.subtask):
+        require(principal, Scope.APPROVE)
     with conflicts():
-        request = operator.supply(by=principal.name, subtask=body.subtask, summary=body.summary, raw=body.raw)
+        request = operator.supply(
+            by=principal.name,
+            subtask=body.subtask,
+            summary=body.summary,
+            raw=body.raw,
+            may_approve=allows(principal.scopes, Scope.APPROVE),
+        )
         await service.want(run_id, request)
     return await service.runtime.document(run_id)
 
@@ -141,6 +161,7 @@ async def fork_run(
     async with access.rates.new_run(principal.key_id, service.active(principal)):
         with conflicts():
             cut = await operator.cut(service.runtime, run_id, body.at)
+            _check_policy(service, cut.state, principal)
             if cut.done and not body.confirmed:
                 raise unconfirmed(
                     f"the run made irreversible calls after event {body.at}, and the fork may repeat them",

@@ -44,7 +44,7 @@ async def start_run(
     ] = None,
 ) -> RunDocument:
     """Start a run. The server executes it in the background, and the next server continues it after a restart."""
-    if loosens(submission, service.runtime.settings):
+    if loosens(submission.approve, submission.approve_rules, service.runtime.settings):
         require(principal, Scope.APPROVE)
     state, again = await service.started_before(submission, principal, idempotency_key), True
     if state is None:

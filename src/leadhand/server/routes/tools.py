@@ -57,7 +57,12 @@ async def call_tool(name: Name, body: CallBody, service: TheService, principal: 
         require(principal, Scope.APPROVE)  # a run would ask for approval
     if spec.effect is Effect.ONCE and not body.confirmed:
         raise unconfirmed(f"{name} has an irreversible effect", 'Send "confirmed": true to call it anyway.')
-    offline = service.runtime.settings.offline if body.offline is None else body.offline
+    if settings.offline and body.offline is False:
+        raise UsageError(
+            "this server runs offline and calls no service",
+            'Leave out "offline", or start the server without --offline.',
+        )
+    offline = settings.offline or bool(body.offline)
     outcome = await try_tool(service.runtime, service.runtime.toolbox, spec, body.args, offline=offline)
     if outcome.failure is not None:
         failure = service.redactor.value(outcome.failure)

@@ -113,6 +113,14 @@ class AskingContract(Contract):
         await store.append("run-1", [EffectAnswered(approval_id=f"{THIRD}{EFFECT}", happened=False)])
         assert (await store.run("run-1")).asking == 1
 
+    async def test_a_yes_for_always_leaves_questions_about_what_a_person_chose_open(self, store: ContextStore) -> None:
+        await store.create("run-1", started())
+        await store.append("run-1", [asks(FIRST), asks(SECOND, by_hand=True), asks(THIRD)])
+        await store.append("run-1", [says(FIRST, always=True)])
+        assert (await store.run("run-1")).asking == 1
+        await store.append("run-1", [says(SECOND)])
+        assert (await store.run("run-1")).asking == 0
+
     async def test_a_subtask_that_a_person_settles_asks_nothing_any_more(self, store: ContextStore) -> None:
         await store.create("run-1", started())
         await store.append("run-1", [asks(FIRST), asks(SECOND), asks(THIRD)])
