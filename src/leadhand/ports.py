@@ -32,7 +32,7 @@ class Work:
     ``brief`` is the JSON object that the worker receives; ``tools`` are the names of the tools that it may call.
     ``calls`` are the calls of its lineage so far; finished calls are not repeated. ``needs`` are the results that it
     uses, by assignment. ``compacted`` says through which turn, and to how many characters, tool results are shortened
-    for the model. ``allowed`` are tools that a person approved for every call of it. ``scopes`` are the ceilings that each
+    for the model. ``allowed`` are tools that a person approved for all its calls. ``scopes`` are the ceilings that each
     model call has to fit besides the run's. ``problems`` returns the problems of an answer (its structured value, its
     text), ``proposed_calls`` the tool calls that its value proposes.
     """

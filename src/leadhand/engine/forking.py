@@ -27,8 +27,14 @@ from leadhand.domain.tool import Effect
 from leadhand.ports import ContextStore
 
 LEFT_OUT = (
-    RunStarted, RunClaimed, CancelRequested, PauseRequested, ResumeRequested, ApprovalAnswered, ApprovalExpired,
-)  # fmt: skip
+    RunStarted,
+    RunClaimed,
+    CancelRequested,
+    PauseRequested,
+    ResumeRequested,
+    ApprovalAnswered,
+    ApprovalExpired,
+)
 """Events about the first run, its process and its people, which the fork does not copy."""
 
 
@@ -45,8 +51,8 @@ async def fork(
 ) -> None:
     """Create run ``new_id`` with the events of ``run_id`` up to sequence number ``at``; this process owns it.
 
-    Its budget includes what had been spent by then; its time limit starts again. It asks again about every call that was
-    not made by then. Raises NoSuchRun, and UsageError for an event from which a run cannot continue.
+    Its budget includes what had been spent by then; its time limit starts again. It asks again about every call that
+    was not made by then. Raises NoSuchRun, and UsageError for an event from which a run cannot continue.
     """
     entries = await store.read(run_id)
     last = next((entry.seq for entry in entries if isinstance(entry.event, RunFinished)), entries[-1].seq + 1)
