@@ -24,7 +24,7 @@ from leadhand.domain.limits import Amount, Limits, Usage
 from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import AttemptState, ModelTurn, RunState
 from leadhand.domain.tool import Effect, Source, ToolSpec
-from leadhand.domain.work_order import OpenCall
+from leadhand.domain.work_order import OpenCall, result_reference
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.flows.flow import Flow, FlowPolicy
 from leadhand.flows.work_order.flow import WorkOrderFlow
@@ -203,10 +203,11 @@ class History:
     def calls_tool(self, attempt: AttemptState, tool: ToolSpec, *, ok: bool | None, position: int = 0) -> str:
         """Begin a tool call, and end it too unless ``ok`` is None; the call's id."""
         call_id = tool_call_id(_assignment(attempt), 0, position)
+        subtask = self.state.assignments[_assignment(attempt)].assignment.subtask
+        ordered = subtask.args if subtask is not None and subtask.tool == tool.name else {}
+        args = {"n": 1, **{name: value for name, value in ordered.items() if result_reference(value) is None}}
         self.write(
-            ev.ToolCallBegan(
-                attempt=attempt.attempt, call_id=call_id, tool=tool.name, args={"n": 1}, effect=tool.effect
-            )
+            ev.ToolCallBegan(attempt=attempt.attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
         )
         if ok is not None:
             self.write(

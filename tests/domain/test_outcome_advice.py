@@ -49,7 +49,7 @@ def test_a_cancelled_run_says_who_cancelled_it_and_lists_what_was_found_once() -
     assert [gap.next_action for gap in finished.gaps] == ["ask again", "ask again"]
     told, found, open_ = finished.answer.split("\n\n")
     assert told == "The run was cancelled by ann."
-    assert found.startswith("Found, but not reviewed: ")
+    assert found.startswith("Found, but not verified: ")
     assert "wo-001.0 is done (unverified)" in found
     assert open_ == "Not answered:\n- s1: cancelled by ann (rejected; ask again)"
     assert "--max-steps" not in finished.answer

@@ -184,9 +184,9 @@ def test_a_result_counts_when_the_log_shows_what_it_claims():
 @pytest.mark.parametrize(
     ("calls", "more", "fault"),
     [
-        ((), {}, "look was never called"),
-        ((("write", True),), {}, "look was never called"),
-        ((("look", False),), {}, "look never succeeded"),
+        ((), {}, "look was not called"),
+        ((("write", True),), {}, "look was not called"),
+        ((("look", False),), {}, "it did not work"),
         ((("look", True),), {"used": ("wo-001.0/t0/c1",)}, "the log has no such finished call"),
         ((("look", True), ("write", False)), {"used": ("wo-001.0/t0/c1",)}, "the log has no such finished call"),
         ((("look", True),), {"source": "https://example.org/b"}, "which none of its calls returned"),

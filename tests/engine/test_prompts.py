@@ -103,7 +103,7 @@ def test_a_prompt_is_short_says_whose_word_counts_and_what_to_do_when_it_cannot_
         ),
         (
             "compose",
-            ["State nothing that is not in", "Name every gap", "[1]", "sample", "verified", "figures"],
+            ["State nothing that is not in", "claim nothing that they deny", "[1]", "sample", "verified", "figures"],
         ),
     ],
 )

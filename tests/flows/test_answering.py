@@ -67,10 +67,10 @@ def test_when_everything_fails_there_is_still_an_answer_that_says_so():
     script.failed("wo-001.0")
     script.failed("wo-001.1")
     script.reviewed(drop("wo-001.0", "wo-001.1"))
-    script.think("compose", text="Neither could be had.")
+    script.think("compose", text="Neither could be had. a: it did not work. b: it did not work.")
 
     assert script.finished.status is RunStatus.FAILED
-    assert script.finished.answer == "Neither could be had."
+    assert script.finished.answer == "Neither could be had. a: it did not work. b: it did not work."
     assert [gap.name for gap in script.finished.gaps] == ["a", "b"]
 
 
@@ -116,10 +116,10 @@ def test_a_run_has_no_more_orders_than_steps_and_then_the_summary_comes_in_any_c
     for number in range(1, steps + 1):
         script.failed(f"wo-00{number}.0", "transient")
         script.reviewed(retry(f"wo-00{number}.0"))
-    script.think("compose", text="It could not be had.")
+    script.think("compose", text="It could not be had, since a: it did not work.")
 
     assert len(script.state.orders) == steps
-    assert script.finished.answer == "It could not be had."
+    assert script.finished.answer == "It could not be had, since a: it did not work."
     assert script.finished.gaps[0].class_ is FailureClass.TRANSIENT
 
 

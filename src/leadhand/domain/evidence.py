@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from .errors import Failure, FailureClass
-from .state import INDETERMINATE, AssignmentState, RunState
-from .tool import ToolResult
+from .ordered_calls import Support, support
+from .state import INDETERMINATE, AssignmentState, MadeCall, RunState
+from .text import is_blank
+from .tool import Effect, ToolResult
+from .work_order import result_reference
 from .work_result import ResultData, WorkResult
 
 
 def unsupported_claim(state: RunState, assignment: AssignmentState, result: WorkResult) -> Failure | None:
     """Return why an ok result does not count (a claim without evidence in the attempt's lineage), None if it counts.
 
-    The tool that a subtask names must have been called successfully, every call that the result uses must be in the
+    The call that a subtask orders must have succeeded, every call that the result uses must be in the
     log, and every source must have come from one of those calls or from a result that the assignment needs.
     """
     if not result.ok or result.data is None:
         return None
     done = {call.call_id: call for call in assignment.evidence if call.ok}
-    tool = assignment.assignment.subtask.tool if assignment.assignment.subtask is not None else None
-    if tool is not None and all(call.tool != tool for call in done.values()):
-        tried = any(call.tool == tool for call in assignment.evidence)
-        how = "never succeeded" if tried else "was never called"
-        return _invalid(f"the result says ok, but {tool} {how}")
+    proof = support_of(state, assignment)
+    if proof.failure is not None:
+        return proof.failure
     missing = [used for used in result.used if used not in done]
     if missing:
         return _invalid(f"the result uses the call {missing[0]}, but the log has no such finished call")
@@ -35,6 +37,50 @@ def unsupported_claim(state: RunState, assignment: AssignmentState, result: Work
     if foreign:
         return _invalid(f"the result cites {foreign[0]}, which none of its calls returned")
     return None
+
+
+def support_of(state: RunState, assignment: AssignmentState) -> Support:
+    """Hold the calls of an assignment against the one that its subtask orders, as far as the log has its arguments."""
+    subtask = assignment.assignment.subtask
+    if subtask is None:
+        return Support()
+    args = {name: value for name, value in subtask.args.items() if result_reference(value) is None}
+    approved = [
+        call.call_id
+        for call in assignment.evidence
+        if (asked := state.approvals.get(call.call_id)) is not None and asked.by and asked.args == call.args
+    ]
+    return support(subtask, args, assignment.evidence, approved)
+
+
+def made_calls(assignment: AssignmentState) -> tuple[MadeCall, ...]:
+    """The calls of an assignment in short, those that began and whose end was not seen among them."""
+    subtask = assignment.assignment.subtask
+    ordered = subtask.args if subtask is not None else None
+    made = [
+        MadeCall(
+            tool=call.tool,
+            args=None if call.args == ordered else call.args,
+            error=call.failure.message if call.failure is not None else "",
+            effect=call.effect,
+            said=_said(call) if call.effect is Effect.ONCE else "",
+            sure=call.failure is None or call.failure.type != INDETERMINATE,
+        )
+        for call in assignment.evidence
+    ]
+    unseen = [
+        MadeCall(
+            call.tool, None if call.args == ordered else call.args, "its end was not seen", call.effect, sure=False
+        )
+        for call in assignment.begun
+    ]
+    return (*assignment.made, *made, *unseen)
+
+
+def _said(call: ToolResult) -> str:
+    if call.summary is not None and not is_blank(call.summary):
+        return call.summary
+    return "" if call.raw is None else json.dumps(call.raw, ensure_ascii=False)
 
 
 def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[ToolResult]) -> ResultData:

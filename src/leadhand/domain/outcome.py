@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from .approval import ApprovalStatus
 from .commands import Outcome
 from .errors import Failure, FailureClass, usual_action
 from .events import RunFinished
 from .limits import usd
+from .ordered_calls import written_call
 from .run import CitedSource, Gap, RunStatus
-from .state import AssignmentState, RunState
+from .state import INDETERMINATE, AssignmentState, RunState
+from .text import is_blank
 from .tool import ApprovalPolicy
 from .work_result import VerdictKind
 
@@ -22,6 +24,11 @@ SUMMARY_LIMIT = 2_000
 
 UNSTATED = frozenset({"flow_error", "no_progress"})
 """Types of failures after which results can be missing although no gap names them."""
+CHECK_FIRST = "find out what it did before you ask for it again"
+"""What a person can do about a gap of an assignment that did something irreversible."""
+CHECK = "check it yourself, or have a tool called that shows it"
+"""What a person can do about a result that no call proves."""
+_ASKING = re.compile(r"\b(?:ask|try) (?:again|more|for)\b")
 
 
 def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, cancelled: bool = False) -> RunFinished:
@@ -30,8 +37,12 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
     results = [each for each in used if may_be_used(each)]
     gaps = all_gaps(state, outcome, failure)
     named = {gap.assignment for gap in gaps}
-    gaps += [_rejected(state, each) for each in used if not may_be_used(each) and each.key not in named]
-    if failure is not None and failure.type in UNSTATED and not gaps:
+    gaps += _careful(
+        state, [_rejected(state, each) for each in used if not may_be_used(each) and each.key not in named]
+    )
+    if failure is not None and _acted(state):
+        failure = failure.evolve(next_action=_not_repeating(next_action(state, failure)))
+    if failure is not None and results and not gaps:
         action = next_action(state, failure)
         gaps.append(
             Gap(name="the request as a whole", class_=failure.class_, reason=failure.message, next_action=action)
@@ -46,11 +57,57 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
     return RunFinished(
         status=status,
         number=len(state.answers) + 1,
-        answer=_labelled(outcome.answer, results) or plain_summary(state, results, gaps),
+        answer=_answer(state, outcome.answer, results, gaps, failure),
         sources=tuple(sources_of(results)),
         gaps=tuple(gaps),
         failure=failure,
     )
+
+
+def _answer(
+    state: RunState, text: str, results: Sequence[AssignmentState], gaps: Sequence[Gap], failure: Failure | None
+) -> str:
+    """The text that people get: what was composed, or else the plain list, with all that it does not say itself.
+
+    Nothing but the gaps can be said where there are no results: a text that does not name them is replaced.
+    """
+    text = _labelled("" if is_blank(text) else text, results)
+    untold = [gap for gap in gaps if not _names(text, gap)]
+    if not text or (untold and not results):
+        text = plain_summary(state, results, gaps)
+    elif untold:
+        shown = {result.key for result in results}
+        for heading, doubted in (("Not verified:", True), ("Not answered:", False)):
+            lines = [_gap_line(gap) for gap in untold if (gap.assignment in shown) is doubted]
+            text = "\n".join([f"{text}\n\n{heading}", *lines]) if lines else text
+    if failure is not None and failure.message not in text and not results and not gaps:
+        text += f"\n\nNot answered: {failure.message} ({failure.class_}; {failure.next_action})"
+    acts = "\n".join(_acts(state, results, text))
+    return f"{text}\n\n{acts}" if acts else text
+
+
+def _names(text: str, gap: Gap) -> bool:
+    """Whether a text names a gap and its reason as they are."""
+    flat = " ".join(text.split())
+    return all(" ".join(part.split()).rstrip(".?!") in flat for part in (gap.name, gap.reason))
+
+
+def _acts(state: RunState, results: Sequence[AssignmentState], text: str) -> Iterator[str]:
+    """What was done for good and the answer does not say: calls of rejected, failed and dropped assignments, too."""
+    told = {each.key for each in results}
+    lines: list[str] = []
+    for assignment in state.assignments.values():
+        given, data = assignment.assignment.subtask, assignment.data
+        for call in (call for call in assignment.made if call.acted):
+            said = call.said.strip()
+            ordered = given is not None and call.tool == given.tool and data is not None and said in data.summary
+            if call.sure and said and (said in text or (ordered and assignment.key in told)):
+                continue
+            args = call.args if call.args is not None else given.args if given is not None else {}
+            what = said or "done" if call.sure else "it may have happened; its end was not seen"
+            lines.append(f"- {written_call(call.tool, args)}: {_shortened(as_data(what))}")
+    if lines:
+        yield from ["Done for good; leave it out if you ask again:", *lines]
 
 
 def _labelled(answer: str, results: Sequence[AssignmentState]) -> str:
@@ -92,9 +149,34 @@ def all_gaps(state: RunState, outcome: Outcome, failure: Failure | None = None) 
     for key, assignment in state.assignments.items():
         if key in named:
             found.append(named[key])
-        elif assignment.counts and assignment.superseded_by is None and not assignment.ok and key not in outcome.waived:
-            found.append(gap_of(state, assignment, failure))
-    return [*found, *(gap for gap in outcome.gaps if gap.assignment is None)]
+        elif assignment.counts and assignment.superseded_by is None and key not in outcome.waived:
+            if not assignment.ok:
+                found.append(gap_of(state, assignment, failure))
+            elif assignment.doubt and may_be_used(assignment):
+                reason = f"{assignment.doubt}: unverified"
+                found.append(gap(assignment, FailureClass.INSUFFICIENT, reason, CHECK))
+    return _careful(state, [*found, *(gap for gap in outcome.gaps if gap.assignment is None)])
+
+
+def _careful(state: RunState, gaps: list[Gap]) -> list[Gap]:
+    """The gaps with advice that repeats nothing irreversible."""
+    if not _acted(state):
+        return gaps
+    found: list[Gap] = []
+    for each in gaps:
+        about = state.assignments.get(each.assignment or "")
+        unseen = about is not None and about.failure is not None and about.failure.type == INDETERMINATE
+        acted = about is not None and about.acted and not about.accepted and not unseen
+        found.append(each.evolve(next_action=CHECK_FIRST if acted else _not_repeating(each.next_action)))
+    return found
+
+
+def _acted(state: RunState) -> bool:
+    return any(call.acted for assignment in state.assignments.values() for call in assignment.made)
+
+
+def _not_repeating(action: str) -> str:
+    return f"{action}, without what is done already" if _ASKING.search(action) else action
 
 
 def gap_of(state: RunState, assignment: AssignmentState, ending: Failure | None = None) -> Gap:
@@ -174,15 +256,18 @@ def plain_summary(state: RunState, results: Sequence[AssignmentState], gaps: Seq
         parts.append(found)
     if unreviewed:
         # All have the same cause, unless parts of an order were reviewed separately.
-        why = [f"Found, but not reviewed: {_shortened(reason)} ({action})." for reason, action in explained]
+        why = [f"Found, but not verified: {_shortened(reason)} ({action})." for reason, action in explained]
         parts.append([*why, *unreviewed])
     if missing:
         heading = "Not answered:" if found or unreviewed else "No part of the request could be answered:"
-        lines = (f"- {gap.name}: {_shortened(gap.reason)} ({gap.class_}; {gap.next_action})" for gap in missing)
-        parts.append([heading, *lines])
+        parts.append([heading, *map(_gap_line, missing)])
     if not (found or unreviewed or missing):
         parts.append(["No part of the request could be answered."])
     return "\n\n".join("\n".join(lines) for lines in parts)
+
+
+def _gap_line(gap: Gap) -> str:
+    return f"- {gap.name}: {_shortened(gap.reason)} ({gap.class_}; {gap.next_action})"
 
 
 def _shortened(text: str, where: str = "") -> str:

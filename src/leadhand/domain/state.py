@@ -67,6 +67,30 @@ class BegunCall(NamedTuple):
     effect: Effect
 
 
+class MadeCall(NamedTuple):
+    """A tool call of a settled assignment, in short: what is left of its evidence.
+
+    ``args`` None: those that its subtask orders. ``said`` is what a call with effect ``once`` returned. ``sure`` False:
+    its end was not seen, so it may have acted.
+    """
+
+    tool: str
+    args: dict[str, Any] | None = None
+    error: str = ""
+    effect: Effect = Effect.PURE
+    said: str = ""
+    sure: bool = True
+
+    @property
+    def ok(self) -> bool:
+        return not self.error
+
+    @property
+    def acted(self) -> bool:
+        """Whether it did something that cannot be undone, or may have."""
+        return self.effect is Effect.ONCE and (self.ok or not self.sure)
+
+
 class CallAnswer(NamedTuple):
     """The answer to an open call of a parked attempt; ``args`` are the arguments if a person changed them."""
 
@@ -104,6 +128,7 @@ class AssignmentState(NamedTuple):
     when it is settled, so that a run of ten thousand assignments stays small. ``compacted`` says through which turn,
     and to how many characters, tool results are shortened for the model. ``acted``: it made, or may have made, a
     ``once`` call, so it is not repeated unless a person asks. ``by`` names the person who settled it, if any.
+    ``made`` are its calls in short, ``doubt`` is why its result is unverified ("": it is proven).
     ``by_hand``: a person chose its arguments, or repeated something irreversible.
     """
 
@@ -124,6 +149,8 @@ class AssignmentState(NamedTuple):
     verdict: Verdict | None = None
     superseded_by: str | None = None
     acted: bool = False
+    made: tuple[MadeCall, ...] = ()
+    doubt: str = ""
     by: str = ""
     by_hand: bool = False
 

@@ -29,6 +29,7 @@ class WorkResult(Value):
     """The result of one attempt: ok with data, or not ok with a classed error.
 
     ``used`` lists the ids of the tool calls that the result uses: a claim that the gate checks against the log.
+    ``doubt`` is what the engine found that the calls do not explain: the result is then unverified.
     """
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -38,6 +39,7 @@ class WorkResult(Value):
     data: ResultData | None = None
     error: Failure | None = None
     used: tuple[str, ...] = ()
+    doubt: str = ""
 
     def model_post_init(self, context: Any, /) -> None:
         if self.ok != (self.data is not None) or self.ok == (self.error is not None):

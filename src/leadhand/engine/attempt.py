@@ -5,6 +5,7 @@ An attempt first makes the call that its subtask names, then calls a model until
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -14,6 +15,8 @@ from leadhand.domain.commands import FlowError
 from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass, LeadhandError
 from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarted
 from leadhand.domain.ids import tool_call_id
+from leadhand.domain.ordered_calls import Support, support, unnamed_arguments, written_call
+from leadhand.domain.text import is_blank
 from leadhand.domain.tool import Source, ToolResult
 from leadhand.domain.value import Json
 from leadhand.domain.work_order import Subtask
@@ -113,7 +116,7 @@ class Attempt:
         try:
             return await self._carry_out(conversation)
         except GaveUp as gave_up:
-            return self._failed(self._cause(conversation, str(gave_up)))
+            return self._failed(self._cause(conversation, Failure.of(str(gave_up), "gave_up", FailureClass.INVALID)))
         except (ModelError, FlowError) as error:
             return self._failed(error.failure)
         except Unresolved as error:
@@ -141,7 +144,8 @@ class Attempt:
                     return result
             if conversation.replies >= self._work.max_turns:
                 message = f"no result after {conversation.replies} turns"
-                return self._failed(Failure.of(message, "max_turns", FailureClass.EXHAUSTED))
+                failure = Failure.of(message, "max_turns", FailureClass.EXHAUSTED)
+                return self._failed(self._cause(conversation, failure))
             await self._turns.ask(conversation, lambda turn: self._objection(conversation, turn))
 
     @property
@@ -179,8 +183,9 @@ class Attempt:
             return None
         if turn.message.tool_calls:
             done = turn.done.get(0)
-            if turn.number == 0 and done is not None and done.ok and done.summary and not self._subtask.expected_output:
-                return self._ok(conversation, done.summary)
+            said = done.summary or "" if done is not None and done.ok else ""
+            if turn.number == 0 and not is_blank(said) and not self._subtask.expected_output:
+                return self._ok(conversation, said)
             if not self._one_reply:
                 return None
         problems = self._problems(conversation, turn)
@@ -197,21 +202,27 @@ class Attempt:
         """Return the problems of an answer, one sentence each."""
         output = self._work.role.output
         if output is None and turn.message.tool_calls:  # each call was answered with an error, as no tools were offered
-            return ["no tools are available here: answer without calling one"]
+            return ["the answer calls a tool, but no tools are available here"]
         if output is not None and (turn.value is None or turn.message.tool_calls):
-            name = self._work.role.name
-            return [f"answer with one JSON object that matches the schema of {name}, and nothing else"]
-        if output is None and not turn.message.text.strip():
+            return [f"the answer is not one JSON object that matches the schema of {self._work.role.name}"]
+        if output is None and is_blank(turn.message.text):
             return ["the answer is empty"]
-        if not self._has_called(conversation):
-            return [f"{self._subtask.tool} was not called successfully"]
+        proof = self._proof(conversation)
+        if proof is not None:
+            return [proof.message]
         found = schema_problems(output, turn.value) if output is not None else []
         found = found or self._work.problems(turn.value, turn.message.text)
         return found or self._argument_problems(turn.value)
 
-    def _has_called(self, conversation: Conversation) -> bool:
-        tool = self._subtask.tool
-        return tool is None or any(result.ok and result.tool == tool for result in conversation.finished)
+    def _proof(self, conversation: Conversation) -> Failure | None:
+        """Return why the calls of the attempt do not show that the ordered call was made; None if they do."""
+        return self._support(conversation).failure
+
+    def _support(self, conversation: Conversation) -> Support:
+        answers = self._work.attempt.answers
+        approved = [call_id for call_id, answer in answers.items() if answer.ok]
+        args = resolved(self._subtask.args, self._work.needs)
+        return support(self._subtask, args, conversation.finished, approved)
 
     def _argument_problems(self, value: Json) -> list[str]:
         """Return the problems of the arguments of proposed calls, one sentence each."""
@@ -230,20 +241,23 @@ class Attempt:
             return f"That was not accepted: {self._work.attempt.feedback}"
         problems = self._problems(conversation, turn)
         if self._work.role.output is None and not turn.message.tool_calls:
-            if not turn.message.text.strip():
+            if is_blank(turn.message.text):
                 return "Your answer is empty."
-            if not self._has_called(conversation):
-                tool = self._subtask.tool
-                return f"You have not called {tool} successfully. Call it, or call give_up with the reason."
-        return "That cannot be used: " + "; ".join(problems) + ". Write the whole answer again, with corrections."
+            if self._proof(conversation) is not None:
+                tool, args = self._subtask.tool or "", resolved(self._subtask.args, self._work.needs)
+                call = written_call(tool, args) if args else tool
+                return f"You have not called {call} successfully. Call it, or call give_up with the reason."
+        how = "" if self._work.role.output is None else "; answer with one JSON object, and nothing else"
+        return f"That cannot be used: {'; '.join(problems)}. Write the whole answer again, with corrections{how}."
 
     def _given_up(self, conversation: Conversation, turn: Turn, problems: list[str]) -> Failure:
         """Return the message of an attempt that failed because its answers were not accepted."""
         message = "; ".join(problems)
         role = self._work.role
         if role.output is None:
-            if not self._one_reply and not self._has_called(conversation):
-                return Failure.of(message, "unproven", FailureClass.INVALID)
+            if not self._one_reply and (proof := self._proof(conversation)) is not None:
+                lapse = "the worker gave no answer" if is_blank(turn.message.text) else "the worker answered without it"
+                return proof.evolve(message=f"{proof.message}; {lapse}")
             type_ = "malformed_answer" if self._one_reply else "bad_thought"
             return Failure.of(message, type_, FailureClass.INVALID, NOT_ACCEPTED)
         if turn.value is None and not turn.message.tool_calls:
@@ -274,17 +288,30 @@ class Attempt:
             ok=True,
             data=data.model_copy(update={"raw": None}),
             used=tuple(result.call_id for result in used),
+            doubt=self._support(conversation).doubt or self._unnamed(used),
         )
+
+    def _unnamed(self, used: list[ToolResult]) -> str:
+        """Return what is doubtful about the arguments that the order left to the worker; "" if nothing is."""
+        tool = next((tool for tool in self._work.definition.tools if tool.name == self._subtask.tool), None)
+        if tool is None:
+            return ""
+        known = json.dumps(self._work.brief, ensure_ascii=False)
+        args = self._subtask.args
+        calls = [call for call in used if call.tool == tool.name]
+        found = [unnamed_arguments(args, call, tool.parameters, known) for call in calls]
+        return found[0] if found and all(found) else ""
 
     def _failed(self, failure: Failure) -> WorkResult:
         return WorkResult.failed(self._work.assignment.name, failure)
 
-    def _cause(self, conversation: Conversation, reason: str) -> Failure:
-        """Return why the worker gave up: the last failed call if any, since it has a class, else the worker's words."""
-        failures = [result.failure for result in conversation.finished if result.failure is not None]
-        if failures:
-            return failures[-1]
-        return Failure.of(reason, "gave_up", FailureClass.INVALID)
+    def _cause(self, conversation: Conversation, lapse: Failure) -> Failure:
+        """Return why there is no result: the failed call, first the ordered one, else the worker's own words."""
+        proof = self._proof(conversation)
+        if proof is not None and proof.type != "unproven":
+            return proof if lapse.type == "gave_up" else proof.evolve(message=f"{proof.message}; {lapse.message}")
+        failed = [result.failure for result in conversation.finished if result.failure is not None]
+        return failed[-1] if failed and lapse.type == "gave_up" else lapse
 
 
 def _raw(used: list[ToolResult]) -> Json:

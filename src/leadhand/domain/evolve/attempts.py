@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from leadhand.domain import events as ev
-from leadhand.domain.evidence import with_evidence
+from leadhand.domain.evidence import made_calls, support_of, with_evidence
 from leadhand.domain.ids import assignment_of, event_id
 from leadhand.domain.lifecycle import UNSUCCESSFUL, AssignmentStatus, AttemptStatus
 from leadhand.domain.state import AssignmentState, AttemptState, CallAnswer, ModelTurn, RunState
@@ -89,8 +89,10 @@ def settled(state: RunState, entry: ev.Entry, event: ev.AttemptSettled) -> None:
         return
     result = attempt.result
     data = result.data if event.ok and result is not None else None
+    doubt = ""
     if data is not None and result is not None:
         data = with_evidence(data, result.used, assignment.evidence)
+        doubt = result.doubt or support_of(state, assignment).doubt or _unsupported(state, assignment)
     # The result of a subtask is text; for other assignments, the model's JSON is the value.
     structured = event.ok and assignment.assignment.subtask is None
     state.assignments[key] = changed._replace(
@@ -101,9 +103,28 @@ def settled(state: RunState, entry: ev.Entry, event: ev.AttemptSettled) -> None:
         data=data,
         value=last_value(assignment) if structured else None,
         acted=assignment.has_acted,
+        made=made_calls(assignment),
+        doubt=doubt,
     )
     state.busy.pop(key, None)
     needs_settled(state, key, ok=event.ok)
+
+
+NO_CALL = "no tool call supports it"
+
+
+def _unsupported(state: RunState, assignment: AssignmentState) -> str:
+    """Return why a result is unverified although nothing speaks against it: neither a call nor a proven result that it
+    needs speaks for it. What is not part of a work order may rest on words alone."""
+    given = assignment.assignment
+    if any(
+        call.ok and not any(child.doubt for child in children_of(state, call.call_id)) for call in assignment.evidence
+    ):
+        return ""
+    doubted = next((needed for needed in given.needs if state.assignments[needed].doubt), None)
+    if doubted is not None:
+        return f"it rests on {doubted}, which is unverified"
+    return NO_CALL if given.subtask is not None and not given.needs else ""
 
 
 def last_value(assignment: AssignmentState) -> Json:

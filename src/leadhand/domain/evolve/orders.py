@@ -7,7 +7,7 @@ from typing import Any
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.evidence import needs_failed, skipped
+from leadhand.domain.evidence import made_calls, needs_failed, skipped
 from leadhand.domain.ids import assignment_of, event_id
 from leadhand.domain.lifecycle import SETTLED, AssignmentStatus
 from leadhand.domain.state import AssignmentState, OrderState, RetryWanted, RunState
@@ -76,6 +76,7 @@ def retry_granted(state: RunState, entry: ev.Entry, event: ev.RetryGranted) -> N
             value=None,
             failure=None,
             verdict=None,
+            doubt="",
             by="",
             by_hand=assignment.by_hand or (key in again and _by_hand(assignment, event.args)),
         )
@@ -110,6 +111,8 @@ def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> Non
         verdict=verdict,
         by=event.by,
         acted=assignment.has_acted,
+        made=made_calls(assignment),
+        doubt="",
         event_ids=(*assignment.event_ids, event_id(entry.seq)),
     )
     if was not in SETTLED:
@@ -140,7 +143,13 @@ def _close(state: RunState, name: str, event: ev.SubtaskResolved) -> None:
         place.pop(name, None)
     failure = skipped(event.by, event.reason)
     state.assignments[name] = assignment._replace(
-        status=AssignmentStatus.DROPPED, attempt=None, calls=(), begun=(), failure=failure
+        status=AssignmentStatus.DROPPED,
+        attempt=None,
+        calls=(),
+        begun=(),
+        failure=failure,
+        acted=assignment.has_acted,
+        made=made_calls(assignment),
     )
 
 

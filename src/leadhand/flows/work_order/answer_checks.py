@@ -90,7 +90,7 @@ def _plan_problems(state: RunState, assignment: Assignment, value: Json) -> list
     again = next((subtask for subtask in page.subtasks if _call(subtask) in known), None)
     if again is not None:
         where = known[_call(again)]
-        return [f"{again.name} repeats subtask {where} of an earlier page: continue after the subtasks planned before"]
+        return [f"{again.name} repeats subtask {where} of an earlier page"]
     return _order_problems(state, (*before, *page.subtasks))
 
 
@@ -124,7 +124,7 @@ def _review_problems(state: RunState, assignment: Assignment, value: Json) -> li
     whole = assignment.input.get("whole", True)
     accepts = all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts)
     if whole and accepts and not review.complete and not review.missing and not review.cannot:
-        found.append("all verdicts are accept, but complete is false: list what is missing, or set complete to true")
+        found.append("every verdict is accept, yet it is called incomplete, and nothing is named as missing")
     for proposed in review.missing:
         found += _order_problems(state, (proposed,))
     if review.answer is not None:

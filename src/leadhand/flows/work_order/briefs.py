@@ -7,7 +7,7 @@ from typing import Any
 
 from leadhand.domain.outcome import as_data, next_action, source_numbers
 from leadhand.domain.run import Gap
-from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.state import AssignmentState, MadeCall, RunState
 from leadhand.domain.work_order import Assignment, Subtask
 from leadhand.flows.flow import result_facts
 
@@ -170,7 +170,7 @@ def result(subtask: AssignmentState, numbers: dict[tuple[str, str], int]) -> dic
         **_call(subtask),
         "summary": as_data(subtask.data.summary),
         "sample": subtask.data.sample,
-        "verified": subtask.accepted,
+        "verified": subtask.accepted and not subtask.doubt,
         "sources": [numbers[source.title, source.url] for source in subtask.data.sources],
     }
 
@@ -181,12 +181,21 @@ def judged(state: RunState, subtask: AssignmentState) -> dict[str, Any]:
     if failure is not None:
         action = next_action(state, failure)
         error = {"message": failure.message, "type": failure.type, "class": failure.class_.value, "next_action": action}
-    return {
+    shown = {
         **_call(subtask),
         "status": subtask.status.value,
         "result": result_facts(subtask),
         "error": error,
     }
+    if len(subtask.made) != 1 or subtask.made[0].args is not None or subtask.made[0].tool != subtask.subtask.tool:
+        shown["calls"] = [_made(call, subtask.subtask.args) for call in subtask.made]
+    return {**shown, "doubt": subtask.doubt} if subtask.doubt else shown
+
+
+def _made(call: MadeCall, ordered: dict[str, Any]) -> dict[str, Any]:
+    """A call that was made, as a review is shown it."""
+    shown = {"tool": call.tool, "args": ordered if call.args is None else call.args, "ok": call.ok}
+    return shown if call.ok else {**shown, "error": call.error}
 
 
 def _call(subtask: AssignmentState) -> dict[str, Any]:

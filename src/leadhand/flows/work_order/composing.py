@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leadhand.domain import commands as do
-from leadhand.domain.outcome import as_data, source_numbers
+from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.outcome import as_data, next_action, source_numbers
+from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, RunState
 
 from . import briefs
@@ -48,6 +50,16 @@ def composed(state: RunState) -> str:
         return _text(whole) or ""
     said = _text(opening) if opening is not None else None
     return "" if said is None else "\n\n".join([said, *(text_of(state, section) for section in _level(state, 0))])
+
+
+def composition_gaps(state: RunState) -> list[Gap]:
+    """The gap of an answer that no model could compose, so that code lists the results instead."""
+    whole = state.assignments.get(f"{_name(state)}-whole") or state.assignments.get(_name(state))
+    if whole is None or not whole.closed or composed(state) or not any(answerable_results(state)):
+        return []
+    failure = whole.failure or Failure.of("its text was empty", "malformed_answer", FailureClass.INVALID)
+    reason = f"no text could be composed ({failure.message}), so the results are listed as they are"
+    return [Gap(name="the answer", class_=failure.class_, reason=reason, next_action=next_action(state, failure))]
 
 
 def _fits(state: RunState) -> bool:
@@ -121,7 +133,9 @@ def text_of(state: RunState, node: AssignmentState) -> str:
     for subtask in (state.assignments[key] for key in covers):
         if subtask.data is not None:
             cited = "".join(f" [{numbers[source.title, source.url]}]" for source in subtask.data.sources)
-            labels = " (sample data)" * subtask.data.sample + " (unverified)" * (not subtask.accepted)
+            labels = " (sample data)" * subtask.data.sample + " (unverified)" * (
+                not subtask.accepted or bool(subtask.doubt)
+            )
             lines.append(f"- {as_data(subtask.data.summary)}{labels}{cited}")
     return "\n".join(lines)
 

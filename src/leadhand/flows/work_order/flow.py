@@ -82,7 +82,7 @@ class WorkOrderFlow(Flow):
             answer=(_released(state, order) if order is not None else planning.unplanned(state))
             or composing.composed(state),
             uses=[result.key for result in results.answerable_results(state)],
-            gaps=results.own_gaps(state),
+            gaps=[*results.own_gaps(state), *composing.composition_gaps(state)],
         )
 
 

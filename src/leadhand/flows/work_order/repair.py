@@ -9,6 +9,7 @@ from leadhand.domain.evolve.attempts import blocked_by
 from leadhand.domain.ids import order_id, split_key, subtask_key
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.state import AssignmentState, OrderState, RunState
+from leadhand.domain.tool import Effect
 from leadhand.domain.work_order import Subtask, WorkOrder, circle, issue, result_reference
 from leadhand.domain.work_result import VerdictKind
 
@@ -37,7 +38,7 @@ def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
             again.append((before, proposed))
         elif verdict.verdict is VerdictKind.RETRY:
             again.append((before, before.subtask))
-    again = [pair for pair in again if _worth_it(*pair)]
+    again = [pair for pair in again if _worth_it(state, *pair)]
     missing = issue(review.missing, new_id, order.order.goal).subtasks if review.missing else ()
     fresh = [subtask for subtask in missing if not _tried(state, subtask)]
     return _order(order, new_id, [*_repaired(state, again, new_id), *fresh])
@@ -90,12 +91,14 @@ def _repaired(state: RunState, again: list[tuple[AssignmentState, Subtask]], new
         again = [pair for pair in again if moved[pair[0].key] not in tied]
 
 
-def _worth_it(before: AssignmentState, subtask: Subtask) -> bool:
+def _worth_it(state: RunState, before: AssignmentState, subtask: Subtask) -> bool:
     """Whether a repetition can end differently: it makes another call, or the failure was temporary."""
+    tool = state.tools.get(subtask.tool or "")
+    may_act = tool is None or tool.effect is Effect.ONCE
+    if before.acted and may_act:
+        return False  # never silently repeat an irreversible call
     if (subtask.tool, subtask.args) != (before.subtask.tool, before.subtask.args):
         return True
-    if before.acted:
-        return False  # never silently repeat an irreversible call
     if before.failure is None or before.failure.class_ in NEW_REASON or before.failure.class_ is FailureClass.BLOCKED:
         return True
     # Rejected by the review: the worker does not know the reason yet, so one retry makes sense.
@@ -135,10 +138,14 @@ def _moved(subtask: Subtask, moved: dict[str, str]) -> Subtask:
 
 
 def _tried(state: RunState, subtask: Subtask) -> bool:
-    """Whether the same call was made before in this run, so that a repetition would return nothing new."""
-    return any(
-        (earlier.subtask.tool, earlier.subtask.args) == (subtask.tool, subtask.args)
-        and subtask.tool is not None
-        and (earlier.accepted or (earlier.failure is not None and earlier.failure.class_ not in NEW_REASON))
+    """Whether the same call was made before in this run, so that repeating it gives nothing new; or one that was
+    rejected did something irreversible with the same tool, so that it might be repeated in other words."""
+    return subtask.tool is not None and any(
+        (earlier.subtask.args == subtask.args and _over(earlier)) or (earlier.acted and not earlier.accepted)
         for earlier in subtasks(state)
+        if earlier.subtask.tool == subtask.tool
     )
+
+
+def _over(earlier: AssignmentState) -> bool:
+    return earlier.accepted or (earlier.failure is not None and earlier.failure.class_ not in NEW_REASON)

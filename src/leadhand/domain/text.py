@@ -1,0 +1,30 @@
+"""What a text looks like to a person: whether there is anything to read in it, and whether it is an error."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and symbols by their category that are drawn as nothing: Hangul fillers, the blank Braille pattern."""
+_ERROR = re.compile(
+    r"""\W*(?:
+        (?:error|fehler|erreur)\s*[:!]                                     # ERROR: …
+        | traceback\s\(most\srecent
+        | \{?\W*(?:"iserror"\W+true|"error"\s*:)                           # {"isError": true …
+        | (?:(?:i['’]m|i\sam)\s)?(?:sorry|unfortunately|regrettably)\W+i\s
+        | (?:i|we)\s(?:could\snot|couldn['’]t|cannot|can['’]t|can\snot|failed|(?:was|were|am|are)\sunable)\b
+        )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text shows nothing: only spaces, control and format characters, combining marks or fillers."""
+    return not any(unicodedata.category(mark)[0] in "LNPS" and mark not in _FILLERS for mark in text)
+
+
+def error_in(text: str) -> str:
+    """Return the words by which a text that stands for a result says that it is none; "" if it does not begin so."""
+    found = _ERROR.match(text)
+    return found[0].strip() if found is not None else ""
