@@ -124,7 +124,7 @@ def _review_problems(state: RunState, assignment: Assignment, value: Json) -> li
     whole = assignment.input.get("whole", True)
     accepts = all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts)
     if whole and accepts and not review.complete and not review.missing and not review.cannot:
-        found.append("every verdict is accept, yet it is called incomplete, and nothing is named as missing")
+        found.append("all verdicts are accept, but complete is false and nothing is listed as missing")
     for proposed in review.missing:
         found += _order_problems(state, (proposed,))
     if review.answer is not None:
