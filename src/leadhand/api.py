@@ -36,7 +36,7 @@ class Leadhand(Answering):
     port of your own, such as ``leadhand.testing.scripted_model.ScriptedModel``, or adapters by name beside the built-in
     ones: ``models={"mine": adapter}, model="mine"``. ``flows`` are flows of your own (see ``leadhand.flows``), and
     ``store`` a context store of your own in place of the database. ``tools`` are functions, plain or
-    decorated with ``@tool``; not given, those that ship. ``budget`` is in US dollars (None: no limit), ``timeout`` in
+    decorated with ``@tool``; by default, the built-in ones. ``budget`` is in US dollars (None: no limit), ``timeout`` in
     seconds (None: no limit); ``max_requests`` and ``max_tokens`` bound the model calls of a run and the tokens of all
     of them together, ``max_output_tokens`` those of one reply (a model that thinks at length, and a long plan, need
     more). ``max_workers`` bounds the assignments of one run that are carried out at once, ``concurrency`` those of all

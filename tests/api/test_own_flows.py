@@ -171,7 +171,7 @@ async def test_facts_that_json_cannot_represent_are_the_flows_error(tmp_path: Pa
         (gap,) = (await lead.run("Say it", flow="broken", method="json")).gaps
     assert gap["reason"].startswith("Broken.facts returned what does not fit: cannot be written as JSON: ")
     assert gap["reason"].endswith("Object of type datetime is not JSON serializable")
-    assert gap["next_action"] == "correct the flow, then resume or retry the run"
+    assert gap["next_action"] == "fix the flow, then resume or retry the run"
 
 
 async def test_a_flow_whose_roles_raise_starts_no_run(tmp_path: Path):

@@ -100,7 +100,7 @@ async def test_a_value_of_a_flow_that_does_not_fit_fails_its_run_and_names_the_m
     assert document["status"] in ("failed", "partial")
     class_, said, action = next(each for each in causes(document) if "Odd." in each[1])
     assert said.startswith(f"Odd.{reason}") or reason in said
-    assert (class_, action) == ("unavailable", "correct the flow, then resume or retry the run")
+    assert (class_, action) == ("unavailable", "fix the flow, then resume or retry the run")
     assert "\n" not in said
 
 

@@ -136,7 +136,7 @@ async def test_a_child_may_not_have_done_what_it_was_asked_to_do_itself(open_wor
     world = open_world(models, [helper, Bench().look])
     state = await world.run()
 
-    assert "there is no tool helper; there are: look" in state.assignments["wo-001.0"].data.summary
+    assert "there is no tool helper; choose from: look" in state.assignments["wo-001.0"].data.summary
     assert len(await world.events(CallAnswered)) == 1
 
 

@@ -202,7 +202,7 @@ async def test_a_rejected_payment_may_be_looked_into(open_world: Any):
     assert "send(amount=30): sent 30" in state.finished.answer
 
 
-async def test_what_a_worker_did_before_it_gave_up_or_without_an_order_is_in_the_answer(open_world: Any):
+async def test_what_a_worker_did_before_it_gave_up_is_in_the_answer(open_world: Any):
     bench = Bench()
     models = FakeModels(plan(ask("pay")), work=[PAID, calls(("give_up", {"reason": "too hard"}))])
     state = await open_world(models, [bench.send(approval="auto")]).run()
@@ -210,7 +210,7 @@ async def test_what_a_worker_did_before_it_gave_up_or_without_an_order_is_in_the
 
     models = FakeModels(plan({**ask("a", "look", n=1), "expected_output": "all"}), work=[PAID, "saw 1"])
     state = await open_world(models, [bench.look, bench.send(approval="auto")]).run()
-    assert "send(amount=30): sent 30" in state.finished.answer
+    assert bench.made.count(("send", 30)) == 1  # the worker of a look-up cannot pay
 
 
 async def test_advice_about_other_gaps_does_not_repeat_what_was_done(open_world: Any):

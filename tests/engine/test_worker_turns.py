@@ -110,7 +110,7 @@ async def test_both_ends_of_every_call_are_in_the_log(open_world: Any):
         (("look", {}), "required"),
         (("look", {"n": 1, "m": 2}), "m"),
         (("look", '{"n": 1'), "not a JSON object"),
-        (("peek", {"n": 1}), "there is no tool peek; there are: look"),
+        (("peek", {"n": 1}), "there is no tool peek; choose from: look"),
         (("", {}), "there is no tool"),
     ],
     ids=["wrong type", "missing", "one too many", "no JSON", "unknown tool", "no name"],
@@ -185,7 +185,7 @@ async def test_a_claim_without_a_call_is_objected_to_and_the_call_is_made(open_w
     assert state.status == "succeeded"
     objection = models.requests("work")[1].messages[-1]
     assert isinstance(objection, UserMessage)
-    assert objection.text.startswith("You have not called measure with success.")
+    assert objection.text.startswith("You have not called measure successfully.")
 
 
 async def test_a_worker_that_keeps_claiming_without_calling_fails_as_unproven(open_world: Any):

@@ -22,7 +22,7 @@ class Support(NamedTuple):
     """What the calls of a worker say about the call that was ordered.
 
     ``failure`` is why they do not prove it (None: they do), ``doubt`` what a person should know about the call that
-    stands in for it.
+    replaces it.
     """
 
     failure: Failure | None = None
@@ -71,7 +71,7 @@ def same_arguments(ordered: Mapping[str, Json], made: Mapping[str, Json]) -> boo
 def unnamed_arguments(args: Mapping[str, Json], call: ToolResult, schema: Mapping[str, Any], known: str) -> str:
     """Return what is doubtful about arguments that the order left to the worker: texts of which no word is known.
 
-    ``known`` is everything that the worker was told. What the tool's schema lists, and dates, are chosen freely.
+    ``known`` is the text of everything that the worker received. What the tool's schema lists, and dates, are chosen freely.
     """
     given: Mapping[str, Any] = schema.get("properties", {})
     words = set(_words(known))

@@ -94,14 +94,14 @@ def _names(text: str, gap: Gap) -> bool:
 
 def _acts(state: RunState, results: Sequence[AssignmentState], text: str) -> Iterator[str]:
     """What was done for good and the answer does not say: calls of rejected, failed and dropped assignments, too."""
-    told = {each.key for each in results}
+    used = {each.key for each in results}
     lines: list[str] = []
     for assignment in state.assignments.values():
         given, data = assignment.assignment.subtask, assignment.data
         for call in (call for call in assignment.made if call.acted):
             said = call.said.strip()
             ordered = given is not None and call.tool == given.tool and data is not None and said in data.summary
-            if call.sure and said and (said in text or (ordered and assignment.key in told)):
+            if call.sure and said and (said in text or (ordered and assignment.key in used)):
                 continue
             args = call.args if call.args is not None else given.args if given is not None else {}
             what = said or "done" if call.sure else "it may have happened; its end was not seen"

@@ -25,6 +25,6 @@ def is_blank(text: str) -> bool:
 
 
 def error_in(text: str) -> str:
-    """Return the words by which a text that stands for a result says that it is none; "" if it does not begin so."""
+    """Return the words with which a result reports an error instead, such as "ERROR:"; "" if it does not begin so."""
     found = _ERROR.match(text)
     return found[0].strip() if found is not None else ""

@@ -134,7 +134,7 @@ class Controller:
                 commands, postponed = later, True
             elif postponed:  # nor does the state after the others allow it
                 message = f"the flow {self._policy.name} made an assignment that cannot be issued: {reason}"
-                how = "correct the flow, then start the run again"
+                how = "fix the flow, then start the run again"
                 failure = Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, how)
                 commands, postponed = [do.Finish(failure=failure)], False
             else:
@@ -164,7 +164,7 @@ class Controller:
                 break
             try:
                 if name in issued:
-                    raise do.Refused(f"{name} was handed out already")
+                    raise do.Refused(f"{name} is assigned already")
                 events += decide(state, command, now, self._policy)
                 issued |= {name} - {""}
             except do.Refused as refusal:

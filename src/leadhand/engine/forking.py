@@ -73,7 +73,7 @@ async def fork(
 
 
 def _left_out(event: AnyEvent) -> bool:
-    """Whether a fork does without this event. An approval is for one run, so its question is asked there anew."""
+    """Whether a fork leaves out this event. An approval is for one run, so the fork asks again."""
     return isinstance(event, LEFT_OUT) or (isinstance(event, ApprovalRequested) and event.approval.kind == "call")
 
 

@@ -101,11 +101,11 @@ class Flow:
             if isinstance(value, str) and value.startswith(("[", "{")):
                 why += f"; {value[:80]!r} is text, not JSON"
                 how = f'Write it as JSON, such as ["a", "b"] or {{"a": 1}}. {how}'
-            raise UsageError(f"the option {option} of the flow {cls.name} is wrong: {why}", how) from error
+            raise UsageError(f"invalid value for the option {option} of the flow {cls.name}: {why}", how) from error
 
 
 class AbsentFlow(Flow):
-    """Stands in for a flow that is not in this process, for a run that is only to be stopped."""
+    """Replaces a flow that is not in this process, to stop its run."""
 
     def problems(self, run: RunView[Any], assignment: AssignmentView, result: Result) -> Sequence[str]:
         return ["it could not be checked, since the flow of the run is not loaded"]
@@ -115,7 +115,7 @@ class AbsentFlow(Flow):
 
 
 def result_facts(assignment: AssignmentState) -> dict[str, Any] | None:
-    """Return a result in the form that the workers that need it receive, None if there is none yet."""
+    """Return a result in the form that the workers that need it receive; None before there is a result."""
     if assignment.data is None:
         return None
     raw = assignment.value if assignment.value is not None else assignment.data.raw
@@ -172,7 +172,7 @@ class FlowPolicy:
             raise FlowError(self._error(method, error)) from error
 
     def _error(self, method: str, error: BaseException) -> Failure:
-        how = "correct the flow, then resume or retry the run"
+        how = "fix the flow, then resume or retry the run"
         return Failure.of(
             fault_of(f"{type(self.flow).__name__}.{method}", error), "flow_error", FailureClass.UNAVAILABLE, how
         )

@@ -61,7 +61,7 @@ class AssignmentView:
 
     @property
     def text(self) -> str:
-        """The result as text; "" if there is none yet."""
+        """The result as text; "" before there is a result."""
         return self._of.data.summary if self._of.data is not None else ""
 
     @property

@@ -55,7 +55,7 @@ def _a_token(dollars: Decimal) -> int:
 
 
 def price_of_a_token(written: str) -> int:
-    """Nano-dollars a token of a price in dollars per million tokens. Raises ValueError if it is no amount."""
+    """Nano-dollars a token of a price in dollars per million tokens. Raises ValueError if it is not an amount."""
     try:
         dollars = Decimal(written.strip())
         if 0 <= dollars <= _DEAREST:

@@ -109,7 +109,7 @@ def _clauses_of_sentence(text: Text, begin: int, end: int, mark_before: str, mar
 
 
 def _separator(text: Text, index: int) -> str:
-    """Return the separator of clauses at ``index``: ",", ":", "and", "then"; "" if there is none."""
+    """Return the separator of clauses at ``index``: ",", ":", "and", "then"; "" for other tokens."""
     token = text.tokens[index]
     if token.mark:
         parts = token.text in _LIST_MARKS or (token.text == "." and text.low(index - 1, index) == "vs")

@@ -23,7 +23,7 @@ def review(state: RunState, order: OrderState) -> list[do.Command]:
     that was too large for its model is halved.
     """
     name = order.order.work_order_id
-    reviews_ = list(_handed_out(state, name))
+    reviews_ = list(_assigned(state, name))
     if not reviews_:
         return list(_shards(state, order))
     halves = [half for review_ in reviews_ if _too_large(review_) for half in _halves(review_)]
@@ -63,7 +63,7 @@ def _shard(
     )
 
 
-def _handed_out(state: RunState, order: str) -> Iterator[AssignmentState]:
+def _assigned(state: RunState, order: str) -> Iterator[AssignmentState]:
     """Return the assigned reviews of an order; halves follow their shard."""
     number = 0
     while (review_ := state.assignments.get(f"review-{order}-{number}")) is not None:
