@@ -7,11 +7,12 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, Unpack
 
 from leadhand.app import approvals, arguments, operator
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.flows import DEFAULT, FlowRegistry
+from leadhand.app.operator import NewLimits
 from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, settings
 from leadhand.app.toolsets import toolbox
@@ -36,7 +37,7 @@ class Leadhand(Answering):
     port of your own, such as ``leadhand.testing.scripted_model.ScriptedModel``, or adapters by name beside the built-in
     ones: ``models={"mine": adapter}, model="mine"``. ``flows`` are flows of your own (see ``leadhand.flows``), and
     ``store`` a context store of your own in place of the database. ``tools`` are functions, plain or
-    decorated with ``@tool``; by default, the built-in ones. ``budget`` is in US dollars (None: no limit), ``timeout`` in
+    decorated with ``@tool``; by default the built-in ones. ``budget`` is in dollars (None: no limit), ``timeout`` in
     seconds (None: no limit); ``max_requests`` and ``max_tokens`` bound the model calls of a run and the tokens of all
     of them together, ``max_output_tokens`` those of one reply (a model that thinks at length, and a long plan, need
     more). ``max_workers`` bounds the assignments of one run that are carried out at once, ``concurrency`` those of all
@@ -172,25 +173,27 @@ class Leadhand(Answering):
             return Run(runtime, await runtime.take_over(run_id), drive=True)
         return Run(runtime, await runtime.load(run_id), drive=False)
 
-    async def resume(self, run_id: str) -> Run:
-        """Resume a run that is paused, waiting or orphaned.
+    async def resume(self, run_id: str, **limits: Unpack[NewLimits]) -> Run:
+        """Resume a run that is paused, waiting or orphaned, with other ``limits`` if some are given: ``budget``,
+        ``timeout``, ``max_requests``, ``max_tokens``, each for the run as a whole.
 
+        With other limits, a finished run is reopened: what failed is retried, and the answer is written again.
         Raises NoSuchRun, RunOwned while another process drives it, and UsageError if it has ended.
         """
         run_id = _id(run_id)
         runtime = await self.runtime()
-        return Run(runtime, await runtime.take_over(run_id, resume_by=user()), drive=True)
+        return Run(runtime, await operator.resume(runtime, run_id, by=user(), **limits), drive=True)
 
-    async def fork(self, run_id: str, at: int, *, confirmed: bool = False) -> Run:
+    async def fork(self, run_id: str, at: int, *, confirmed: bool = False, **limits: Unpack[NewLimits]) -> Run:
         """Fork a run: a new run copies its events up to event ``at`` and continues independently in this process.
 
         The first run does not change. Raises NoSuchRun, and UsageError for an event from which a run cannot continue.
         Also raises UsageError if the run made irreversible calls after ``at``, since the fork may repeat them;
-        ``confirmed=True`` allows that.
+        ``confirmed=True`` allows that. ``limits`` are those of :meth:`resume`.
         """
         run_id = _id(run_id)
         runtime = await self.runtime()
-        return Run(runtime, await operator.fork(runtime, run_id, at, confirmed=confirmed), drive=True)
+        return Run(runtime, await operator.fork(runtime, run_id, at, confirmed=confirmed, **limits), drive=True)
 
     async def approvals(self) -> list[OpenApproval]:
         """Return the open approvals of all runs in the database, newest first."""
@@ -205,11 +208,11 @@ class Leadhand(Answering):
         """Call :meth:`run` from code without an event loop, or from a notebook."""
         return self._sync(self.run(request, flow=flow, **options))
 
-    def resume_sync(self, run_id: str) -> Answer:
+    def resume_sync(self, run_id: str, **limits: Unpack[NewLimits]) -> Answer:
         """Resume a run and return its answer, from code without an event loop."""
 
         async def resume() -> Answer:
-            return await (await self.resume(run_id)).answer()
+            return await (await self.resume(run_id, **limits)).answer()
 
         return self._sync(resume())
 

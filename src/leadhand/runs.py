@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 import getpass
 from collections.abc import AsyncGenerator, Callable, Iterable
-from typing import Any
+from typing import Any, Unpack
 
 from leadhand.app import approvals, operator
 from leadhand.app.approvals import OpenApproval
+from leadhand.app.operator import NewLimits
 from leadhand.app.runtime import Runtime
 from leadhand.domain.decide.operator_requests import OperatorRequest
 from leadhand.domain.events import (
@@ -208,17 +209,25 @@ class Run(Answering):
         await self._runtime.log(self.run_id).append(CancelRequested(by=user()))
 
     async def retry(
-        self, subtasks: Iterable[str] = (), args: dict[str, Any] | None = None, *, confirmed: bool = False
+        self,
+        subtasks: Iterable[str] = (),
+        args: dict[str, Any] | None = None,
+        *,
+        confirmed: bool = False,
+        **limits: Unpack[NewLimits],
     ) -> None:
         """Retry subtasks by their keys (without keys: all failed ones), and the subtasks that they blocked.
 
         ``args`` replaces all arguments of one subtask; ``confirmed`` allows you to retry subtasks that made, or may
         have made, an irreversible call. You can retry while the run is driven, by this or another process, and after
         its end: the run then reopens and continues in the background of this process, unless another process drives
-        it; :meth:`answer` returns the new answer. A paused run retries when it is resumed. Raises UsageError for
-        subtasks that cannot be retried, ConfigurationError if the run continues here and a tool is missing.
+        it; :meth:`answer` returns the new answer. ``limits`` are other limits of the run: ``budget``, ``timeout``,
+        ``max_requests``, ``max_tokens``. A paused run retries when it is resumed. Raises UsageError for subtasks that
+        cannot be retried, ConfigurationError if the run continues here and a tool is missing.
         """
-        await self._want(operator.retry(by=user(), subtasks=subtasks, args=args, confirmed=confirmed))
+        request = operator.retry(by=user(), subtasks=subtasks, args=args, confirmed=confirmed)
+        await operator.change_limits(self._runtime, self.run_id, limits, by=user())
+        await self._want(request)
 
     async def skip(self, subtask: str, reason: str = "") -> None:
         """Skip a subtask that is not running; it becomes a gap of the answer. As with :meth:`retry`, this works from

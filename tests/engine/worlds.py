@@ -61,6 +61,7 @@ class World:
         limits: Limits | None = None,
         approve: ApprovalPolicy = ApprovalPolicy.ASK,
         held_back: Amount = NOTHING,
+        held_back_s: float = 0.0,
         clock: Any = None,
         store: MemoryStore | None = None,
         secrets: Iterable[str] = (),
@@ -75,6 +76,7 @@ class World:
         self._approve = approve
         self.roles = roles()
         self._held_back = held_back
+        self._held_back_s = held_back_s
         self._sound = sound
         self._numbers = count(1)
         self._drives: list[asyncio.Task[RunState]] = []
@@ -101,12 +103,15 @@ class World:
             limits=self.limits,
             approve=self._approve,
             held_back=self._held_back,
+            held_back_s=self._held_back_s,
         )
         run_id = f"run_{next(self._numbers)}"
         await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)))
         return run_id
 
-    async def drive(self, run_id: str, *, flow: Any = None, dispatcher: Any = None) -> RunState:
+    async def drive(
+        self, run_id: str, *, flow: Any = None, dispatcher: Any = None, asleep: Callable[[], float] = lambda: 0.0
+    ) -> RunState:
         """Drive a run that this world owns until it is over, paused or waiting; then let go of it."""
         state = replay(run_id, await self.store.read(run_id))
         controller = Controller(
@@ -116,6 +121,7 @@ class World:
             flow=flow or WorkOrderFlow(),
             dispatcher=dispatcher or self.dispatcher,
             clock=self.clock,
+            asleep=asleep,
         )
         async with asyncio.timeout(PATIENCE_S):
             state = await controller.drive()

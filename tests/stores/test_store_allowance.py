@@ -256,7 +256,7 @@ def test_the_refusal_says_what_was_wanted_and_what_is_left() -> None:
         budget.apply([event])
     assert refused.value.what == (
         "the model call plan/t0 may need 1 request, 91 tokens, $0.001500, and the run has 90 tokens, $0.002000 left"
-        " besides what is kept for writing the answer"
+        " besides what is kept for reviews and the answer"
     )
     assert "--budget" in refused.value.how
 

@@ -3,7 +3,40 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
+
+TICK_S = 1.0
+"""How often, in seconds, a :class:`SleepWatch` looks at the time."""
+LATE_S = 5.0
+"""How much later than that, in seconds, a look may be before the process counts as asleep."""
+
+
+class SleepWatch:
+    """Measures the time in which this process was not running: stopped, or the machine was suspended.
+
+    A wall clock that is set forward looks the same, and is treated in the same way.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self._now = now
+        self._looked_at = now()
+        self._asleep_s = 0.0
+
+    def asleep_s(self) -> float:
+        """Return the seconds that this process was asleep so far."""
+        now = self._now()
+        since, self._looked_at = now - self._looked_at, now
+        if since > TICK_S + LATE_S:
+            self._asleep_s += since
+        return self._asleep_s
+
+    async def watch(self) -> None:
+        """Look at the time for as long as this runs."""
+        while True:
+            await asyncio.sleep(TICK_S)
+            self.asleep_s()
 
 
 class SystemClock:

@@ -6,17 +6,18 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
-from leadhand.app.arguments import json_arguments, json_value, text
+from leadhand.app.arguments import json_arguments, json_value, limits, text
 from leadhand.app.clock import new_run_id
 from leadhand.app.formatting import listed
-from leadhand.app.runtime import Runtime
+from leadhand.app.runtime import Runtime, held_back, held_back_s
 from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.domain.decide.operator_requests import ACTED, OperatorRequest, retriable, why_refused
 from leadhand.domain.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.domain.events import (
     CancelRequested,
+    LimitsChanged,
     PauseRequested,
     RequestDeclined,
     ResultSupplied,
@@ -29,6 +30,7 @@ from leadhand.domain.events import (
 )
 from leadhand.domain.evolve import replay
 from leadhand.domain.evolve.orders import blocked_by
+from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.rights import tools_of
 from leadhand.domain.run import RunStatus
@@ -38,6 +40,16 @@ from leadhand.domain.value import Json
 from leadhand.engine import forking
 from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems
+
+
+class NewLimits(TypedDict, total=False):
+    """Limits of a run that is continued: US dollars, seconds, model calls, tokens. Each is for the run as a whole."""
+
+    budget: float
+    timeout: float
+    max_requests: int
+    max_tokens: int
+
 
 LOOKS, LOOK_EVERY_S = 600, 0.05
 REQUESTS = (RetryRequested, SkipRequested, ResultSupplied)
@@ -90,6 +102,43 @@ def _no_reaction(run_id: str, owner: str | None) -> LeadhandError:
         f"the process that drives {run_id} ({owner}) does not react",
         "The request is recorded. To apply it now, end that process and try again.",
     )
+
+
+async def change_limits(runtime: Runtime, run_id: str, given: NewLimits, *, by: str) -> None:
+    """Give a run other limits; does nothing if none is given.
+
+    Raises NoSuchRun, and UsageError for a value out of range and for a limit that is used up already.
+    """
+    if not given:
+        return
+    state = await runtime.load(run_id)
+    changed = limits(state.definition.limits, **given)
+    spent, ceiling = state.spent, changed.ceiling
+    used = [
+        ("budget", ceiling.nanousd, spent.nanousd, f"${usd(spent.nanousd):g}"),
+        ("max_requests", ceiling.requests, spent.requests, f"{spent.requests:,}"),
+        ("max_tokens", ceiling.tokens, spent.tokens, f"{spent.tokens:,}"),
+    ]
+    for name, most, so_far, shown in used:
+        if name in given and most is not None and so_far >= most and so_far:
+            raise UsageError(
+                f"the run has used {shown} already", f"Pass a larger {name}: it is for the run as a whole."
+            )
+    event = LimitsChanged(by=by, limits=changed, held_back=held_back(changed), held_back_s=held_back_s(changed))
+    await runtime.log(run_id).append(event)
+
+
+async def resume(runtime: Runtime, run_id: str, *, by: str, **given: Unpack[NewLimits]) -> RunState:
+    """Take over a run that is paused, waiting or orphaned, with other limits where they are ``given``.
+
+    With other limits, a run that is over is reopened, and what failed is retried. Raises as :meth:`Runtime.take_over`.
+    """
+    over = (await runtime.load(run_id)).finished is not None
+    await change_limits(runtime, run_id, given, by=by)
+    if over and given:
+        state = await want(runtime, run_id, retry(by=by))
+        return state if state is not None else await runtime.load(run_id)
+    return await runtime.take_over(run_id, resume_by=by)
 
 
 def retry(
@@ -244,11 +293,19 @@ async def cut(runtime: Runtime, run_id: str, at: int) -> Cut:
 
 
 async def fork(
-    runtime: Runtime, run_id: str, at: int, *, confirmed: bool = False, by: str = "", detached: bool | None = None
+    runtime: Runtime,
+    run_id: str,
+    at: int,
+    *,
+    confirmed: bool = False,
+    by: str = "",
+    detached: bool | None = None,
+    **given: Unpack[NewLimits],
 ) -> RunState:
     """Create a run that starts with the log of this one up to event ``at``, and return the state to drive.
 
-    ``by`` is who asks for it; ``detached`` whether the fork outlives its process (default: like the first run).
+    ``by`` is who asks for it; ``detached`` whether the fork outlives its process (default: like the first run);
+    ``given`` are other limits.
     Raises NoSuchRun; UsageError for an invalid event number and, unless ``confirmed``, if the fork may repeat an
     irreversible call; ConfigurationError if this process lacks a tool that the fork needs.
     """
@@ -262,6 +319,7 @@ async def fork(
     runtime.check_resumable(there.state)
     fork_id = new_run_id()
     await forking.fork(runtime.store, run_id, at, fork_id, by=by, detached=detached)
+    await change_limits(runtime, fork_id, given, by=by)
     forked = await runtime.load(fork_id)
     if forked.status in (RunStatus.PAUSED, RunStatus.WAITING):
         await runtime.log(fork_id).append(ResumeRequested(by="the fork"))

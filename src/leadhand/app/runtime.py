@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec
 
 from leadhand.app.arguments import check_rules
-from leadhand.app.clock import SystemClock, new_run_id
+from leadhand.app.clock import SleepWatch, SystemClock, new_run_id
 from leadhand.app.flows import DEFAULT, FlowRegistry, file_of
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
 from leadhand.app.settings import Settings, make_home
@@ -41,8 +41,10 @@ from leadhand.tools.toolbox import Toolbox
 
 LOGGER = logging.getLogger("leadhand")
 _P = ParamSpec("_P")
-HELD_BACK_SHARE = 10
-"""One part in this many of the budget is kept for composing the answer."""
+HELD_BACK_SHARE = 5
+"""One part in this many of the money, tokens and time is kept for reviewing results and composing the answer."""
+LONGEST_HELD_BACK_S = 120.0
+"""The most seconds that are kept for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,8 @@ class Runtime:
         self.redactor = Redactor.of_environment(settings.environment)
         self._webs: dict[bool, Web] = {}
         self._driving: set[asyncio.Task[RunState]] = set()
+        self._sleep = SleepWatch()
+        self._watching: asyncio.Task[None] | None = None
         self._reported: set[tuple[str, str]] = set()
         self._tracing = tracing(settings.environment)
         if self._tracing is not None:
@@ -136,7 +140,8 @@ class Runtime:
             approve_rules=dict(wanted.approve_rules),
             offline=wanted.offline,
             detached=detached,
-            held_back=_held_back(wanted.limits),
+            held_back=held_back(wanted.limits),
+            held_back_s=held_back_s(wanted.limits),
             by=by,
             submission=once.submission if once is not None else "",
         )
@@ -254,6 +259,7 @@ class Runtime:
             dispatcher=self.dispatcher,
             clock=self._clock,
             on_entries=note,
+            asleep=self._asleep_s,
         )
         try:
             state = await controller.drive()
@@ -266,6 +272,13 @@ class Runtime:
             await keeper.aclose()
             await file.aclose()
             await self.store.release(state.run_id, state.epoch)
+
+    def _asleep_s(self) -> float:
+        """The seconds that this process was asleep since it began to drive runs."""
+        if self._watching is None:
+            self._sleep = SleepWatch()
+            self._watching = asyncio.get_running_loop().create_task(self._sleep.watch())
+        return self._sleep.asleep_s()
 
     def _notify(self, watchers: Iterable[Callable[_P, None]], *args: _P.args, **kwargs: _P.kwargs) -> None:
         """Call every watcher. A watcher that fails affects neither the run nor other watchers.
@@ -318,6 +331,8 @@ class Runtime:
         for task in driving:
             task.cancel()
         await asyncio.gather(*driving, return_exceptions=True)
+        if self._watching is not None:
+            self._watching.cancel()
         if self._tracing is not None:
             await self._tracing.aclose()
         await self.dispatcher.aclose()
@@ -329,13 +344,19 @@ class Runtime:
         await self.store.aclose()
 
 
-def _held_back(limits: Limits) -> Amount:
-    """Return what is kept for one compose call: a request, and a share of the money and tokens."""
+def held_back(limits: Limits) -> Amount:
+    """Return what is kept for reviews and the answer: requests, and a share of the money and tokens."""
+    requests = limits.max_requests or 0
     return Amount(
-        requests=min(1, limits.max_requests or 0),
+        requests=min(1 + max(1, requests // 10), max(requests - 1, 0)),
         tokens=(limits.max_tokens or 0) // HELD_BACK_SHARE,
         nanousd=(limits.budget_nanousd or 0) // HELD_BACK_SHARE,
     )
+
+
+def held_back_s(limits: Limits) -> float:
+    """The seconds that are kept for reviews and the answer."""
+    return min((limits.timeout_s or 0.0) / HELD_BACK_SHARE, LONGEST_HELD_BACK_S)
 
 
 async def open_runtime(

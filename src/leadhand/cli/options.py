@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, cast
 
 from leadhand.app.arguments import RANGES, USUAL_BUDGET, number
 from leadhand.domain.errors import UsageError
@@ -17,6 +17,7 @@ from leadhand.domain.tool import ApprovalPolicy
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
+    from leadhand.app.operator import NewLimits
     from leadhand.app.runtime import Runtime
 
 _E = TypeVar("_E", bound=StrEnum)
@@ -160,13 +161,36 @@ class LimitFlags:
     ] = 2_000
 
     def __post_init__(self) -> None:
-        for name, (least, most) in RANGES.items():
-            value = getattr(self, name)
-            if value is not None and not least <= value <= most:
-                flag = f"--{name.replace('_', '-')}"
-                raise UsageError(
-                    f"invalid value for {flag}: {number(value)}", f"Give a number from {least:g} to {most:,.0f}."
-                )
+        _check_ranges(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewLimitFlags:
+    """Other limits of a run, to continue it. Raises UsageError for a limit out of range."""
+
+    TITLE: ClassVar[str] = "Limits"
+
+    budget: Annotated[float | None, Flag("New spending limit of the whole run, in US dollars.", "USD")] = None
+    timeout: Annotated[float | None, Flag("New time limit of the whole run, in seconds.", "SECONDS")] = None
+    max_requests: Annotated[int | None, Flag("New maximum number of model calls of the whole run.", "N")] = None
+    max_tokens: Annotated[int | None, Flag("New maximum number of tokens of the whole run.", "N")] = None
+
+    def __post_init__(self) -> None:
+        _check_ranges(self)
+
+    @property
+    def given(self) -> NewLimits:
+        return cast("NewLimits", {name: value for name, value in asdict(self).items() if value is not None})
+
+
+def _check_ranges(flags: object) -> None:
+    for name, (least, most) in RANGES.items():
+        value = getattr(flags, name, None)
+        if value is not None and not least <= value <= most:
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(
+                f"invalid value for {flag}: {number(value)}", f"Give a number from {least:g} to {most:,.0f}."
+            )
 
 
 def approval_settings(given: Sequence[str]) -> dict[str, Any]:

@@ -12,7 +12,15 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from .errors import NEXT_ACTION, AllowanceRefused, FailureClass
-from .events import AnyEvent, AttemptLost, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned
+from .events import (
+    AnyEvent,
+    AttemptLost,
+    AttemptParked,
+    AttemptReturned,
+    LimitsChanged,
+    ModelCallBegan,
+    ModelCallReturned,
+)
 from .limits import NANO, Amount, Ceiling, Usage, smaller
 from .run import RunDefinition
 
@@ -25,8 +33,8 @@ ZERO: Sum = (0, 0, 0)
 LARGEST = 2**53
 """The largest amount that is counted, so that sums fit a database's integer."""
 
-METERED = (ModelCallBegan, ModelCallReturned, AttemptReturned, AttemptParked, AttemptLost)
-"""The events that change a budget. Each of them has an ``attempt``."""
+METERED = (ModelCallBegan, ModelCallReturned, AttemptReturned, AttemptParked, AttemptLost, LimitsChanged)
+"""The events that change a budget: of an attempt, or :class:`~leadhand.domain.events.LimitsChanged`."""
 
 
 def counted(amount: Amount) -> Sum:
@@ -114,20 +122,23 @@ class Budget:
 
     def apply(self, events: Iterable[AnyEvent]) -> None:
         """Apply the reservations and settlements of ``events``, all or none. Raises AllowanceRefused."""
-        trial = _Trial(self)
+        trial, held_back = _Trial(self), self.held_back
         for event in events:
             match event:
                 case ModelCallBegan():
-                    trial.reserve(event, ZERO if event.final else self.held_back)
+                    trial.reserve(event, _kept(event, held_back))
                 case ModelCallReturned():
                     trial.settle(event.attempt, event.call_id, event.usage)
                 case AttemptReturned() | AttemptParked() | AttemptLost():
                     # Calls that are still open will never return, so their cost is unknown.
                     for call_id in list(trial.calls(event.attempt)):
                         trial.settle(event.attempt, call_id, None)
+                case LimitsChanged():
+                    trial.run = trial.run._replace(ceiling=ceilings(event.limits.ceiling))
+                    held_back = counted(event.held_back)
                 case _:
                     pass
-        self.run = trial.run
+        self.run, self.held_back = trial.run, held_back
         self.scopes.update(trial.scopes)
         self.open.update(trial.open)
 
@@ -206,6 +217,14 @@ class _Trial:
             self.scopes[scope] = account.settle(reservation.amount, used)
 
 
+def _kept(event: ModelCallBegan, held_back: Sum) -> Sum:
+    """What a call must leave free: nothing if it composes the answer, what composing needs if it reviews results."""
+    if event.final:
+        return ZERO
+    requests, tokens, nanousd = held_back
+    return (min(1, requests), tokens // 2, nanousd // 2) if event.judges else held_back
+
+
 def _plus(one: Sum, other: Sum) -> Sum:
     return one[0] + other[0], one[1] + other[1], one[2] + other[2]
 
@@ -221,7 +240,7 @@ def _smaller(one: Ceilings, other: Ceilings) -> Ceilings:
 
 def _refused(event: ModelCallBegan, scope: str, left: Ceilings, kept: Sum = ZERO) -> AllowanceRefused:
     """Return the error of a reservation that exceeds the scope, or the run if ``scope`` is empty."""
-    beside = " besides what is kept for writing the answer" if any(kept) else ""
+    beside = " besides what is kept for reviews and the answer" if any(kept) else ""
     return AllowanceRefused(
         f"the model call {event.call_id} may need {_amounts(counted(event.reserved))}, and"
         f" {f'the assignment {scope}' if scope else 'the run'} has {_amounts(left)} left{beside}",

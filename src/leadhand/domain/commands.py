@@ -44,7 +44,8 @@ class Assign(NamedTuple):
     """Assign work to a role. The assignment starts when everything that it ``needs`` is completed.
 
     ``tools`` restricts the role's tools; ``model`` and ``instructions`` replace the role's. With ``answers``, the
-    assignment writes the answer of the run.
+    assignment writes the answer of the run; with ``judges``, it reviews the results of that work order. Money and time
+    are held back for both.
     """
 
     id: Annotated[str, Field(max_length=LONGEST_ID)]
@@ -56,6 +57,7 @@ class Assign(NamedTuple):
     model: str | None = None
     instructions: str | None = None
     answers: bool = False
+    judges: str = ""
 
 
 class Start(NamedTuple):
@@ -107,6 +109,18 @@ class GiveUpAttempt(NamedTuple):
 
     attempt: str
     failure: Failure
+
+
+class RunOut(NamedTuple):
+    """Give up an assignment because only the time for reviews and the answer is left."""
+
+    assignment: str
+
+
+class NoteSleep(NamedTuple):
+    """Note that the process was not running for some seconds, which do not count as time of the run."""
+
+    seconds: float
 
 
 class Judge(NamedTuple):
@@ -168,6 +182,8 @@ Command = (
     | DecideAsks
     | AnswerCall
     | GiveUpAttempt
+    | RunOut
+    | NoteSleep
     | Judge
     | AskApproval
     | ExpireApproval

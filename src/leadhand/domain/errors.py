@@ -55,6 +55,8 @@ NEXT_ACTION: dict[FailureClass, str] = {
 }
 """What a person can do about a failure if only its class is known."""
 
+RAN_OUT = frozenset({"time", "allowance"})
+"""Types of failures of what a larger limit of the run would have allowed."""
 NOT_ACCEPTED = "ask more precisely, or choose another model (--model)"
 """What a person can do if a flow does not accept a worker's result."""
 _BETTER_MODEL = "choose a model that follows schemas (--lead-model)"

@@ -71,7 +71,7 @@ def same_arguments(ordered: Mapping[str, Json], made: Mapping[str, Json]) -> boo
 def unnamed_arguments(args: Mapping[str, Json], call: ToolResult, schema: Mapping[str, Any], known: str) -> str:
     """Return what is doubtful about arguments that the order left to the worker: texts of which no word is known.
 
-    ``known`` is the text of everything that the worker received. What the tool's schema lists, and dates, are chosen freely.
+    ``known`` is the text of everything that the worker received. Dates, and what the schema lists, are chosen freely.
     """
     given: Mapping[str, Any] = schema.get("properties", {})
     words = set(_words(known))

@@ -6,7 +6,7 @@ from .approval import policy_of
 from .evolve.attempts import ancestors, parent_of
 from .limits import Allowance
 from .run import ALL_TOOLS, Role
-from .state import RunState
+from .state import AssignmentState, RunState
 from .tool import ApprovalPolicy, Effect, ToolSpec
 from .work_order import Assignment
 
@@ -85,6 +85,11 @@ def call_of(assignment_id: str) -> str:
     """Return the id of the call that asked for a child assignment. Ids of further children of a call have a suffix."""
     head, dot, number = assignment_id.rpartition(".")
     return head if dot and number.isdigit() and "/c" in head.rpartition("/t")[2] else assignment_id
+
+
+def is_work(state: RunState, assignment: AssignmentState) -> bool:
+    """Whether an assignment, or one above it, counts: it ends when only the time for the answer is left."""
+    return assignment.counts or any(above.counts for above in ancestors(state, assignment.assignment))
 
 
 def depth_of(state: RunState, assignment: Assignment) -> int:

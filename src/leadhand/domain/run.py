@@ -104,9 +104,10 @@ class RunDefinition(Value):
     ``flow_file`` is the file or module that defines the flow, "" for one that needs no ``--flows``. ``roles`` are the
     flow's roles with their instructions, as they were at the start; ``options`` what the flow was given. ``approve``
     is the policy for calls that need approval, ``approve_rules`` what holds for some of them instead (see
-    :func:`~leadhand.domain.approval.policy_of`). ``held_back`` is the allowance kept for composing the answer,
-    whatever the workers spend. ``by`` is who started the run, where a service knows; ``submission`` the SHA-256 (hex)
-    of what was sent under an idempotency key, to tell a repetition from another request.
+    :func:`~leadhand.domain.approval.policy_of`). ``held_back`` is the allowance kept for reviewing results and
+    composing the answer, whatever the workers spend; ``held_back_s`` the part of the time, in seconds. ``by`` is who
+    started the run, where a service knows; ``submission`` the SHA-256 (hex) of what was sent under an idempotency key,
+    to tell a repetition from another request.
     """
 
     request: str
@@ -122,6 +123,7 @@ class RunDefinition(Value):
     offline: bool = False
     detached: bool = False
     held_back: Amount = NOTHING
+    held_back_s: float = 0.0
     options: dict[str, Any] = {}
     by: str = ""
     submission: str = ""

@@ -301,6 +301,11 @@ class RunState:
         return None if timeout is None else self.created_at + timedelta(seconds=timeout) + self.rested
 
     @property
+    def work_deadline(self) -> datetime | None:
+        """When subtasks end, so that the rest of the time is left for reviews and the answer."""
+        return None if self.deadline is None else self.deadline - timedelta(seconds=self.definition.held_back_s)
+
+    @property
     def tools(self) -> dict[str, ToolSpec]:
         return {tool.name: tool for tool in self.definition.tools}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal
 
@@ -215,7 +216,8 @@ class Assignment(Value):
     ``tools`` restricts the tools of its role (None: all of them). ``ceiling`` limits what it may spend, besides its
     role's limits; ``model`` and ``instructions`` replace the role's. ``subtask`` is the subtask that it carries out,
     with the tool that must be called. If it ``counts``, its result belongs to the answer. If it ``answers``, it writes
-    the answer: its text is shown while it is written, and it may use the allowance reserved for the answer.
+    the answer: its text is shown while it is written, and it may use the allowance reserved for the answer. If it
+    ``judges`` a work order (by id), it may use the part that is kept for reviews.
     """
 
     assignment_id: str
@@ -231,6 +233,7 @@ class Assignment(Value):
     subtask: Subtask | None = None
     counts: bool = False
     answers: bool = False
+    judges: str = Field(default="", exclude_if=operator.not_)
 
     @property
     def name(self) -> str:

@@ -16,9 +16,17 @@ from functools import partial
 from leadhand.domain import commands as do
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.commands import FlowError, Policy
-from leadhand.domain.decide import decide, due, when_idle
+from leadhand.domain.decide import decide, due, run_out, when_idle
 from leadhand.domain.errors import Failure, FailureClass, Fenced
-from leadhand.domain.events import AnyEvent, AssignmentIssued, AttemptScheduled, Entry, RunResumed, SubtaskResolved
+from leadhand.domain.events import (
+    AnyEvent,
+    AssignmentIssued,
+    AttemptLost,
+    AttemptScheduled,
+    Entry,
+    RunResumed,
+    SubtaskResolved,
+)
 from leadhand.domain.evolve import fold
 from leadhand.domain.evolve.attempts import INTERRUPTED, descendants
 from leadhand.domain.ids import assignment_of
@@ -55,6 +63,7 @@ class Controller:
         dispatcher: Dispatcher,
         clock: Clock,
         on_entries: OnEntries | None = None,
+        asleep: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._state = replace(state, definition=with_roles(flow, state.definition))
         self._log = log
@@ -63,6 +72,8 @@ class Controller:
         self._dispatcher = dispatcher
         self._clock = clock
         self._on_entries = on_entries
+        self._asleep = asleep
+        self._asleep_s = asleep()
         self._epoch = state.epoch
         self._started: dict[str, str] = {}
         self._not_started: list[do.Command] = []
@@ -117,7 +128,7 @@ class Controller:
         """Everything that follows from the state as it is. Tries its own events on a copy, which is thrown away."""
         now, state = self._clock.now(), self._state
         made: list[AnyEvent] = []
-        commands, postponed = list(first), False
+        commands, postponed = [*self._sleep(), *first], False
         tried: list[do.Command] = []
         for _ in range(MAX_ROUNDS):
             if not commands:
@@ -179,9 +190,19 @@ class Controller:
             message = f"the time limit of {state.definition.limits.timeout_s:g} s is used up"
             return [do.Finish(failure=Failure.of(message, "time", FailureClass.EXHAUSTED))]
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
+        if running and state.work_deadline is not None and now >= state.work_deadline:
+            commands = [each for each in commands if not isinstance(each, do.Start)]  # they would only be given up
+            commands += run_out(state)
         if commands or not running:
             return commands
         return list(self._policy.next(state)) or when_idle(state)
+
+    def _sleep(self) -> list[do.Command]:
+        """The time in which this process was not running since the last decision, if there was any."""
+        before, self._asleep_s = self._asleep_s, self._asleep()
+        slept = self._asleep_s - before
+        running = self._state.finished is None and self._state.status is RunStatus.RUNNING
+        return [do.NoteSleep(seconds=slept)] if slept > 0 and running else []
 
     # --- acting ------------------------------------------------------------------------------------------------------
 
@@ -193,6 +214,8 @@ class Controller:
         for entry in entries:
             if isinstance(entry.event, SubtaskResolved):
                 self._withdraw(before, entry.event.subtask)
+            elif isinstance(entry.event, AttemptLost):
+                self._dispatcher.withdraw(before.run_id, entry.event.attempt)
         if self._state.epoch != self._epoch:
             raise Fenced(
                 f"run {self._state.run_id} was taken over by {self._state.owner}",
@@ -241,9 +264,10 @@ class Controller:
             for approval in self._state.approvals.values()
             if approval.expires_at is not None and approval.status is ApprovalStatus.PENDING
         ]
-        if self._state.deadline is not None and self._state.status is RunStatus.RUNNING:
-            ends.append(self._state.deadline)
-        return max(0.0, (min(ends) - self._clock.now()) / timedelta(seconds=1)) if ends else None
+        state, now = self._state, self._clock.now()
+        if state.deadline is not None and state.work_deadline is not None and state.status is RunStatus.RUNNING:
+            ends.append(state.work_deadline if now < state.work_deadline else state.deadline)
+        return max(0.0, (min(ends) - now) / timedelta(seconds=1)) if ends else None
 
 
 def work_of(state: RunState, policy: Policy, key: str) -> Work:

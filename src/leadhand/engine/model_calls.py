@@ -45,6 +45,7 @@ class ModelCall:
     call_id: str
     request: ModelRequest
     final: bool = False
+    judges: bool = False
     within: tuple[Allowance, ...] = ()
 
 
@@ -108,6 +109,7 @@ class ModelCalls:
             model=call.request.model,
             reserved=self._reservation(call.request),
             final=call.final,
+            judges=call.judges,
             within=call.within,
         )
         while True:

@@ -106,6 +106,7 @@ class Turns:
             call_id=call_id,
             request=request,
             final=work.assignment.answers,
+            judges=bool(work.assignment.judges),
             within=work.scopes,
         )
         on_text = self._on_text if work.assignment.answers else None

@@ -170,11 +170,12 @@ class Service:
         request = PauseRequested(by=principal.name, reason=reason or f"requested by {principal.name}")
         await operator.stop(self.runtime, listing, request, until=frozenset({RunStatus.PAUSED, *ENDED}))
 
-    async def resume(self, run_id: str, principal: Principal) -> None:
-        """Resume a run that is paused, waiting or orphaned. Raises UsageError, RunOwned."""
-        listing = await self.runtime.store.run(run_id)
-        _check_goes_on(listing, "resumed")
-        await self._resume(await self.runtime.take_over(run_id, resume_by=principal.name))
+    async def resume(self, run_id: str, principal: Principal, limits: operator.NewLimits | None = None) -> None:
+        """Resume a run as :func:`operator.resume` does. Raises UsageError, RunOwned."""
+        given = limits or {}
+        if not given:
+            _check_goes_on(await self.runtime.store.run(run_id), "resumed")
+        await self._resume(await operator.resume(self.runtime, run_id, by=principal.name, **given))
 
     async def want(self, run_id: str, request: OperatorRequest) -> None:
         """Send a request to the process that drives the run; grant it here if none does. See ``operator.want``."""
@@ -182,9 +183,13 @@ class Service:
         if state is not None:
             await self._resume(state)
 
-    async def fork(self, run_id: str, at: int, principal: Principal) -> RunState:
+    async def fork(
+        self, run_id: str, at: int, principal: Principal, limits: operator.NewLimits | None = None
+    ) -> RunState:
         """Start a run that begins with the events of another one. Raises as a confirmed ``operator.fork`` does."""
-        state = await operator.fork(self.runtime, run_id, at, confirmed=True, by=principal.name, detached=True)
+        state = await operator.fork(
+            self.runtime, run_id, at, confirmed=True, by=principal.name, detached=True, **limits or {}
+        )
         self.drive(state, who=principal)
         return state
 

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from leadhand.domain.access import AgentSettings, ApiKey
 from leadhand.domain.allowance import METERED
 from leadhand.domain.errors import StoreError
-from leadhand.domain.events import AnyEvent, Entry, RunStarted
+from leadhand.domain.events import AnyEvent, Entry, LimitsChanged, RunStarted
 from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo
 from leadhand.domain.value import Json
 from leadhand.ports import ArtifactStore
@@ -105,7 +105,7 @@ class SqlContextStore:
                 current=current,
                 blobs=blobs or {},
                 metered=metered,
-                attempts={event.attempt for event in metered},
+                attempts={event.attempt for event in metered if not isinstance(event, LimitsChanged)},
             )
         )
 

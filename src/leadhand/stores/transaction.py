@@ -102,7 +102,7 @@ def _on_conflict(key: str, changing: Sequence[str]) -> str:
     return f" ON CONFLICT ({key}) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in changing)}"
 
 
-CHANGE_RUN = _on_conflict("run_id", RUNS.columns.split(", ")[13:])
+CHANGE_RUN = _on_conflict("run_id", RUNS.columns.split(", ")[7:])
 CHANGE_ALLOWANCE = _on_conflict("run_id, scope", ALLOWANCES.columns.split(", ")[2:])
 
 
@@ -119,7 +119,7 @@ class RunRow:
     )  # fmt: skip
 
     def __init__(self, row: Row) -> None:
-        self.fixed = row[:13]
+        self.fixed = row[:7]
         (self.status, self.finished_at, self.head_seq, self.epoch) = row[13:17]
         (self.owner, self.subtasks, self.completed, self.failed) = row[17:21]
         self.budget = Budget(Account(row[7:10], row[21:24], row[24:27]), row[10:13])
@@ -157,7 +157,8 @@ class RunRow:
     def values(self) -> Row:
         """Return the row in the order of :data:`RUNS`."""
         return (
-            *self.fixed, self.status, self.finished_at, self.head_seq, self.epoch, self.owner, self.subtasks,
+            *self.fixed, *self.budget.run.ceiling, *self.budget.held_back,
+            self.status, self.finished_at, self.head_seq, self.epoch, self.owner, self.subtasks,
             self.completed, self.failed, *self.budget.run.spent, *self.budget.run.reserved,
         )  # fmt: skip
 

@@ -18,6 +18,7 @@ from leadhand.cli.options import (
     RUN,
     DriverFlags,
     Flag,
+    NewLimitFlags,
     Output,
     RunId,
     SameTools,
@@ -85,10 +86,11 @@ async def runs_resume(
     *,
     all: Annotated[bool, Flag("Resume every run that is paused or whose process died, oldest first.")] = False,
     tools: SameTools = (),
+    limits: NewLimitFlags = NewLimitFlags(),
     output: Output = Output(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
-    """Resume a run that was paused or whose process died."""
+    """Resume a run that was paused or whose process died; with a higher limit, also one that ran out of it."""
     if (run_id is None) is not all:
         raise UsageError("name one run, or use --all", "See: leadhand runs list")
     driver = _Driver(tools, output, store)
@@ -101,7 +103,7 @@ async def runs_resume(
     for state in states:
 
         async def take(lead: Leadhand, run_id: str = state.run_id) -> Run:
-            return await lead.resume(run_id)
+            return await lead.resume(run_id, **limits.given)
 
         codes.append(await driver.drive(state, needed_tools(state), take) or Exit.ANSWERED)
         if codes[-1] == Exit.INTERRUPTED:
@@ -146,6 +148,7 @@ async def runs_retry(
     args: Annotated[str | None, Flag("Retry the one subtask with these arguments, as a JSON object.", "JSON")] = None,
     yes: Annotated[bool, Flag("Retry even if a subtask made, or may have made, an irreversible call.")] = False,
     tools: SameTools = (),
+    limits: NewLimitFlags = NewLimitFlags(),
     output: Output = Output(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
@@ -153,7 +156,7 @@ async def runs_retry(
     request = operator.retry(by=user(), subtasks=subtask, args=json_value("--args", args), confirmed=yes)
     what = ", ".join(subtask) or "the failed subtasks"
     done = f"retrying {what}{' with your arguments' if args is not None else ''}"
-    return await _Driver(tools, output, store).steer(run_id, request, done)
+    return await _Driver(tools, output, store).steer(run_id, request, done, limits.given)
 
 
 async def runs_skip(
@@ -194,6 +197,7 @@ async def runs_fork(
     at: Annotated[int, Flag("The last event to keep, by its number. leadhand runs export lists the events.", "SEQ")],
     yes: Annotated[bool, Flag("Fork even if the run made irreversible calls after that event.")] = False,
     tools: SameTools = (),
+    limits: NewLimitFlags = NewLimitFlags(),
     output: Output = Output(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
@@ -216,7 +220,7 @@ async def runs_fork(
             return Exit.USAGE
 
     async def take(lead: Leadhand) -> Run:
-        run = await lead.fork(listing.run_id, at, confirmed=True)
+        run = await lead.fork(listing.run_id, at, confirmed=True, **limits.given)
         say(f"{run.run_id} is a fork of {listing.run_id} at event {at}.")
         return run
 
@@ -257,7 +261,9 @@ class _Driver:
                 lead, run, shown, tools=self._tools, output=self._output, store=self._store, why="as it was started"
             )
 
-    async def steer(self, given: str, request: OperatorRequest, done: str) -> int:
+    async def steer(
+        self, given: str, request: OperatorRequest, done: str, limits: operator.NewLimits | None = None
+    ) -> int:
         """Pass an operator's request to the process that drives the run; if no process does, drive it here.
 
         ``done`` says what was requested. Raises UsageError for a request that the run cannot grant.
@@ -267,6 +273,7 @@ class _Driver:
             listing = await find_run(runtime.store, given)
             state = await runtime.load(listing.run_id)
             operator.check(state, request)
+            await operator.change_limits(runtime, listing.run_id, limits or {}, by=user())
             if listing.owner is not None or listing.status is RunStatus.PAUSED:
                 recorded = await operator.ask(runtime, listing.run_id, request)
                 if await operator.taken_up(runtime, recorded):

@@ -14,6 +14,7 @@ from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.evolve import fold
 from leadhand.domain.lifecycle import RUN
 from leadhand.domain.outcome import concluded
+from leadhand.domain.rights import is_work
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 
@@ -60,6 +61,10 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
         case do.GiveUpAttempt():
             attempts.current(state, command.attempt)
             return [ev.AttemptLost(attempt=command.attempt, failure=command.failure)]
+        case do.RunOut():
+            return attempts.run_out(state, command.assignment)
+        case do.NoteSleep():
+            return [ev.ProcessSlept(seconds=command.seconds)]
         case do.Judge():
             return orders.judge(state, command.work_order_id, command.review)
         case do.AskApproval():
@@ -113,6 +118,12 @@ def _starts(state: RunState) -> list[do.Command]:
     if state.status is not RunStatus.RUNNING or (size is not None and state.busy):
         return []
     return [do.Start(assignment=key) for key in islice(state.ready, size)]
+
+
+def run_out(state: RunState) -> list[do.Command]:
+    """What ends when only the time for reviews and the answer is left. What waits for people does not."""
+    keys = dict.fromkeys((*state.live, *state.retrying, *state.ready))
+    return [do.RunOut(assignment=key) for key in keys if is_work(state, state.assignments[key])]
 
 
 def when_idle(state: RunState, refused: str = "") -> list[do.Command]:

@@ -16,7 +16,7 @@ from leadhand.domain.evolve.attempts import INTERRUPTED, last_value
 from leadhand.domain.ids import assignment_of, attempt_id
 from leadhand.domain.lifecycle import AttemptStatus
 from leadhand.domain.limits import Limits
-from leadhand.domain.rights import tools_of_role
+from leadhand.domain.rights import is_work, tools_of_role
 from leadhand.domain.run import ALL_TOOLS, RunStatus
 from leadhand.domain.state import AssignmentState, AttemptState, RunState
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
@@ -59,6 +59,7 @@ def assign(state: RunState, command: do.Assign) -> list[ev.AnyEvent]:
         instructions=command.instructions,
         counts=role.counts,
         answers=command.answers,
+        judges=command.judges,
     )
     return [ev.AssignmentIssued(assignment=assignment)]
 
@@ -94,6 +95,25 @@ def settle(state: RunState, key: str, now: datetime, policy: Policy) -> list[ev.
         later = _retry(state, assignment, attempt, failure, now, in_time=False)
         failure = failure if later is None else _too_late(state, failure)
     return [settled(assignment, attempt, failure, final=final)]
+
+
+def run_out(state: RunState, key: str) -> list[ev.AnyEvent]:
+    """Give up an assignment that is ready or under way: the time that is left is for reviews and the answer."""
+    assignment = state.assignments[key]
+    timeout, kept = state.definition.limits.timeout_s or 0.0, state.definition.held_back_s
+    message = f"the time for subtasks ({timeout - kept:g} of {timeout:g} s) is used up"
+    failure = Failure.of(message, "time", FailureClass.EXHAUSTED)
+    if key in state.ready:
+        begun = attempt_id(key, assignment.attempts + 1)
+        return [
+            ev.AttemptScheduled(attempt=begun),
+            ev.AttemptLost(attempt=begun, failure=failure),
+            settled(assignment, AttemptState(attempt=begun, number=assignment.attempts + 1), failure),
+        ]
+    attempt = under_way(state, key)
+    why = unseen_effect(assignment) or failure
+    lost = [ev.AttemptLost(attempt=attempt.attempt, failure=why)] if key in state.live else []
+    return [*lost, settled(assignment, attempt, why)]
 
 
 def settled(
@@ -144,7 +164,7 @@ def _retry(
         limits=state.definition.limits,
         tool=state.tools.get(subtask.tool or "") if subtask is not None else None,
         now=now,
-        deadline=state.deadline if in_time else None,
+        deadline=None if not in_time else state.work_deadline if is_work(state, assignment) else state.deadline,
         acted=any(call.effect is Effect.ONCE for call in assignment.evidence),
     )
 

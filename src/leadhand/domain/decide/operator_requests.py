@@ -8,6 +8,7 @@ from typing import Literal
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
+from leadhand.domain.errors import RAN_OUT
 from leadhand.domain.evolve.attempts import blocked_by, descendants
 from leadhand.domain.ids import assignment_of, split_key
 from leadhand.domain.lifecycle import UNSUCCESSFUL, AttemptStatus
@@ -28,7 +29,7 @@ def decide_request(state: RunState) -> list[ev.AnyEvent]:
     reopened: list[ev.AnyEvent] = [ev.RunReopened(by=_by(request))] if state.finished is not None else []
     match request:
         case ev.RetryRequested():
-            keys = request.subtasks or retriable(state, confirmed=request.confirmed)
+            keys = request.subtasks or [*retriable(state, confirmed=request.confirmed), *_reviews_and_plans(state)]
             granted = ev.RetryGranted(
                 subtasks=tuple(keys), args=request.args, by=_by(request), reopened=_reopened(state, keys)
             )
@@ -70,13 +71,27 @@ def retriable(state: RunState, *, confirmed: bool = False) -> list[str]:
     ]
 
 
+def _ran_out(state: RunState) -> list[AssignmentState]:
+    """What failed in a run that is over, beside its subtasks, because time or allowance was used up."""
+    return [
+        each
+        for each in (state.assignments.values() if state.finished is not None else ())
+        if not each.counts and each.failure is not None and each.failure.type in RAN_OUT
+    ]
+
+
+def _reviews_and_plans(state: RunState) -> list[str]:
+    """What ran out and is done again under its own id; the answer is composed anew in any case."""
+    return [each.key for each in _ran_out(state) if not each.assignment.answers and each.assignment.parent is None]
+
+
 def why_refused(state: RunState, request: OperatorRequest, *, resting: bool = False) -> str:
     """Return why a request cannot be granted, in one sentence, or "" if it can.
 
     ``resting``: no process drives the run, so nothing is really running.
     """
     if isinstance(request, ev.RetryRequested):
-        if not request.subtasks and not retriable(state, confirmed=request.confirmed):
+        if not request.subtasks and not retriable(state, confirmed=request.confirmed) and not _ran_out(state):
             acted = retriable(state, confirmed=True)
             return f"{acted[0]} {ACTED}" if acted else "no subtask has failed"
         if request.args is not None and len(request.subtasks) != 1:

@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from leadhand.domain.asks import Ask
 from leadhand.domain.conversation import AssistantMessage
 from leadhand.domain.errors import Failure
-from leadhand.domain.limits import NOTHING, Allowance, Amount, Usage
+from leadhand.domain.limits import NOTHING, Allowance, Amount, Limits, Usage
 from leadhand.domain.tool import Effect, Source
 from leadhand.domain.value import Json, Value
 from leadhand.domain.work_order import OpenCall
@@ -34,6 +34,7 @@ from .decisions import EffectQuestioned as EffectQuestioned
 from .decisions import EventBase as EventBase
 from .decisions import GapsNoted as GapsNoted
 from .decisions import Kind as Kind
+from .decisions import ProcessSlept as ProcessSlept
 from .decisions import RequestDeclined as RequestDeclined
 from .decisions import ResultsJudged as ResultsJudged
 from .decisions import RetryGranted as RetryGranted
@@ -72,8 +73,9 @@ class AttemptStarted(Observation):
 class ModelCallBegan(Observation):
     """A model is about to be called. This entry takes the upper bound ``reserved`` from the run's allowance.
 
-    ``final`` calls (composing the answer) may use what was held back. ``within`` are the allowances of the call's
-    assignment and of its ancestors; ``reserved`` is taken from each of them too.
+    ``final`` calls (composing the answer) may use what was held back, those that ``judges`` results half of it.
+    ``within`` are the allowances of the call's assignment and of its ancestors; ``reserved`` is taken from each of
+    them too.
     """
 
     type: Literal["model_call_began"] = "model_call_began"
@@ -81,6 +83,7 @@ class ModelCallBegan(Observation):
     model: str
     reserved: Amount = NOTHING
     final: bool = False
+    judges: bool = Field(default=False, exclude_if=operator.not_)
     within: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
 
 
@@ -214,6 +217,15 @@ class EffectAnswered(Request):
     raw: Json = None
 
 
+class LimitsChanged(Request):
+    """A person gives the run other limits; ``held_back`` and ``held_back_s`` are kept for reviews and the answer."""
+
+    type: Literal["limits_changed"] = "limits_changed"
+    limits: Limits
+    held_back: Amount = NOTHING
+    held_back_s: float = 0.0
+
+
 class RetryRequested(Request):
     """A person asks to retry subtasks (every failed one if none is named); ``args`` replaces the arguments of one.
 
@@ -264,6 +276,7 @@ AnyEvent = (
     | RunPaused
     | RunWaiting
     | RunResumed
+    | ProcessSlept
     | RunReopened
     | RetryGranted
     | SubtaskResolved
@@ -280,6 +293,7 @@ AnyEvent = (
     | CancelRequested
     | PauseRequested
     | ResumeRequested
+    | LimitsChanged
     | ApprovalAnswered
     | EffectAnswered
     | RetryRequested

@@ -189,6 +189,14 @@ class RunResumed(EventBase):
     type: Literal["run_resumed"] = "run_resumed"
 
 
+class ProcessSlept(EventBase):
+    """The process that drives the run was not running for some ``seconds``: stopped, or the machine was suspended. They
+    do not count as time of the run."""
+
+    type: Literal["process_slept"] = "process_slept"
+    seconds: float = Field(ge=0)
+
+
 class RunReopened(EventBase):
     """A finished run was reopened at a person's request: it continues, and will have another answer."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import MISSING, fields
+from datetime import timedelta
 from typing import Any
 
 from leadhand.domain import events as ev
@@ -110,6 +111,11 @@ def _resumed(state: RunState, entry: ev.Entry, _event: ev.RunResumed | ev.RunReo
     state.resume_wanted = False
 
 
+def _slept(state: RunState, _entry: ev.Entry, event: ev.ProcessSlept) -> None:
+    if state.rest_since is None:
+        state.rested += timedelta(seconds=event.seconds)
+
+
 def _finished(state: RunState, entry: ev.Entry, event: ev.RunFinished) -> None:
     state.status = event.status
     state.finished = event
@@ -150,6 +156,12 @@ def _resume_requested(state: RunState, _entry: ev.Entry, _event: ev.ResumeReques
     state.pause_reason = None
 
 
+def _limits_changed(state: RunState, _entry: ev.Entry, event: ev.LimitsChanged) -> None:
+    state.definition = state.definition.evolve(
+        limits=event.limits, held_back=event.held_back, held_back_s=event.held_back_s
+    )
+
+
 def _gaps_noted(state: RunState, _entry: ev.Entry, event: ev.GapsNoted) -> None:
     state.unsupported = (*state.unsupported, *(part for part in event.parts if part not in state.unsupported))
 
@@ -175,6 +187,7 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.RunPaused: _paused,
     ev.RunWaiting: _waiting,
     ev.RunResumed: _resumed,
+    ev.ProcessSlept: _slept,
     ev.RunReopened: _reopened,
     ev.RetryGranted: orders.retry_granted,
     ev.SubtaskResolved: orders.resolved,
@@ -191,6 +204,7 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.CancelRequested: _cancel_requested,
     ev.PauseRequested: _pause_requested,
     ev.ResumeRequested: _resume_requested,
+    ev.LimitsChanged: _limits_changed,
     ev.ApprovalAnswered: calls.approval_answered,
     ev.EffectAnswered: calls.effect_answered,
     ev.RetryRequested: _requested,

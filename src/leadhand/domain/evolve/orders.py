@@ -66,6 +66,8 @@ def retry_granted(state: RunState, entry: ev.Entry, event: ev.RetryGranted) -> N
     for key in reopened:
         assignment = state.assignments[key]
         given = assignment.assignment
+        if given.judges in state.orders:
+            state.orders[given.judges] = state.orders[given.judges]._replace(review=None)
         if event.args is not None and key in again:
             given = given.model_copy(update={"input": event.args})
         state.assignments[key] = assignment._replace(

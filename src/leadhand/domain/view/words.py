@@ -59,6 +59,8 @@ WORDS: dict[type, Words] = {
     ev.RunPaused: Words("Run paused", tone=_ATTENTION, level=_PHASE),
     ev.RunWaiting: Words("Run waiting for people", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE),
     ev.RunResumed: Words("Run resumed", level=_PHASE),
+    ev.ProcessSlept: Words("Process was stopped", tone=_ATTENTION, level=_PHASE),
+    ev.LimitsChanged: Words("Limits changed", level=_PHASE, topics=_PEOPLE),
     ev.RunReopened: Words("Run reopened", tone=_ATTENTION, level=_PHASE, topics=_PEOPLE),
     ev.RunFinished: Words("Run finished", level=_PHASE),
     ev.WorkOrderIssued: Words("Work order issued", level=_PHASE, topics=_WORK),
@@ -248,7 +250,9 @@ def words(entry: ev.Entry) -> Words:
             text = _by(event.by, event.reason)
         case "result_supplied":
             text = _by(event.by, event.summary)
-        case "cancel_requested" | "resume_requested":
+        case "process_slept":
+            text = f"{event.seconds:,.0f} s do not count as time of the run"
+        case "cancel_requested" | "resume_requested" | "limits_changed":
             text = _by(event.by)
         case "request_declined":
             text = f"{_REQUESTS.get(event.request, event.request)}: {event.reason}"

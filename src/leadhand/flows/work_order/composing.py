@@ -141,9 +141,10 @@ def text_of(state: RunState, node: AssignmentState) -> str:
 
 
 def _name(state: RunState) -> str:
-    """Return the id of the composition; each order that a person requested leads to a new one."""
+    """Return the id of the composition; each reopening, and each order that a person requested, leads to a new one."""
     asked = any(order.by for order in state.orders.values())
-    return f"compose{len(state.orders)}" if asked else "compose"
+    number = max(len(state.orders) if asked else 1, len(state.answers) + 1)
+    return f"compose{number}" if number > 1 else "compose"
 
 
 def _section(state: RunState, level: int, number: int) -> str:

@@ -47,7 +47,8 @@ class WorkOrderFlow(Flow):
             return reviewing.review(state, order)
         if state.retries_wanted:
             return _as_asked(state, order)
-        repair = repair_order(state, order) if state.steps < state.definition.limits.max_steps else None
+        steps_left = state.steps < state.definition.limits.max_steps
+        repair = repair_order(state, order) if steps_left and not results.ran_out(state, order) else None
         if repair is not None:
             return [do.IssueOrder(order=repair), *_note_gaps(state, order.review)]
         return [*_note_gaps(state, order.review), *_answer(state, order)]

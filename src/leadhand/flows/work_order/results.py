@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 from leadhand.domain import outcome
 from leadhand.domain.commands import Outcome
-from leadhand.domain.errors import Failure, FailureClass
+from leadhand.domain.errors import RAN_OUT, Failure, FailureClass
 from leadhand.domain.outcome import ASK_AGAIN, gap, more_steps, next_action, sources_of, used_up
 from leadhand.domain.run import CitedSource, Gap
-from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.state import AssignmentState, OrderState, RunState
 from leadhand.domain.work_order import Assignment
 
 from .roles import RoleName
@@ -40,6 +40,12 @@ def answerable_results(state: RunState, presumed: Collection[str] = ()) -> Itera
 def unverified(subtask: AssignmentState) -> bool:
     """Whether a result passed the code checks but was not reviewed."""
     return subtask.ok and subtask.verdict is None
+
+
+def ran_out(state: RunState, order: OrderState) -> bool:
+    """Whether time or allowance was used up while an order was carried out: what is left is for the answer."""
+    failures = (state.assignments[key].failure for key in order.order.subtask_keys())
+    return any(each is not None and each.type in RAN_OUT for each in failures)
 
 
 def answer_sources(state: RunState, presumed: Collection[str] = ()) -> list[CitedSource]:

@@ -10,6 +10,7 @@ from leadhand.domain.work_result import Review
 
 from . import briefs
 from .context_budget import context_budget, grouped, is_too_large, tokens
+from .results import ran_out
 from .roles import RoleName
 
 SHARD = 25
@@ -25,7 +26,7 @@ def review(state: RunState, order: OrderState) -> list[do.Command]:
     name = order.order.work_order_id
     reviews_ = list(_assigned(state, name))
     if not reviews_:
-        return list(_shards(state, order))
+        return list(_shards(state, order)) or [do.Judge(work_order_id=name, review=_merged([]))]
     halves = [half for review_ in reviews_ if _too_large(review_) for half in _halves(review_)]
     wanted: list[do.Command] = [half for half in halves if half.id not in state.assignments]
     if wanted:
@@ -38,7 +39,12 @@ def review(state: RunState, order: OrderState) -> list[do.Command]:
 
 def _shards(state: RunState, order: OrderState) -> list[do.Assign]:
     space = context_budget(state, RoleName.REVIEW)
-    sizes = [(key, tokens(briefs.judged(state, state.assignments[key]))) for key in order.order.subtask_keys()]
+    keys = order.order.subtask_keys()
+    if ran_out(state, order):  # nothing is repaired any more: only what was done needs a verdict
+        keys = [key for key in keys if state.assignments[key].ok]
+    if not keys:
+        return []
+    sizes = [(key, tokens(briefs.judged(state, state.assignments[key]))) for key in keys]
     whole = tokens(briefs.common(state))
     around = whole + sum(tokens(state.assignments[key].subtask.name) for key, _ in sizes)
     groups = grouped(sizes, max(space - whole, space // 2), SHARD)
@@ -59,6 +65,7 @@ def _shard(
     return do.Assign(
         id=f"review-{work_order}-{name}",
         role=RoleName.REVIEW,
+        judges=work_order,
         input={"covers": list(covers), "work_order_id": work_order, "compose": compose, "whole": whole},
     )
 
@@ -97,6 +104,7 @@ def _halves(shard: AssignmentState) -> list[do.Assign]:
         do.Assign(
             id=f"{shard.key}{letter}",
             role=RoleName.REVIEW,
+            judges=shard.assignment.judges,
             input={**given, "covers": half, "compose": False, "whole": given.get("whole", False) and letter == "a"},
         )
         for letter, half in (("a", covers[:middle]), ("b", covers[middle:]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Response
 from fastapi import Body as BodyParameter
@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from leadhand.app import operator
+from leadhand.app.arguments import limits
 from leadhand.domain.access import Scope, allows
 from leadhand.domain.decide.operator_requests import ACTED, asks_people, retriable
 from leadhand.domain.document import RunDocument
@@ -36,12 +37,40 @@ class PauseBody(Body):
     reason: Words = ""
 
 
+class NewLimits(Body):
+    """Limits of a run that is continued, for the run as a whole. A missing field keeps its limit."""
+
+    budget: float | None = Field(default=None, ge=0, le=1_000_000, description="Maximum cost in US dollars.")
+    timeout: float | None = Field(default=None, ge=0.001, le=366 * 86_400, description="Maximum run time in seconds.")
+    max_requests: int | None = Field(default=None, ge=1, le=1_000_000_000, description="Maximum number of model calls.")
+    max_tokens: int | None = Field(
+        default=None, ge=1, le=1_000_000_000_000, description="Maximum tokens of all model calls."
+    )
+
+    def given(self, service: Service, principal: Principal) -> operator.NewLimits:
+        """Return the limits that are given. Raises Problem (403) if one is above the server's and needs ``admin``."""
+        changed = self.model_dump(exclude_none=True)
+        usual = service.runtime.settings.limits
+        wanted = limits(usual, **changed)
+        shorter = usual.timeout_s is None or (wanted.timeout_s or 0.0) <= usual.timeout_s
+        if not shorter or wanted.ceiling.within(usual.ceiling) != wanted.ceiling:
+            require(principal, Scope.ADMIN)
+        return cast("operator.NewLimits", changed)
+
+
+class ResumeBody(Body):
+    limits: NewLimits = Field(
+        default_factory=NewLimits, description="Other limits, with which a run that ran out continues."
+    )
+
+
 class RetryBody(Body):
     subtasks: list[Key] = Field([], description="The subtasks to retry; empty for all failed ones.", max_length=10_000)
     args: dict[str, Any] | None = Field(
         None, description="New arguments for the subtask, replacing all of them. Only for one subtask."
     )
     confirmed: bool = Field(False, description="Include subtasks that made, or may have made, an irreversible call.")
+    limits: NewLimits = Field(default_factory=NewLimits, description="Other limits of the run.")
 
 
 class SkipBody(Body):
@@ -58,6 +87,7 @@ class SupplyBody(Body):
 class ForkBody(Body):
     at: int = Field(description="The number of the last event that both runs share.", examples=[12])
     confirmed: bool = Field(False, description="Fork even if the run made irreversible calls after that event.")
+    limits: NewLimits = Field(default_factory=NewLimits, description="Other limits of the fork.")
 
 
 @router.post("/cancel", status_code=202, response_model=RunDocument)
@@ -85,11 +115,12 @@ async def pause_run(
 
 @router.post("/resume", status_code=202)
 async def resume_run(
-    run_id: RunId, service: TheService, principal: Runner, _: Annotated[Nothing | None, BodyParameter()] = None
+    run_id: RunId, service: TheService, principal: Runner, body: Annotated[ResumeBody | None, BodyParameter()] = None
 ) -> RunDocument:
-    """Resume a run that is paused, waiting for approval, or orphaned."""
+    """Resume a run that is paused, waiting for approval, or orphaned; with a higher limit, also one that ran out."""
+    given = (body or ResumeBody()).limits.given(service, principal)
     with conflicts():
-        await service.resume(run_id, principal)
+        await service.resume(run_id, principal, given)
     return await service.runtime.document(run_id)
 
 
@@ -100,10 +131,12 @@ async def retry_subtasks(
     """Retry subtasks, and those that depend on them. A finished run is reopened and gets a new answer."""
     asked = body or RetryBody.model_validate({})
     _check_policy(service, await service.runtime.load(run_id), principal)
+    given = asked.limits.given(service, principal)
     with conflicts():
         request = operator.retry(by=principal.name, subtasks=asked.subtasks, args=asked.args, confirmed=asked.confirmed)
         if not asked.confirmed:
             await _check_taken_back(service, run_id, asked)
+        await operator.change_limits(service.runtime, run_id, given, by=principal.name)
         await service.want(run_id, request)
     return await service.runtime.document(run_id)
 
@@ -158,6 +191,7 @@ async def fork_run(
     run_id: RunId, service: TheService, access: TheAccess, principal: Runner, body: ForkBody, response: Response
 ) -> RunDocument:
     """Start a new run from an event of this one: both share the log up to there. This run does not change."""
+    given = body.limits.given(service, principal)
     async with access.rates.new_run(principal.key_id, service.active(principal)):
         with conflicts():
             cut = await operator.cut(service.runtime, run_id, body.at)
@@ -168,6 +202,6 @@ async def fork_run(
                     'Send "confirmed": true to do it anyway.',
                     done=[{"seq": each.seq, "tool": each.tool, "args": each.args} for each in cut.done],
                 )
-            state = await service.fork(run_id, body.at, principal)
+            state = await service.fork(run_id, body.at, principal, given)
     response.headers["location"] = f"/api/runs/{state.run_id}"
     return await service.runtime.document(state.run_id)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from leadhand.domain.events import AnyEvent, AttemptParked, AttemptReturned
+from leadhand.domain.events import AnyEvent, AttemptParked, AttemptReturned, LimitsChanged
 from leadhand.domain.limits import Amount, Ceiling, Limits, Usage
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.ports import AllowanceRefused, ContextStore
@@ -46,6 +46,28 @@ class AllowanceContract(Contract):
         await store.create("run-1", started(limits=limits, held_back=Amount(tokens=30)))
         assert await tokens_left(store, "run-1") == 70
         assert await tokens_left(store, "run-1", final=True) == 100
+
+    async def test_half_of_what_is_held_back_is_for_reviews(self, store: ContextStore) -> None:
+        limits = Limits(budget_nanousd=None, max_tokens=100, max_requests=10)
+        await store.create("run-1", started(limits=limits, held_back=Amount(requests=3, tokens=30)))
+        review = began("c1", Amount(requests=9, tokens=85)).evolve(judges=True)
+        assert not await fits(store, "run-1", Amount(requests=8, tokens=1))
+        await store.append("run-1", [review])
+        with pytest.raises(AllowanceRefused, match="kept for reviews and the answer"):
+            await store.append("run-1", [began("c2", tokens(1)).evolve(judges=True)])
+        await store.append("run-1", [began("c2", Amount(requests=1, tokens=15), final=True)])
+
+    async def test_changed_limits_hold_from_then_on(self, store: ContextStore) -> None:
+        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
+        await store.append("run-1", [began("c1", tokens(90))])
+        more = Limits(budget_nanousd=70, max_tokens=200)
+        await store.append("run-1", [LimitsChanged(limits=more, held_back=Amount(tokens=50))])
+        assert await tokens_left(store, "run-1") == 60
+        assert await tokens_left(store, "run-1", final=True) == 110
+        assert await fits(store, "run-1", Amount(nanousd=70))
+        assert not await fits(store, "run-1", Amount(nanousd=71))
+        await store.append("run-1", [LimitsChanged(limits=UNLIMITED)])
+        assert await fits(store, "run-1", tokens(10**9))
 
     async def test_usage_settles_a_reservation(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))

@@ -1,0 +1,186 @@
+"""Money and time for the review and the answer are held back from the start, and a run that ran out can go on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels
+from engine.tools import Bench
+from engine.worlds import World, ask, plan
+from leadhand.app.clock import LATE_S, TICK_S, SleepWatch, SystemClock
+from leadhand.app.runtime import held_back, held_back_s
+from leadhand.domain.conversation import ModelProfile
+from leadhand.domain.errors import FailureClass
+from leadhand.domain.events import LimitsChanged, ProcessSlept, RetryRequested
+from leadhand.domain.limits import Limits, Usage
+from leadhand.domain.run import RunStatus
+from leadhand.domain.state import RunState
+
+PRICED = ModelProfile(name="fake", input_nanousd=1, output_nanousd=10)
+
+
+def many(count: int, tool: str = "measure") -> dict[str, Any]:
+    return plan(*(ask(f"s{number}", tool, n=number) for number in range(count)))
+
+
+def limited(limits: Limits) -> dict[str, Any]:
+    """What a run with these limits holds back, as the runtime decides it."""
+    return {"limits": limits, "held_back": held_back(limits), "held_back_s": held_back_s(limits)}
+
+
+def done(state: RunState) -> list[str]:
+    return [key for key, each in state.assignments.items() if each.counts and each.data is not None]
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [Limits(max_requests=20), Limits(max_tokens=300_000), Limits(budget_nanousd=1_500_000)],
+    ids=["requests", "tokens", "money"],
+)
+async def test_what_was_done_when_the_allowance_ran_out_is_reviewed_and_in_the_answer(
+    open_world: Any, limits: Limits
+) -> None:
+    models = FakeModels(many(80), profile=PRICED, usage=Usage(input_tokens=2_000, output_tokens=2_000))
+    world: World = open_world(models, [Bench().measure], clock=SystemClock(), **limited(limits))
+    state = await world.run()
+
+    finished = done(state)
+    assert 0 < len(finished) < 80
+    accepted = [key for key in finished if state.assignments[key].accepted]
+    assert accepted == finished, "what was done was not reviewed"
+    assert models.requests("compose"), "nothing was left for the answer"
+    assert {gap.class_ for gap in state.finished.gaps} == {FailureClass.EXHAUSTED}
+    assert len(state.finished.gaps) == 80 - len(finished)
+
+
+async def test_an_allowance_that_is_used_up_leads_to_no_further_order(open_world: Any) -> None:
+    """A reviewer that asks for more cannot spend what is held back on it."""
+
+    def wants_more(_request: Any, facts: dict[str, Any]) -> dict[str, Any]:
+        verdicts = [
+            {"subtask": each["subtask"], "verdict": "accept" if each["status"] == "completed" else "retry"}
+            for each in facts["subtasks"]
+        ]
+        return {"verdicts": verdicts, "complete": False, "missing": [ask("more", "measure", n=99)], "cannot": []}
+
+    models = FakeModels(many(40), review=wants_more)
+    world: World = open_world(models, [Bench().measure], **limited(Limits(max_requests=20)))
+    state = await world.run()
+
+    assert len(state.orders) == 1
+    assert all(state.assignments[key].accepted for key in done(state))
+    assert state.status is RunStatus.PARTIAL
+
+
+async def test_what_was_done_when_the_time_ran_out_is_reviewed_and_in_the_answer(open_world: Any) -> None:
+    """One subtask of three hangs, and one has not begun; the time that is held back goes to the review."""
+    hanging = asyncio.Event()
+
+    async def hold(request: Any) -> None:
+        if '"n": 2' in request.messages[1].text and request.output is None and "measure" in str(request.tools):
+            hanging.set()
+            await asyncio.Event().wait()
+
+    models = FakeModels(many(3), hold=hold)
+    limits = Limits(timeout_s=100.0, max_workers=1)
+    world: World = open_world(models, [Bench().measure], **limited(limits))
+    run_id = await world.start()
+    driving = world.driving(run_id)
+    await asyncio.wait_for(hanging.wait(), 60)
+    await world.until(lambda state: len(done(state)) == 2)
+    world.clock.advance(81.0)  # of 100, of which 20 are held back
+    await world.append(run_id, RetryRequested(by="me", subtasks=("wo-001.9",)))  # wakes the controller
+    state = await driving
+
+    assert state.finished.failure is None
+    assert [key for key in done(state) if state.assignments[key].accepted] == ["wo-001.0", "wo-001.1"]
+    assert len(models.requests("compose")) == 1
+    (gap,) = state.finished.gaps
+    assert (gap.class_, gap.assignment) == (FailureClass.EXHAUSTED, "wo-001.2")
+    assert "the time for subtasks (80 of 100 s) is used up" in gap.reason
+    assert "--timeout" in gap.next_action
+
+
+async def test_a_run_that_ran_out_goes_on_with_more_and_does_again_only_what_is_open(open_world: Any) -> None:
+    models = FakeModels(many(40))
+    world: World = open_world(models, [Bench().measure], **limited(Limits(max_requests=20)))
+    run_id = await world.start()
+    first = await world.drive(run_id)
+    finished, before = done(first), len(models.requests("work"))
+    assert 0 < len(finished) < 40
+
+    more = Limits(max_requests=200)
+    await world.append(run_id, LimitsChanged(by="me", limits=more, held_back=held_back(more)), RetryRequested(by="me"))
+    await world.store.claim(run_id, ended=True)
+    state = await world.drive(run_id)
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert not state.finished.gaps
+    assert len(models.requests("work")) - before == 40 - len(finished), "finished work was done again"
+
+
+@pytest.mark.parametrize("role", ["plan", "review", "compose"])
+async def test_a_thought_that_ran_out_is_done_when_there_is_more(open_world: Any, role: str) -> None:
+    affordable = {"plan": 0, "review": 1, "compose": 2}[role]
+
+    def judge_apart(_request: Any, facts: dict[str, Any]) -> dict[str, Any]:
+        verdicts = [{"subtask": each["subtask"], "verdict": "accept"} for each in facts["subtasks"]]
+        return {"verdicts": verdicts, "complete": True, "missing": [], "cannot": []}
+
+    models = FakeModels(many(2, "look"), review=judge_apart)
+    world: World = open_world(models, [Bench().look], limits=Limits(max_requests=affordable))
+    run_id = await world.start()
+    first = await world.drive(run_id)
+    assert not models.requests(role)
+    assert first.status in (RunStatus.FAILED, RunStatus.PARTIAL, RunStatus.SUCCEEDED)
+
+    await world.append(run_id, LimitsChanged(by="me", limits=Limits()), RetryRequested(by="me"))
+    await world.store.claim(run_id, ended=True)
+    state = await world.drive(run_id)
+
+    assert state.status is RunStatus.SUCCEEDED, state.finished
+    assert len(models.requests(role)) == 1
+    assert all(state.assignments[key].accepted for key in done(state))
+    assert len(done(state)) == 2
+    assert len(models.requests("plan")) == 1, "what was planned was planned again"
+
+
+async def test_time_in_which_the_process_slept_is_not_counted(open_world: Any) -> None:
+    now = [0.0]
+    watch = SleepWatch(lambda: now[0])
+    now[0] += TICK_S + LATE_S  # as late as a busy machine may be
+    assert watch.asleep_s() == 0
+    now[0] += 28.0
+    assert watch.asleep_s() == 28.0
+    now[0] -= 3_600.0
+    assert watch.asleep_s() == 28.0
+    now[0] += TICK_S
+    assert watch.asleep_s() == 28.0
+
+
+async def test_a_run_whose_process_slept_past_its_deadline_goes_on(open_world: Any) -> None:
+    slept = [0.0]
+    stopped = asyncio.Event()
+    go_on = asyncio.Event()
+
+    async def hold(request: Any) -> None:
+        if request.output is None and not stopped.is_set():
+            stopped.set()
+            await go_on.wait()
+
+    models = FakeModels(many(2), hold=hold)
+    world: World = open_world(models, [Bench().measure], **limited(Limits(timeout_s=25.0)))
+    run_id = await world.start()
+    driving = asyncio.ensure_future(world.drive(run_id, asleep=lambda: slept[0]))
+    await asyncio.wait_for(stopped.wait(), 60)
+    world.clock.advance(28.0)
+    slept[0] += 28.0
+    go_on.set()
+    state = await driving
+
+    assert state.status is RunStatus.SUCCEEDED
+    (event,) = await world.events(ProcessSlept)
+    assert event.seconds == 28.0
