@@ -201,6 +201,7 @@ export interface components {
         readonly [key: string]: unknown;
       };
       readonly instructions: string | null;
+      readonly judges?: string;
       readonly model: string | null;
       readonly needs: readonly string[];
       readonly parent: string | null;
@@ -556,6 +557,7 @@ export interface components {
       | components["schemas"]["RunPaused"]
       | components["schemas"]["RunWaiting"]
       | components["schemas"]["RunResumed"]
+      | components["schemas"]["ProcessSlept"]
       | components["schemas"]["RunReopened"]
       | components["schemas"]["RetryGranted"]
       | components["schemas"]["SubtaskResolved"]
@@ -572,6 +574,7 @@ export interface components {
       | components["schemas"]["CancelRequested"]
       | components["schemas"]["PauseRequested"]
       | components["schemas"]["ResumeRequested"]
+      | components["schemas"]["LimitsChanged"]
       | components["schemas"]["ApprovalAnswered"]
       | components["schemas"]["EffectAnswered"]
       | components["schemas"]["RetryRequested"]
@@ -631,6 +634,7 @@ export interface components {
     readonly ForkBody: {
       readonly at: number;
       readonly confirmed?: boolean;
+      readonly limits?: components["schemas"]["NewLimits"];
     };
     readonly ForkPoint: {
       readonly run_id: string;
@@ -699,6 +703,18 @@ export interface components {
       readonly max_workers?: number | null;
       readonly timeout?: number | null;
     };
+    readonly LimitsChanged: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly held_back: components["schemas"]["Amount"];
+      readonly held_back_s: number;
+      readonly limits: components["schemas"]["Limits"];
+      readonly seq: number;
+      /** @constant */
+      readonly type: "limits_changed";
+      readonly words: components["schemas"]["EventWords"];
+    };
     readonly MissingPart: {
       readonly name: string;
       readonly tool?: string;
@@ -709,6 +725,7 @@ export interface components {
       readonly call_id: string;
       readonly epoch: number;
       readonly final: boolean;
+      readonly judges?: boolean;
       readonly model: string;
       readonly reserved: components["schemas"]["Amount"];
       readonly seq: number;
@@ -751,6 +768,12 @@ export interface components {
       readonly instructions?: string | null;
       readonly model?: string | null;
       readonly name: string;
+    };
+    readonly NewLimits: {
+      readonly budget?: number | null;
+      readonly max_requests?: number | null;
+      readonly max_tokens?: number | null;
+      readonly timeout?: number | null;
     };
     readonly NoteEmitted: {
       readonly at: string;
@@ -842,6 +865,15 @@ export interface components {
     } & {
       readonly [key: string]: unknown;
     };
+    readonly ProcessSlept: {
+      readonly at: string;
+      readonly epoch: number;
+      readonly seconds: number;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "process_slept";
+      readonly words: components["schemas"]["EventWords"];
+    };
     readonly ProposedSubtask: {
       readonly args: {
         readonly [key: string]: components["schemas"]["JsonValue"];
@@ -900,6 +932,9 @@ export interface components {
       readonly type: "result_supplied";
       readonly words: components["schemas"]["EventWords"];
     };
+    readonly ResumeBody: {
+      readonly limits?: components["schemas"]["NewLimits"];
+    };
     readonly ResumeRequested: {
       readonly at: string;
       readonly by: string;
@@ -914,6 +949,7 @@ export interface components {
         readonly [key: string]: unknown;
       } | null;
       readonly confirmed?: boolean;
+      readonly limits?: components["schemas"]["NewLimits"];
       readonly subtasks?: readonly string[];
     };
     readonly RetryGranted: {
@@ -996,6 +1032,7 @@ export interface components {
       readonly flow_version: number;
       readonly forked_from: components["schemas"]["ForkPoint"] | null;
       readonly held_back: components["schemas"]["Amount"];
+      readonly held_back_s: number;
       readonly limits: components["schemas"]["Limits"];
       readonly models: components["schemas"]["ModelChoice"];
       readonly offline: boolean;
@@ -1601,12 +1638,14 @@ export type JsonValue = components["schemas"]["JsonValue"];
 export type KeyBody = components["schemas"]["KeyBody"];
 export type Limits = components["schemas"]["Limits"];
 export type LimitsBody = components["schemas"]["LimitsBody"];
+export type LimitsChanged = components["schemas"]["LimitsChanged"];
 export type MissingPart = components["schemas"]["MissingPart"];
 export type ModelCallBegan = components["schemas"]["ModelCallBegan"];
 export type ModelCallReturned = components["schemas"]["ModelCallReturned"];
 export type ModelChoice = components["schemas"]["ModelChoice"];
 export type ModelInfo = components["schemas"]["ModelInfo"];
 export type NewAgentBody = components["schemas"]["NewAgentBody"];
+export type NewLimits = components["schemas"]["NewLimits"];
 export type NoteEmitted = components["schemas"]["NoteEmitted"];
 export type Nothing = components["schemas"]["Nothing"];
 export type Opaque = components["schemas"]["Opaque"];
@@ -1618,12 +1657,14 @@ export type PauseBody = components["schemas"]["PauseBody"];
 export type PauseRequested = components["schemas"]["PauseRequested"];
 export type PhasePart = components["schemas"]["PhasePart"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
+export type ProcessSlept = components["schemas"]["ProcessSlept"];
 export type ProposedSubtask = components["schemas"]["ProposedSubtask"];
 export type RequestDeclined = components["schemas"]["RequestDeclined"];
 export type ResultCheck = components["schemas"]["ResultCheck"];
 export type ResultData = components["schemas"]["ResultData"];
 export type ResultsJudged = components["schemas"]["ResultsJudged"];
 export type ResultSupplied = components["schemas"]["ResultSupplied"];
+export type ResumeBody = components["schemas"]["ResumeBody"];
 export type ResumeRequested = components["schemas"]["ResumeRequested"];
 export type RetryBody = components["schemas"]["RetryBody"];
 export type RetryGranted = components["schemas"]["RetryGranted"];

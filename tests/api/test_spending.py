@@ -166,3 +166,32 @@ def test_a_concurrency_out_of_range_is_refused(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(UsageError, match="invalid value for concurrency: True"):
         Leadhand(home=tmp_path, concurrency=True)
     assert Leadhand(home=tmp_path, concurrency=3).settings.concurrency == 3
+
+
+async def test_a_run_that_ran_out_goes_on_at_the_doors_of_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ScriptedServer(answering(counting)) as server:
+        monkeypatch.setenv("LEADHAND_BASE_URL", server.base_url)
+        async with Leadhand("openai_compatible:m", tools=[], home=tmp_path, max_requests=20) as lead:
+            first = await lead.run("do it all")
+            assert first.gaps
+            assert len(server.requests) <= 20
+            with pytest.raises(UsageError, match=r"the run has used .* already"):
+                await lead.resume(first.run_id, max_requests=2)
+            at = first.document["last_seq"] - 1
+            more = await (await lead.resume(first.run_id, max_requests=45)).answer()
+            asked = len(server.requests)
+            assert len(more.gaps) < len(first.gaps)
+            assert asked <= 45
+            run = await lead.attach(first.run_id)
+            await run.retry(max_requests=200, timeout=3_600.0)
+            last = await run.answer()
+            assert last.document["usage"]["requests"] == len(server.requests) <= 200
+            assert last.document["limits"]["max_requests"] == 200
+            fork = await lead.fork(first.run_id, at, max_requests=30, budget=2.0)
+            await fork.answer()
+            document = (await lead.runtime()).document
+            limits = (await document(fork.run_id)).as_json()["limits"]
+            assert (limits["max_requests"], limits["budget_usd"]) == (30, 2.0)
+    assert not last.gaps

@@ -27,7 +27,7 @@ async def test_without_money_no_model_that_costs_any_is_asked(
     assert result.code == 5
     assert "limits   $0 ·" in result.err
     assert "(exhausted)" in result.err
-    assert "raise --budget (it was 0), and ask again" in result.out.lower()
+    assert "raise --budget (it was 0), and resume the run" in result.out.lower()
 
 
 def test_what_is_free_needs_no_money(leadhand: Any) -> None:

@@ -211,7 +211,7 @@ def test_a_policy_that_denies_is_no_person(leadhand: Any) -> None:
 def test_used_up_time_is_a_matter_of_the_time_limit_alone(leadhand: Any) -> None:
     result = leadhand("run", "--offline", "--tools", leadhand.tools, "--timeout", "1", "Measure the noise in Rome")
 
-    assert "raise --timeout (it was 1), and ask again" in result.out + result.err
+    assert "raise --timeout (it was 1), and resume the run" in result.out + result.err
     assert "--budget" not in result.out + result.err
     assert "--max-steps" not in result.out + result.err
 

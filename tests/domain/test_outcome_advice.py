@@ -63,7 +63,7 @@ def test_what_ran_out_of_time_names_the_time_limit_and_no_other() -> None:
 
     finished = history.state.finished
     assert finished is not None
-    assert {gap.next_action for gap in finished.gaps} == {"raise --timeout (it was 90), and ask again"}
+    assert {gap.next_action for gap in finished.gaps} == {"raise --timeout (it was 90), and resume the run"}
     assert "--budget" not in finished.answer
     assert "--max-steps" not in finished.answer
 
@@ -71,10 +71,13 @@ def test_what_ran_out_of_time_names_the_time_limit_and_no_other() -> None:
 @pytest.mark.parametrize(
     ("limits", "action"),
     [
-        ({"max_requests": None, "max_tokens": None}, "raise --budget (it was 0.000004), and ask again"),
-        ({"max_requests": 1}, "raise --max-requests (it was 1), and ask again"),
-        ({"budget_nanousd": None, "max_requests": None}, "raise --max-tokens (it was 40,000), and ask again"),
-        ({"max_requests": None}, "raise --budget (it was 0.000004) or --max-tokens (it was 40,000), and ask again"),
+        ({"max_requests": None, "max_tokens": None}, "raise --budget (it was 0.000004), and resume the run"),
+        ({"max_requests": 1}, "raise --max-requests (it was 1), and resume the run"),
+        ({"budget_nanousd": None, "max_requests": None}, "raise --max-tokens (it was 40,000), and resume the run"),
+        (
+            {"max_requests": None},
+            "raise --budget (it was 0.000004) or --max-tokens (it was 40,000), and resume the run",
+        ),
     ],
 )
 def test_a_spent_allowance_names_the_limits_that_may_have_bound(limits: dict[str, Any], action: str) -> None:
@@ -136,6 +139,6 @@ def test_what_was_never_begun_names_the_limit_that_ended_the_rest() -> None:
 
     gaps = all_gaps(history.state, history.policy.outcome(history.state))
     assert [gap.reason for gap in gaps] == ["so it is", "it was not started: so it is"]
-    assert {gap.next_action for gap in gaps} == {"raise --timeout (it was 90), and ask again"}
+    assert {gap.next_action for gap in gaps} == {"raise --timeout (it was 90), and resume the run"}
     assert history.state.finished is not None
     assert history.state.finished.gaps == tuple(gaps)

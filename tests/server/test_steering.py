@@ -219,3 +219,29 @@ async def test_a_body_that_does_not_fit_is_refused(api: Door, verb: str, body: A
 
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
     assert refused.json()["errors"]
+
+
+async def test_a_run_is_resumed_with_other_limits_and_more_than_the_server_s_needs_admin(
+    open_door: OpenDoor, office: Office
+) -> None:
+    api = await open_door(max_requests=100, budget=None, timeout=600.0)
+    run_id = await rome(api, office)
+    await api.post(f"/api/runs/{run_id}/pause")
+    runner = await api.key("ben", Scope.RUN)
+
+    for more in ({"max_requests": 101}, {"timeout": 601.0}):
+        for verb, body in (("resume", {}), ("retry", {}), ("fork", {"at": 3})):
+            refused = await api.post(f"/api/runs/{run_id}/{verb}", {**body, "limits": more}, headers=runner)
+            assert refused.status_code == 403, (verb, more)
+    wrong = await api.post(f"/api/runs/{run_id}/resume", {"limits": {"max_workers": 3}}, headers=runner)
+    assert wrong.status_code == 422
+
+    office.gate.set()
+    given = {"max_requests": 90, "timeout": 500.0, "budget": 2.5}
+    resumed = await api.post(f"/api/runs/{run_id}/resume", {"limits": given}, headers=runner)
+    assert resumed.status_code == 202
+    assert (await named(api, run_id, "limits_changed"))["by"] == "ben"
+    limits = (await api.over(run_id))["limits"]
+    assert (limits["max_requests"], limits["timeout_s"], limits["budget_usd"]) == (90, 500.0, 2.5)
+    fork = await api.post(f"/api/runs/{run_id}/fork", {"at": 3, "limits": {"max_requests": 500}})
+    assert (fork.status_code, fork.json()["limits"]["max_requests"]) == (202, 500)

@@ -51,7 +51,7 @@ NEXT_ACTION: dict[FailureClass, str] = {
     FailureClass.TOO_LARGE: "ask for less at once, or use a model with a larger window",
     FailureClass.INSUFFICIENT: "ask more precisely, or allow more steps with --max-steps",
     FailureClass.LOST: "resume the run",
-    FailureClass.EXHAUSTED: "raise --budget, --timeout or --max-steps, and ask again",
+    FailureClass.EXHAUSTED: "raise --budget, --timeout or --max-steps, and resume the run",
 }
 """What a person can do about a failure if only its class is known."""
 
@@ -80,8 +80,8 @@ NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.INVALID, "child_failed"): "rephrase the request, or ask for it without another worker",
     (FailureClass.REJECTED, "run_ended"): "ask again",
     (FailureClass.REJECTED, "denied"): "approve the call, or ask for something else",
-    (FailureClass.EXHAUSTED, "time"): "raise --timeout, and ask again",
-    (FailureClass.EXHAUSTED, "allowance"): "raise --budget, and ask again",
+    (FailureClass.EXHAUSTED, "time"): "raise --timeout, and resume the run",
+    (FailureClass.EXHAUSTED, "allowance"): "raise --budget, and resume the run",
     (FailureClass.EXHAUSTED, "max_turns"): "ask for less at once, or choose another model (--worker-model)",
     (FailureClass.EXHAUSTED, "no_progress"): "ask again, or more precisely",
 }

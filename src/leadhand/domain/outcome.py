@@ -288,7 +288,7 @@ def next_action(state: RunState, failure: Failure) -> str:
         case FailureClass.EXHAUSTED, "time":
             seconds = state.definition.limits.timeout_s
             was = "" if seconds is None else f" (it was {seconds:g})"
-            return f"raise --timeout{was}, and ask again"
+            return f"raise --timeout{was}, and resume the run"
         case FailureClass.EXHAUSTED, "allowance":
             return _more_allowance(state)
         case FailureClass.REJECTED, "denied":
@@ -311,14 +311,14 @@ def _more_allowance(state: RunState) -> str:
     """Advise to raise the limits that a model call can have reached."""
     limits, held_back = state.definition.limits, state.definition.held_back
     if limits.max_requests is not None and state.spent.requests >= limits.max_requests - held_back.requests:
-        return f"raise --max-requests (it was {limits.max_requests:,}), and ask again"
+        return f"raise --max-requests (it was {limits.max_requests:,}), and resume the run"
     named = [
         *([] if limits.budget_nanousd is None else [f"--budget (it was {_dollars(limits.budget_nanousd)})"]),
         *([] if limits.max_tokens is None else [f"--max-tokens (it was {limits.max_tokens:,})"]),
     ]
     if len(named) > 1 and state.spent.requests and not state.spent.nanousd:
         named = named[1:]  # a free model cannot reach the budget
-    return f"raise {' or '.join(named) or '--budget'}, and ask again"
+    return f"raise {' or '.join(named) or '--budget'}, and resume the run"
 
 
 def _dollars(nano: int) -> str:
