@@ -81,7 +81,7 @@ def _ran_out(state: RunState) -> list[AssignmentState]:
 
 
 def _reviews_and_plans(state: RunState) -> list[str]:
-    """What ran out and is done again under its own id; the answer is composed anew in any case."""
+    """What ran out and is done again under its own id; the answer is composed again in any case."""
     return [each.key for each in _ran_out(state) if not each.assignment.answers and each.assignment.parent is None]
 
 
