@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from leadhand import StoreError
+from leadhand.domain.errors import UnreadableRun
 from leadhand.stores.opening import open_store
 from leadhand.testing.store_contract import pauses, reasons, started
 
@@ -55,6 +56,10 @@ async def test_a_spoiled_page_costs_the_run_that_stood_on_it(database: Path) -> 
         assert str(database) in str(damaged.value)
         assert "is damaged" in damaged.value.what
         assert "restore" in damaged.value.how
+        assert isinstance(damaged.value, UnreadableRun)
+        before = damaged.value.seq - 1
+        assert 0 < before < EVENTS
+        assert len(await store.read("run-2", limit=before)) == before, "what precedes the page can be read"
         assert [run.run_id for run in await store.runs()] == list(reversed(RUNS)), "they can still be listed"
         for run_id in ("run-1", "run-3"):
             assert len(reasons(await store.read(run_id))) == EVENTS

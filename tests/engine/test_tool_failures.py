@@ -18,7 +18,7 @@ from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.app.clock import SystemClock
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import AttemptScheduled, AttemptSettled, ModelCallReturned, ToolCallBegan, ToolCallReturned
+from leadhand.domain.events import AttemptScheduled, AttemptSettled, ToolCallBegan, ToolCallReturned
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import ToolReturn
@@ -270,81 +270,6 @@ async def test_a_tool_that_returns_what_json_cannot_say_fails_by_itself_and_not_
         assert event.failure is None or event.failure.type != "internal", event.failure.message
     (call,) = await world.events(ToolCallReturned)
     assert call.model_dump_json()
-
-
-def nested(levels: int) -> Any:
-    value: Any = 0
-    for _ in range(levels):
-        value = [value]
-    return value
-
-
-@pytest.mark.parametrize("levels", [101, 199, 200, 240, 254, 300, 900])
-async def test_a_tool_whose_answer_is_nested_too_deeply_fails_by_itself_and_the_log_can_be_read(
-    open_world: Any, levels: int
-):
-    @tool(retries=0)
-    async def odd() -> Any:
-        """Return something odd."""
-        return nested(levels)
-
-    world = open_world(FakeModels(plan(ask("a", "odd")), work=["I looked.", GIVE_UP]), [odd])
-    await world.run()
-
-    (call,) = await world.events(ToolCallReturned)
-    assert call.failure is not None
-    assert call.failure.type == "not_json"
-    assert ToolCallReturned.model_validate_json(call.model_dump_json()) == call
-
-
-@pytest.mark.parametrize("returned", [nested(100), [float("inf"), 1.5], {"a": (1, 2)}], ids=["deep", "inf", "tuple"])
-async def test_what_a_tool_returns_is_for_everybody_what_the_log_says(open_world: Any, returned: Any):
-    @tool
-    async def odd() -> Any:
-        """Return something odd."""
-        return ToolReturn(raw=returned, summary="odd")
-
-    world = open_world(FakeModels(plan(ask("a", "odd"))), [odd])
-    state = await world.run()
-
-    (call,) = await world.events(ToolCallReturned)
-    assert ToolCallReturned.model_validate_json(call.model_dump_json()) == call
-    assert state.assignments["wo-001.0"].data.raw == call.raw
-
-
-@pytest.mark.parametrize("answer", ["x" * 10_000_001, ToolReturn(summary="x" * 10_000_001)], ids=["raw", "summary"])
-async def test_a_tool_whose_answer_is_too_large_fails_by_itself(open_world: Any, answer: Any):
-    @tool(retries=0)
-    async def large() -> Any:
-        """Return too much."""
-        return answer
-
-    world = open_world(FakeModels(plan(ask("a", "large")), work=["I looked.", GIVE_UP]), [large])
-    await world.run()
-
-    (call,) = await world.events(ToolCallReturned)
-    assert call.failure is not None
-    assert "10,000,003 characters; the limit is 10,000,000" in call.failure.message
-
-
-@pytest.mark.parametrize("where", ["arguments", "answer"])
-async def test_a_model_that_nests_too_deeply_fails_by_itself_and_the_log_can_be_read(open_world: Any, where: str):
-    @tool
-    async def look(at: Any) -> str:
-        """Look."""
-        return "seen"
-
-    work = [calls(("look", {"at": nested(240)})), calls(("look", {"at": nested(240)})), GIVE_UP]
-    planned = plan(ask("a")) if where == "arguments" else plan(ask("a", "look", at=nested(240)))
-    world = open_world(FakeModels(planned, work=work), [look])
-    state = await world.run()
-
-    assert state.finished is not None
-    for entry in await world.entries():
-        assert type(entry.event).model_validate_json(entry.event.model_dump_json()) == entry.event
-    failed = [event for event in await world.events(ModelCallReturned) if event.failure is not None]
-    assert failed
-    assert all("cannot be stored as JSON: nested more than 100 levels deep" in each.failure.message for each in failed)
 
 
 async def test_a_tool_may_return_dates_and_models_which_are_kept_as_json(open_world: Any):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -124,6 +125,23 @@ async def test_what_was_left_in_a_terminal_is_its_owners_to_go_on_with(
         office.gate.set()
         assert (await api.post(f"/api/runs/{run.run_id}/resume")).status_code == 202
         assert (await api.over(run.run_id))["status"] == "succeeded"
+
+
+async def test_a_run_that_cannot_be_read_is_left_alone_with_one_warning(
+    opened: Opened, office: Office, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad, good = await left_in(opened, office), await left_in(opened, office, "measure Lyon, measure Rome")
+    with sqlite3.connect(home / "leadhand.db") as database:
+        database.execute("UPDATE events SET body = 'garbage' WHERE run_id = ? AND seq = 2", (bad,))
+    office.gate.set()
+    caplog.clear()
+    with caplog.at_level(logging.INFO, "leadhand.server"):
+        async with opened() as api:
+            assert (await api.over(good))["status"] == "succeeded"
+            await looks(api, 5)
+    told = [record.getMessage() for record in caplog.records if bad in record.getMessage()]
+    assert len(told) == 1
+    assert f"event 2 of run {bad} is damaged" in told[0]
 
 
 async def test_a_run_whose_tools_are_missing_is_left_alone_with_one_warning(

@@ -95,6 +95,10 @@ def usual_action(class_: FailureClass, type_: str) -> str:
     return NEXT_ACTION_OF_TYPE.get((class_, type_)) or NEXT_ACTION[class_]
 
 
+LONGEST_MESSAGE = 10_000
+"""Characters of a failure's message."""
+
+
 class Failure(Value):
     """Why something did not succeed; a value in the log.
 
@@ -115,8 +119,13 @@ class Failure(Value):
     def of(
         cls, message: str, type: str, class_: FailureClass, next_action: str = "", retry_after_s: float | None = None
     ) -> Failure:
-        """Return a failure; without ``next_action`` it has the usual one of its class and type."""
+        """Return a failure; without ``next_action`` it has the usual one of its class and type.
+
+        A long message, such as one that quotes what a model wrote, is cut.
+        """
         message = message.encode(errors="backslashreplace").decode()  # it may quote what user code said
+        if len(message) > LONGEST_MESSAGE:
+            message = f"{message[: LONGEST_MESSAGE - 1]}…"
         return cls(message=message, type=type, class_=class_, next_action=next_action, retry_after_s=retry_after_s)
 
     def model_post_init(self, context: Any, /) -> None:

@@ -37,6 +37,8 @@ LOGGER = logging.getLogger("leadhand.tools")
 OURS = Path(__file__).parents[1]
 THREADS = 32
 """Maximum parallel blocking calls; further ones wait within their own timeout."""
+UNREADABLE = "not_json"
+"""The type of the failure of a call that returned what cannot be stored."""
 CLEARING_UP_S = 1.0
 """Seconds that a cancelled tool has for cleaning up."""
 
@@ -136,8 +138,9 @@ class ToolCalls:
                     value = await self._threads.run(partial(bound.call, args, context))
             return returned_value(value), None
         except ToolError as error:
-            if tool.effect is Effect.ONCE and error.failure.class_ is FailureClass.TRANSIENT:
-                return None, indeterminate(tool.name)  # such as a connection that was lost during the call
+            unseen = error.failure.class_ is FailureClass.TRANSIENT or error.failure.type == UNREADABLE
+            if tool.effect is Effect.ONCE and unseen:
+                return None, indeterminate(tool.name)  # a connection was lost, or its answer cannot be stored
             return None, error.failure
         except OSError as error:  # TimeoutError and ConnectionError are among them
             if tool.effect is Effect.ONCE:
@@ -172,9 +175,9 @@ def returned_value(value: object) -> ToolReturn:
         for part in (returned.summary, *returned.sources, *returned.asks):
             fitting(type(part), part)
     except Exception as error:
-        raise ToolError(f"the tool's answer is not JSON: {_words(error)}", type="not_json") from error
+        raise ToolError(f"the tool's answer is not JSON: {_words(error)}", type=UNREADABLE) from error
     if problem := json_problem(raw) or json_problem(returned.summary):
-        raise ToolError(f"the tool's answer cannot be stored as JSON: {problem}", type="not_json")
+        raise ToolError(f"the tool's answer cannot be stored as JSON: {problem}", type=UNREADABLE)
     returned = returned.model_copy(update={"raw": raw})
     match raw:
         case {"isError": True, **rest}:

@@ -16,6 +16,7 @@ from leadhand.domain.events import (
     AttemptSettled,
     CancelRequested,
     Entry,
+    ResultSupplied,
     RunFinished,
     ToolCallBegan,
     ToolCallReturned,
@@ -23,6 +24,7 @@ from leadhand.domain.events import (
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import Effect
+from leadhand.domain.value import DEEPEST, LARGEST, Json
 from leadhand.ports import AllowanceRefused, ContextStore, StaleAttempt
 
 from .samples import ATTEMPT, Contract, began, collected, lost, next_of, pauses, reasons, started, tokens, tokens_left
@@ -73,6 +75,17 @@ class LogContract(Contract):
 
     async def test_what_an_append_returns_is_what_is_read(self, store: ContextStore) -> None:
         await check_what_is_read(store, store)
+
+    async def test_the_deepest_and_longest_values_can_be_read_back(self, store: ContextStore) -> None:
+        deep: Json = 0
+        for level in range(DEEPEST):
+            deep = [deep] if level % 2 else {"a": deep}
+        await store.create("run-1", started())
+        values: list[Json] = [deep, "x" * (LARGEST // 10), 10**4_000]
+        for value in values:
+            await store.append("run-1", [ResultSupplied(subtask="wo-001.0", summary="x", raw=value)])
+        read = [entry.event for entry in await store.read("run-1", after=1)]
+        assert [event.raw for event in read if isinstance(event, ResultSupplied)] == values
 
     async def test_the_order_of_calls_is_the_order_of_the_log(self, store: ContextStore) -> None:
         await store.create("run-1", started())

@@ -1,0 +1,120 @@
+"""Values of tools and models that could not be read back: their call fails by itself, and the log stays readable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.fakes import FakeModels, calls
+from engine.worlds import ask, plan
+from leadhand.domain.events import ModelCallReturned, ToolCallReturned
+from leadhand.domain.tool import ToolReturn
+from leadhand.tools.decorator import tool
+
+GIVE_UP = calls(("give_up", {"reason": "it does not work"}))
+
+
+def nested(levels: int) -> Any:
+    value: Any = 0
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("levels", [101, 199, 200, 240, 254, 300, 900])
+async def test_a_tool_whose_answer_is_nested_too_deeply_fails_by_itself_and_the_log_can_be_read(
+    open_world: Any, levels: int
+):
+    @tool(retries=0)
+    async def odd() -> Any:
+        """Return something odd."""
+        return nested(levels)
+
+    world = open_world(FakeModels(plan(ask("a", "odd")), work=["I looked.", GIVE_UP]), [odd])
+    await world.run()
+
+    (call,) = await world.events(ToolCallReturned)
+    assert call.failure is not None
+    assert call.failure.type == "not_json"
+    assert ToolCallReturned.model_validate_json(call.model_dump_json()) == call
+
+
+@pytest.mark.parametrize("returned", [nested(100), [float("inf"), 1.5], {"a": (1, 2)}], ids=["deep", "inf", "tuple"])
+async def test_what_a_tool_returns_is_for_everybody_what_the_log_says(open_world: Any, returned: Any):
+    @tool
+    async def odd() -> Any:
+        """Return something odd."""
+        return ToolReturn(raw=returned, summary="odd")
+
+    world = open_world(FakeModels(plan(ask("a", "odd"))), [odd])
+    state = await world.run()
+
+    (call,) = await world.events(ToolCallReturned)
+    assert ToolCallReturned.model_validate_json(call.model_dump_json()) == call
+    assert state.assignments["wo-001.0"].data.raw == call.raw
+
+
+async def test_an_irreversible_call_whose_answer_cannot_be_stored_is_not_made_again_but_asked_about(open_world: Any):
+    made: list[int] = []
+
+    @tool(effect="once", approval="auto")
+    async def pay() -> Any:
+        """Pay."""
+        made.append(1)
+        return nested(240)
+
+    world = open_world(FakeModels(plan(ask("a", "pay")), work=[calls(("pay", {})), calls(("pay", {}))]), [pay])
+    state = await world.run()
+
+    assert made == [1]
+    (question,) = state.approvals.values()
+    assert (question.kind, question.status) == ("effect", "pending")
+
+
+async def test_what_a_tool_raises_is_cut_to_a_length_that_can_be_read(open_world: Any):
+    @tool(retries=0)
+    async def verbose() -> str:
+        """Fail at length."""
+        raise RuntimeError("x" * 1_000_000)
+
+    world = open_world(FakeModels(plan(ask("a", "verbose")), work=[GIVE_UP]), [verbose])
+    await world.run()
+
+    for event in await world.events(ToolCallReturned):
+        assert len(event.failure.message) == 10_000
+
+
+@pytest.mark.parametrize("answer", ["x" * 10_000_001, ToolReturn(summary="x" * 10_000_001)], ids=["raw", "summary"])
+async def test_a_tool_whose_answer_is_too_large_fails_by_itself(open_world: Any, answer: Any):
+    @tool(retries=0)
+    async def large() -> Any:
+        """Return too much."""
+        return answer
+
+    world = open_world(FakeModels(plan(ask("a", "large")), work=["I looked.", GIVE_UP]), [large])
+    await world.run()
+
+    (call,) = await world.events(ToolCallReturned)
+    assert call.failure is not None
+    assert "10,000,003 characters; the limit is 10,000,000" in call.failure.message
+
+
+@pytest.mark.parametrize("where", ["arguments", "answer"])
+async def test_a_model_that_nests_too_deeply_fails_by_itself_and_the_log_can_be_read(open_world: Any, where: str):
+    @tool
+    async def look(at: Any) -> str:
+        """Look."""
+        return "seen"
+
+    work = [calls(("look", {"at": nested(240)})), calls(("look", {"at": nested(240)})), GIVE_UP]
+    planned = plan(ask("a")) if where == "arguments" else plan(ask("a", "look", at=nested(240)))
+    world = open_world(FakeModels(planned, work=work), [look])
+    state = await world.run()
+
+    assert state.finished is not None
+    for entry in await world.entries():
+        assert type(entry.event).model_validate_json(entry.event.model_dump_json()) == entry.event
+    failed = [event for event in await world.events(ModelCallReturned) if event.failure is not None]
+    assert failed
+    assert all("cannot be stored as JSON: nested more than 100 levels deep" in each.failure.message for each in failed)
