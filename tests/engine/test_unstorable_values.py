@@ -118,3 +118,29 @@ async def test_a_model_that_nests_too_deeply_fails_by_itself_and_the_log_can_be_
     failed = [event for event in await world.events(ModelCallReturned) if event.failure is not None]
     assert failed
     assert all("cannot be stored as JSON: nested more than 100 levels deep" in each.failure.message for each in failed)
+
+
+@pytest.mark.parametrize("levels", [99, 100])
+async def test_arguments_that_references_make_too_deep_are_refused_before_the_call(open_world: Any, levels: int):
+    made: list[Any] = []
+
+    @tool
+    async def dig() -> ToolReturn:
+        """Return something as deep as it may be."""
+        return ToolReturn(raw=nested(levels), summary="dug")
+
+    @tool(retries=0)
+    async def look(at: Any) -> str:
+        """Look."""
+        made.append(at)
+        return "seen"
+
+    reference = {"$result": {"subtask": "0", "path": "/raw"}}
+    planned = plan(ask("a", "dig"), {**ask("b", "look", at=reference), "needs": [0]})
+    world = open_world(FakeModels(planned, work=["I looked.", GIVE_UP]), [dig, look])
+    state = await world.run()
+
+    assert state.finished is not None
+    assert made == ([nested(99)] if levels == 99 else [])
+    for entry in await world.entries():
+        assert type(entry.event).model_validate_json(entry.event.model_dump_json()) == entry.event
