@@ -1,4 +1,4 @@
-"""Rows besides the log: payloads, snapshots, cached answers, gates, API keys and settings of roles.
+"""Rows besides the log: snapshots, cached answers, API keys and settings of roles.
 
 Snapshots and cached answers may be deleted at any time. API keys are stored as digests with scopes, never as keys.
 """
@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import json
 import time
-from datetime import datetime
 
 from pydantic import ValidationError
 
-from leadhand.domain.access import AgentSettings, ApiKey, Scope, key_exists, no_such_key
+from leadhand.domain.access import AgentSettings, ApiKey, Scope
 from leadhand.domain.errors import StoreError
 from leadhand.domain.value import Json
 
-from .codec import moment, no_such_run, read_moment, stored
+from .codec import moment, no_such_run, read_moment
 from .connection import Connection, Dialect, Row
 
 CLEANING_INTERVAL_S = 60.0
@@ -25,17 +24,6 @@ LONGEST_S = 1e10
 """The longest lifetime of an answer, in seconds: longer ones, even infinity, count as this."""
 
 KEY_COLUMNS = "key_id, name, prefix, digest, scopes, created_at, revoked_at, last_used_at"
-
-
-def keep_blob(connection: Connection, digest: str, body: bytes) -> None:
-    connection.execute("INSERT INTO blobs (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING", (digest, body))
-
-
-def blob(connection: Connection, digest: str) -> bytes:
-    rows = connection.execute("SELECT body FROM blobs WHERE digest = ?", (digest,))
-    if not rows:
-        raise KeyError(digest)
-    return bytes(rows[0][0])
 
 
 def save_snapshot(connection: Connection, run_id: str, seq: int, schema: str, body: bytes) -> None:
@@ -48,19 +36,6 @@ def save_snapshot(connection: Connection, run_id: str, seq: int, schema: str, bo
         " WHERE snapshots.shape <> excluded.shape OR snapshots.seq <= excluded.seq",
         (run_id, seq, schema, body),
     )
-
-
-def snapshot(connection: Connection, run_id: str, schema: str) -> tuple[int, bytes] | None:
-    """Return the sequence and body of a run's snapshot; None if it has another schema. Raises NoSuchRun."""
-    rows = connection.execute(
-        "SELECT snapshots.seq, snapshots.body FROM runs LEFT JOIN snapshots"
-        " ON snapshots.run_id = runs.run_id AND snapshots.shape = ? WHERE runs.run_id = ?",
-        (schema, run_id),
-    )
-    if not rows:
-        raise no_such_run(run_id)
-    seq, body = rows[0]
-    return None if seq is None else (seq, bytes(body))
 
 
 def cached(connection: Connection, dialect: Dialect, key: str) -> Json | None:
@@ -99,74 +74,8 @@ class Keeper:
             connection.execute(f"DELETE FROM cache WHERE expires_at <= {now}")
 
 
-def pass_gate(connection: Connection, dialect: Dialect, name: str, interval_s: float) -> float:
-    """Reserve the next free time slot of a gate, and return the seconds until then.
-
-    One statement with the database's own clock, so that neither processes nor clocks can disagree.
-    """
-    interval = int(interval_s * 1_000_000)
-    now = dialect.now
-    ((wait,),) = connection.execute(
-        f"INSERT INTO gates (name, free_at) VALUES (?, {now} + ?) ON CONFLICT (name) DO UPDATE"
-        f" SET free_at = CASE WHEN gates.free_at > {now} THEN gates.free_at ELSE {now} END + ?"
-        f" RETURNING free_at - ? - {now}",
-        (name, interval, interval, interval),
-    )
-    return max(wait, 0) / 1_000_000
-
-
-def hold_gate(connection: Connection, dialect: Dialect, name: str, seconds: float) -> None:
-    """Keep a gate closed for at least ``seconds`` from now; the longest hold counts."""
-    until = f"{dialect.now} + ?"
-    connection.execute(
-        f"INSERT INTO gates (name, free_at) VALUES (?, {until}) ON CONFLICT (name) DO UPDATE"
-        f" SET free_at = CASE WHEN gates.free_at > excluded.free_at THEN gates.free_at ELSE excluded.free_at END",
-        (name, int(seconds * 1_000_000)),
-    )
-
-
-def add_key(connection: Connection, key: ApiKey) -> None:
-    """Store a key. Raises UsageError if its id or digest is in use."""
-    times = map(stored, (key.created_at, key.revoked_at, key.last_used_at))
-    added = connection.execute(
-        f"INSERT INTO api_keys ({KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING key_id",
-        (key.key_id, key.name, key.prefix, key.digest, ",".join(key.scopes), *times),
-    )
-    if not added:
-        raise key_exists(key.key_id)
-
-
-def keys(connection: Connection) -> list[ApiKey]:
-    """Return every key, newest first."""
-    rows = connection.execute(f"SELECT {KEY_COLUMNS} FROM api_keys ORDER BY created_at DESC, key_id")
-    return [_key(row) for row in rows]
-
-
-def key_of(connection: Connection, digest: str) -> ApiKey | None:
-    """Return the key of this digest, revoked or not."""
-    rows = connection.execute(f"SELECT {KEY_COLUMNS} FROM api_keys WHERE digest = ?", (digest,))
-    return _key(rows[0]) if rows else None
-
-
-def revoke_key(connection: Connection, key_id: str, at: datetime) -> ApiKey:
-    """Revoke a key at ``at``; a revoked key keeps its earlier time. Raises UsageError for an unknown key."""
-    revoke = f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE key_id = ? RETURNING {KEY_COLUMNS}"
-    rows = connection.execute(revoke, (stored(at), key_id))
-    if not rows:
-        raise no_such_key(key_id)
-    return _key(rows[0])
-
-
-def used_key(connection: Connection, key_id: str, at: datetime) -> None:
-    """Record that a key was used at ``at``, unless a later use is recorded."""
-    moment_used = stored(at)
-    connection.execute(
-        "UPDATE api_keys SET last_used_at = ? WHERE key_id = ? AND (last_used_at IS NULL OR last_used_at < ?)",
-        (moment_used, key_id, moment_used),
-    )
-
-
-def _key(row: Row) -> ApiKey:
+def key_of_row(row: Row) -> ApiKey:
+    """Return the key in a row of ``KEY_COLUMNS``. Raises StoreError if it is damaged."""
     try:
         return ApiKey(
             key_id=row[0],
@@ -184,25 +93,8 @@ def _key(row: Row) -> ApiKey:
         ) from error
 
 
-def agents(connection: Connection) -> list[AgentSettings]:
-    """Return the settings of all roles, by name."""
-    return [_agent(name, body) for name, body in connection.execute("SELECT name, body FROM agents ORDER BY name")]
-
-
-def set_agent(connection: Connection, agent: AgentSettings) -> None:
-    """Store the settings of a role, replacing earlier settings."""
-    connection.execute(
-        "INSERT INTO agents (name, body) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body",
-        (agent.name, agent.model_dump_json()),
-    )
-
-
-def unset_agent(connection: Connection, name: str) -> None:
-    """Delete the settings of a role; does nothing if the role has none."""
-    connection.execute("DELETE FROM agents WHERE name = ?", (name,))
-
-
-def _agent(name: str, body: str) -> AgentSettings:
+def agent_of_row(name: str, body: str) -> AgentSettings:
+    """Return the settings of a role in a row. Raises StoreError if they are damaged."""
     try:
         return AgentSettings.model_validate_json(body)
     except ValidationError as error:

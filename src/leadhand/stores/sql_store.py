@@ -1,5 +1,7 @@
 """The context store in a database: implements the port with the other modules of this package."""
 
+# ruff: noqa: S608 - SQL is built from constants only; data are parameters
+
 from __future__ import annotations
 
 import json
@@ -7,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from datetime import UTC, datetime
 from typing import Any, Unpack
 
-from leadhand.domain.access import AgentSettings, ApiKey
+from leadhand.domain.access import AgentSettings, ApiKey, key_exists, no_such_key
 from leadhand.domain.allowance import METERED
 from leadhand.domain.errors import StoreError
 from leadhand.domain.events import AnyEvent, Entry, LimitsChanged, RunStarted
@@ -17,10 +19,11 @@ from leadhand.ports import ArtifactStore
 
 from . import side_tables
 from .artifacts import DatabaseArtifacts, FileArtifacts
-from .codec import encode, read_entries
-from .connection import Database, close_in_forked_child
+from .codec import encode, no_such_run, read_entries, stored
+from .connection import Database, Row, close_in_forked_child
 from .followers import Followers, Poller
 from .listings import host_lines, run_listing, run_listings, store_info
+from .side_tables import KEY_COLUMNS, agent_of_row, key_of_row
 from .threads import Readers, closed_error, failed
 from .transaction import Append, Claim, Create, Release
 from .writer import SideWrite, Writer
@@ -34,10 +37,9 @@ def utc_now() -> datetime:
 class SqlContextStore:
     """A :class:`~leadhand.ports.ContextStore` in a database, and the keys and settings beside it.
 
-    The ports document its methods (:mod:`leadhand.ports`); :func:`~leadhand.stores.opening.open_store` opens one.
-    One thread writes, up to two read, and one looks for commits of other processes while a run is followed.
-    ``now`` is the clock that dates entries. An instance belongs to one process; in a forked child it refuses every call
-    and holds no locks.
+    The ports document its methods (:mod:`leadhand.ports`); :func:`~leadhand.stores.opening.open_store` opens one. One
+    thread writes, up to two read, and one looks for commits of other processes while a run is followed. ``now`` is the
+    clock that dates entries. In a forked child, it refuses every call and holds no locks.
     """
 
     def __init__(self, database: Database, *, now: Callable[[], datetime] = utc_now) -> None:
@@ -89,8 +91,7 @@ class SqlContextStore:
     ) -> Awaitable[list[Entry]]:
         """Write events, all or none: see :meth:`leadhand.ports.ContextStore.append`.
 
-        Cancelling the wait does not withdraw the events. They are encoded in the call itself, so later changes to them
-        have no effect.
+        Cancelling the wait does not withdraw the events, and later changes to them have no effect.
         """
         try:
             encoded = [encode(event) for event in events]
@@ -136,22 +137,48 @@ class SqlContextStore:
         return await self._query(store_info, self._database)
 
     async def blob(self, digest: str) -> bytes:
-        return await self._query(side_tables.blob, digest)
+        rows = await self._rows("SELECT body FROM blobs WHERE digest = ?", digest)
+        if not rows:
+            raise KeyError(digest)
+        return bytes(rows[0][0])
 
     async def _keep_blob(self, digest: str, body: bytes) -> None:
-        await self._write_beside(f"6 {digest}", side_tables.keep_blob, digest, body)
+        insert = "INSERT INTO blobs (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
+        await self._change(f"6 {digest}", insert, digest, body)
 
     async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
         await self._write_beside(f"1 {run_id}", side_tables.save_snapshot, run_id, seq, schema, body)
 
     async def snapshot(self, run_id: str, schema: str) -> tuple[int, bytes] | None:
-        return await self._query(side_tables.snapshot, run_id, schema)
+        rows = await self._rows(
+            "SELECT snapshots.seq, snapshots.body FROM runs LEFT JOIN snapshots"
+            " ON snapshots.run_id = runs.run_id AND snapshots.shape = ? WHERE runs.run_id = ?",
+            schema,
+            run_id,
+        )
+        if not rows:
+            raise no_such_run(run_id)
+        seq, body = rows[0]
+        return None if seq is None else (seq, bytes(body))
 
     async def pass_gate(self, name: str, interval_s: float) -> float:
-        return await self._write_beside(f"2 {name}", side_tables.pass_gate, self._database.dialect, name, interval_s)
+        # One statement with the database's own clock, so that neither processes nor clocks can disagree.
+        interval, now = int(interval_s * 1_000_000), self._database.dialect.now
+        pass_ = (
+            f"INSERT INTO gates (name, free_at) VALUES (?, {now} + ?) ON CONFLICT (name) DO UPDATE"
+            f" SET free_at = CASE WHEN gates.free_at > {now} THEN gates.free_at ELSE {now} END + ?"
+            f" RETURNING free_at - ? - {now}"
+        )
+        ((wait,),) = await self._change(f"2 {name}", pass_, name, interval, interval, interval)
+        return max(wait, 0) / 1_000_000
 
     async def hold_gate(self, name: str, seconds: float) -> None:
-        await self._write_beside(f"2 {name}", side_tables.hold_gate, self._database.dialect, name, seconds)
+        now = self._database.dialect.now
+        hold = (
+            f"INSERT INTO gates (name, free_at) VALUES (?, {now} + ?) ON CONFLICT (name) DO UPDATE"
+            " SET free_at = CASE WHEN gates.free_at > excluded.free_at THEN gates.free_at ELSE excluded.free_at END"
+        )
+        await self._change(f"2 {name}", hold, name, int(seconds * 1_000_000))
 
     async def cached(self, key: str) -> Json | None:
         return await self._query(side_tables.cached, self._database.dialect, key)
@@ -160,28 +187,42 @@ class SqlContextStore:
         await self._write_beside(f"3 {key}", self._keeper.keep, key, json.dumps(value), ttl_s)
 
     async def add_key(self, key: ApiKey) -> None:
-        await self._write_beside(f"4 {key.key_id}", side_tables.add_key, key)
+        insert = f"INSERT INTO api_keys ({KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        times = map(stored, (key.created_at, key.revoked_at, key.last_used_at))
+        columns = (key.key_id, key.name, key.prefix, key.digest, ",".join(key.scopes), *times)
+        if not await self._change(f"4 {key.key_id}", f"{insert} RETURNING key_id", *columns):
+            raise key_exists(key.key_id)
 
     async def keys(self) -> list[ApiKey]:
-        return await self._query(side_tables.keys)
+        rows = await self._rows(f"SELECT {KEY_COLUMNS} FROM api_keys ORDER BY created_at DESC, key_id")
+        return [key_of_row(row) for row in rows]
 
     async def key_of(self, digest: str) -> ApiKey | None:
-        return await self._query(side_tables.key_of, digest)
+        rows = await self._rows(f"SELECT {KEY_COLUMNS} FROM api_keys WHERE digest = ?", digest)
+        return key_of_row(rows[0]) if rows else None
 
     async def revoke_key(self, key_id: str) -> ApiKey:
-        return await self._write_beside(f"4 {key_id}", side_tables.revoke_key, key_id, self._now())
+        revoke = f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE key_id = ? RETURNING {KEY_COLUMNS}"
+        rows = await self._change(f"4 {key_id}", revoke, stored(self._now()), key_id)
+        if not rows:
+            raise no_such_key(key_id)
+        return key_of_row(rows[0])
 
     async def used_key(self, key_id: str, at: datetime) -> None:
-        await self._write_beside(f"4 {key_id}", side_tables.used_key, key_id, at)
+        use = "UPDATE api_keys SET last_used_at = ? WHERE key_id = ? AND (last_used_at IS NULL OR last_used_at < ?)"
+        await self._change(f"4 {key_id}", use, stored(at), key_id, stored(at))
 
     async def agents(self) -> list[AgentSettings]:
-        return await self._query(side_tables.agents)
+        return [
+            agent_of_row(name, body) for name, body in await self._rows("SELECT name, body FROM agents ORDER BY name")
+        ]
 
     async def set_agent(self, agent: AgentSettings) -> None:
-        await self._write_beside(f"5 {agent.name}", side_tables.set_agent, agent)
+        insert = "INSERT INTO agents (name, body) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body"
+        await self._change(f"5 {agent.name}", insert, agent.name, agent.model_dump_json())
 
     async def unset_agent(self, name: str) -> None:
-        await self._write_beside(f"5 {name}", side_tables.unset_agent, name)
+        await self._change(f"5 {name}", "DELETE FROM agents WHERE name = ?", name)
 
     async def check_writable(self) -> None:
         """Commit a write that changes nothing. Raises StoreError if the database cannot be written."""
@@ -199,8 +240,14 @@ class SqlContextStore:
             StoreError("this store was opened by the process that forked this one", "open another with open_store()")
         )
 
-    async def _query(self, query: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        return await self._readers.ask(lambda connection: query(connection, *arguments, **named))
+    async def _query(self, query: Callable[..., Any], *arguments: Any) -> Any:
+        return await self._readers.ask(lambda connection: query(connection, *arguments))
+
+    async def _rows(self, sql: str, *parameters: object) -> list[Row]:
+        return await self._readers.ask(lambda connection: connection.execute(sql, parameters))
 
     async def _write_beside(self, key: str, write: Callable[..., Any], *arguments: Any) -> Any:
         return await self._writer.submit(SideWrite(key=key, write=lambda connection: write(connection, *arguments)))
+
+    async def _change(self, key: str, sql: str, *parameters: object) -> list[Row]:
+        return await self._writer.submit(SideWrite(key=key, write=lambda session: session.execute(sql, parameters)))
