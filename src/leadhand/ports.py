@@ -93,9 +93,7 @@ class Dispatcher(Protocol):
         ...
 
     def broken(self, run_id: str) -> asyncio.Future[None]:
-        """Receives an exception if attempts of a run cannot be carried out at all, because the log cannot be
-        written.
-        """
+        """Receives an exception if attempts of a run cannot be carried out, because the log cannot be written."""
         ...
 
     async def aclose(self) -> None:
@@ -105,9 +103,7 @@ class Dispatcher(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebReply:
-    """The response of a service: HTTP ``status``, and the decoded JSON ``body``, or else (``body`` None) its
-    ``text``.
-    """
+    """The response of a service: HTTP ``status``, and the decoded JSON ``body``; if that is None, its ``text``."""
 
     status: int
     body: Json = None
@@ -190,8 +186,7 @@ class Models(Protocol):
     """Calls models. There is one adapter per protocol; a router over adapters is an adapter too."""
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        """One call, and at most one request to the model. ``on_text`` receives the answer's text as it is written, when
-        the adapter streams.
+        """Make at most one request. ``on_text`` receives the answer's text as it is written, if the adapter streams.
 
         Cancelling closes the request. Raises :class:`ModelError`, with a classed failure, for everything else: a
         :class:`FormRefused` to be asked once more, within a reservation of its own.
@@ -206,8 +201,7 @@ class Models(Protocol):
 class ContextStore(Protocol):
     """Stores events: one append-only sequence for each run, from which everything else is computed.
 
-    Every method may raise :class:`~leadhand.domain.errors.StoreError`; those that name a run,
-    :class:`~leadhand.domain.errors.NoSuchRun`.
+    Every method may raise StoreError, and NoSuchRun if it names a run (:mod:`leadhand.domain.errors`).
     """
 
     @property
@@ -368,10 +362,7 @@ class KeyStore(Protocol):
         ...
 
     async def revoke_key(self, key_id: str) -> ApiKey:
-        """Revoke a key; a revoked key does not change.
-
-        Raises UsageError for an unknown id.
-        """
+        """Revoke a key; a revoked key does not change. Raises UsageError for an unknown id."""
         ...
 
     async def used_key(self, key_id: str, at: datetime) -> None:

@@ -78,8 +78,7 @@ class Answering:
     """Methods that answer the open approvals of runs. Pass the id of an approval or the approval itself.
 
     An answer applies to the arguments shown: it raises UsageError if the approval is no longer open or its arguments
-    have changed. You can answer from any process; the process that drives the run notices. A run at rest continues when
-    you resume it.
+    have changed. The process that drives the run notices it; a run at rest continues when you resume it.
     """
 
     async def _question(self, question: OpenApproval | str) -> tuple[Runtime, OpenApproval]:
@@ -121,8 +120,7 @@ class Answering:
 class Run(Answering):
     """One run: driven by this process, or followed while another drives it.
 
-    Iterate over it to receive its events from the first one on, as they are committed; await :meth:`answer` for the
-    outcome.
+    Iterate over it to receive its events as they are committed; await :meth:`answer` for the outcome.
     """
 
     def __init__(self, runtime: Runtime, state: RunState, *, drive: bool) -> None:
@@ -255,8 +253,7 @@ class Run(Answering):
 class _Rest:
     """Whether a run is at rest according to its events: ended, paused or waiting for people.
 
-    ``doubtful``: a process took over the run while it was at rest; the run may continue, or be released without an
-    event.
+    ``doubtful``: a process took over the run at rest, so it may continue, or be released without an event.
     """
 
     def __init__(self) -> None:

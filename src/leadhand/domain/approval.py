@@ -49,12 +49,10 @@ class Approval(Value):
 
 
 def policy_of(tool: ToolSpec, policy: ApprovalPolicy, rules: dict[str, ApprovalPolicy]) -> ApprovalPolicy:
-    """Return the policy for a tool: its own ``never``, else the first matching rule, else its own policy, else the
-    run's.
+    """Return the policy for a tool: its own ``never``, the first matching rule, its own policy, or the run's.
 
-    A rule names what it matches: ``tool:send_*``, ``toolset:mail``, ``effect:once``, ``origin:myshop.*`` (the import
-    path). ``*`` matches any text and ``?`` any one character. Tools without the effect ``once`` need no approval unless
-    a rule or the tool itself requires one.
+    A rule names what it matches, with ``*`` and ``?``: ``tool:send_*``, ``toolset:mail``, ``effect:once``, or by import
+    path ``origin:myshop.*``. Without a rule or a policy of its own, a tool needs approval only for the effect ``once``.
     """
     if tool.approval is ApprovalPolicy.NEVER:
         return ApprovalPolicy.NEVER

@@ -12,9 +12,8 @@ from .value import Value, plain_json
 class Delegate(Value):
     """Delegate a task to another worker; the call that asked receives the whole result.
 
-    ``role`` names a role of the run (None: the caller's own). ``input`` is the task. ``tools`` restricts the tools of
-    the worker, which never exceed those of its role and of the caller. ``max_requests`` and ``budget`` (US dollars)
-    limit what it may spend.
+    ``role`` names a role of the run (None: the caller's own). ``input`` is the task. ``tools`` restricts the worker's
+    tools, which never exceed those of its role and of the caller. ``max_requests`` and ``budget`` (USD) are its limits.
     """
 
     type: Literal["delegate"] = "delegate"

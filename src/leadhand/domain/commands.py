@@ -201,10 +201,9 @@ class Refused(ValueError):
 class Outcome(NamedTuple):
     """The outcome of a run, as its flow states it.
 
-    ``answer`` is the text; if it is empty, the domain lists the results instead. ``uses`` are the ids of the
-    assignments that the answer is based on. Only completed ones that no review rejected count, and their sources become
-    the sources of the answer. ``gaps`` are what the answer lacks. A failed assignment that counts is also a gap, unless
-    its id is in ``waived``.
+    ``answer`` is the text; if it is empty, the domain lists the results instead. ``uses`` are the assignments that the
+    answer is based on. Only completed ones that no review rejected count, and their sources become the answer's.
+    ``gaps`` are what the answer lacks: also each failed assignment that counts, unless ``waived`` names it.
     """
 
     answer: str = ""

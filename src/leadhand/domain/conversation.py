@@ -71,9 +71,8 @@ class OutputSpec(Value):
 class ModelRequest(Value):
     """One call of a model, with everything that an adapter needs.
 
-    ``model`` is the full name (``offline``, ``openai_compatible:llama3.1``). ``max_tokens`` limits the answer and is
-    always sent. ``deadline_s`` is the time for the whole call in seconds. ``key`` is the id of the call in the log,
-    ``role`` the name of the role that asks.
+    ``model`` is the full name (``openai_compatible:llama3.1``). ``max_tokens`` limits the answer. ``deadline_s`` is the
+    time for the whole call in seconds. ``key`` is the id of the call in the log, ``role`` the role that asks.
     """
 
     model: str
@@ -90,8 +89,7 @@ class ModelReply(Value):
     """What a model answered.
 
     ``value`` is the decoded structured answer when :attr:`ModelRequest.output` asked for one and the model gave JSON
-    (an object; not yet checked against the schema), else None. ``usage.requests`` counts the requests that were really
-    sent.
+    (an object; not yet checked against the schema), else None. ``usage.requests`` counts the requests that were sent.
     """
 
     message: AssistantMessage
@@ -122,11 +120,7 @@ class ModelProfile(Value):
 
 
 def input_bound(messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], output: OutputSpec | None) -> int:
-    """An upper bound of the input tokens of a call.
-
-    Byte-level tokenizers never make more tokens than bytes, so the bound is the UTF-8 length of everything sent, plus
-    16 per message for its framing.
-    """
+    """An upper bound of the input tokens of a call: its bytes in UTF-8, plus 16 for the framing of each message."""
     size = sum(16 + len(message.model_dump_json(exclude_none=True).encode()) for message in messages)
     size += sum(len(f"{tool.name}{tool.description}{tool.parameters}".encode()) for tool in tools)
     if output is not None:

@@ -85,9 +85,7 @@ NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.EXHAUSTED, "max_turns"): "ask for less at once, or choose another model (--worker-model)",
     (FailureClass.EXHAUSTED, "no_progress"): "ask again, or more precisely",
 }
-"""What a person can do about failures of a known type. Advice that depends on a run's limits is in
-:mod:`~leadhand.domain.outcome`.
-"""
+"""What a person can do about failures of a known type, unless it depends on a run's limits (:mod:`.outcome`)."""
 
 
 def usual_action(class_: FailureClass, type_: str) -> str:
@@ -102,9 +100,8 @@ LONGEST_MESSAGE = 10_000
 class Failure(Value):
     """Why something did not succeed; a value in the log.
 
-    ``type`` is the specific kind (``timeout``, ``http_500``, ``bad_arguments``, ``offline``, …), ``class`` one of
-    :class:`FailureClass`, ``next_action`` what a person can do. ``retry_after_s`` is the wait that the service asked
-    for, in seconds.
+    ``type`` is the specific kind (``timeout``, ``http_500``, ``bad_arguments``, ``offline``, …), ``next_action`` what a
+    person can do, ``retry_after_s`` the wait in seconds that the service asked for.
     """
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)

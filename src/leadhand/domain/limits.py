@@ -99,9 +99,8 @@ class Limits(Value):
     ``max_steps`` counts work orders, including the first. ``max_workers`` is how many assignments run at once,
     ``batch_size`` starts subtasks in groups of that size. ``budget_nanousd`` is in nano-dollars, ``timeout_s`` in
     seconds from the start of the run, ``attempt_timeout_s`` in seconds for one attempt. ``max_turns`` limits the model
-    calls of one attempt, ``max_repairs`` the retries after a malformed answer or result, ``max_retries`` the retries
-    after a transient failure of an assignment without a tool. ``approval_timeout_s``
-    is how long a request for approval stays open before it expires and counts as denied (None: it never expires).
+    calls of one attempt, ``max_repairs`` the retries after a malformed answer or result, ``max_retries`` those after a
+    transient failure of an assignment without a tool. ``approval_timeout_s`` is when an unanswered approval expires.
     """
 
     max_steps: int = Field(default=3, ge=1, le=100)

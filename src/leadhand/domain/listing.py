@@ -44,9 +44,8 @@ class RunListing(Value):
     """One line of a list of runs.
 
     ``owner`` is the host that drives it (None: no host); ``orphan`` is true if the run should continue but has none.
-    ``subtasks`` counts the subtasks of all orders, ``completed`` and ``failed`` those with that status. ``asking``
-    counts the open approvals (0 once the run is over). ``requests``, ``tokens`` and ``nanousd`` are what was spent,
-    without open reservations.
+    ``subtasks`` counts the subtasks of all orders, ``completed`` and ``failed`` those with that status, ``asking`` the
+    open approvals. ``requests``, ``tokens`` and ``nanousd`` are what was spent, without open reservations.
     """
 
     run_id: str

@@ -29,8 +29,7 @@ INDETERMINATE = "indeterminate"
 
 
 class OrderState(NamedTuple):
-    """The progress of an order. ``open`` counts the subtasks that are not settled; ``by`` names the person who
-    requested the order, if any."""
+    """An order with its count of ``open`` subtasks, its review, and the person who requested it, if any (``by``)."""
 
     order: WorkOrder
     at: datetime
@@ -40,9 +39,7 @@ class OrderState(NamedTuple):
 
 
 class RetryWanted(NamedTuple):
-    """An assignment to repeat at a person's request: with new ``args`` (None: the same), or with ``data`` as its
-    result.
-    """
+    """An assignment to repeat at a person's request: with new ``args`` (None: the same), or with ``data`` as result."""
 
     by: str
     args: dict[str, Any] | None = None
@@ -234,11 +231,10 @@ class RunState:
     The maps are flat, by key, so that one event changes one entry of each, however many assignments there are:
     ``awaited`` (how many needs are not yet completed), ``ready`` (may start), ``blocked`` (needs something that failed:
     key → cause), ``unsettled`` (returned, not judged), ``retrying`` (settled, with a retry due), ``live`` (scheduled or
-    running), ``parked``. ``busy`` holds the assignments that count, have started and are not settled.
-    ``reserved`` holds, by attempt, the reservations of its open model calls; ``allowed`` the tools that a person
-    approved for the whole run; ``pending_requests`` the undecided requests of people; ``retries_wanted`` the
-    assignments to repeat at a person's request; ``answers`` the earlier answers of a reopened run; ``workers`` the
-    roles that were defined during the run.
+    running), ``parked``, ``busy`` (it counts, has started and is not settled). ``reserved`` holds, by attempt, the
+    reservations of its open model calls; ``allowed`` the tools that a person approved for the whole run;
+    ``retries_wanted`` the assignments to repeat at a person's request; ``answers`` the earlier answers of a reopened
+    run; ``workers`` the roles defined during the run; ``pending_requests`` the undecided requests of people.
     """
 
     run_id: str
@@ -294,9 +290,7 @@ class RunState:
 
     @property
     def deadline(self) -> datetime | None:
-        """The time at which the run's time limit ends. Pauses, waits for people and time without a process do not
-        count.
-        """
+        """The time at which the run's time limit ends. Time at rest or without a process does not count."""
         timeout = self.definition.limits.timeout_s
         return None if timeout is None else self.created_at + timedelta(seconds=timeout) + self.rested
 

@@ -86,8 +86,7 @@ class ToolResult(NamedTuple):
     """The result of one call, in the log, in a conversation or as evidence.
 
     ``call_id`` is the key of the call in its run. Without ``failure``, the call succeeded. ``raw`` above 4 kB is a blob
-    reference in the log. ``artifacts`` are the paths of the files that the call's child assignments wrote. ``by`` names
-    the person who confirmed an interrupted call.
+    reference in the log. ``artifacts`` are the files that its children wrote, ``by`` names a person who confirmed it.
     """
 
     call_id: str

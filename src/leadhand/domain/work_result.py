@@ -86,8 +86,7 @@ class Review(Value):
     """A lead's answer when asked to review.
 
     ``missing`` are parts of the request that no subtask covers yet but a tool could, ``cannot`` those that no tool can.
-    ``answer`` is the composed answer, requested only if review and composition are one call; it is used only if every
-    subtask is accepted and nothing is missing.
+    ``answer`` is the composed answer, used only if every subtask is accepted and nothing is missing.
     """
 
     verdicts: tuple[Verdict, ...]

@@ -30,9 +30,7 @@ class Piece(NamedTuple):
 
 
 class Draft:
-    """What one attempt has written so far. ``shown`` never contains a secret; ``version`` changes when the text
-    restarts.
-    """
+    """What one attempt has written. ``shown`` has no secrets; ``version`` changes when the text restarts."""
 
     __slots__ = ("_pieces", "_raw", "_restarted", "shown", "version")
 
@@ -116,9 +114,7 @@ class Drafts:
         dirty, self._dirty = self._dirty, set()
         for run_id in dirty:
             drafts = self._of_run.get(run_id, {})
-            changed = [
-                draft.show(self._redactor) for draft in drafts.values()
-            ]  # a list, so that every draft is updated
+            changed = [draft.show(self._redactor) for draft in drafts.values()]  # not any(…): every draft is updated
             if any(changed):
                 self._changed(run_id)
 

@@ -1,8 +1,7 @@
 """Log the server's output as JSON lines, or as text on a terminal, with secrets redacted.
 
-All records go through Python's logging and are formatted by structlog: ours, uvicorn's, those of libraries and
-of structlog. :class:`AccessLog` logs requests without their query strings, with the principal; uvicorn's own access
-log is disabled. Run uvicorn with ``log_config=None``.
+All records go through Python's logging and are formatted by structlog: ours, uvicorn's, those of libraries.
+:class:`AccessLog` logs requests, so uvicorn's own access log is disabled: run it with ``log_config=None``.
 """
 
 from __future__ import annotations

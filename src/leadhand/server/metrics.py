@@ -84,16 +84,11 @@ class Metrics:
             "Model calls missing from leadhand_model_cost_usd_total because their usage or price is unknown.",
             ["model"],
         )
-        asking = gauge(
-            "leadhand_approvals_open",
-            "Open approvals of runs that this process has driven.",
-        )
+        asking = gauge("leadhand_approvals_open", "Open approvals of runs that this process has driven.")
         asking.set_function(lambda: sum(self._asking.values()))
         self._streams = gauge("leadhand_sse_streams_open", "Open event streams.")
         self._requests = counter(
-            "leadhand_http_requests_total",
-            "HTTP requests by route template.",
-            ["method", "route", "status"],
+            "leadhand_http_requests_total", "HTTP requests by route template.", ["method", "route", "status"]
         )
         self._request_seconds = histogram(
             "leadhand_http_request_duration_seconds",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
@@ -127,7 +126,9 @@ def no_route(app: FastAPI, method: str, path: str, headers: Mapping[str, str] | 
 
     ``headers`` name the supported methods of a path that the OpenAPI document does not describe.
     """
-    known = next((known for route, known in _methods(app) if route.match(path)), "")
+    routes = app.openapi()["paths"].items()
+    methods = next((sorted(found) for route, found in routes if compile_path(route)[0].match(path)), list[str]())
+    known = ", ".join(methods).upper()
     if method in known.split(", ") or not (known or headers):
         return Problem(HTTPStatus.NOT_FOUND, "not_found", f"{path} does not exist", LISTED)
     return Problem(
@@ -137,12 +138,6 @@ def no_route(app: FastAPI, method: str, path: str, headers: Mapping[str, str] | 
         LISTED,
         headers={"allow": known} if known else headers,
     )
-
-
-def _methods(app: FastAPI) -> Iterator[tuple[re.Pattern[str], str]]:
-    """The pattern and the methods of every path in an app's OpenAPI document."""
-    for path, operations in app.openapi()["paths"].items():
-        yield compile_path(path)[0], ", ".join(sorted(operation.upper() for operation in operations))
 
 
 def answer(problem: LeadhandError, instance: str) -> Response:

@@ -16,7 +16,6 @@ from leadhand.domain.decide import due
 from leadhand.domain.errors import LeadhandError, RunOwned, StoreError, UnreadableRun
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
-from leadhand.domain.state import RunState
 from leadhand.server.service import Service
 
 LOGGER = logging.getLogger("leadhand.server")
@@ -29,10 +28,9 @@ class Resumer:
     A run that cannot be resumed is logged once and does not affect other runs.
     """
 
-    def __init__(self, service: Service, *, every_s: float = EVERY_S) -> None:
+    def __init__(self, service: Service) -> None:
         self._service = service
         self._runtime = service.runtime
-        self._every_s = every_s
         self._resting: dict[str, tuple[int, datetime | None]] = {}
         self._refused: dict[str, int] = {}
         """Runs that cannot be resumed here, and the head of their log at that time: retried when the log grows."""
@@ -59,7 +57,7 @@ class Resumer:
                 if not self._failed:
                     LOGGER.warning("runs are not resumed while the database does not answer: %s", error.what)
                 self._failed = True
-            await asyncio.sleep(self._every_s)
+            await asyncio.sleep(EVERY_S)
 
     async def look(self) -> None:
         """Resume every run that should continue and that no process drives. Raises StoreError."""
@@ -116,16 +114,8 @@ class Resumer:
         else:
             state = await self._runtime.load(listing.run_id)
             if not due(state):
-                self._resting[listing.run_id] = (listing.head_seq, first_end(state))
+                pending = [each for each in state.approvals.values() if each.status is ApprovalStatus.PENDING]
+                first_end = min((each.expires_at for each in pending if each.expires_at is not None), default=None)
+                self._resting[listing.run_id] = (listing.head_seq, first_end)
                 return
         self._service.drive(await self._runtime.take_over(listing.run_id))
-
-
-def first_end(state: RunState) -> datetime | None:
-    """Return when the first open approval request of a run expires."""
-    ends = [
-        approval.expires_at
-        for approval in state.approvals.values()
-        if approval.status is ApprovalStatus.PENDING and approval.expires_at is not None
-    ]
-    return min(ends, default=None)

@@ -63,8 +63,7 @@ class Service:
     async def start(self, submission: Submission, principal: Principal, key: str | None) -> tuple[RunState, bool]:
         """Start a run in the background; return its state, and whether it already existed under this key.
 
-        Raises UsageError and ConfigurationError for an invalid request, Problem (422) for a key that was used for
-        another request.
+        Raises UsageError and ConfigurationError for an invalid request, Problem (422) for a key of another request.
         """
         request, settings = asked_for(submission, self.runtime, await self.agents.models())
         try:

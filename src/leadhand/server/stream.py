@@ -151,9 +151,7 @@ class EventStream(Response):
             await self._put("".join(f"event: delta\ndata: {as_json(each._asdict())}\n\n" for each in pieces).encode())
 
     async def _send_the_rest(self, feed: Feed) -> None:
-        """Send the heartbeat. End the stream if the run has ended and all of it was sent, or if the client must
-        disconnect.
-        """
+        """Send the heartbeat. End the stream when all of an ended run was sent, or the client must disconnect."""
         if self._beat:
             self._beat = False
             if self._welcome is not None and not await self._welcome():

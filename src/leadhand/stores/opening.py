@@ -52,7 +52,14 @@ def database_at(url: str) -> Database:
         case "sqlite":
             return _sqlite(rest.removeprefix("/"))
         case "postgresql" | "postgres":
-            return _postgres(url)
+            try:
+                from .postgres import PostgresDatabase
+            except ImportError as error:
+                raise ConfigurationError(
+                    "a postgresql:// database needs the package psycopg, which is not installed",
+                    'run: pip install "leadhand[postgres]"',
+                ) from error
+            return PostgresDatabase(url)
         case _:
             raise ConfigurationError(
                 f"the database URL begins with {scheme}://, which Leadhand does not support",
@@ -75,17 +82,6 @@ def _sqlite(path: str) -> Database:
             f"move it to a local disk, or use PostgreSQL; to open it anyway, set {ALLOW_NETWORK}=1",
         )
     return SqliteDatabase(Path(path))
-
-
-def _postgres(url: str) -> Database:
-    try:
-        from .postgres import PostgresDatabase
-    except ImportError as error:
-        raise ConfigurationError(
-            "a postgresql:// database needs the package psycopg, which is not installed",
-            'run: pip install "leadhand[postgres]"',
-        ) from error
-    return PostgresDatabase(url)
 
 
 def network_file_system(path: Path | str, mounts: Path = MOUNTS) -> str | None:

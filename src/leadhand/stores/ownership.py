@@ -1,7 +1,6 @@
 """Liveness of processes: a lock that the operating system or PostgreSQL releases as soon as its process dies.
 
-The lock is only for liveness. The epoch of a run provides safety: if a living host were considered dead, its next
-decision would be refused and not written.
+The lock is only for liveness: a run's epoch refuses the decisions of a host that was considered dead.
 """
 
 from __future__ import annotations

@@ -23,8 +23,7 @@ LATER_TABLES: dict[int, frozenset[str]] = {
 def version_of(connection: Connection, database: Database) -> int:
     """Return the schema version of a database, 0 for an empty database. Writes nothing.
 
-    Raises StoreError for a database of another program, for a schema newer than this release knows, and for a damaged
-    database.
+    Raises StoreError for a database that is damaged, of another program, or of a schema newer than this release knows.
     """
     there = _tables(connection, database)
     missing = TABLES - there

@@ -60,9 +60,7 @@ BESIDE = ("", "-wal", "-shm")
 
 
 class SqliteDatabase:
-    """A database file, created by the first migration. Its directory must exist, so that a typing error creates
-    nothing.
-    """
+    """A database file, created by the first migration in a directory that exists."""
 
     dialect = DIALECT
 
@@ -114,7 +112,8 @@ class SqliteDatabase:
         """
         directory = self.path.parent
         for path in (directory, *(self.path.with_name(self.path.name + suffix) for suffix in BESIDE)):
-            if _writable(path):
+            # Under sudo, the effective user is the one who writes. A path that does not exist yet can be written.
+            if os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids) or not path.exists():
                 continue
             what = f"the directory of {self.name} is" if path == directory else f"{path} is"
             raise StoreError(
@@ -192,13 +191,6 @@ def explained(error: sqlite3.Error, name: str) -> StoreError:
             kind = Corrupt if prefix == "SQLITE_CORRUPT" else StoreError
             return kind(what.format(name=name, error=error), how.format(name=name))
     return StoreError(f"{name}: {error}", "`leadhand doctor` checks the database")
-
-
-def _writable(path: Path) -> bool:
-    """Whether a path can be written; a path that does not exist yet can."""
-    # Under sudo, the effective user is the one who writes.
-    writable = os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
-    return writable or not path.exists()
 
 
 def _text(body: bytes) -> str:

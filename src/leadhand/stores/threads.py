@@ -1,7 +1,6 @@
 """The store's threads: results are returned to event loops with few wake-ups, and readers run in a pool.
 
-The database drivers are synchronous: an asynchronous driver would add its own thread or queue, and one thread that
-handles the queued calls of many callers is cheaper.
+The database drivers are synchronous, as an asynchronous driver would add a thread or a queue of its own.
 """
 
 from __future__ import annotations

@@ -14,9 +14,7 @@ from leadhand.domain.state import RunState
 
 LOGGER = logging.getLogger("leadhand")
 INTERVAL_S = 0.2
-"""Minimum seconds between two writes of the file, since a large order changes quickly; the final state is always
-written.
-"""
+"""Minimum seconds between two writes of the file, except for the final state."""
 
 
 class WorkOrderFile:

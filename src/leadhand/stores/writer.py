@@ -72,9 +72,7 @@ class Writer:
         self._failed_releases: list[Release] = []
 
     async def open(self) -> None:
-        """Open the database, migrate it to the current schema and take the hold. Raises StoreError,
-        ConfigurationError.
-        """
+        """Open and migrate the database, and take the hold. Raises StoreError, ConfigurationError."""
         self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._thread = Service("store-writer", self._work)
         await self._opened

@@ -216,9 +216,7 @@ def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     text = inspect.getdoc(function) or ""
     if "\n" not in text:
         return text.strip(), {}
-    from docstring_parser import (
-        parse,
-    )  # imported late: it takes 13 ms of CPU, and a one-line docstring does not need it
+    from docstring_parser import parse  # imported late: it takes 13 ms, and a one-line docstring does not need it
 
     parsed = parse(text)
     return "\n".join(filter(None, [parsed.short_description, parsed.long_description])).strip(), {

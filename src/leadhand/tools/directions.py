@@ -12,7 +12,7 @@ from leadhand.ports import ToolContext
 from .geocoders import OPEN_STREET_MAP
 from .geography import distance_km, fold
 from .places import Found, resolve_ends
-from .routers import Mode, Route, Step, find_route
+from .routers import Mode, Route, find_route
 from .services import ServiceUrls
 
 MAX_STEPS = 60
@@ -48,22 +48,24 @@ async def directions_tool(origin: str, destination: str, mode: Mode = "drive", *
         raise _same_place(start.place.label)
     route = await find_route(context, urls, start.place, end.place, mode)
     sample = route.sample or start.place.sample or end.place.sample
-    steps, left_out = _shown(route.steps)
+    steps = route.steps
+    if len(steps) > MAX_STEPS:
+        steps = (*steps[: MAX_STEPS - 1], steps[-1])  # always with the arrival
     raw: dict[str, Json] = {
         "origin": start.place.to_json(),
         "destination": end.place.to_json(),
         "mode": mode,
         "distance_km": _km(route.distance_km),
-        "duration_min": _minutes(route.duration_min),
+        "duration_min": round(route.duration_min, 1),
         "steps": [
             {
                 "instruction": step.instruction,
                 "distance_km": _km(step.distance_km),
-                "duration_min": _minutes(step.duration_min),
+                "duration_min": round(step.duration_min, 1),
             }
             for step in steps
         ],
-        "steps_left_out": left_out,
+        "steps_left_out": len(route.steps) - len(steps),
         "toll": route.toll,
         "ferry": route.ferry,
         "units": _UNITS,
@@ -80,19 +82,8 @@ def _same_place(name: str) -> ToolError:
     )
 
 
-def _shown(steps: Sequence[Step]) -> tuple[Sequence[Step], int]:
-    """Return at most :data:`MAX_STEPS` of the steps, always including the arrival, and how many are omitted."""
-    if len(steps) <= MAX_STEPS:
-        return steps, 0
-    return [*steps[: MAX_STEPS - 1], steps[-1]], len(steps) - MAX_STEPS
-
-
 def _km(distance: float) -> float:
     return round(distance, 3 if distance < 1 else 1)
-
-
-def _minutes(duration: float) -> float:
-    return round(duration, 1)
 
 
 def _summary(start: Found, end: Found, mode: Mode, route: Route, *, sample: bool) -> str:

@@ -1,7 +1,6 @@
 """Look up towns and sights in the packaged data, which is searched as text and never parsed as a whole.
 
-Parsing 34,000 rows would delay the start by a quarter of a second; finding a line in 2.3 MB takes a millisecond.
-``scripts/build-places`` describes the lines.
+Parsing 34,000 rows would take a quarter of a second. ``scripts/build-places`` describes the lines.
 """
 
 from __future__ import annotations

@@ -5,9 +5,7 @@ Protocols: nominatim.org/release-docs/latest/api/Search and github.com/komoot/ph
 
 from __future__ import annotations
 
-from functools import cache
-
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from leadhand.domain.tool import Source
 from leadhand.ports import ToolContext
@@ -33,6 +31,9 @@ class _NominatimHit(Lenient):
     type: str = ""
     importance: float | None = None
     address: dict[str, str] = {}
+
+
+_NOMINATIM_HITS = TypeAdapter(list[_NominatimHit], config=ConfigDict(defer_build=True))
 
 
 class _PhotonProperties(Lenient):
@@ -68,7 +69,7 @@ async def ask_nominatim(context: ToolContext, urls: ServiceUrls, query: str) -> 
     reply = await context.web.get("nominatim", f"{urls.nominatim}/search", params)
     if not 200 <= reply.status < 300:
         raise failure("nominatim", reply, context.now(), text_of(reply.body, "error"))
-    hits = typed(_nominatim_hits().validate_python, "nominatim", reply)
+    hits = typed(_NOMINATIM_HITS.validate_python, "nominatim", reply)
     return [_from_nominatim(hit, sample=is_sample(reply)) for hit in hits]
 
 
@@ -80,11 +81,6 @@ async def ask_photon(context: ToolContext, urls: ServiceUrls, query: str) -> lis
         raise failure("photon", reply, context.now(), text_of(reply.body, "message"))
     found = typed(_PhotonFeatures.model_validate, "photon", reply)
     return [_from_photon(feature) for feature in found.features]
-
-
-@cache
-def _nominatim_hits() -> TypeAdapter[list[_NominatimHit]]:
-    return TypeAdapter(list[_NominatimHit])
 
 
 def _from_nominatim(hit: _NominatimHit, *, sample: bool) -> Place:

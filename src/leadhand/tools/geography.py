@@ -65,10 +65,9 @@ class Place:
     """One place as a geocoder knows it.
 
     ``latitude`` and ``longitude`` are degrees (WGS 84). ``region`` is the first-level division (state, province),
-    ``areas`` the divisions below it. ``population`` counts inhabitants; ``importance`` is Nominatim's, 0 to 1. None
-    means that the geocoder does not say. ``kind`` is the geocoder's own word for what it is (``PPLC``, ``aerodrome``).
-    With ``from_openstreetmap``, its contributors must be credited; ``sample`` is true if the built-in sample service
-    answered.
+    ``areas`` the divisions below it. ``population`` counts inhabitants; ``importance`` is Nominatim's, 0 to 1; None is
+    unknown. ``kind`` is the geocoder's own word for what it is (``PPLC``, ``aerodrome``). With ``from_openstreetmap``,
+    its contributors must be credited; ``sample`` is true for a place of the sample service.
     """
 
     name: str

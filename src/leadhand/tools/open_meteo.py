@@ -15,8 +15,7 @@ from .services import ServiceUrls
 Units = Literal["metric", "imperial"]
 
 FORECAST_DAYS = 16
-"""Days of a forecast including today, the most that Open-Meteo supports. All are always requested, so that one cached
-response serves every question about a place."""
+"""Days of a forecast: the most that Open-Meteo supports, and always requested, since one response is then cached."""
 
 _IMPERIAL = {"temperature_unit": "fahrenheit", "wind_speed_unit": "mph", "precipitation_unit": "inch"}
 

@@ -1,7 +1,6 @@
 """Resolve the name of a place to one place, or explain why that is not possible.
 
-If several places share a name, the clearly best-known one is chosen and a note says so. Otherwise the error lists the
-candidates in a form that can be used as input.
+If several places share a name, the clearly best-known one is chosen; else the error lists the candidates.
 """
 
 from __future__ import annotations
@@ -53,8 +52,7 @@ class Found:
 async def resolve_town(context: ToolContext, urls: ServiceUrls, text: str) -> Found:
     """Return the place for a weather question: coordinates, a town (``Paris``, ``Paris, TX``), else any address.
 
-    Raises ``ToolError`` (``invalid``): ``unknown_place``, ``ambiguous_place`` or ``place_too_large``; and what the
-    geocoders raise.
+    Raises ``ToolError``: ``unknown_place``, ``ambiguous_place``, ``place_too_large``, and what the geocoders raise.
     """
     asked = _asked(text)
     if (place := place_at(asked)) is not None:
@@ -85,8 +83,7 @@ async def resolve_town(context: ToolContext, urls: ServiceUrls, text: str) -> Fo
 
 
 async def resolve_ends(context: ToolContext, urls: ServiceUrls, origin: str, destination: str) -> tuple[Found, Found]:
-    """Return both ends of a journey. If a name matches several places, the one that is much nearer to the other end is
-    chosen.
+    """Return both ends of a journey; of places that share a name, the one much nearer to the other end.
 
     Raises as :func:`resolve_town` does.
     """

@@ -32,9 +32,7 @@ SAMPLE_HEADER = "leadhand-sample"
 """The header of every reply of the built-in sample service, whose data must be labelled as made up."""
 
 _ELSEWHERE = (FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.UNAVAILABLE)
-"""Failures of the service, not of the question, so another service may have an answer; the most temporary ones
-first.
-"""
+"""Failures of the service, so another one may have an answer; the most temporary ones first."""
 
 
 class Lenient(BaseModel):
@@ -91,8 +89,7 @@ def typed(read: Callable[[Json], T], service: str, reply: WebReply) -> T:
 async def first_answer(*asks: Callable[[], Awaitable[T]]) -> T:
     """Return the answer of the first service that works; the next one is used only if the previous one fails.
 
-    Raises immediately if a service rejects the question. If all services fail, raises the failure that is most likely
-    temporary.
+    Raises the error of a service that rejects the question, else the one that is most likely temporary.
     """
     failures: list[ToolError] = []
     for ask in asks:

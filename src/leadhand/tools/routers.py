@@ -214,8 +214,7 @@ def _osrm_step(step: _OsrmStep) -> Step:
 def phrase(kind: str, modifier: str = "", *, road: str = "", leave_by: int | None = None) -> str:
     """Return one maneuver as an instruction, without a full stop: ``Turn slightly left onto Rue de Rivoli``.
 
-    ``kind`` and ``modifier`` are OSRM's codes, ``road`` is the name of the next road (may be empty), ``leave_by`` the
-    number of the exit of a roundabout, counted from 1.
+    ``kind`` and ``modifier`` are OSRM's codes, ``road`` is the next road, ``leave_by`` a roundabout's exit, from 1.
     """
     side = modifier.rpartition(" ")[2] if modifier.endswith(("left", "right")) else ""
     turn = _TURNS.get(modifier) or f"Turn {modifier.replace('slight ', 'slightly ').replace('sharp ', 'sharply ')}"

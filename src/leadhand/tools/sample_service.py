@@ -1,8 +1,7 @@
 """A substitute for the public services, in this process: the same paths and shapes, with labelled sample data.
 
-Towns and sights are real (GeoNames and our own list); the weather is computed by a formula; a route is a straight line
-and labelled as such. Every reply has the header :data:`~leadhand.tools.replies.SAMPLE_HEADER`, so that the tools
-label the data.
+Towns and sights are real (GeoNames and our own list); the weather is computed by a formula, a route is a straight line.
+Every reply has the header :data:`~leadhand.tools.replies.SAMPLE_HEADER`, so that the tools label the data.
 """
 
 from __future__ import annotations
@@ -129,9 +128,7 @@ def _reply(body: Json, status: int = 200) -> WebReply:
 
 def _geocoding(name: str, count: int) -> Json:
     towns = towns_named(name)
-    if (
-        not towns and len(name) >= 3
-    ):  # as the service does: two letters must match exactly, three or more may be a prefix
+    if not towns and len(name) >= 3:  # as in the service, two letters must match exactly, three may be a prefix
         towns = towns_beginning(name)
     results = [
         {

@@ -15,8 +15,7 @@ class Service:
     """The rules of one service.
 
     ``seconds_between`` is the minimum time between two requests of all processes that share this store (0: no limit).
-    ``kept_s`` is how long, in seconds, a successful response is cached. ``setting`` is the environment variable that
-    points to another server.
+    ``kept_s`` is how long a successful response is cached. The environment variable ``setting`` names another server.
     """
 
     title: str
@@ -48,8 +47,7 @@ SERVICES: Mapping[str, Service] = {
 class ServiceUrls:
     """Base URLs without a slash at the end; each can be pointed to a server of your own.
 
-    The public OSRM demo only has the car profile and answers requests for walks with drives, so walking and cycling use
-    other servers (FOSSGIS).
+    The public OSRM demo answers requests for walks with drives, so walking and cycling use other servers (FOSSGIS).
     """
 
     open_meteo: str = "https://api.open-meteo.com"

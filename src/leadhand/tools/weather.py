@@ -14,7 +14,7 @@ from leadhand.ports import ToolContext
 
 from .geocoders import OPEN_STREET_MAP
 from .geography import Place
-from .open_meteo import FORECAST_DAYS, Current, Daily, Forecast, Units, forecast
+from .open_meteo import FORECAST_DAYS, Daily, Forecast, Units, forecast
 from .places import resolve_town
 from .services import ServiceUrls
 
@@ -102,7 +102,10 @@ async def weather_tool(
     wanted = _wanted(day, days, report.daily.time, found.place)
     rows = _rows(report.daily, wanted)
     named = _units(report, units)
-    now = _current(report.current) if report.current and wanted.start == 0 else None
+    now: dict[str, Json] | None = None
+    if (current := report.current) and wanted.start == 0:
+        numbers = {ours: getattr(current, theirs) for ours, (theirs, _) in _CURRENT.items()}
+        now = {"time": current.time, "condition": condition(current.weather_code), **numbers}
     place = found.place.to_json() | {"timezone": report.timezone or found.place.timezone}
     raw: dict[str, Json] = {"location": place, "days": rows, "units": named}
     if now is not None:
@@ -117,8 +120,7 @@ async def weather_tool(
 def read_day(text: str, today: date) -> tuple[date, int]:
     """Return the first date that ``text`` names and how many days it covers (2 for "weekend", on a Sunday 1; else 1).
 
-    ``monday`` is today or the first Monday after it, ``next monday`` the first one after today. Raises ``ToolError``
-    (``invalid``, ``bad_day``) for anything it cannot read.
+    ``monday`` may be today, ``next monday`` not. Raises ``ToolError`` (``bad_day``) for anything it cannot read.
     """
     said = text.title().split() or ["Today"]
     found = day_phrase(said, today)
@@ -172,11 +174,6 @@ def _rows(daily: Daily, wanted: range) -> list[dict[str, Json]]:
 
 def _at(column: Sequence[T | None], row: int) -> T | None:
     return column[row] if row < len(column) else None
-
-
-def _current(current: Current) -> dict[str, Json]:
-    numbers = {ours: getattr(current, theirs) for ours, (theirs, _) in _CURRENT.items()}
-    return {"time": current.time, "condition": condition(current.weather_code), **numbers}
 
 
 def _units(report: Forecast, units: Units) -> dict[str, str]:

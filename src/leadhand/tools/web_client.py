@@ -79,8 +79,7 @@ class AiohttpWeb:
     async def get(self, service: str, url: str, params: Mapping[str, str | int | float]) -> WebReply:
         """Make a GET request, following redirects; any status is a reply.
 
-        Raises ``ToolError``: ``timeout`` and ``connection`` (``transient``), ``bad_url`` and ``body_too_large``
-        (``unavailable``).
+        Raises ``ToolError``: ``timeout``, ``connection``, ``bad_url`` or ``body_too_large``.
         """
         return await self._ask(service, "GET", url, params=params)
 

@@ -14,7 +14,6 @@ from leadhand.domain.limits import usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED
 from leadhand.domain.state import AssignmentState, OrderState, RunState
-from leadhand.domain.work_result import ResultData
 
 from .shapes import (
     ArtifactLine,
@@ -123,30 +122,19 @@ def work_state(state: RunState, order: OrderState) -> WorkState:
 def _context_event(state: RunState, entry: Entry) -> ContextEvent | None:
     """Return the evidence of an entry: a settled attempt, a blocked subtask, or one that a person settled."""
     event = entry.event
+    attempt: str | None = None
+    by: str | None = None
     match event:
         case AttemptSettled() if event.counts:
-            key = assignment_of(event.attempt)
-            outcome = state.assignments[key].data if event.ok else event.failure
-            return _made(state, entry, key, ok=event.ok, outcome=outcome, attempt=event.attempt)
+            attempt, ok, key = event.attempt, event.ok, assignment_of(event.attempt)
+            outcome = state.assignments[key].data if ok else event.failure
         case SubtaskBlocked():
-            return _made(state, entry, event.subtask, ok=False, outcome=needs_failed(event.cause))
+            ok, key, outcome = False, event.subtask, needs_failed(event.cause)
         case SubtaskResolved():
+            by, ok, key = event.by, event.data is not None, event.subtask
             outcome = skipped(event.by, event.reason) if event.data is None else event.data
-            return _made(state, entry, event.subtask, ok=event.data is not None, outcome=outcome, by=event.by)
         case _:
             return None
-
-
-def _made(
-    state: RunState,
-    entry: Entry,
-    key: str,
-    *,
-    ok: bool,
-    outcome: ResultData | Failure | None,
-    attempt: str | None = None,
-    by: str | None = None,
-) -> ContextEvent:
     assignment = state.assignments[key]
     given, subtask = assignment.assignment, assignment.assignment.subtask
     agent, args = (given.role, given.input) if subtask is None else (subtask.agent, subtask.args)

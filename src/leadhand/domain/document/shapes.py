@@ -1,6 +1,4 @@
-"""The documents that the command line, the API and exports share: run document, list line, approval card, their
-parts.
-"""
+"""The documents that the command line, the API and exports share: run document, list line, approval card."""
 
 from __future__ import annotations
 

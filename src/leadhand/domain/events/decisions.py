@@ -86,8 +86,7 @@ class AssignmentIssued(EventBase):
 class AttemptScheduled(EventBase):
     """An attempt may start at ``not_before`` or later.
 
-    ``continues`` names the attempt whose conversation it continues (None: a new conversation), ``feedback`` is what was
-    wrong.
+    ``continues`` names the attempt whose conversation it continues, if any; ``feedback`` is what was wrong.
     """
 
     about: ClassVar[str] = "attempt"
@@ -206,8 +205,7 @@ class RunReopened(EventBase):
 
 class RetryGranted(EventBase):
     """Assignments will be repeated at a person's request: with new ``args``, or with ``data`` as the result. Subtasks
-    are repeated in an order of their own. ``reopened`` counts assignments that restart under their own ids, for
-    lists."""
+    are repeated in a new order. ``reopened`` counts assignments that restart under their own ids, for lists."""
 
     type: Literal["retry_granted"] = "retry_granted"
     subtasks: tuple[str, ...]
@@ -219,8 +217,7 @@ class RetryGranted(EventBase):
 
 class SubtaskResolved(EventBase):
     """A person settled a subtask, with a result (``data``) or by skipping it. ``counted`` is how lists counted it
-    before: as done (even if the review rejected it), as failed, or not at all. With it, counters need no other
-    state."""
+    before: as done (even if the review rejected it), as failed, or not at all."""
 
     about: ClassVar[str] = "subtask"
     type: Literal["subtask_resolved"] = "subtask_resolved"
@@ -261,9 +258,7 @@ class WorkerDefined(EventBase):
 
 
 class ArtifactWritten(EventBase):
-    """A file of the run has a new version, with the ``digest`` (``sha256:…``) of its content and its ``size`` in
-    bytes.
-    """
+    """A file of the run has a new version of ``size`` bytes, whose content has the ``digest`` (``sha256:…``)."""
 
     about: ClassVar[str] = "attempt"
     type: Literal["artifact_written"] = "artifact_written"
@@ -284,9 +279,7 @@ class TodosSet(EventBase):
 
 
 class RunFinished(EventBase):
-    """The run ended. ``answer`` is its answer; drafts do not count. A reopened run ends again, with the next
-    ``number``.
-    """
+    """The run ended with an ``answer``. A reopened run ends again, with the next ``number``."""
 
     type: Literal["run_finished"] = "run_finished"
     number: int = 1

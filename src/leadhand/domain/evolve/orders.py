@@ -93,8 +93,9 @@ def _by_hand(assignment: AssignmentState, args: dict[str, Any] | None) -> bool:
 
 def resolved(state: RunState, entry: ev.Entry, event: ev.SubtaskResolved) -> None:
     """Settle an assignment by a person's decision; the assignments that it had blocked are retried."""
-    pending = state.pending_requests
-    state.pending_requests = pending[1:] if pending and _is_about(pending[0], event.subtask) else pending
+    request = next(iter(state.pending_requests), None)
+    if isinstance(request, ev.SkipRequested | ev.ResultSupplied) and request.subtask == event.subtask:
+        state.pending_requests = state.pending_requests[1:]
     key = event.subtask
     assignment = state.assignments[key]
     was = assignment.status
@@ -153,10 +154,6 @@ def _close(state: RunState, name: str, event: ev.SubtaskResolved) -> None:
         acted=assignment.has_acted,
         made=made_calls(assignment),
     )
-
-
-def _is_about(request: object, key: str) -> bool:
-    return isinstance(request, ev.SkipRequested | ev.ResultSupplied) and request.subtask == key
 
 
 def judged(state: RunState, _entry: ev.Entry, event: ev.ResultsJudged) -> None:

@@ -20,9 +20,7 @@ Patch = dict[str, Any]
 
 
 def merge(document: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Apply a merge patch to ``document`` in place: objects are merged by key, null removes, any other value
-    replaces.
-    """
+    """Apply a merge patch to ``document`` in place: objects are merged by key, null removes, other values replace."""
     for key, value in patch.items():
         if type(value) is dict:
             inner: Any = document.get(key)
@@ -38,8 +36,7 @@ def merge(document: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
 class Draft:
     """A patch under construction: the view before, the state after, and the changes so far.
 
-    ``touched`` are the assignments whose status may have changed. Attempts are identified by the id of their assignment
-    and their number, as in the view.
+    ``touched``: assignments whose status may have changed. An attempt is identified by its assignment and number.
     """
 
     __slots__ = ("at", "entry", "patch", "seq", "shown", "started", "state", "touched")

@@ -72,8 +72,7 @@ class RunPart(TypedDict):
 
 
 class SpendPart(TypedDict):
-    """What was spent, and what is reserved for open model calls. ``unpriced``: a price is unknown, so ``nanousd`` is a
-    lower bound."""
+    """What was spent or is reserved. ``unpriced``: a price is unknown, so ``nanousd`` is a lower bound."""
 
     requests: int
     tokens: int
@@ -88,9 +87,7 @@ class SpendPart(TypedDict):
 
 
 class CurrentCounts(TypedDict):
-    """Counts of the assignments that were not replaced. ``retriable``: those that a retry of all failed ones
-    repeats.
-    """
+    """Counts of the assignments that were not replaced. ``retriable``: a retry of all failed ones repeats these."""
 
     total: int
     completed: int
@@ -200,9 +197,7 @@ class AttemptPart(TypedDict):
 
 
 class AssignmentPart(TypedDict):
-    """One assignment with its attempts, by number. ``tries`` is the maximum number of attempts after transient
-    failures.
-    """
+    """One assignment with its attempts, by number. ``tries``: how many there may be after transient failures."""
 
     name: str
     label: str

@@ -21,9 +21,7 @@ class RunEnded(NamedTuple):
 
 
 class AssignmentSettled(NamedTuple):
-    """An assignment that counts was settled; ``blocked``: something that it needs failed. ``by``: the person who
-    settled it.
-    """
+    """An assignment that counts was settled. ``blocked``: a need failed. ``by``: the person who settled it."""
 
     assignment: str
     outcome: Literal["completed", "failed", "blocked", "supplied", "skipped"]
@@ -31,8 +29,7 @@ class AssignmentSettled(NamedTuple):
 
 
 class AttemptStep(NamedTuple):
-    """An attempt started (``running``), returned, or ended; ``ok`` and ``failed`` are the controller's verdict on an
-    attempt that returned."""
+    """An attempt started (``running``), returned, or ended; ``ok`` and ``failed`` are the controller's verdict."""
 
     attempt: str
     outcome: Literal["running", "returned", "ok", "failed", "lost", "parked"]

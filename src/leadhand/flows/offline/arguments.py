@@ -150,8 +150,7 @@ class Facts(NamedTuple):
 def fill(offer: Offer, facts: Facts, defaults: Iterable[str] = ()) -> tuple[dict[str, Any], list[str]]:
     """Return the arguments for a tool by its JSON schema, and the required parameters that cannot be filled.
 
-    A schema without ``properties`` accepts anything and receives ``defaults``. Optional parameters are filled if the
-    request mentions them.
+    A schema without ``properties`` receives ``defaults``. Optional parameters are filled if the request mentions them.
     """
     required, properties = offer.required, offer.properties
     if "properties" not in offer.parameters:

@@ -38,9 +38,7 @@ class Item(NamedTuple):
 
 
 class Calls:
-    """The calls of a request in ``found``, without duplicates, and in ``gaps`` the parts that cannot be done, with
-    reasons.
-    """
+    """The calls of a request (``found``, without duplicates), and what cannot be done, with reasons (``gaps``)."""
 
     def __init__(self, request: str, tools: Iterable[Mapping[str, Any]], today: date | None) -> None:
         self.offers = Offers(tools)

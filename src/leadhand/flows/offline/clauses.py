@@ -37,8 +37,7 @@ class Clause:
 
     ``sentence`` is where its sentence begins. ``before`` and ``after`` are the separators: ``","``, ``":"``, ``"and"``,
     ``"then"``, or ``"."`` where a sentence begins or ends. ``mark`` is what ends the sentence ("" at the end of the
-    text), ``mark_before`` what ended the one before it, ``first`` whether the clause begins it. ``rest`` are the tokens
-    that are part of no phrase.
+    text), ``mark_before`` what ended the one before, ``first`` whether the clause begins it, ``rest`` other tokens.
     """
 
     start: int

@@ -28,10 +28,9 @@ _TOPICS = {"weather": (WEATHER_TOOL, "weather", "forecast"), "route": (DIRECTION
 class Listener:
     """Collects what a request asks for; never fails. Text that is not understood becomes an ask of the kind ``other``.
 
-    ``asks`` are in the order of the request, ``units`` applies to all of them ("" if the request names none).
-    ``background`` are clauses that ask nothing, but may say where or when for others. ``spoken_of`` is what "there"
-    refers to, ``located`` is the location of the person, ``lead`` are days mentioned before an ask in a sentence,
-    ``last`` is the ask that further places belong to.
+    ``asks`` are in the order of the request, ``units`` applies to all of them. ``background`` are clauses that ask
+    nothing, but may say where or when for others. ``spoken_of`` is what "there" refers to, ``located`` where the person
+    is, ``lead`` are days mentioned before an ask in a sentence, ``last`` is the ask that further places belong to.
     """
 
     def __init__(self, request: str, offers: Offers, today: date | None) -> None:
@@ -192,9 +191,7 @@ class Listener:
         leads = bool(modes) and modes[0].start < min((phrase.start for phrase in places), default=clause.stop)
         topic = any(self._low(index) in words.ROUTE for index in clause.rest)
         if same and same.clauses[-1].sentence == clause.sentence and not (clause.phrases or unknown):
-            same.clauses.append(
-                clause
-            )  # "from Paris to Lyon, how long does it take?": every route includes the duration
+            same.clauses.append(clause)  # "from Paris to Lyon, how long does it take?" Every route includes that.
             return
         if same is None or leads or unknown or topic:
             ask = self._understood("route", clause, unknown)

@@ -83,9 +83,8 @@ def _name_end(text: Text, index: int, end: int) -> int:
                 break
             particle = token.low in words.PARTICLES and after.capital and after.low not in words.KNOWN
             continues = token.capital or token.text[0].isdigit() or token.low in words.PLACE_NOUNS
-            if (
-                large and not particle and (token.low in _ENDS_LARGE_NAME or not continues)
-            ):  # "Rio de Janeiro" continues
+            # "Rio de Janeiro" continues.
+            if large and not particle and (token.low in _ENDS_LARGE_NAME or not continues):
                 break
             if not large and (token.low in words.KNOWN or token.low in text.topics):
                 break
