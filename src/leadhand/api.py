@@ -113,13 +113,7 @@ class Leadhand(Answering):
         arguments.check_methods(on_text, "on_text", ("__call__",), "a function of run, attempt and piece")
         self._flows = FlowRegistry(flows)
         self._open = partial(
-            open_runtime,
-            self._settings,
-            toolbox(tools),
-            models=models,
-            store=store,
-            flows=self._flows,
-            on_text=on_text,
+            open_runtime, self._settings, toolbox(tools), models=models, store=store, flows=self._flows, on_text=on_text
         )
         self._runtime: Runtime | None = None
 

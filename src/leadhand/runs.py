@@ -12,18 +12,8 @@ from leadhand.app import approvals, operator
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.operator import NewLimits
 from leadhand.app.runtime import Runtime
+from leadhand.domain import events as ev
 from leadhand.domain.decide.operator_requests import OperatorRequest
-from leadhand.domain.events import (
-    CancelRequested,
-    Entry,
-    PauseRequested,
-    RunClaimed,
-    RunFinished,
-    RunPaused,
-    RunReopened,
-    RunResumed,
-    RunWaiting,
-)
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import RunState
@@ -147,11 +137,11 @@ class Run(Answering):
         """Call ``watcher`` with the state after every batch of events, while this process drives the run."""
         self._watchers.append(watcher)
 
-    async def __aiter__(self) -> AsyncGenerator[Entry]:
+    async def __aiter__(self) -> AsyncGenerator[ev.Entry]:
         """Every event of the run, from the first; ends when the run ends, is paused, or waits for people."""
         rest = _Rest()
         async with contextlib.aclosing(self._runtime.store.follow(self.run_id)) as batches:
-            reading: asyncio.Future[list[Entry]] | None = None
+            reading: asyncio.Future[list[ev.Entry]] | None = None
             try:
                 while True:
                     reading = reading or asyncio.ensure_future(anext(batches))
@@ -200,11 +190,11 @@ class Run(Answering):
 
     async def pause(self, reason: str = "") -> None:
         """Pause the run. Finished work is kept; running work starts again when you resume the run."""
-        await self._runtime.log(self.run_id).append(PauseRequested(by=user(), reason=reason))
+        await self._runtime.log(self.run_id).append(ev.PauseRequested(by=user(), reason=reason))
 
     async def cancel(self) -> None:
         """Cancel the run: nothing new starts, and open requests are closed."""
-        await self._runtime.log(self.run_id).append(CancelRequested(by=user()))
+        await self._runtime.log(self.run_id).append(ev.CancelRequested(by=user()))
 
     async def retry(
         self,
@@ -261,14 +251,14 @@ class _Rest:
         self.doubtful = False
         self._seq = 0
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: ev.Entry) -> None:
         self._seq = entry.seq
         match entry.event:
-            case RunFinished() | RunPaused() | RunWaiting():
+            case ev.RunFinished() | ev.RunPaused() | ev.RunWaiting():
                 self.resting, self.doubtful = True, False
-            case RunResumed() | RunReopened():
+            case ev.RunResumed() | ev.RunReopened():
                 self.resting = self.doubtful = False
-            case RunClaimed():
+            case ev.RunClaimed():
                 self.resting, self.doubtful = False, self.resting or self.doubtful
             case _:
                 pass

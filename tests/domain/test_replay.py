@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from domain.histories import History
 from domain.invariants import check_log, differences
@@ -50,6 +51,9 @@ def test_entries_that_come_twice_change_nothing(history: History, data: st.DataO
 @given(histories())
 def test_a_log_folded_entry_by_entry_is_sound_at_every_step(history: History):
     assert differences(check_log("run_1", history.log), history.state) == {}
+
+
+EVENT: TypeAdapter[AnyEvent] = TypeAdapter(Event)
 
 
 @given(histories())

@@ -47,7 +47,6 @@ def confined(path: str) -> str:
 
 
 def _problem(path: str, names: list[str]) -> str:
-    """Return what is wrong with a path, "" if nothing is."""
     if path.startswith("/"):
         return "it is absolute"
     if not names:
@@ -56,10 +55,8 @@ def _problem(path: str, names: list[str]) -> str:
         return "it names a folder"
     if len(names) > MAX_DEPTH:
         return f"it has more than {MAX_DEPTH} names"
-    for name in names:
-        problem = _name_problem(name)
-        if problem:
-            return problem
+    if problem := next((found for name in names if (found := _name_problem(name))), ""):
+        return problem
     if len("/".join(names).encode()) > LONGEST_PATH:
         return f"it is longer than {LONGEST_PATH} bytes"
     return ""
@@ -77,10 +74,8 @@ def _name_problem(name: str) -> str:
         return "it leaves its folder (..)"
     if name.startswith("~"):
         return "a name begins with ~, which some programs expand to a home folder"
-    for letter in name:
-        problem = _letter_problem(letter)
-        if problem:
-            return problem
+    if problem := next((found for letter in name if (found := _letter_problem(letter))), ""):
+        return problem
     if name != name.strip() or name.endswith("."):
         return "a name begins or ends with a space, or ends with a dot"
     stem = unicodedata.normalize("NFKC", name).casefold().partition(".")[0].rstrip()

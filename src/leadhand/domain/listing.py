@@ -10,31 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, TypedDict, Unpack
 
+from . import events as ev
 from .allowance import METERED, Budget
 from .approval import Approval, ApprovalStatus, args_hash
 from .errors import Fenced, RunOwned, StaleAttempt, UsageError
-from .events import (
-    AnyEvent,
-    ApprovalAnswered,
-    ApprovalExpired,
-    ApprovalRequested,
-    AssignmentIssued,
-    AttemptLost,
-    AttemptSettled,
-    EffectAnswered,
-    Entry,
-    RetryGranted,
-    RunClaimed,
-    RunFinished,
-    RunPaused,
-    RunReopened,
-    RunResumed,
-    RunStarted,
-    RunWaiting,
-    SubtaskBlocked,
-    SubtaskResolved,
-    WorkOrderIssued,
-)
 from .ids import assignment_of
 from .run import ENDED, RunStatus
 from .value import Value
@@ -100,32 +79,32 @@ class ListingChange(NamedTuple):
     failed: int = 0
 
 
-def listing_change(events: Sequence[AnyEvent]) -> ListingChange:
+def listing_change(events: Sequence[ev.AnyEvent]) -> ListingChange:
     """Return the change that ``events`` make to the line of their run."""
     status: RunStatus | None = None
     subtasks = completed = failed = 0
     for event in events:
         match event:
-            case RunStarted() | RunResumed() | RunReopened():
+            case ev.RunStarted() | ev.RunResumed() | ev.RunReopened():
                 status = RunStatus.RUNNING
-            case RunPaused():
+            case ev.RunPaused():
                 status = RunStatus.PAUSED
-            case RunWaiting():
+            case ev.RunWaiting():
                 status = RunStatus.WAITING
-            case RunFinished():
+            case ev.RunFinished():
                 status = event.status
-            case WorkOrderIssued():
+            case ev.WorkOrderIssued():
                 subtasks += len(event.order.subtasks)
-            case SubtaskBlocked():
+            case ev.SubtaskBlocked():
                 failed += 1
-            case SubtaskResolved():
+            case ev.SubtaskResolved():
                 completed += (event.data is not None) - (event.counted == "completed")
                 failed += (event.data is None) - (event.counted == "failed")
-            case AssignmentIssued():
+            case ev.AssignmentIssued():
                 subtasks += event.assignment.counts
-            case RetryGranted():
+            case ev.RetryGranted():
                 failed -= event.reopened
-            case AttemptSettled() if event.final and event.counts:
+            case ev.AttemptSettled() if event.final and event.counts:
                 completed += event.ok
                 failed += not event.ok
             case _:
@@ -193,7 +172,7 @@ class OpenApproval(NamedTuple):
         )
 
 
-APPROVAL_EVENTS = (ApprovalRequested, ApprovalAnswered, ApprovalExpired, EffectAnswered, SubtaskResolved)
+APPROVAL_EVENTS = (ev.ApprovalRequested, ev.ApprovalAnswered, ev.ApprovalExpired, ev.EffectAnswered, ev.SubtaskResolved)
 """The events that may open or close an approval.
 
 The end of a run is not one of them: its approvals are not open while it is finished, but are again if it is reopened.
@@ -201,7 +180,7 @@ The end of a run is not one of them: its approvals are not open while it is fini
 
 
 def open_approvals_after(
-    approvals: Mapping[str, OpenApproval], events: Iterable[AnyEvent], at: datetime
+    approvals: Mapping[str, OpenApproval], events: Iterable[ev.AnyEvent], at: datetime
 ) -> dict[str, OpenApproval]:
     """Return the open approvals, by approval id, after ``events`` that were written at ``at``.
 
@@ -210,21 +189,21 @@ def open_approvals_after(
     after = dict(approvals)
     for event in events:
         match event:
-            case ApprovalRequested():
+            case ev.ApprovalRequested():
                 approval = event.approval
                 if approval.status is ApprovalStatus.PENDING:
                     after[approval.approval_id] = OpenApproval.of(approval)
                 else:
                     after.pop(approval.approval_id, None)
-            case ApprovalAnswered():
+            case ev.ApprovalAnswered():
                 _answer(after, event, at)
-            case ApprovalExpired():
+            case ev.ApprovalExpired():
                 after.pop(event.approval_id, None)
-            case EffectAnswered():
+            case ev.EffectAnswered():
                 approval = after.get(event.approval_id)
                 if approval is not None and approval.kind == "effect":
                     del after[event.approval_id]
-            case SubtaskResolved():
+            case ev.SubtaskResolved():
                 for name in [name for name, approval in after.items() if _is_below(approval, event.subtask)]:
                     del after[name]
             case _:
@@ -258,9 +237,9 @@ REQUEST_SHOWN = 200
 class RunRecord:
     """A run's entries, its line in lists, its budget, its open approvals, and which of its attempts are over."""
 
-    def __init__(self, run_id: str, started: RunStarted, at: datetime, owner: str | None) -> None:
+    def __init__(self, run_id: str, started: ev.RunStarted, at: datetime, owner: str | None) -> None:
         definition = started.definition
-        self.entries: list[Entry] = []
+        self.entries: list[ev.Entry] = []
         self._budget = Budget.of(definition)
         self._approvals: dict[str, OpenApproval] = {}
         self._over: set[str] = set()
@@ -278,10 +257,10 @@ class RunRecord:
         )
 
     @classmethod
-    def of(cls, run_id: str, entries: Sequence[Entry]) -> RunRecord:
+    def of(cls, run_id: str, entries: Sequence[ev.Entry]) -> RunRecord:
         """Rebuild the record of a run without an owner from all of its entries."""
         started = entries[0].event
-        assert isinstance(started, RunStarted)
+        assert isinstance(started, ev.RunStarted)
         record = cls(run_id, started, entries[0].at, None)
         for entry in entries:
             record._apply([entry])
@@ -307,8 +286,8 @@ class RunRecord:
         )
 
     def append(
-        self, events: Sequence[AnyEvent], at: datetime, *, epoch: int | None = None, current: str | None = None
-    ) -> list[Entry]:
+        self, events: Sequence[ev.AnyEvent], at: datetime, *, epoch: int | None = None, current: str | None = None
+    ) -> list[ev.Entry]:
         """Accept all events or none, and return them as entries; see :meth:`leadhand.ports.ContextStore.append`.
 
         Raises Fenced, StaleAttempt or AllowanceRefused; then nothing has changed.
@@ -321,14 +300,14 @@ class RunRecord:
                 f"attempt {current} of run {listing.run_id} has ended, so it must not start another call"
             )
         entries = [
-            Entry(seq=seq, at=at, epoch=listing.epoch, event=event)
+            ev.Entry(seq=seq, at=at, epoch=listing.epoch, event=event)
             for seq, event in enumerate(events, start=len(self.entries) + 1)
         ]
         if entries:
             self._apply(entries)
         return entries
 
-    def claim(self, host: str, at: datetime, *, ended: bool = False) -> Entry:
+    def claim(self, host: str, at: datetime, *, ended: bool = False) -> ev.Entry:
         """Make ``host`` the owner under a new epoch and return the entry that records it.
 
         Raises RunOwned if the run has an owner, and UsageError if it is finished and ``ended`` is false.
@@ -343,14 +322,14 @@ class RunRecord:
                 f"run {listing.run_id} is driven by {listing.owner}", f"follow it: leadhand runs watch {listing.run_id}"
             )
         self._listing = listing.evolve(epoch=listing.epoch + 1, owner=host)
-        return self.append([RunClaimed(owner=host)], at)[0]
+        return self.append([ev.RunClaimed(owner=host)], at)[0]
 
     def release(self, epoch: int | None = None) -> None:
         """Remove the owner; with ``epoch``, only the owner of that epoch."""
         if epoch in (None, self._listing.epoch):
             self._listing = self._listing.evolve(owner=None)
 
-    def _apply(self, entries: Sequence[Entry]) -> None:
+    def _apply(self, entries: Sequence[ev.Entry]) -> None:
         """Apply entries of one append. Raises AllowanceRefused; then nothing has changed."""
         events = [entry.event for entry in entries]
         metered = [event for event in events if isinstance(event, METERED)]
@@ -358,7 +337,7 @@ class RunRecord:
             self._budget.apply(metered)
         last = entries[-1]
         self.entries += entries
-        self._over |= {event.attempt for event in events if isinstance(event, AttemptSettled | AttemptLost)}
+        self._over |= {event.attempt for event in events if isinstance(event, ev.AttemptSettled | ev.AttemptLost)}
         if any(isinstance(event, APPROVAL_EVENTS) for event in events):
             self._approvals = open_approvals_after(self._approvals, events, last.at)
         listing = self._listing

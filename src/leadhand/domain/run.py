@@ -133,8 +133,7 @@ class RunDefinition(Value):
 class Gap(Value):
     """A part of the request that the answer lacks, and what a person can do about it.
 
-    ``assignment`` names the assignment concerned; ``work_order_id`` and ``subtask_index`` are its place in an order.
-    All three are None for a part that never became an assignment.
+    ``assignment`` is the assignment, ``work_order_id`` and ``subtask_index`` its place in an order, if there is one.
     """
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)

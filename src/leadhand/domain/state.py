@@ -1,7 +1,6 @@
 """The state of a run, computed from its log. Only :mod:`~leadhand.domain.evolve` creates new states.
 
-The parts are named tuples: immutable, and four times faster to replace than frozen dataclasses, which matters when a
-fold replaces them several times for each of thousands of events.
+The parts are named tuples: immutable, and four times faster to replace than dataclasses, which thousands of events do.
 """
 
 from __future__ import annotations

@@ -35,8 +35,7 @@ class Subtask(Value):
     """One part of a work order.
 
     ``tool`` names the tool that must be called (None: the worker chooses), ``args`` its arguments; an argument may be
-    ``{"$result": {"subtask": key, "path": "/raw/lat"}}``. ``needs`` are the keys of subtasks whose results it uses.
-    ``repairs_subtask`` is the key of the subtask that it repairs.
+    ``{"$result": {"subtask": key, "path": "/raw/lat"}}``. ``needs`` and ``repairs_subtask`` are keys of subtasks.
     """
 
     name: str = Field(min_length=1, max_length=200)

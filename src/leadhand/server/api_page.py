@@ -96,7 +96,6 @@ def _route(document: Document, method: str, path: str, operation: Document) -> I
 
 
 def _body(document: Document, operation: Document) -> Document | None:
-    """Return the schema of a route's body, None without one."""
     content = operation.get("requestBody", {}).get("content", {})
     schema: Document = content.get("application/json", {}).get("schema", {})
     choices: list[Document] = [schema, *schema.get("anyOf", ())]

@@ -48,8 +48,7 @@ class Doors:
 def create_app(service: Service, *, doors: Doors | None = None, console: Path | None = None) -> FastAPI:
     """Return the app of a service. While the app runs, it also resumes the service's detached runs.
 
-    ``console`` is the folder of the built console, or None.
-    Raises ConfigurationError if the service's store does not support API keys.
+    ``console`` is the folder of the built console. Raises ConfigurationError if the store does not support API keys.
     """
     doors = doors or Doors()
     counted = Metrics(__version__)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from leadhand.domain.approval import Approval
 from leadhand.domain.document.shapes import RunLimits
+from leadhand.domain.tool import Effect, ToolSpec
 
 RUN_ID = "run_01m7zh2rmzdvjq26wwj6s9pcjw"
 CREATED, FINISHED = "2026-11-21T17:04:51.872Z", "2026-11-21T17:04:52.001Z"
@@ -40,29 +42,22 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         **RUN,
         "answer": "Light rain, 7 to 14 °C [1].",
         "sources": [{"title": "Open-Meteo", "url": "https://open-meteo.com/", "event_id": "e-19"}],
-        "gaps": [],
-        "earlier_answers": [],
         "failure": None,
-        "assignments": [],
         "work_orders": [
             {
                 "work_order_id": "wo-001",
                 "goal": REQUEST,
                 "subtasks": [
-                    {
-                        "name": "check_weather",
-                        "args": {"location": "Paris", "day": "tomorrow"},
-                        "tool": "weather_tool",
-                    }
+                    {"name": "check_weather", "args": {"location": "Paris", "day": "tomorrow"}, "tool": "weather_tool"}
                 ],
             }
         ],
-        "work_states": [],
         "work_state": None,
+        **{
+            name: []
+            for name in ("gaps", "earlier_answers", "assignments", "work_states", "todos", "artifacts", "approvals")
+        },
         "context_store": {"events": []},
-        "todos": [],
-        "artifacts": [],
-        "approvals": [],
         "usage": {"requests": 2, "input_tokens": 1_700, "output_tokens": 200, "cost_usd": 0.0},
         "limits": RunLimits(budget_usd=1.0).model_dump(mode="json"),
         "models": {},
@@ -94,35 +89,25 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "call_id": "wo-001.0/t0/c0",
         "request": "Send Ann the offer",
         "driven": False,
-        "approval_id": "wo-001.0/t0/c0",
-        "kind": "call",
-        "attempt": "wo-001.0/a1",
-        "tool": "send_mail",
-        "args": {"to": "ann@example.org"},
-        "effect": "once",
-        "asked_for": "wo-001.0",
-        "name": "send_the_offer",
-        "origins": {"to": "the plan"},
-        "cost_usd": None,
+        **Approval(
+            approval_id="wo-001.0/t0/c0",
+            attempt="wo-001.0/a1",
+            tool="send_mail",
+            args={"to": "ann@example.org"},
+            effect=Effect.ONCE,
+            asked_for="wo-001.0",
+            origins={"to": "the plan"},
+        ).model_dump(mode="json"),
         "asked_at": CREATED,
-        "expires_at": None,
-        "status": "pending",
-        "by": "",
-        "reason": "",
+        "name": "send_the_offer",
     },
     "ToolDocument": {
-        "name": "weather_tool",
-        "description": "Current weather or the forecast.",
-        "parameters": {"type": "object", "properties": {"location": {"type": "string"}}},
-        "effect": "pure",
-        "timeout_s": 30.0,
-        "retries": 2,
-        "approval": None,
-        "toolset": "",
-        "cost_usd": None,
-        "delegate": False,
-        "import_path": "leadhand.tools.weather:weather_tool",
-        "fingerprint": "",
+        **ToolSpec(
+            name="weather_tool",
+            description="Current weather or the forecast.",
+            parameters={"type": "object", "properties": {"location": {"type": "string"}}},
+            import_path="leadhand.tools.weather:weather_tool",
+        ).model_dump(mode="json"),
         "last_error": None,
     },
     "ToolTrial": {

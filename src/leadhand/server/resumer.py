@@ -28,9 +28,10 @@ class Resumer:
     A run that cannot be resumed is logged once and does not affect other runs.
     """
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, *, every_s: float = EVERY_S) -> None:
         self._service = service
         self._runtime = service.runtime
+        self._every_s = every_s
         self._resting: dict[str, tuple[int, datetime | None]] = {}
         self._refused: dict[str, int] = {}
         """Runs that cannot be resumed here, and the head of their log at that time: retried when the log grows."""
@@ -57,7 +58,7 @@ class Resumer:
                 if not self._failed:
                     LOGGER.warning("runs are not resumed while the database does not answer: %s", error.what)
                 self._failed = True
-            await asyncio.sleep(EVERY_S)
+            await asyncio.sleep(self._every_s)
 
     async def look(self) -> None:
         """Resume every run that should continue and that no process drives. Raises StoreError."""
@@ -76,7 +77,6 @@ class Resumer:
         return self._refused.get(listing.run_id) != listing.head_seq and self._service.may_resume(listing.run_id)
 
     async def _keep(self, listing: RunListing, go_on: Callable[[RunListing], Awaitable[None]]) -> None:
-        """Resume a run; if that fails, log it once."""
         run_id = listing.run_id
         try:
             await go_on(listing)

@@ -136,7 +136,6 @@ class DatabaseArtifacts:
 
 
 def _place(digest: str) -> tuple[str, str]:
-    """Return the folder and the name of a digest's file."""
     digits = digest.removeprefix(ALGORITHM)
     return digits[:2], digits[2:]
 

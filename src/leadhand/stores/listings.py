@@ -16,16 +16,12 @@ from .connection import Connection, Database, Hold, Row
 DRIVEN = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
 """A run with one of these statuses should have an owner; without an owner it is an orphan."""
 
-SELECT = (
-    "SELECT run_id, flow, request, status, model, created_at, finished_at, head_seq, epoch, owner, detached,"
-    " subtasks, completed, failed, spent_requests, spent_tokens, spent_nanousd,"
-    " (SELECT count(*) FROM open_approvals WHERE open_approvals.run_id = runs.run_id) FROM runs"
+COLUMNS = (
+    "run_id, flow, request, status, model, created_at, finished_at, head_seq, epoch, owner, detached, subtasks,"
+    " completed, failed, spent_requests AS requests, spent_tokens AS tokens, spent_nanousd AS nanousd"
 )
-FIELDS = (
-    "run_id", "flow", "request", "status", "model", "created_at", "finished_at", "head_seq", "epoch", "owner",
-    "detached", "subtasks", "completed", "failed", "requests", "tokens", "nanousd", "asking",
-)  # fmt: skip
-"""The fields of a listing, in the order of the columns that are selected."""
+SELECT = f"SELECT {COLUMNS}, (SELECT count(*) FROM open_approvals WHERE open_approvals.run_id = runs.run_id) FROM runs"
+FIELDS = (*(column.rpartition(" ")[2] for column in COLUMNS.split(", ")), "asking")
 # A finished run keeps its open approvals, in case it is reopened, but they cannot be answered until then.
 ASKING = (
     f"status NOT IN ({', '.join(sorted(repr(status.value) for status in ENDED))})"

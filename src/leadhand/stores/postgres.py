@@ -32,8 +32,7 @@ DIALECT = Dialect(
     alone=False,
 )
 
-# A host whose machine vanishes holds its lock until the server notices: with the usual settings after two hours,
-# with these after one minute.
+# The server notices that a host's machine has vanished after one minute, not after the usual two hours.
 NOTICE_THE_DEAD = (
     "SELECT set_config('tcp_keepalives_idle', '30', false),"
     " set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false)"
@@ -41,8 +40,7 @@ NOTICE_THE_DEAD = (
 
 CORRUPT = "XX00"
 
-# By the beginning of the SQLSTATE: what is wrong ({name} is the database, {error} the server's own words), and the
-# remedy.
+# By the beginning of the SQLSTATE: what is wrong ({name}: the database, {error}: the server's words), and the remedy.
 EXPLAINED: tuple[tuple[str, str, str], ...] = (
     ("53100", "the disk of {name} is full", "free some space and resume; nothing that was committed is lost"),
     ("53300", "{name} has no connection left", "close other programs, or raise max_connections"),

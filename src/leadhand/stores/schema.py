@@ -52,7 +52,6 @@ def version_of(connection: Connection, database: Database) -> int:
 
 
 def _tables(connection: Connection, database: Database) -> set[str]:
-    """Return the names of the tables that a database has."""
     return {str(name) for (name,) in connection.execute(database.dialect.tables)}
 
 

@@ -31,8 +31,7 @@ DIALECT = Dialect(
     alone=True,
 )
 
-# By the beginning of SQLite's name for the error: what is wrong ({name} is the file, {error} SQLite's message), and the
-# fix.
+# By the beginning of SQLite's name for the error: what is wrong ({name}: the file, {error}: its message), and the fix.
 EXPLAINED: tuple[tuple[str, str, str], ...] = (
     ("SQLITE_NOTADB", "{name} is not a SQLite database", "choose another file with --database, or move this one away"),
     (
@@ -107,8 +106,7 @@ class SqliteDatabase:
     def _check_writable(self) -> None:
         """Raise StoreError if a file of the database, or its directory, cannot be written.
 
-        SQLite opens read-only files, but would refuse the first write in the middle of a run. Checking the
-        file system takes no lock, so opening never waits for a writer.
+        SQLite would refuse the first write in the middle of a run. The check takes no lock, so it does not wait.
         """
         directory = self.path.parent
         for path in (directory, *(self.path.with_name(self.path.name + suffix) for suffix in BESIDE)):

@@ -161,7 +161,6 @@ class Writer:
         return batch, False
 
     def _commit(self, batch: list[Waiting]) -> None:
-        """Write a batch and set the futures of its writes."""
         wakeups = Wakeups()
         releases = self._failed_releases
         try:
@@ -221,7 +220,6 @@ class Writer:
         return outcomes, log.committed
 
     def _begun(self) -> Connection:
-        """Begin a transaction and return the connection."""
         connection = self._session()
         try:
             connection.begin()

@@ -119,7 +119,6 @@ class Tool(Generic[_P, _R]):
 
     @cached_property
     def _context_name(self) -> str | None:
-        """The name of the parameter of type ToolContext, if there is one."""
         return next((name for name, hint in self._hints.items() if hint is ToolContext), None)
 
     @cached_property
@@ -182,8 +181,7 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
 
     :param name: the name that the lead uses; the function's name by default.
     :param effect: what a second call does: ``pure`` (nothing), ``idempotent`` (nothing more, if it has the same key),
-    ``once``
-        (it repeats the effect: each call needs approval, and a call that may have happened is not repeated).
+        ``once`` (it repeats the effect: each call needs approval, and one that may have happened is not repeated).
     :param timeout: seconds for one call.
     :param retries: how often a transient failure is retried.
     :param approval: ``ask``, ``auto`` or ``never``; by default, the run's policy decides.
@@ -212,7 +210,6 @@ def _member(kind: type[_E], value: str, name: str, what: str) -> _E:
 
 
 def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """The description of the function, and of each parameter."""
     text = inspect.getdoc(function) or ""
     if "\n" not in text:
         return text.strip(), {}

@@ -76,9 +76,7 @@ async def directions_tool(origin: str, destination: str, mode: Mode = "drive", *
 
 def _same_place(name: str) -> ToolError:
     return ToolError(
-        f"origin and destination are the same place: {name}",
-        type="same_place",
-        next_action="name two different places",
+        f"origin and destination are the same place: {name}", type="same_place", next_action="name two different places"
     )
 
 

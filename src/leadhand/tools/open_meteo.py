@@ -125,7 +125,6 @@ async def forecast(context: ToolContext, urls: ServiceUrls, place: Place, units:
 
 
 def _variables(shape: type[Current | Daily]) -> str:
-    """Return the variables to request: the fields of a shape."""
     return ",".join(name for name in shape.model_fields if name != "time")
 
 

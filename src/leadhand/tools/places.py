@@ -129,7 +129,6 @@ def _is_trusted(town: Place, name: str) -> bool:
 
 
 def _town(asked: str, name: str, towns: list[Place]) -> Found:
-    """Return the chosen town among those that match, by population."""
     ranked = _by_population(_smallest_kind(towns))
     if not ranked:
         raise ToolError(

@@ -76,12 +76,7 @@ CONDITIONS: dict[int, str] = {
 
 
 async def weather_tool(
-    location: str,
-    day: str = "today",
-    units: Units = "metric",
-    days: int = 1,
-    *,
-    context: ToolContext,
+    location: str, day: str = "today", units: Units = "metric", days: int = 1, *, context: ToolContext
 ) -> ToolReturn:
     """Current weather or the forecast for a place, up to 15 days ahead.
 
@@ -177,7 +172,6 @@ def _at(column: Sequence[T | None], row: int) -> T | None:
 
 
 def _units(report: Forecast, units: Units) -> dict[str, str]:
-    """Return the unit of every value, as the reply names it."""
     named: dict[str, str] = {}
     for numbers, said in ((_DAILY, report.daily_units), (_CURRENT, report.current_units)):
         for ours, (theirs, usual) in numbers.items():

@@ -11,7 +11,7 @@ import operator
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import Field
 
 from leadhand.domain.asks import Ask
 from leadhand.domain.conversation import AssistantMessage
@@ -102,8 +102,7 @@ class ModelCallReturned(Observation):
 
 
 class ConversationCompacted(Observation):
-    """The conversation exceeded the model's context window. From now on, tool results of turns up to ``through`` are
-    cut to ``keep`` characters. The log keeps the full results."""
+    """The conversation exceeded the model's window: results through turn ``through`` are cut to ``keep`` characters."""
 
     type: Literal["conversation_compacted"] = "conversation_compacted"
     through: int
@@ -312,7 +311,6 @@ EVENT_TYPES: dict[str, type[EventBase]] = {
     for cls in AnyEvent.__args__  # not listed twice in the union
 }
 EVENT_TYPES.update({old: EVENT_TYPES[new] for old, new in RENAMED.items()})
-EVENT: TypeAdapter[AnyEvent] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
 
 
 class Entry(Value):

@@ -58,8 +58,7 @@ class RunClaimed(EventBase):
 
 
 class WorkOrderIssued(EventBase):
-    """An order was accepted as a plan and is immutable from now on. ``by`` names the person who requested it, if any;
-    ``max_steps`` does not count such an order."""
+    """An order was accepted, and is immutable. ``max_steps`` does not count one that a person requested (``by``)."""
 
     about: ClassVar[str] = "order.work_order_id"
     type: Literal["work_order_issued"] = "work_order_issued"
@@ -159,8 +158,7 @@ class ApprovalExpired(EventBase):
 
 
 class EffectQuestioned(EventBase):
-    """A returned attempt is parked because one of its ``once`` calls was interrupted. Before the assignment continues,
-    a person has to say whether the call happened."""
+    """A returned attempt waits until a person says whether its interrupted ``once`` calls happened."""
 
     about: ClassVar[str] = "attempt"
     type: Literal["effect_questioned"] = "effect_questioned"

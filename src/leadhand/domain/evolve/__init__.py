@@ -72,14 +72,6 @@ def apply_entry(state: RunState, entry: ev.Entry) -> None:
     state.last_at = entry.at
 
 
-def _copy(state: RunState) -> RunState:
-    """Return a copy with its own maps; their values are frozen and shared."""
-    after = copy(state)
-    for name in _MAPS:
-        setattr(after, name, dict(getattr(state, name)))
-    return after
-
-
 _MAPS = tuple(f.name for f in fields(RunState) if f.default_factory is not MISSING)
 
 

@@ -55,8 +55,7 @@ def blocked(state: RunState, entry: ev.Entry, event: ev.SubtaskBlocked) -> None:
 
 
 def retry_granted(state: RunState, entry: ev.Entry, event: ev.RetryGranted) -> None:
-    """Record which assignments to repeat. A subtask is repaired by another order; any other assignment restarts under
-    its own id, together with the assignments that it had blocked."""
+    """Record which subtasks to repeat in another order; restart other assignments, and those that they had blocked."""
     state.pending_requests = state.pending_requests[1:]
     for key in event.subtasks:
         if state.assignments[key].order:

@@ -92,8 +92,7 @@ class Projection:
 def changes(view: View, after: RunState, entry: ev.Entry) -> Change:
     """Return the change that ``entry`` makes to ``view``; ``after`` is the state including ``entry``. Pure.
 
-    Values are read from the state and compared with the view. Only what the state does not keep comes from the entry:
-    the times and outcomes of past attempts, and their calls.
+    Values come from the state; only what the state does not keep comes from the entry: past attempts and their calls.
     """
     draft = Draft(view.document, after, entry)
     event_changed(draft, entry.event)

@@ -203,7 +203,6 @@ def _resolved(draft: Draft, event: ev.SubtaskResolved) -> None:
 
 
 def _withdraw(draft: Draft, key: str, why: str) -> None:
-    """Stop the attempt at an assignment, and say why."""
     draft.stop_last(key)
     draft.note(key, why)
 

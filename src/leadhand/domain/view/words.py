@@ -286,13 +286,11 @@ def _why(failure: Failure | None) -> str:
 
 
 def _by(name: str, more: str = "") -> str:
-    """Format who did something, and what they said."""
     who = f"by {name or 'somebody'}"
     return f"{who}: {more}" if more else who
 
 
 def _named(calls: Iterable[OpenCall]) -> str:
-    """Format the tools of calls, with their arguments."""
     return ", ".join(label(call.tool, call.args) for call in calls if call.tool)
 
 
@@ -300,6 +298,5 @@ _LISTED = 5
 
 
 def _listed(keys: tuple[str, ...]) -> str:
-    """Format the first few ids, and how many more there are."""
     more = f" and {len(keys) - _LISTED:,} more" if len(keys) > _LISTED else ""
     return f"{', '.join(keys[:_LISTED])}{more}"

@@ -221,7 +221,6 @@ class Calls:
         return f"whether “{both}” is one thing or two is not clear: put each into quotation marks"
 
     def _item(self, clause: Clause, first: int, names: list[str]) -> Item:
-        """Return one part of a possible list, without its leading words."""
         tokens = self.text.tokens[max(clause.start, first) : clause.stop]
         said = [token.text for token in tokens if not token.mark and token.low not in ("please", "too", "also")]
         led = bool(said) and said[0].casefold() in words.LEADS

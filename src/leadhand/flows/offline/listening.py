@@ -49,7 +49,6 @@ class Listener:
                 ask.fallback = self.spoken_of
 
     def _hear(self, clause: Clause) -> None:
-        """Read the next clause."""
         self.units = next((phrase.value for phrase in clause.of("units")), self.units)
         match = self.offers.match(self.text, clause)
         kind = self._kind(clause, match)

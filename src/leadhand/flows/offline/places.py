@@ -22,8 +22,7 @@ class Place(NamedTuple):
 def read_place(text: Text, index: int, end: int, *, small: bool = True) -> Place | None:
     """Return the place that begins at ``index``, or None; "the Louvre in Paris" is one place.
 
-    A capitalised name ends at the first lower-case word that names do not contain; a name in lower case (only if
-    ``small``) ends at the first word that the grammar knows.
+    A capitalised name ends at the first other word in lower case, a name in lower case (``small``) at a known one.
     """
     place = _read_name(text, index, end, small=small)
     if place is None or text.low(place.stop, end) != "in" or text.tokens[place.stop - 1].possessive:

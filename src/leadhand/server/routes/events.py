@@ -98,7 +98,6 @@ async def get_events(
 
 
 def _line(entry: Entry) -> dict[str, Any]:
-    """An event with its words."""
     return {**event_line(entry), "words": words(entry)._asdict()}
 
 
