@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -94,7 +95,7 @@ def cache() -> MemoryCache:
 
 @pytest.fixture
 async def client(gate: Gate) -> AsyncIterator[AiohttpWeb]:
-    async with AiohttpWeb(gate=gate, total_timeout=5) as made:
+    async with aclosing(AiohttpWeb(gate=gate, total_timeout=5)) as made:
         yield made
 
 
@@ -160,7 +161,7 @@ async def test_a_server_that_never_answers_is_a_timeout(gate: Gate, server: Serv
         raise AssertionError("nobody waits that long")
 
     server.handler = hang
-    async with AiohttpWeb(gate=gate, total_timeout=0.1) as client:
+    async with aclosing(AiohttpWeb(gate=gate, total_timeout=0.1)) as client:
         failure = await failure_of(client.get("nominatim", server.url, {}))
     assert (failure.class_, failure.type) == (FailureClass.TRANSIENT, "timeout")
     assert "Nominatim" in failure.message
@@ -212,7 +213,7 @@ async def test_eleven_megabytes_are_refused(client: AiohttpWeb, server: Server, 
 
 async def test_a_kept_answer_asks_neither_gate_nor_service(gate: Gate, cache: MemoryCache, server: Server) -> None:
     server.answers([1])
-    async with AiohttpWeb(gate=gate, cache=cache) as client:
+    async with aclosing(AiohttpWeb(gate=gate, cache=cache)) as client:
         first = await client.get("nominatim", server.url, {"q": "Paris", "limit": 5})
         again = await client.get("nominatim", server.url, {"limit": 5, "q": "Paris"})
     assert first.body == again.body == [1]
@@ -222,7 +223,7 @@ async def test_a_kept_answer_asks_neither_gate_nor_service(gate: Gate, cache: Me
 
 async def test_another_question_is_asked(gate: Gate, cache: MemoryCache, server: Server) -> None:
     server.answers([1])
-    async with AiohttpWeb(gate=gate, cache=cache) as client:
+    async with aclosing(AiohttpWeb(gate=gate, cache=cache)) as client:
         await client.get("nominatim", server.url, {"q": "Paris"})
         await client.get("nominatim", server.url, {"q": "Lyon"})
         await client.post("valhalla", server.url, {"q": "Paris"})
@@ -236,7 +237,7 @@ async def test_only_good_answers_are_kept(
     gate: Gate, cache: MemoryCache, server: Server, response: dict[str, Any]
 ) -> None:
     server.answers(**response)
-    async with AiohttpWeb(gate=gate, cache=cache) as client:
+    async with aclosing(AiohttpWeb(gate=gate, cache=cache)) as client:
         await client.get("nominatim", server.url, {})
         await client.get("nominatim", server.url, {})
     assert len(server.seen) == 2
@@ -255,7 +256,7 @@ async def test_the_wait_at_the_gate_does_not_count_as_time_out(server: Server) -
         await asyncio.sleep(0.3)
 
     server.answers([])
-    async with AiohttpWeb(gate=slow, total_timeout=0.2) as client:
+    async with aclosing(AiohttpWeb(gate=slow, total_timeout=0.2)) as client:
         assert (await client.get("nominatim", server.url, {})).status == 200
 
 
@@ -273,7 +274,7 @@ async def test_the_same_question_at_the_same_time_is_one_request(gate: Gate, ser
         return web.json_response({"n": len(server.seen)})
 
     server.handler = wait
-    async with AiohttpWeb(gate=gate) as client:
+    async with aclosing(AiohttpWeb(gate=gate)) as client:
         calls = [asyncio.create_task(client.get("nominatim", server.url, {"q": "Paris"})) for _ in range(50)]
         await server.reached.wait()
         go.set()
@@ -290,7 +291,7 @@ async def test_one_callers_cancellation_leaves_the_answer_to_the_others(gate: Ga
         return web.json_response([1])
 
     server.handler = wait
-    async with AiohttpWeb(gate=gate) as client:
+    async with aclosing(AiohttpWeb(gate=gate)) as client:
         first, second = (asyncio.create_task(client.get("nominatim", server.url, {})) for _ in range(2))
         await server.reached.wait()
         first.cancel()
@@ -306,7 +307,7 @@ async def test_when_nobody_waits_any_more_the_request_ends(gate: Gate, server: S
         raise AssertionError("nobody waits that long")
 
     server.handler = hang
-    async with AiohttpWeb(gate=gate) as client:
+    async with aclosing(AiohttpWeb(gate=gate)) as client:
         only = asyncio.create_task(client.get("nominatim", server.url, {}))
         await server.reached.wait()
         only.cancel()
@@ -320,7 +321,7 @@ async def test_a_failure_is_told_to_everybody_who_waited_and_is_not_kept(
     gate: Gate, cache: MemoryCache, server: Server
 ) -> None:
     url = f"http://127.0.0.1:{unused_port()}/search"
-    async with AiohttpWeb(gate=gate, cache=cache) as client:
+    async with aclosing(AiohttpWeb(gate=gate, cache=cache)) as client:
         told = await asyncio.gather(*(client.get("nominatim", url, {}) for _ in range(3)), return_exceptions=True)
         assert {type(error) for error in told} == {ToolError}
         server.answers([1])
@@ -358,7 +359,7 @@ async def test_the_weather_tool_works_over_real_http(
     base = str(server.server.make_url(""))
     monkeypatch.setenv("LEADHAND_OPEN_METEO_URL", base)
     monkeypatch.setenv("LEADHAND_OPEN_METEO_GEOCODING_URL", base)
-    async with AiohttpWeb(gate=gate, cache=cache) as client:
+    async with aclosing(AiohttpWeb(gate=gate, cache=cache)) as client:
         for _ in range(2):
             found = await weather_tool("Lyon", context=context_on(client))
     assert found.summary == "Lyon, France, Saturday 21 November 2026: clear sky, 1 to 9 °C."

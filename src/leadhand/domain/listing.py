@@ -204,8 +204,12 @@ def open_approvals_after(
                 if approval is not None and approval.kind == "effect":
                     del after[event.approval_id]
             case ev.SubtaskResolved():
-                for name in [name for name, approval in after.items() if _is_below(approval, event.subtask)]:
-                    del after[name]
+                within = f"{event.subtask}/"  # the subtask's own attempts, and those of its children
+                after = {
+                    name: asked
+                    for name, asked in after.items()
+                    if not f"{assignment_of(asked.attempt)}/".startswith(within)
+                }
             case _:
                 pass
     return after
@@ -222,12 +226,6 @@ def _answer(approvals: dict[str, OpenApproval], event: ApprovalAnswered, at: dat
     if event.always and event.approve:
         for name in [name for name, other in approvals.items() if (other.kind, other.tool) == ("call", answered.tool)]:
             del approvals[name]
-
-
-def _is_below(approval: OpenApproval, subtask: str) -> bool:
-    """Whether the approval was requested by the subtask's own attempts or by those of its children."""
-    assignment = assignment_of(approval.attempt)
-    return assignment == subtask or assignment.startswith(f"{subtask}/")
 
 
 REQUEST_SHOWN = 200

@@ -31,24 +31,20 @@ BRIEF = 300
 class Line:
     """One event in the form that is sent: whole, or brief with long texts cut."""
 
-    __slots__ = ("_brief", "_document", "_whole", "seq")
+    __slots__ = ("_entry", "_written", "seq")
 
     def __init__(self, entry: Entry) -> None:
         self.seq = entry.seq
-        self._document: dict[str, Any] | None = event_line(entry)
-        self._whole: bytes | None = None
-        self._brief: bytes | None = None
+        self._entry = entry
+        self._written: dict[bool, bytes] = {}
 
     def of(self, brief: bool) -> bytes:
         """The event in the form of Server-Sent Events: https://html.spec.whatwg.org/multipage/server-sent-events.html"""
-        if brief:
-            self._brief = self._brief or self._written(shortened(self._document))
-            return self._brief
-        self._whole = self._whole or self._written(self._document)
-        return self._whole
-
-    def _written(self, document: Any) -> bytes:
-        return f"id: {self.seq}\ndata: {as_json(document)}\n\n".encode()
+        if brief not in self._written:
+            document = event_line(self._entry)
+            data = as_json(shortened(document) if brief else document)
+            self._written[brief] = f"id: {self.seq}\ndata: {data}\n\n".encode()
+        return self._written[brief]
 
 
 def as_json(document: Any) -> str:

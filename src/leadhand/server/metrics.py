@@ -6,8 +6,6 @@ over a run are not counted again. Labels are limited to the configured tools, mo
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Generator
 from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, generate_latest
@@ -86,7 +84,8 @@ class Metrics:
         )
         asking = gauge("leadhand_approvals_open", "Open approvals of runs that this process has driven.")
         asking.set_function(lambda: sum(self._asking.values()))
-        self._streams = gauge("leadhand_sse_streams_open", "Open event streams.")
+        self.stream = gauge("leadhand_sse_streams_open", "Open event streams.").track_inprogress
+        """Count an event stream as open inside a ``with`` block."""
         self._requests = counter(
             "leadhand_http_requests_total", "HTTP requests by route template.", ["method", "route", "status"]
         )
@@ -146,15 +145,6 @@ class Metrics:
             self._cost.labels(model).inc(usage.nanousd / NANO)
 
     # --- serving -----------------------------------------------------------------------------------------------------
-
-    @contextlib.contextmanager
-    def stream(self) -> Generator[None]:
-        """Count an event stream as open inside the block."""
-        self._streams.inc()
-        try:
-            yield
-        finally:
-            self._streams.dec()
 
     def http(self, method: str, route: str | None, status: int, seconds: float) -> None:
         """Count an HTTP request by the template of its route (``/api/runs/{run_id}``), or None if no route matched."""

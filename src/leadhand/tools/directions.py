@@ -71,7 +71,8 @@ async def directions_tool(origin: str, destination: str, mode: Mode = "drive", *
         "units": _UNITS,
     }
     summary = _summary(start, end, mode, route, sample=sample)
-    return ToolReturn(raw=raw, summary=summary, sources=_sources(route, sample=sample), sample=sample)
+    sources = OPEN_STREET_MAP, route.router, *((FIX_THE_MAP,) if "openstreetmap.de" in route.router.url else ())
+    return ToolReturn(raw=raw, summary=summary, sources=(SAMPLE,) if sample else sources, sample=sample)
 
 
 def _same_place(name: str) -> ToolError:
@@ -122,9 +123,3 @@ def _clock(minutes: float) -> str:
     """``35 min``, ``4 h 5 min``."""
     hours, rest = divmod(max(1, round(minutes)), 60)
     return f"{hours} h {rest} min" if hours else f"{rest} min"
-
-
-def _sources(route: Route, *, sample: bool) -> tuple[Source, ...]:
-    if sample:
-        return (SAMPLE,)
-    return OPEN_STREET_MAP, route.router, *((FIX_THE_MAP,) if "openstreetmap.de" in route.router.url else ())

@@ -64,8 +64,9 @@ async def resolve_town(context: ToolContext, urls: ServiceUrls, text: str) -> Fo
     for reading in readings:
         towns = await find_towns(context, urls, reading[0], count=100 if reading[1] else 10)
         kept = [town for town in towns if all(is_said_of(word, town) for word in reading[1])]
-        if trusted := [town for town in kept if _is_trusted(town, reading[0])]:
-            return _town(asked, reading[0], trusted)
+        known = [town for town in kept if (town.population or 0) >= WELL_KNOWN or fold(town.name) == fold(reading[0])]
+        if known:
+            return _town(asked, reading[0], known)
         lookalikes = lookalikes or kept
         if reading is readings[0] and qualifiers:
             namesakes = [town for town in towns if fold(town.name) == fold(name)]
@@ -122,10 +123,6 @@ def _readings(asked: str) -> list[tuple[str, list[str]]]:
     if not qualifiers:
         readings += [(" ".join(words[:-n]), [" ".join(words[-n:])]) for n in (1, 2) if len(words) > n]
     return readings
-
-
-def _is_trusted(town: Place, name: str) -> bool:
-    return fold(town.name) == fold(name) or (town.population or 0) >= WELL_KNOWN
 
 
 def _town(asked: str, name: str, towns: list[Place]) -> Found:

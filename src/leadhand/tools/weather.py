@@ -109,7 +109,8 @@ async def weather_tool(
     sample = report.sample or found.place.sample
     start = "Sample data, not a forecast: " if sample else ""
     summary = f"{start}{found.place.label}, {said}." + (f" {found.note}" if found.note else "")
-    return ToolReturn(raw=raw, summary=summary, sources=_sources(found.place, sample=sample), sample=sample)
+    sources = (OPEN_METEO, OPEN_STREET_MAP) if found.place.from_openstreetmap else (OPEN_METEO,)
+    return ToolReturn(raw=raw, summary=summary, sources=(SAMPLE,) if sample else sources, sample=sample)
 
 
 def read_day(text: str, today: date) -> tuple[date, int]:
@@ -219,9 +220,3 @@ def _amount(value: float | None, unit: str, phrase: str = "{}") -> str:
 
 def _joined(parts: Sequence[str | None]) -> str:
     return ", ".join(part for part in parts if part) or "nothing is known"
-
-
-def _sources(place: Place, *, sample: bool) -> tuple[Source, ...]:
-    if sample:
-        return (SAMPLE,)
-    return (OPEN_METEO, OPEN_STREET_MAP) if place.from_openstreetmap else (OPEN_METEO,)

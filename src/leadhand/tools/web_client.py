@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.domain.value import Json
@@ -46,7 +46,7 @@ class AiohttpWeb:
 
     Proxies are taken from the environment (``trust_env``), certificates from OpenSSL's defaults (``SSL_CERT_FILE``).
     Identical calls at the same time share one request; successful responses are cached for as long as the service's
-    rules say. Use it as an async context manager, or call :meth:`aclose`.
+    rules say.
     """
 
     def __init__(self, *, gate: Gate, cache: AnswerCache | None = None, total_timeout: float = 20.0) -> None:
@@ -59,12 +59,6 @@ class AiohttpWeb:
         self._total_timeout = total_timeout
         self._session: aiohttp.ClientSession | None = None
         self._flights: dict[str, _Flight] = {}
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
     async def aclose(self) -> None:
         """Cancel running requests and close the connections."""

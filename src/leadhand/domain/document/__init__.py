@@ -1,22 +1,16 @@
 """The documents of a run, as scripts, the console and people read them: projections of the log and nothing else."""
 
-from .event_line import EventDocument, EventWords, event_line
-from .run_document import artifact_lines, run_document, run_line, work_order, work_state
-from .shapes import ApprovalCard, ArtifactLine, Moment, RunDocument, RunLine, iso
-
-__all__ = [
-    "ApprovalCard",
-    "ArtifactLine",
-    "EventDocument",
-    "EventWords",
-    "Moment",
-    "RunDocument",
-    "RunLine",
-    "artifact_lines",
-    "event_line",
-    "iso",
-    "run_document",
-    "run_line",
-    "work_order",
-    "work_state",
-]
+from .event_line import EventDocument as EventDocument
+from .event_line import EventWords as EventWords
+from .event_line import event_line as event_line
+from .run_document import artifact_lines as artifact_lines
+from .run_document import run_document as run_document
+from .run_document import run_line as run_line
+from .run_document import work_order as work_order
+from .run_document import work_state as work_state
+from .shapes import ApprovalCard as ApprovalCard
+from .shapes import ArtifactLine as ArtifactLine
+from .shapes import Moment as Moment
+from .shapes import RunDocument as RunDocument
+from .shapes import RunLine as RunLine
+from .shapes import iso as iso

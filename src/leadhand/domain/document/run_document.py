@@ -15,24 +15,10 @@ from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED
 from leadhand.domain.state import AssignmentState, OrderState, RunState
 
-from .shapes import (
-    ArtifactLine,
-    AssignmentLine,
-    ContextEvent,
-    ContextStore,
-    EarlierAnswer,
-    EventRefs,
-    IssuedOrder,
-    RunDocument,
-    RunLimits,
-    RunLine,
-    RunUsage,
-    SubtaskProgress,
-    WorkState,
-)
+from . import shapes
 
 
-def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None) -> RunDocument:
+def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None) -> shapes.RunDocument:
     """The document of ``docs/reference/run-document.md`` as of ``last_seq``.
 
     ``owner`` is the host that is driving the run, None if no host does.
@@ -40,7 +26,7 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
     definition, finished = state.definition, state.finished
     limits, budget = definition.limits, definition.limits.budget_nanousd
     states = tuple(work_state(state, order) for order in state.orders.values())
-    return RunDocument(
+    return shapes.RunDocument(
         run_id=state.run_id,
         flow=definition.flow,
         request=definition.request,
@@ -50,24 +36,27 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
         sources=finished.sources if finished is not None else (),
         gaps=finished.gaps if finished is not None else (),
         earlier_answers=tuple(
-            EarlierAnswer(number=answer.number, status=answer.status, answer=answer.answer) for answer in state.answers
+            shapes.EarlierAnswer(number=answer.number, status=answer.status, answer=answer.answer)
+            for answer in state.answers
         ),
         failure=finished.failure if finished is not None else None,
         assignments=tuple(_assignment(state, each) for each in state.assignments.values()),
         work_orders=tuple(work_order(order) for order in state.orders.values()),
         work_states=states,
         work_state=states[-1] if states else None,
-        context_store=ContextStore(events=tuple(filter(None, (_context_event(state, entry) for entry in entries)))),
+        context_store=shapes.ContextStore(
+            events=tuple(filter(None, (_context_event(state, entry) for entry in entries)))
+        ),
         todos=state.todos,
         artifacts=artifact_lines(state),
         approvals=tuple(state.approvals.values()),
-        usage=RunUsage(
+        usage=shapes.RunUsage(
             requests=state.spent.requests,
             input_tokens=state.input_tokens,
             output_tokens=state.output_tokens,
             cost_usd=None if state.unpriced else usd(state.spent.nanousd),
         ),
-        limits=RunLimits.model_validate({**dict(limits), "budget_usd": None if budget is None else usd(budget)}),
+        limits=shapes.RunLimits.model_validate({**dict(limits), "budget_usd": None if budget is None else usd(budget)}),
         model=definition.models.default,
         models=definition.models.roles,
         forked_from=definition.forked_from,
@@ -79,15 +68,15 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
     )
 
 
-def run_line(listing: RunListing) -> RunLine:
+def run_line(listing: RunListing) -> shapes.RunLine:
     """A run in a list."""
     same = listing.model_dump(exclude={"head_seq", "epoch", "nanousd"})
-    return RunLine(last_seq=listing.head_seq, cost_usd=usd(listing.nanousd), **same)
+    return shapes.RunLine(last_seq=listing.head_seq, cost_usd=usd(listing.nanousd), **same)
 
 
 def _assignment(state: RunState, each: AssignmentState) -> AssignmentLine:
     """An assignment in a line. What was open when the run ended is dropped, as in the view."""
-    return AssignmentLine(
+    return shapes.AssignmentLine(
         id=each.key,
         role=each.assignment.role,
         title=each.assignment.name,
@@ -100,26 +89,28 @@ def _assignment(state: RunState, each: AssignmentState) -> AssignmentLine:
     )
 
 
-def work_order(order: OrderState) -> IssuedOrder:
+def work_order(order: OrderState) -> shapes.IssuedOrder:
     """A work order as it was issued."""
-    return IssuedOrder.model_validate(order.order.model_dump())
+    return shapes.IssuedOrder.model_validate(order.order.model_dump())
 
 
-def work_state(state: RunState, order: OrderState) -> WorkState:
+def work_state(state: RunState, order: OrderState) -> shapes.WorkState:
     """The state of one work order."""
     subtasks = [state.assignments[key] for key in order.order.subtask_keys()]
-    return WorkState(
+    return shapes.WorkState(
         work_order_id=order.order.work_order_id,
         created_at=order.at,
         subtask_state={
-            str(each.position): SubtaskProgress(name=each.subtask.name, status=each.status, event_ids=each.event_ids)
+            str(each.position): shapes.SubtaskProgress(
+                name=each.subtask.name, status=each.status, event_ids=each.event_ids
+            )
             for each in subtasks
         },
         completed=all(each.status is AssignmentStatus.COMPLETED for each in subtasks),
     )
 
 
-def _context_event(state: RunState, entry: Entry) -> ContextEvent | None:
+def _context_event(state: RunState, entry: Entry) -> shapes.ContextEvent | None:
     """Return the evidence of an entry: a settled attempt, a blocked subtask, or one that a person settled."""
     event = entry.event
     attempt: str | None = None
@@ -140,23 +131,25 @@ def _context_event(state: RunState, entry: Entry) -> ContextEvent | None:
     agent, args = (given.role, given.input) if subtask is None else (subtask.agent, subtask.args)
     order = assignment.order
     content = {} if outcome is None else outcome.model_dump(mode="json")
-    return ContextEvent(
+    return shapes.ContextEvent(
         event_id=event_id(entry.seq),
         timestamp=entry.at,
         task_name=given.name,
         result="success" if ok else "failure",
         agent=agent if by is None else "person",
         content={**args, **({"error": content} if isinstance(outcome, Failure) else content)},
-        refs=EventRefs(work_order_id=order, subtask_index=assignment.position) if order else EventRefs(assignment=key),
+        refs=shapes.EventRefs(work_order_id=order, subtask_index=assignment.position)
+        if order
+        else shapes.EventRefs(assignment=key),
         attempt=attempt,
         by=by,
     )
 
 
-def artifact_lines(state: RunState) -> tuple[ArtifactLine, ...]:
+def artifact_lines(state: RunState) -> tuple[shapes.ArtifactLine, ...]:
     """Return every version of the files that a run produced."""
     return tuple(
-        ArtifactLine(path=path, version=number, digest=each.digest, bytes=each.size, media_type=each.media_type)
+        shapes.ArtifactLine(path=path, version=number, digest=each.digest, bytes=each.size, media_type=each.media_type)
         for path, versions in state.artifacts.items()
         for number, each in enumerate(versions, start=1)
     )

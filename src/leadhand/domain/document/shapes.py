@@ -51,9 +51,6 @@ class Document(Value):
         return self.model_dump(mode="json")
 
 
-# --- work orders and their states --------------------------------------------------------------------------------
-
-
 class ResultCheck(Document):
     """A condition on the value at ``path`` (a JSON pointer) of a result."""
 
@@ -108,9 +105,6 @@ class WorkState(Document):
     completed: bool = Field(description="Whether every subtask completed.")
 
 
-# --- evidence ------------------------------------------------------------------------------------------------------
-
-
 class EventRefs(Document):
     """The subtask that a context event belongs to; outside work orders, the id of the assignment."""
 
@@ -139,9 +133,6 @@ class ContextStore(Document):
     """The evidence of a run, in the order of its log."""
 
     events: tuple[ContextEvent, ...]
-
-
-# --- the run document ----------------------------------------------------------------------------------------------
 
 
 class AssignmentLine(Document):
@@ -223,9 +214,6 @@ class RunDocument(Document):
     created_at: Moment
     finished_at: Moment | None
     last_seq: int
-
-
-# --- lists -----------------------------------------------------------------------------------------------------------
 
 
 class RunLine(Document):

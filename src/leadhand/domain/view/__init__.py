@@ -3,31 +3,22 @@
 Consoles, terminals and exporters use it instead of folding the log themselves.
 """
 
-from .patches import merge
-from .projection import Change, Projection, View, changes
-from .shapes import ViewDocument, empty
-from .steps import AssignmentSettled, AttemptStep, CallStep, RunEnded, Step, steps
-from .texts import is_interruption
-from .words import WORDS, Level, Tone, Words, words
-
-__all__ = [
-    "WORDS",
-    "AssignmentSettled",
-    "AttemptStep",
-    "CallStep",
-    "Change",
-    "Level",
-    "Projection",
-    "RunEnded",
-    "Step",
-    "Tone",
-    "View",
-    "ViewDocument",
-    "Words",
-    "changes",
-    "empty",
-    "is_interruption",
-    "merge",
-    "steps",
-    "words",
-]
+from .patches import merge as merge
+from .projection import Change as Change
+from .projection import Projection as Projection
+from .projection import View as View
+from .projection import changes as changes
+from .shapes import ViewDocument as ViewDocument
+from .shapes import empty as empty
+from .steps import AssignmentSettled as AssignmentSettled
+from .steps import AttemptStep as AttemptStep
+from .steps import CallStep as CallStep
+from .steps import RunEnded as RunEnded
+from .steps import Step as Step
+from .steps import steps as steps
+from .texts import is_interruption as is_interruption
+from .words import WORDS as WORDS
+from .words import Level as Level
+from .words import Tone as Tone
+from .words import Words as Words
+from .words import words as words
