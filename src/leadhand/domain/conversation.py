@@ -31,10 +31,7 @@ class UserMessage(Value):
 
 
 class Opaque(Value):
-    """Provider data that must be sent back unchanged, such as thinking signatures, tagged with its adapter.
-
-    It is dropped when the model changes.
-    """
+    """Provider data to send back unchanged to the same model: thinking signatures, tagged with their adapter."""
 
     adapter: str
     model: str

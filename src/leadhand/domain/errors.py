@@ -199,10 +199,7 @@ class StaleAttempt(LeadhandError):
 
 
 class AllowanceRefused(LeadhandError):
-    """A reservation exceeds what is left of an allowance; nothing of the append was written.
-
-    ``scope`` is the exceeded scope, empty for the run itself.
-    """
+    """A reservation exceeds an allowance, so nothing was written. ``scope`` is the exceeded scope, "" for the run."""
 
     code = "exhausted"
     exit_code = 5

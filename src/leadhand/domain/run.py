@@ -73,10 +73,7 @@ ENDED = frozenset({RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, Run
 
 
 class ModelChoice(Value):
-    """The models by role; a role that is not named uses ``default``.
-
-    ``windows`` holds the context windows in tokens, by model, as far as they are known.
-    """
+    """The models by role, else ``default``; ``windows`` holds the known context windows in tokens, by model."""
 
     default: str
     roles: dict[str, str] = {}

@@ -1,7 +1,6 @@
 """Text that models are currently writing: shown but never logged, with secrets redacted.
 
-A secret may be split anywhere between two pieces. So only whole words are shown, and nothing that may still become a
-secret. The shown text is computed from everything written so far.
+A secret may be split between two pieces, so only whole words that cannot become a part of one are shown.
 """
 
 from __future__ import annotations

@@ -48,10 +48,7 @@ _CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)
 
 
 def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Redactor) -> None:
-    """Log to ``stream``, configured by the environment; :func:`reset_logging` undoes it.
-
-    Raises ConfigurationError for an unknown level or format.
-    """
+    """Log to ``stream``, as the environment says. Raises ConfigurationError for an unknown level or format."""
     level = _choice(environment, LEVEL, "info", LEVELS)
     text = _choice(environment, FORMAT, "text" if stream.isatty() else "json", FORMATS) == "text"
     reset_logging()
@@ -232,10 +229,7 @@ class AccessLog:
 
 
 def _template(scope: Scope) -> str | None:
-    """The template of the matched route, or None.
-
-    FastAPI's route does not include the prefixes of its routers: these are in its context.
-    """
+    """The template of the matched route, or None. The prefixes of its routers are in FastAPI's context only."""
     included = scope.get("fastapi", {}).get("effective_route_context")
     path = getattr(included, "path", None) or getattr(scope.get("route"), "path", None)
     return path if isinstance(path, str) else None

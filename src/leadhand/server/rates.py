@@ -47,10 +47,7 @@ class Rates:
 
     @asynccontextmanager
     async def new_run(self, key_id: str | None, active: int) -> AsyncGenerator[None]:
-        """Count a new run of a key that has ``active`` runs; runs in creation count until the end of the block.
-
-        Raises Problem (429) above the limit.
-        """
+        """Count a new run of a key with ``active`` runs until the block ends. Raises Problem (429) above the limit."""
         if key_id is None:
             yield
             return

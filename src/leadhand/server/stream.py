@@ -1,7 +1,6 @@
 """A stream of Server-Sent Events to one client, whose only state is a cursor in a run's log.
 
-An idle stream is one task that waits for the client to disconnect. A second task exists while there is something to
-send. A client that does not read for half a minute is disconnected.
+An idle stream is one task; a second exists while there is something to send. A client that does not read is cut off.
 """
 
 from __future__ import annotations

@@ -40,10 +40,7 @@ def run_listing(connection: Connection, hold: Hold, run_id: str) -> RunListing:
 def run_listings(
     connection: Connection, hold: Hold, filters: RunFilter, limit: int, before: str | None
 ) -> list[RunListing]:
-    """Return the runs that meet every filter, newest first: see :meth:`leadhand.ports.ContextStore.runs`.
-
-    Raises NoSuchRun if ``before`` is unknown.
-    """
+    """Return the runs as :meth:`leadhand.ports.ContextStore.runs` does. Raises NoSuchRun if ``before`` is unknown."""
     if before is not None and not connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (before,)):
         raise no_such_run(before)
     status, text, detached = filters.get("status"), filters.get("text"), filters.get("detached")

@@ -59,10 +59,7 @@ class LockFileHold:
             os.close(descriptor)
 
     def after_fork_in_child(self) -> None:
-        """Close the child's copy of the descriptor, which would keep the lock alive after the parent's death.
-
-        Closing, unlike unlocking, keeps the parent's lock.
-        """
+        """Close the child's copy of the descriptor, or the lock outlives the parent; unlocking would release it."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
@@ -149,8 +146,5 @@ class AdvisoryLockHold:
 
 
 def _lock_key(host: str) -> int:
-    """Return a host's 64-bit key.
-
-    Among a million hosts, two share a key with a probability of 3e-8; then each seems alive as long as the other is.
-    """
+    """Return a host's 64-bit key. Two of a million hosts share one with a probability of 3e-8; both then seem alive."""
     return int.from_bytes(blake2b(host.encode(), digest_size=8).digest())

@@ -101,10 +101,7 @@ class Tool(Generic[_P, _R]):
         )
 
     def call(self, args: dict[str, Json], context: ToolContext) -> Any:
-        """Call the function with JSON arguments, converted to its declared types.
-
-        Raises ToolError (``invalid``, ``bad_arguments``) if the conversion fails.
-        """
+        """Call the function with JSON arguments. Raises ToolError (``bad_arguments``) if they do not have its types."""
         try:
             given: BaseModel = self._arguments.model_validate(args)
         except ValidationError as error:

@@ -61,10 +61,7 @@ class _PhotonFeatures(Lenient):
 
 
 async def ask_nominatim(context: ToolContext, urls: ServiceUrls, query: str) -> list[Place]:
-    """Places for a name or an address in free form, most important first.
-
-    Raises ``ToolError``, classified by cause.
-    """
+    """Places for a name or an address in free form, most important first. Raises ``ToolError``, classified by cause."""
     params = {"q": query, "format": "jsonv2", "limit": LIMIT, "addressdetails": 1, "accept-language": "en"}
     reply = await context.web.get("nominatim", f"{urls.nominatim}/search", params)
     if not 200 <= reply.status < 300:

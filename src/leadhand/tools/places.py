@@ -84,10 +84,7 @@ async def resolve_town(context: ToolContext, urls: ServiceUrls, text: str) -> Fo
 
 
 async def resolve_ends(context: ToolContext, urls: ServiceUrls, origin: str, destination: str) -> tuple[Found, Found]:
-    """Return both ends of a journey; of places that share a name, the one much nearer to the other end.
-
-    Raises as :func:`resolve_town` does.
-    """
+    """Return both ends of a journey, the nearer places if a name is ambiguous. Raises as :func:`resolve_town` does."""
     asked = [_asked(origin), _asked(destination)]
     ends: list[list[Place]] = []
     for text in asked:  # one after the other, since the geocoders require a second between requests anyway

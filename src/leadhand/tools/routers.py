@@ -133,10 +133,7 @@ class _OsrmReply(Lenient):
 
 
 async def find_route(context: ToolContext, urls: ServiceUrls, origin: Place, destination: Place, mode: Mode) -> Route:
-    """Return the route from the first router that works.
-
-    Raises ``ToolError``: ``invalid`` (``no_route``, ``too_far``), else classified by cause.
-    """
+    """Return the route of the first router that works. Raises ``ToolError`` (``no_route``, ``too_far``, …)."""
     return await first_answer(
         lambda: ask_valhalla(context, urls, origin, destination, mode),
         lambda: ask_osrm(context, urls, origin, destination, mode),

@@ -71,10 +71,7 @@ class AiohttpWeb:
             self._session = None
 
     async def get(self, service: str, url: str, params: Mapping[str, str | int | float]) -> WebReply:
-        """Make a GET request, following redirects; any status is a reply.
-
-        Raises ``ToolError``: ``timeout``, ``connection``, ``bad_url`` or ``body_too_large``.
-        """
+        """Make a GET request; any status is a reply. Raises ``ToolError`` (``timeout``, ``bad_url``, …)."""
         return await self._ask(service, "GET", url, params=params)
 
     async def post(self, service: str, url: str, body: Json) -> WebReply:

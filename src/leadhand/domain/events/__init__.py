@@ -1,8 +1,7 @@
 """The union of all events that can happen in a run: the entries of its log.
 
-Three kinds share one sequence per run. *Decisions* come from the run's owner alone, fenced by its epoch.
-*Observations* are appended by a host on an attempt's behalf; their order does not matter, and a late one is never
-refused. *Requests* come from people, through any process. Nothing else changes a run.
+*Decisions* come from the run's owner alone, fenced by its epoch. *Observations* are appended by a host for an attempt,
+in any order, and are never refused. *Requests* come from people, through any process.
 """
 
 from __future__ import annotations
@@ -120,10 +119,7 @@ class ToolCallBegan(Observation):
 
 
 class ToolCallReturned(Observation):
-    """A tool returned or failed: the evidence that it was called. ``raw`` above 4 kB is a blob reference.
-
-    ``asks`` is what the tool asks of the controller.
-    """
+    """A tool returned, failed, or ``asks`` something of the controller. ``raw`` above 4 kB is a blob reference."""
 
     type: Literal["tool_call_returned"] = "tool_call_returned"
     call_id: str

@@ -226,10 +226,7 @@ def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
 
 
 def await_needs(state: RunState, key: str) -> None:
-    """Determine what a new or unblocked assignment waits for; without open needs, it is ready.
-
-    If any of its needs failed, it is blocked.
-    """
+    """Determine whether a new or unblocked assignment is ready, waits for open needs, or is blocked by failed ones."""
     needs = state.assignments[key].assignment.needs
     statuses = {needed: state.assignments[needed].status for needed in needs}
     lost = next((needed for needed, status in statuses.items() if status in UNSUCCESSFUL), None)

@@ -49,10 +49,7 @@ class UnsupportedPart(TypedDict):
 
 
 class RunPart(TypedDict):
-    """The run as a whole.
-
-    ``idle`` holds the periods of two seconds or more without a running attempt, by the event that ended them.
-    """
+    """The run. ``idle``: periods of two seconds or more without a running attempt, by the event that ended them."""
 
     request: str
     flow: str

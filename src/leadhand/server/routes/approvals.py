@@ -80,10 +80,7 @@ async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService
 
 
 async def _open(service: Service, approval_id: str) -> OpenApproval:
-    """The open approval with exactly this id. Raises UsageError.
-
-    Only the command line accepts the beginning of an id.
-    """
+    """Return the open approval with exactly this id, not only its beginning. Raises UsageError."""
     asked = await approvals.find_approval(service.runtime, approval_id)
     if asked.id != approval_id:
         raise UsageError(f"no open approval has the id {approval_id}", "GET /api/approvals lists the open approvals.")
