@@ -13,7 +13,7 @@ from domain.histories import History
 from domain.invariants import check_log, differences
 from domain.moves import histories
 from leadhand.domain.errors import UnreadableRun
-from leadhand.domain.events import EVENT, EVENT_TYPES, UPCASTERS, Entry, upcast
+from leadhand.domain.events import EVENT_TYPES, UPCASTERS, AnyEvent, Entry, Event, upcast
 from leadhand.domain.events.upcasters import RENAMED
 from leadhand.domain.evolve import evolve, fold, replay, start
 

@@ -215,7 +215,7 @@ def open_approvals_after(
     return after
 
 
-def _answer(approvals: dict[str, OpenApproval], event: ApprovalAnswered, at: datetime) -> None:
+def _answer(approvals: dict[str, OpenApproval], event: ev.ApprovalAnswered, at: datetime) -> None:
     """Remove the approval that was answered; with ``always``, all approvals of its tool for calls that were planned."""
     answered = approvals.get(event.approval_id)
     if answered is None or answered.kind == "effect" or answered.args_hash != event.args_hash:

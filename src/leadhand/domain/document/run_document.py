@@ -74,7 +74,7 @@ def run_line(listing: RunListing) -> shapes.RunLine:
     return shapes.RunLine(last_seq=listing.head_seq, cost_usd=usd(listing.nanousd), **same)
 
 
-def _assignment(state: RunState, each: AssignmentState) -> AssignmentLine:
+def _assignment(state: RunState, each: AssignmentState) -> shapes.AssignmentLine:
     """An assignment in a line. What was open when the run ended is dropped, as in the view."""
     return shapes.AssignmentLine(
         id=each.key,

@@ -53,7 +53,9 @@ def fold(state: RunState, entries: Iterable[ev.Entry]) -> RunState:
 
     Raises UnreadableRun for an entry that contradicts those before it, such as one that the disk has damaged.
     """
-    after = _copy(state)
+    after = copy(state)
+    for name in _MAPS:  # a copy has its own maps; their values are frozen and shared
+        setattr(after, name, dict(getattr(after, name)))
     for entry in entries:
         if entry.seq <= after.seq:
             continue
