@@ -12,7 +12,6 @@ import pytest
 from http_client import KEY, MODEL, PLAN, TALK, WORK, client, failure_of
 
 from leadhand.domain.conversation import ModelProfile
-from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.limits import Usage
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
@@ -204,19 +203,6 @@ class TestConnections:
             models = OpenAICompatible("http://model.invalid/v1")
             assert (await models.ask(TALK)).message.text == "by proxy"
             await models.aclose()
-
-
-def test_a_missing_certificate_file_is_named() -> None:
-    with pytest.raises(ConfigurationError, match=r"nowhere\.pem does not exist"):
-        OpenAICompatible("https://x/v1", ca_file="/nowhere.pem")
-
-
-async def test_a_file_without_certificates_is_named(tmp_path: Any) -> None:
-    (tmp_path / "ca.pem").write_text("nothing")
-    models = OpenAICompatible("https://x.invalid/v1", ca_file=str(tmp_path / "ca.pem"))
-    with pytest.raises(ModelError, match="contains no certificates"):
-        await models.ask(TALK)
-    await models.aclose()
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1/v1", "https://api.example.com/v1"])

@@ -108,13 +108,6 @@ async def https(certificate: Path) -> AsyncIterator[str]:
         yield server.base_url
 
 
-async def test_a_companys_certificate_is_trusted_by_setting(certificate: Path) -> None:
-    async with https(certificate) as url:
-        models = OpenAICompatible(url, ca_file=str(certificate))
-        assert (await models.ask(TALK)).message.text == "in secret"
-        await models.aclose()
-
-
 async def test_a_companys_certificate_is_trusted_by_the_environment(
     certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

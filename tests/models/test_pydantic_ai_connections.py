@@ -19,8 +19,8 @@ pytestmark = pytest.mark.parametrize("name", SERVERS)
 TALK = asking("hello")
 
 
-async def say(name: str, env: dict[str, str], ca_file: str | None = None) -> str:
-    router = ModelRouter(env=env, ca_file=ca_file)
+async def say(name: str, env: dict[str, str]) -> str:
+    router = ModelRouter(env=env)
     try:
         return (await router.ask(TALK.evolve(model=MODELS[name]))).message.text
     finally:
@@ -52,11 +52,6 @@ def tls(certificate: Path) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate, certificate.with_name("key.pem"))
     return context
-
-
-async def test_a_companys_certificate_is_trusted_by_setting(name: str, certificate: Path, tls: ssl.SSLContext) -> None:
-    async with SERVERS[name]([Answer(text="in secret")], tls=tls).running() as server:
-        assert await say(name, server.env, str(certificate)) == "in secret"
 
 
 async def test_a_companys_certificate_is_trusted_by_the_environment(

@@ -97,18 +97,6 @@ async def test_packages_that_do_not_fit_together_are_a_classed_failure() -> None
     assert (caught.value.failure.class_, caught.value.failure.type) == (FailureClass.UNAVAILABLE, "missing_extra")
 
 
-async def test_a_ca_file_without_certificates_is_a_classed_failure(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="does not exist"):
-        PydanticAI(Connection(provider="anthropic", title="Anthropic", ca_file=str(tmp_path / "none")))
-    empty = tmp_path / "ca.pem"
-    empty.write_text("")
-    client = PydanticAI(Connection(provider="anthropic", title="Anthropic", base_url="https://x", ca_file=str(empty)))
-    with pytest.raises(ModelError) as caught:
-        await client.ask(asking("x", model="anthropic:m"))
-    assert caught.value.failure.class_ is FailureClass.UNAVAILABLE
-    assert str(empty) in caught.value.failure.message
-
-
 async def test_a_key_counts_only_where_its_extra_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     async def nobody(url: str) -> str | None:
         return None

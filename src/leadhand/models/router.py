@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -23,15 +22,11 @@ LEAST_WINDOW = 2_048
 class ModelRouter:
     """All models behind one port.
 
-    ``env`` is where keys and base URLs are looked up, by default the process's environment. ``ca_file`` holds
-    certificates to trust besides the system's. ``connections`` bounds those to one server.
+    ``env`` is where keys and base URLs are looked up. ``connections`` bounds those to one server.
     """
 
-    def __init__(
-        self, *, env: Mapping[str, str] | None = None, ca_file: str | None = None, connections: int = 100
-    ) -> None:
-        self._env = os.environ if env is None else env
-        self._ca_file = ca_file
+    def __init__(self, *, env: Mapping[str, str], connections: int = 100) -> None:
+        self._env = env
         self._connections = connections
         self._made: dict[str, Models] = {}
 
@@ -140,7 +135,6 @@ class ModelRouter:
             key_setting=provider.key_variables[0]
             if provider.key_variables
             else f"OPENAI_API_KEY, with openai_compatible:NAME and LEADHAND_BASE_URL instead of {provider.name}:",
-            ca_file=self._ca_file,
             connections=self._connections,
             first_byte_timeout_s=600.0 if slow else provider.first_byte_timeout_s,
             profiles=known_profile if provider.key_needed else None,
@@ -167,7 +161,6 @@ class ModelRouter:
                 base_url=url,
                 key=key,
                 key_variables=provider.key_variables,
-                ca_file=self._ca_file,
                 connections=self._connections,
                 env=self._env,
             )

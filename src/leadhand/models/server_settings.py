@@ -1,17 +1,10 @@
-"""Check the settings of a server before anything is sent to it: base URL, key, certificates."""
+"""Check the settings of a server before anything is sent to it: base URL and key."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from leadhand.domain.errors import ConfigurationError
-
-from .failures import UNBILLED, failed
-
-if TYPE_CHECKING:
-    import ssl
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104 - compared with, never bound to
 
@@ -60,27 +53,6 @@ def checked_key(key: str, setting: str) -> str:
             "copy the key again from the provider's page, and set it without quotes, spaces or line breaks",
         )
     return key
-
-
-def checked_ca_file(path: str | None) -> str | None:
-    """Return ``path``, the file of certificates. Raises :class:`ConfigurationError` if it does not exist."""
-    if path is not None and not Path(path).is_file():
-        raise ConfigurationError(f"the certificate file {path} does not exist", "fix the path to the CA file")
-    return path
-
-
-def trusted_certificates(ca_file: str | None) -> ssl.SSLContext:
-    """The certificates of the system (or of ``SSL_CERT_FILE``) and of ``ca_file``. Raises :class:`ModelError`."""
-    import ssl
-
-    context = ssl.create_default_context()
-    if ca_file is not None:
-        try:
-            context.load_verify_locations(ca_file)
-        except OSError as error:  # ssl.SSLError is an OSError
-            message = f"the CA file {ca_file} contains no certificates: {error}"
-            raise failed("certificate", message, UNBILLED, "use a file of certificates in PEM format") from None
-    return context
 
 
 def _shown(url: str) -> str:

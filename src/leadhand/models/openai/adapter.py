@@ -18,7 +18,7 @@ from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.limits import Usage
 from leadhand.models.answers import assumed_usage
 from leadhand.models.failures import UNBILLED, error_message, failed
-from leadhand.models.server_settings import checked_base_url, checked_ca_file, checked_key
+from leadhand.models.server_settings import checked_base_url, checked_key
 from leadhand.ports import FormRefused, ModelError
 
 from .answers import reply_of, usage_of
@@ -40,15 +40,14 @@ class OpenAICompatible:
 
     The model is the part after the colon of ``ModelRequest.model``. Times are in seconds: ``connect_timeout_s`` for
     the connection; ``first_byte_timeout_s`` until the answer begins (without streaming, until it is complete);
-    ``idle_timeout_s`` between two pieces. The request's own deadline covers everything. ``ca_file`` holds
-    certificates to trust besides the system's. At most ``connections`` are open at once; calls beyond them wait.
-    By a model's full name, ``profiles`` returns its window and prices, and ``costs`` what a usage cost in nano-dollars;
-    a ``free`` server costs nothing.
-    ``key_setting`` is where the key came from, for messages.
+    ``idle_timeout_s`` between two pieces. The request's own deadline covers everything. At most ``connections`` are
+    open at once; calls beyond them wait. By a model's full name, ``profiles`` returns its window and prices, and
+    ``costs`` what a usage cost in nano-dollars; a ``free`` server costs nothing. ``key_setting`` is where the key came
+    from, for messages.
 
     The client remembers what a server refuses or ignores, by model.
 
-    Raises :class:`~leadhand.domain.errors.ConfigurationError` for a malformed URL or key or a missing ``ca_file``.
+    Raises :class:`~leadhand.domain.errors.ConfigurationError` for a malformed URL or key.
     """
 
     def __init__(
@@ -60,7 +59,6 @@ class OpenAICompatible:
         connect_timeout_s: float = 10.0,
         first_byte_timeout_s: float = 60.0,
         idle_timeout_s: float = 30.0,
-        ca_file: str | None = None,
         connections: int = 100,
         profiles: Callable[[str], ModelProfile | None] | None = None,
         costs: Callable[[str, Usage], int | None] | None = None,
@@ -73,7 +71,6 @@ class OpenAICompatible:
             base_url=self.base_url,
             key=checked_key((api_key or "").strip(), key_setting),
             key_setting=key_setting,
-            ca_file=checked_ca_file(ca_file),
             connections=connections,
             connect_timeout_s=connect_timeout_s,
             first_byte_timeout_s=first_byte_timeout_s,

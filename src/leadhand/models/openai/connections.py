@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leadhand.domain.errors import FailureClass
 from leadhand.models.failures import UNBILLED, UNSENT, failed
-from leadhand.models.server_settings import is_loopback, trusted_certificates
+from leadhand.models.server_settings import is_loopback
 from leadhand.ports import ModelError
 
 if TYPE_CHECKING:
@@ -28,21 +28,22 @@ class Server(NamedTuple):
     base_url: str
     key: str
     key_setting: str
-    ca_file: str | None
     connections: int
     connect_timeout_s: float
     first_byte_timeout_s: float
     idle_timeout_s: float
 
     def open(self) -> aiohttp.ClientSession:
-        """A session with its own pool of connections. Raises :class:`ModelError` for a CA file without certificates."""
+        """A session with its own pool of connections."""
+        import ssl
+
         import aiohttp
 
         headers = {"Content-Type": "application/json", "User-Agent": "leadhand"}
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
-        own = self.base_url.startswith("https:") and (self.ca_file is not None or os.environ.get("SSL_CERT_FILE"))
-        certificates = trusted_certificates(self.ca_file) if own else True
+        own = self.base_url.startswith("https:") and os.environ.get("SSL_CERT_FILE")
+        certificates = ssl.create_default_context() if own else True  # aiohttp's own context was made at its import
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self.connections, ssl=certificates),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self.connect_timeout_s),

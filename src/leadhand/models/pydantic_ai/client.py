@@ -14,7 +14,6 @@ from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.models.answers import assumed_usage, clean
 from leadhand.models.failures import UNSENT, failed
 from leadhand.models.prices import known_cost, known_profile
-from leadhand.models.server_settings import checked_ca_file
 
 from .connection import Connection, Service
 
@@ -29,12 +28,9 @@ class PydanticAI:
 
     The request's deadline covers everything, the import at the first one included. ``opening`` replaces how the
     provider is reached; it runs on a thread.
-
-    Raises :class:`~leadhand.domain.errors.ConfigurationError` for a missing ``ca_file``.
     """
 
     def __init__(self, connection: Connection, *, opening: Callable[[Connection], Service] | None = None) -> None:
-        checked_ca_file(connection.ca_file)
         self.name = connection.provider
         self.connection = connection
         self._opening = opening or _open_service

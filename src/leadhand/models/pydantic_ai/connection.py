@@ -23,8 +23,7 @@ class Connection:
     """``base_url`` is "" where the place (``env``: region, project) decides. ``key`` is "" for none.
 
     ``provider`` is the name before the colon, ``title`` its name for people. ``key_variables`` are where the key is
-    looked up, for messages. ``ca_file`` holds certificates to trust besides the system's. ``connections`` bounds those
-    open at once.
+    looked up, for messages. ``connections`` bounds those open at once.
     """
 
     provider: str
@@ -32,7 +31,6 @@ class Connection:
     base_url: str = ""
     key: str = field(default="", repr=False)
     key_variables: tuple[str, ...] = ()
-    ca_file: str | None = None
     connections: int = 100
     env: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 

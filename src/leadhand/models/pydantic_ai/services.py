@@ -5,6 +5,7 @@ The packages' own retries are disabled, because the engine retries.
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import AsyncIterator, Callable
 from functools import cache, partial
 from importlib import import_module
@@ -13,7 +14,7 @@ from typing import Any
 import pydantic_ai
 
 from leadhand.models.failures import LARGEST_BODY, UNBILLED, failed, too_long
-from leadhand.models.server_settings import is_loopback, trusted_certificates
+from leadhand.models.server_settings import is_loopback
 
 from .connection import Connection, Service
 
@@ -102,7 +103,6 @@ def _bedrock(connection: Connection) -> Service:
         "bedrock-runtime",
         config=config(**options),
         endpoint_url=connection.base_url or None,
-        verify=connection.ca_file,
     )
     provider = BedrockProvider(bedrock_client=client)
 
@@ -144,8 +144,7 @@ def _cohere(connection: Connection) -> Service:
 def http_client(library: Any, connection: Connection) -> Any:
     """An ``AsyncClient`` of httpx2 or httpx, with our timeouts, certificates, proxies and size limit.
 
-    Only connecting has a time limit here; the caller limits the whole call. Raises
-    :class:`ModelError` for a CA file or proxy that cannot be used.
+    Only connecting has a time limit here; the caller limits the whole call. Raises ModelError for an unusable proxy.
     """
     timeouts = {"connect": CONNECT_TIMEOUT_S, "read": None, "write": None, "pool": None}
 
@@ -182,7 +181,7 @@ def http_client(library: Any, connection: Connection) -> Any:
         response.stream = Bounded(response.stream)
 
     options = {
-        "verify": trusted_certificates(connection.ca_file),
+        "verify": ssl.create_default_context(),
         # Loopback needs no proxy.
         "trust_env": not is_loopback(connection.base_url),
         "limits": library.Limits(
