@@ -101,8 +101,7 @@ async def _open_in(runtime: Runtime, listing: RunListing) -> list[OpenApproval]:
     if listing.status in ENDED:
         return []
     state = await runtime.load(listing.run_id)
-    pending = [approval for approval in state.approvals.values() if approval.status is ApprovalStatus.PENDING]
-    if not pending or state.finished is not None:
+    if state.finished is not None:
         return []
     return [
         OpenApproval(
@@ -112,7 +111,8 @@ async def _open_in(runtime: Runtime, listing: RunListing) -> list[OpenApproval]:
             driven=listing.owner is not None,
             approval=approval,
         )
-        for approval in pending
+        for approval in state.approvals.values()
+        if approval.status is ApprovalStatus.PENDING
     ]
 
 

@@ -140,9 +140,12 @@ TRAITS = ("tool", "toolset", "effect", "origin")
 EXAMPLE = '"tool:send_*": "auto"'
 
 
-def approval_policy(name: object) -> ApprovalPolicy:
-    """Return the policy with this name. Raises UsageError for an unknown name."""
-    return _policy(name, "invalid value for approve")
+def approval_policy(name: object, problem: str = "invalid value for approve") -> ApprovalPolicy:
+    """Return the policy with this name. Raises UsageError, with this problem, for an unknown name."""
+    try:
+        return ApprovalPolicy(cast("str", name))
+    except ValueError as error:
+        raise UsageError(f"{problem}: {shown(name)}", f"Choose from: {', '.join(ApprovalPolicy)}.") from error
 
 
 def approval_rules(rules: object) -> dict[str, ApprovalPolicy]:
@@ -152,7 +155,7 @@ def approval_rules(rules: object) -> dict[str, ApprovalPolicy]:
     if not isinstance(rules, Mapping):
         raise UsageError(f"invalid value for approve_rules: {shown(rules)}", f"Pass a dict of rules: {{{EXAMPLE}}}.")
     return {
-        _rule(name): _policy(policy, f"invalid policy for the approval rule {shown(name)}")
+        _rule(name): approval_policy(policy, f"invalid policy for the approval rule {shown(name)}")
         for name, policy in cast("Mapping[object, object]", rules).items()
     }
 
@@ -182,10 +185,3 @@ def _rule(name: object) -> str:
         listed = ", ".join(effect.value for effect in Effect)
         raise UsageError(f"unknown effect in the approval rule {shown(rule)}", f"Choose from: {listed}.")
     return rule
-
-
-def _policy(name: object, problem: str) -> ApprovalPolicy:
-    try:
-        return ApprovalPolicy(cast("str", name))
-    except ValueError as error:
-        raise UsageError(f"{problem}: {shown(name)}", f"Choose from: {', '.join(ApprovalPolicy)}.") from error

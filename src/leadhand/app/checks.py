@@ -8,6 +8,7 @@ import platform
 import shutil
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -114,32 +115,22 @@ def _place(set_up: Settings, name: str, version: int) -> Finding:
     path = set_up.database_path
     type_ = network_file_system(path) if path is not None else None
     if type_ is not None:
-        return Finding(
-            check="database",
-            level="warn",
-            what=f"{name} is on a network file system ({type_})",
-            how="Move it to a local disk, or use PostgreSQL.",
-        )
+        what = f"{name} is on a network file system ({type_})"
+        return Finding(check="database", level="warn", what=what, how="Move it to a local disk, or use PostgreSQL.")
     return Finding(check="database", what=f"{tilde(path) if path else name} opens, schema {version}")
 
 
 async def _database(set_up: Settings, how_to_resume: HowToResume) -> AsyncIterator[Finding]:
-    try:
-        store = await open_store(set_up.database)
-    except LeadhandError as error:
-        yield failed("database", error)
-        return
-    try:
-        from leadhand.stores.schema import VERSION
+    from leadhand.stores.schema import VERSION
 
-        await store.check_writable()
-        yield _place(set_up, store.name, VERSION)
-        orphans = await _orphans(store)
-        yield _runs(orphans, "", await how_to_resume(store, orphans) if orphans else "")
+    try:
+        async with aclosing(await open_store(set_up.database)) as store:
+            await store.check_writable()
+            yield _place(set_up, store.name, VERSION)
+            orphans = await _orphans(store)
+            yield _runs(orphans, "", await how_to_resume(store, orphans) if orphans else "")
     except LeadhandError as error:
         yield failed("database", error)
-    finally:
-        await store.aclose()
 
 
 async def _model(set_up: Settings) -> AsyncIterator[Finding]:
@@ -170,16 +161,14 @@ async def _listed(model: str, address: str, set_up: Settings) -> Finding:
     from leadhand.models.router import ModelRouter
     from leadhand.ports import ModelError
 
-    router = ModelRouter(env=set_up.environment)
     try:
-        models = await router.models()
+        async with aclosing(ModelRouter(env=set_up.environment)) as router:
+            models = await router.models()
     except ModelError as error:
         failure = error.failure
         if failure.type in ("bad_key", "not_an_api", "certificate", "timeout"):
             return Finding(check="reach", level="fail", what=failure.message, how=failure.next_action)
         models = []  # not every server lists its models
-    finally:
-        await router.aclose()
     if models and model not in models:
         shown = ", ".join(models[:8])
         what = f"{address} answers, but does not list {model}"

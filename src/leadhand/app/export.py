@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from leadhand.app.html_export import page
 from leadhand.app.runtime import Runtime
@@ -13,17 +13,13 @@ from leadhand.domain.events import Entry
 from leadhand.domain.evolve import replay
 
 
-class Export(NamedTuple):
-    """The text of a file, and why it is not the whole run, if it is not."""
-
-    text: str
-    damage: UnreadableRun | None = None
-
-
-async def export(runtime: Runtime, run_id: str, as_json: Callable[[Any], str], *, html: bool = False) -> Export:
+async def export(
+    runtime: Runtime, run_id: str, as_json: Callable[[Any], str], *, html: bool = False
+) -> tuple[str, UnreadableRun | None]:
     """Export a run: its events, then its document and, if it cannot be read to its end, a line that says so.
 
-    ``as_json`` writes one line. Raises NoSuchRun, and UnreadableRun for a page of a run that cannot be read at all.
+    Returns the text, and why it is not the whole run, if it is not. ``as_json`` writes one line. Raises NoSuchRun, and
+    UnreadableRun for a page of a run that cannot be read at all.
     """
     entries, damage = await _readable(runtime, run_id)
     owner = (await runtime.store.run(run_id)).owner
@@ -45,7 +41,7 @@ async def export(runtime: Runtime, run_id: str, as_json: Callable[[Any], str], *
         lines.append(
             {"type": "unreadable", "run_id": run_id, "seq": damage.seq, "detail": damage.what, "how": damage.how}
         )
-    return Export("".join(f"{as_json(line)}\n" for line in lines), damage)
+    return "".join(f"{as_json(line)}\n" for line in lines), damage
 
 
 async def _readable(runtime: Runtime, run_id: str) -> tuple[list[Entry], UnreadableRun | None]:

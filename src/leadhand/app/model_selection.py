@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
@@ -103,15 +103,13 @@ class NamedModels:
 async def choose_models(
     settings: Settings, given: Models | Mapping[str, Models] | None = None, rules: Iterable[Rules] = ()
 ) -> tuple[Models, Choice]:
-    """Return the models port for these settings, and the names to record. ``given`` is the user's own port, or adapters
-    by name beside the built-in ones.
+    """Return the models port, and the names to record. ``given`` is the user's own port, or adapters by name.
 
-    Raises ConfigurationError for an unknown name, for a missing key, and for a model without a known price if the
-    caller set a budget.
+    Raises ConfigurationError for an unknown name, a missing key, and an unknown price if the caller set a budget.
     """
     if given is not None and not isinstance(given, Mapping):
         choice = Choice(models=_pinned(settings, settings.model or CUSTOM), why="given by the program")
-        _check_budget(settings, _unpriced(given, choice.models))
+        _unpriced(settings, given, choice.models)
         return given, choice
     if settings.model is None:
         from leadhand.models.detection import detect_model
@@ -120,25 +118,20 @@ async def choose_models(
         name, why = detected.name, detected.why
     else:
         name, why = settings.model, "asked for"
-    choice = Choice(models=_pinned(settings, name), why=why)
+    pinned = _pinned(settings, name)
     models = NamedModels(settings, given, rules)
-    for name in choice.models.names:
+    for name in pinned.names:
         models.check(name)
-    unpriced = _unpriced(models, choice.models)
-    _check_budget(settings, unpriced)
-    return models, replace(choice, unpriced=unpriced)
+    return models, Choice(models=pinned, why=why, unpriced=_unpriced(settings, models, pinned))
 
 
-def _unpriced(models: Models, choice: ModelChoice) -> tuple[str, ...]:
+def _unpriced(settings: Settings, models: Models, choice: ModelChoice) -> tuple[str, ...]:
+    """Return the models without a known price. Raises ConfigurationError if the caller set a budget."""
     profiles = {name: models.profile(name) for name in choice.names}
-    return tuple(name for name, profile in profiles.items() if not profile.free and profile.cost(0, 0) is None)
-
-
-def _check_budget(settings: Settings, unpriced: tuple[str, ...]) -> None:
-    """Raise ConfigurationError if the caller set a budget and it cannot limit these models."""
+    unpriced = tuple(name for name, profile in profiles.items() if not profile.free and profile.cost(0, 0) is None)
     budget = settings.limits.budget_nanousd
     if not unpriced or budget is None or not settings.budget_given or settings.allow_unknown_price:
-        return
+        return unpriced
     raise ConfigurationError(
         f"the price of {', '.join(unpriced)} is not known, so a budget of ${usd(budget):g} cannot limit it",
         "Use a model with a known price, or set LEADHAND_PRICE to its price in US dollars per million tokens, such as"

@@ -13,6 +13,7 @@ from leadhand.app.clock import new_run_id
 from leadhand.app.formatting import listed
 from leadhand.app.runtime import Runtime, held_back, held_back_s
 from leadhand.app.toolsets import check_tools, needed_tools
+from leadhand.domain import events as ev
 from leadhand.domain.decide.operator_requests import ACTED, OperatorRequest, retriable, why_refused
 from leadhand.domain.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.domain.events import (
@@ -52,12 +53,16 @@ class NewLimits(TypedDict, total=False):
 
 
 LOOKS, LOOK_EVERY_S = 600, 0.05
-REQUESTS = (RetryRequested, SkipRequested, ResultSupplied)
+REQUESTS = (ev.RetryRequested, ev.SkipRequested, ev.ResultSupplied)
 SUBTASK = ("the subtask", "Give its key, such as wo-001.0.")
 
 
 async def stop(
-    runtime: Runtime, listing: RunListing, request: CancelRequested | PauseRequested, *, until: Collection[RunStatus]
+    runtime: Runtime,
+    listing: RunListing,
+    request: ev.CancelRequested | ev.PauseRequested,
+    *,
+    until: Collection[RunStatus],
 ) -> RunStatus:
     """Append a request, wait until the run has one of these statuses, and return the status.
 
@@ -79,7 +84,7 @@ async def stop(
                 state = await runtime.load(run_id)
             except UnreadableRun as error:
                 try:
-                    if not isinstance(request, CancelRequested):
+                    if not isinstance(request, ev.CancelRequested):
                         raise
                     await runtime.log(run_id).append(_cancelled(request, error), epoch=epoch)
                     return RunStatus.CANCELLED
@@ -90,11 +95,11 @@ async def stop(
     raise _no_reaction(run_id, listing.owner)
 
 
-def _cancelled(request: CancelRequested, damage: UnreadableRun) -> RunFinished:
+def _cancelled(request: ev.CancelRequested, damage: UnreadableRun) -> ev.RunFinished:
     """The end of a run whose state is unknown, since its log cannot be read."""
     message = f"cancelled by {request.by}; its results are unknown: {damage.what}"
     failure = Failure.of(message, "cancelled", FailureClass.REJECTED, damage.how)
-    return RunFinished(status=RunStatus.CANCELLED, answer="", failure=failure)
+    return ev.RunFinished(status=RunStatus.CANCELLED, answer="", failure=failure)
 
 
 def _no_reaction(run_id: str, owner: str | None) -> LeadhandError:
@@ -143,7 +148,7 @@ async def resume(runtime: Runtime, run_id: str, *, by: str, **given: Unpack[NewL
 
 def retry(
     *, by: str, subtasks: Iterable[str] = (), args: dict[str, Json] | None = None, confirmed: bool = False
-) -> RetryRequested:
+) -> ev.RetryRequested:
     """A request to retry subtasks (all that failed if none is named), or one subtask with other ``args``.
 
     ``confirmed``: also retry subtasks whose irreversible call happened or may have happened.
@@ -155,13 +160,13 @@ def retry(
     keys = tuple(text(key, *SUBTASK) for key in subtasks)
     if args is not None:
         args = json_arguments(args, "Pass all arguments as one object.")
-    return RetryRequested(by=by, subtasks=tuple(dict.fromkeys(keys)), args=args, confirmed=confirmed)
+    return ev.RetryRequested(by=by, subtasks=tuple(dict.fromkeys(keys)), args=args, confirmed=confirmed)
 
 
-def skip(*, by: str, subtask: str, reason: str = "") -> SkipRequested:
+def skip(*, by: str, subtask: str, reason: str = "") -> ev.SkipRequested:
     """A request to skip a subtask."""
     key = text(subtask, *SUBTASK)
-    return SkipRequested(by=by, subtask=key, reason=text(reason, "the reason", "Pass the reason as text."))
+    return ev.SkipRequested(by=by, subtask=key, reason=text(reason, "the reason", "Pass the reason as text."))
 
 
 def supply(*, by: str, subtask: str, summary: str, raw: Json = None, may_approve: bool = True) -> ResultSupplied:
@@ -214,11 +219,10 @@ def check(state: RunState, request: OperatorRequest, *, resting: bool = False) -
         raise UsageError(objection, "To do it anyway, pass --yes, or confirmed=True in Python.")
     if objection:
         raise UsageError(objection, f"See its subtasks: leadhand runs show {state.run_id}")
-    if isinstance(request, RetryRequested) and request.args is not None:
+    if isinstance(request, ev.RetryRequested) and request.args is not None:
         subtask = state.assignments[request.subtasks[0]].assignment.subtask
         tool = state.tools.get(subtask.tool or "") if subtask is not None else None
-        faults = argument_problems(tool, request.args) if tool is not None else []
-        if tool is not None and faults:
+        if tool is not None and (faults := argument_problems(tool, request.args)):
             raise UsageError(
                 f"invalid arguments for {tool.name}: {'; '.join(faults)}", "Pass all arguments as one object."
             )
@@ -226,11 +230,11 @@ def check(state: RunState, request: OperatorRequest, *, resting: bool = False) -
 
 def tools_for(state: RunState, request: OperatorRequest) -> list[ToolSpec]:
     """The tools that a run needs to carry out a request: those of the retried and the unblocked subtasks."""
-    if isinstance(request, RetryRequested):
+    if isinstance(request, ev.RetryRequested):
         keys = set(request.subtasks or retriable(state, confirmed=request.confirmed))
         again = keys | set(blocked_by(state, keys))
     else:
-        again = set(blocked_by(state, {request.subtask})) if isinstance(request, ResultSupplied) else set[str]()
+        again = set(blocked_by(state, {request.subtask})) if isinstance(request, ev.ResultSupplied) else set[str]()
     named = {tool.name for tool in needed_tools(state)}
     for assignment in (state.assignments[key].assignment for key in again):
         named |= {assignment.subtask.tool or ""} if assignment.subtask is not None else tools_of(state, assignment)
@@ -254,7 +258,7 @@ async def taken_up(runtime: Runtime, asked: Asked) -> bool:
                 pending.popleft()
                 if pending or seen < asked.seq:
                     continue
-                if isinstance(entry.event, RequestDeclined):
+                if isinstance(entry.event, ev.RequestDeclined):
                     raise UsageError(entry.event.reason, f"See its subtasks: leadhand runs show {run_id}")
                 return True
         if listing.owner is None:
@@ -265,12 +269,12 @@ async def taken_up(runtime: Runtime, asked: Asked) -> bool:
 
 def _decides(event: object, request: OperatorRequest) -> bool:
     match event:
-        case RetryGranted():
+        case ev.RetryGranted():
             return True
-        case RequestDeclined():
+        case ev.RequestDeclined():
             return event.request == request.type
-        case SubtaskResolved():
-            return not isinstance(request, RetryRequested) and request.subtask == event.subtask
+        case ev.SubtaskResolved():
+            return not isinstance(request, ev.RetryRequested) and request.subtask == event.subtask
         case _:
             return False
 
@@ -322,6 +326,6 @@ async def fork(
     await change_limits(runtime, fork_id, given, by=by)
     forked = await runtime.load(fork_id)
     if forked.status in (RunStatus.PAUSED, RunStatus.WAITING):
-        await runtime.log(fork_id).append(ResumeRequested(by="the fork"))
+        await runtime.log(fork_id).append(ev.ResumeRequested(by="the fork"))
         forked = await runtime.load(fork_id)
     return forked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Any, ParamSpec
 
 from leadhand.app.arguments import check_rules
@@ -55,6 +55,7 @@ class IdempotentId:
     submission: str
 
 
+@dataclass(eq=False, kw_only=True)
 class Runtime:
     """Everything a process needs to drive runs. Opened by :func:`open_runtime`; belongs to one event loop.
 
@@ -62,41 +63,33 @@ class Runtime:
     in ``on_release`` receive the last known state of a run when this process stops driving it, for any reason.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        *,
-        store: ContextStore,
-        models: Models,
-        choice: Choice,
-        toolbox: Toolbox,
-        flows: FlowRegistry,
-        on_text: OnText | None,
-    ) -> None:
+    settings: Settings
+    store: ContextStore
+    models: Models
+    choice: Choice
+    toolbox: Toolbox
+    flows: FlowRegistry
+    on_text: InitVar[OnText | None]
+
+    def __post_init__(self, on_text: OnText | None) -> None:
         self.watchers: list[OnEntries] = []
         self.on_release: list[OnState] = []
-        self.settings = settings
-        self.store = store
-        self.models = models
-        self.choice = choice
-        self.toolbox = toolbox
-        self.flows = flows
         self._clock = SystemClock()
-        self.redactor = Redactor.of_environment(settings.environment)
+        self.redactor = Redactor.of_environment(self.settings.environment)
         self._webs: dict[bool, Web] = {}
         self._driving: set[asyncio.Task[RunState]] = set()
         self._sleep = SleepWatch()
         self._watching: asyncio.Task[None] | None = None
         self._reported: set[tuple[str, str]] = set()
-        self._tracing = tracing(settings.environment)
+        self._tracing = tracing(self.settings.environment)
         if self._tracing is not None:
             self.watchers.append(self._tracing.watch)
             self.on_release.append(self._tracing.release)
-        self.artifacts = artifacts_of(store, settings.home / "artifacts")
-        tool_calls = ToolCalls(toolbox, self.web, self._clock, self.artifacts)
-        self._model_calls = ModelCalls(models, store, self._clock)
-        host = Host(store, self._model_calls, tool_calls, self.redactor, on_text)
-        self.dispatcher = LocalDispatcher(host, self._clock, settings.concurrency)
+        self.artifacts = artifacts_of(self.store, self.settings.home / "artifacts")
+        tool_calls = ToolCalls(self.toolbox, self.web, self._clock, self.artifacts)
+        self._model_calls = ModelCalls(self.models, self.store, self._clock)
+        host = Host(self.store, self._model_calls, tool_calls, self.redactor, on_text)
+        self.dispatcher = LocalDispatcher(host, self._clock, self.settings.concurrency)
 
     async def start(
         self,
@@ -150,7 +143,6 @@ class Runtime:
         return start(run_id, entry)
 
     async def _chosen(self, asked: Settings) -> Choice:
-        """Return the models for settings that differ from those of the process. Raises ConfigurationError."""
         given = None if isinstance(self.models, NamedModels) else self.models
         models, choice = await choose_models(asked, given)
         if models is not given:
@@ -159,7 +151,7 @@ class Runtime:
 
     def check_model(self, name: str) -> None:
         """Raise ConfigurationError for a model that runs of this process cannot use."""
-        if isinstance(self.models, NamedModels):
+        if isinstance(self.models, NamedModels):  # the program's own port knows its models best
             self.models.check(name)
 
     def _pinned(self, choice: ModelChoice) -> ModelChoice:
@@ -180,9 +172,8 @@ class Runtime:
         """Become the owner of a run that no process drives, and return its state.
 
         ``ended`` also takes over a run that is over, to carry out a request. ``resume_by`` is who asks that a run which
-        is paused or waiting be resumed.
-        Raises RunOwned while its owner lives, UsageError when it is over, ConfigurationError when its flow, or a tool
-        that it still needs, is not in this process: then it is left as it is.
+        is paused or waiting be resumed. Raises RunOwned while its owner lives, UsageError when it is over,
+        ConfigurationError when its flow, or a tool that it still needs, is not in this process.
         """
         before = await self.load(run_id)
         self.check_resumable(before)
@@ -200,9 +191,8 @@ class Runtime:
         self.flows.of(state.definition)
         check_tools(needed_tools(state), self.toolbox)
         if state.finished is None:
-            if isinstance(self.models, NamedModels):  # the program's own port knows its models best
-                for name in state.definition.models.names:
-                    self.models.check(name)
+            for name in state.definition.models.names:
+                self.check_model(name)
             for tool in changed_tools(state, self.toolbox):
                 LOGGER.warning(
                     "the tool %s is not the one that the run was started with: its code has changed (%s)",
@@ -238,7 +228,6 @@ class Runtime:
         """Drive a run that this process owns until it is over, paused or waiting for people; then release it."""
         flow = self.flows.of(state.definition)
         file = WorkOrderFile(self.settings.home / "runs", state.run_id)
-
         keeper = snapshots.SnapshotKeeper(self.store, state)
         last = state
 
@@ -288,7 +277,7 @@ class Runtime:
         for watcher in list(watchers):
             try:
                 watcher(*args, **kwargs)
-            except Exception as error:  # a watcher must not fail the run
+            except Exception as error:
                 said = (getattr(watcher, "__qualname__", type(watcher).__qualname__), type(error).__qualname__)
                 if said not in self._reported:
                     self._reported.add(said)
@@ -368,8 +357,7 @@ async def open_runtime(
     flows: FlowRegistry | None = None,
     on_text: OnText | None = None,
 ) -> Runtime:
-    """Open a runtime with these settings. ``models`` replaces the models of the environment, or adds adapters by name;
-    ``store`` replaces the database.
+    """Open a runtime. ``models`` replaces the environment's, or adds adapters by name; ``store`` replaces the database.
 
     Raises ConfigurationError for a home, database or model that cannot be used.
     """
@@ -377,7 +365,7 @@ async def open_runtime(
     flows = flows or FlowRegistry()
     chosen, choice = await choose_models(settings, models, flows.offline_rules())
     return Runtime(
-        settings,
+        settings=settings,
         store=store if store is not None else await open_store(settings.database),
         models=chosen,
         choice=choice,

@@ -21,10 +21,9 @@ MOST_AT_ONCE = 100_000
 class Settings:
     """``home`` holds the database (unless ``database`` names another) and the runs' files.
 
-    ``models`` are names by role; ``model`` None lets the environment decide. ``offline``: nothing
-    leaves the machine. ``concurrency`` is how many assignments of all runs this process carries out at once.
-    ``budget_given``: the caller set the budget, so every model needs a known price,
-    unless ``allow_unknown_price``.
+    ``models`` are names by role; ``model`` None lets the environment decide. ``offline``: nothing leaves the machine.
+    ``concurrency`` is how many assignments of all runs this process carries out at once. ``budget_given``: the caller
+    set the budget, so every model needs a known price, unless ``allow_unknown_price``.
     """
 
     home: Path

@@ -1,14 +1,12 @@
 """Spans of a run, its attempts, model calls and tool calls, by the OpenTelemetry conventions for GenAI.
 
-The spans begin and end with the steps that the projection reads from the log (``domain/view/steps.py``), at the times
-of their entries. No span contains text of a request, a prompt, an answer, an argument or a result, nor names that a
-model may have made up.
+The spans begin and end with the steps that the projection reads from the log, at the times of their entries. No span
+contains text of a request, a prompt, an answer, an argument or a result, nor names that a model may have made up.
 
 A run is one trace, whichever processes drive it: the ids of the trace and of its outermost span are derived from the
 run's id. The outermost span is never sent, since no process sees all of it.
 
-The names of the attributes are those of https://github.com/open-telemetry/semantic-conventions-genai, written out:
-the constants in the package of the conventions are deprecated.
+The attributes are those of https://github.com/open-telemetry/semantic-conventions-genai; its constants are deprecated.
 """
 
 from __future__ import annotations

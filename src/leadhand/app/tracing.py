@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from leadhand.domain.events import Entry
@@ -25,8 +26,6 @@ LOGGER = logging.getLogger("leadhand")
 FLUSH_S = 3.0
 """Seconds that the end of a process waits for its last spans to be sent."""
 
-_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
-_TRACES_ENDPOINT = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 _INSTALL = 'uv add "leadhand[otel]", or pip install "leadhand[otel]"'
 
 
@@ -65,8 +64,7 @@ class Tracing:
 def tracing(environment: Mapping[str, str]) -> Tracing | None:
     """Return the tracing that the program or the environment configures, or None.
 
-    The program's own provider takes precedence over an OTLP endpoint in the environment. A setup that fails is logged
-    once, and no run fails because of it.
+    The program's own provider takes precedence over an OTLP endpoint. A setup that fails is logged once; no run fails.
     """
     if _says(environment, "OTEL_SDK_DISABLED", "true"):
         return None
@@ -93,7 +91,8 @@ def _says(environment: Mapping[str, str], variable: str, word: str) -> bool:
 
 def _endpoint(environment: Mapping[str, str]) -> str:
     """The endpoint for spans, "" if none is set; the second variable is the root of all signals."""
-    traces, root = environment.get(_TRACES_ENDPOINT, "").strip(), environment.get(_ENDPOINT, "").strip()
+    traces = environment.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "").strip()
+    root = environment.get("OTEL_EXPORTER_OTLP_ENDPOINT", "").strip()
     return traces or (f"{root.rstrip('/')}/v1/traces" if root else "")
 
 
@@ -107,8 +106,6 @@ def _programs_own() -> TracerProvider | None:
 
 
 def _log_tracer(provider: TracerProvider) -> LogTracer:
-    from importlib.metadata import version
-
     from leadhand.app.spans import LogTracer
 
     return LogTracer(provider.get_tracer("leadhand", version("leadhand")))
@@ -127,8 +124,6 @@ def _exporting(endpoint: str) -> Tracing:
 
 def _resource() -> Resource:
     """The service name of the spans, from ``OTEL_SERVICE_NAME`` or ``OTEL_RESOURCE_ATTRIBUTES``, else leadhand."""
-    from importlib.metadata import version
-
     from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 
     said = Resource.create()

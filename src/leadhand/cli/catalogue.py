@@ -7,8 +7,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-CommandFunction = Callable[..., Coroutine[Any, Any, int]]
-"""A command: a coroutine function that returns an exit code. Its parameters are its arguments and flags."""
+CommandFunction = Callable[..., Coroutine[Any, Any, int | None]]
+"""A command: a coroutine function that returns an exit code (None: 0). Its parameters are its arguments and flags."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

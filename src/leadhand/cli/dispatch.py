@@ -30,7 +30,7 @@ def dispatch(arguments: Sequence[str]) -> int:
             write(call)
             return Exit.ANSWERED
         with reserve_stdout(), show_warnings(debug=debug), contextlib.closing(call.start()) as command:
-            return asyncio.run(command)
+            return asyncio.run(command) or Exit.ANSWERED
     except (OutputClosed, BrokenPipeError):
         abandon_stdout()
         return Exit.PIPE_CLOSED

@@ -41,7 +41,7 @@ class Call:
     arguments: list[str]
     flags: dict[str, Any]
 
-    def start(self) -> Coroutine[Any, Any, int]:
+    def start(self) -> Coroutine[Any, Any, int | None]:
         """Call the command."""
         return self.function(*self.arguments, **self.flags)
 

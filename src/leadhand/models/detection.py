@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -77,9 +78,9 @@ async def _named_server(env: Mapping[str, str], variable: str, probe: Probe | No
     from .router import ModelRouter  # a run on a server needs the HTTP client anyway
 
     instead = f"name one with --model openai_compatible:NAME, or unset {variable}"
-    router = ModelRouter(env=env)
     try:
-        models = await router.models() if probe is None else [await probe(env[variable])]
+        async with aclosing(ModelRouter(env=env)) as router:
+            models = await router.models() if probe is None else [await probe(env[variable])]
     except ModelError as error:
         failure = error.failure
         how = "fix the base URL" if failure.type == "unknown_model" else failure.next_action
@@ -87,8 +88,6 @@ async def _named_server(env: Mapping[str, str], variable: str, probe: Probe | No
             f"{variable} is set, but the server does not list its models: {failure.message}",
             f"{how or 'check the server at this address'}; or {instead}",
         ) from None
-    finally:
-        await router.aclose()
     if not models or not models[0]:
         raise ConfigurationError(f"{variable} is set, but the server lists no model", f"load a model there, {instead}")
     return models[0]

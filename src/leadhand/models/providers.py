@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 
@@ -164,7 +165,6 @@ OWN_PROTOCOLS = {provider.name: provider for provider in _OWN_PROTOCOLS}
 BY_KEY = ("anthropic", "openai", "google", "groq", "mistral", "openrouter", "deepseek", "xai", "cohere")
 """The providers that a key alone selects, in the order in which keys are looked up."""
 
-
 AZURE = (
     "set OPENAI_BASE_URL=https://RESOURCE.openai.azure.com/openai/v1 and OPENAI_API_KEY, and name the deployment: "
     "--model openai_compatible:DEPLOYMENT"
@@ -246,8 +246,5 @@ RETIRED = tuple(
 
 def instead_of(provider: str, model: str) -> str | None:
     """What to use instead of a model that its provider has shut down; None for any other."""
-    for retired in RETIRED:
-        for name in retired.names:
-            if retired.provider == provider and (model == name or (name[-1] == "*" and model.startswith(name[:-1]))):
-                return retired.instead
-    return None
+    of_provider = (retired for retired in RETIRED if retired.provider == provider)
+    return next((it.instead for it in of_provider if any(fnmatchcase(model, name) for name in it.names)), None)

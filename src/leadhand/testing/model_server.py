@@ -50,9 +50,7 @@ class Seen:
 
 @dataclass(slots=True)
 class _Injected:
-    """A fault and the requests it affects: of those that match, every ``every``-th from the ``nth`` on, ``times`` in
-    total.
-    """
+    """A fault and the requests it affects, as :meth:`ScriptedServer.inject` describes them."""
 
     served: Served
     nth: int

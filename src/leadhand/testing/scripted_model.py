@@ -87,7 +87,7 @@ class ScriptedModel:
         self._rules: list[_Rule] = []
         self._script = _rule("the script", lambda _: True, script)
         self._roles = [
-            _rule(role, _for_role(role), steps)
+            _rule(role, lambda request, role=role: role_of(request) == role, steps)
             for role, steps in (("plan", plan), ("review", review), ("work", work), ("compose", compose))
         ]
         self._lenient = lenient
@@ -132,9 +132,7 @@ class ScriptedModel:
         return [request for request in self.requests if role_of(request) == role]
 
     def assert_done(self) -> None:
-        """Raise :class:`ScriptError` if a call was unexpected, even if its error was swallowed, or if a step is
-        unused.
-        """
+        """Raise :class:`ScriptError` if a call was unexpected, even if its error was swallowed, or a step is unused."""
         if self._unexpected:
             raise ScriptError("\n".join(self._unexpected))
         left = [
@@ -176,10 +174,6 @@ def _rule(label: str, matches: Predicate, steps: Script) -> _Rule:
     if isinstance(steps, Step) or callable(steps):
         return _Rule(label, matches, always=steps)
     return _Rule(label, matches, deque(steps))
-
-
-def _for_role(role: str) -> Predicate:
-    return lambda request: role_of(request) == role
 
 
 async def _resolved(scripted: Scripted, request: ModelRequest) -> Step:

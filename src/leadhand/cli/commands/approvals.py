@@ -11,7 +11,6 @@ from leadhand.app import approvals
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import count
 from leadhand.app.runtime import Runtime
-from leadhand.cli.errors import Exit
 from leadhand.cli.options import DriverFlags, Flag, Json, StoreFlags, json_value, open_reader
 from leadhand.cli.run_lookup import resume_line
 from leadhand.cli.terminal.approval_card import card, question, requester
@@ -27,7 +26,7 @@ POLL_S = 0.05
 ApprovalId = Annotated[str, Flag("The id of the approval, or the beginning of it. RUN:CALL also works.", "ID")]
 
 
-async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> int:
+async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> None:
     """List the pending approvals of all runs, newest first."""
     async with open_reader(store) as runtime:
         every = await approvals.open_approvals(runtime)
@@ -37,7 +36,7 @@ async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()
         resumes = [await resume_line(runtime.store, run_id, store) for run_id in expired]
     if json:
         write_json([each.document() for each in pending])
-        return Exit.ANSWERED
+        return
     room = width() if out_is_terminal() else None
     now = datetime.now(UTC)
     for number, each in enumerate(pending):
@@ -51,7 +50,6 @@ async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()
         say(f"{count(len(every) - len(pending), 'request')} expired without an answer and count as denied.")
         for line in resumes:
             say(f"Resume the run with: {line}")
-    return Exit.ANSWERED
 
 
 def _say_how(pending: list[OpenApproval], store: StoreFlags) -> None:
@@ -75,7 +73,7 @@ async def approvals_approve(
     always: Annotated[bool, Flag("Approve every call of this tool in this run.")] = False,
     reason: Annotated[str, Flag("Record a reason with the answer.", "TEXT")] = "",
     store: DriverFlags = DriverFlags(),
-) -> int:
+) -> None:
     """Approve a call."""
     changed = json_value("--args", args)
 
@@ -84,7 +82,7 @@ async def approvals_approve(
         what = f"every call of {pending.approval.tool} in this run" if always else pending.approval.tool
         return f"Approved {what}{' with your arguments' if changed else ''}."
 
-    return await _answer(approval, approve, store)
+    await _answer(approval, approve, store)
 
 
 async def approvals_deny(
@@ -93,14 +91,14 @@ async def approvals_deny(
     *,
     reason: Annotated[str, Flag("Tell the lead why.", "TEXT")] = "",
     store: DriverFlags = DriverFlags(),
-) -> int:
+) -> None:
     """Deny a call."""
 
     async def deny(runtime: Runtime, pending: OpenApproval) -> str:
         await approvals.answer(runtime, pending, by=user(), approve=False, reason=reason)
         return f"Denied {pending.approval.tool}."
 
-    return await _answer(approval, deny, store)
+    await _answer(approval, deny, store)
 
 
 async def approvals_settle(
@@ -112,7 +110,7 @@ async def approvals_settle(
     summary: Annotated[str, Flag("The result of the call, in words.", "TEXT")] = "",
     result: Annotated[str | None, Flag("The result of the call, as JSON.", "JSON")] = None,
     store: DriverFlags = DriverFlags(),
-) -> int:
+) -> None:
     """Say whether an interrupted irreversible call went through."""
     if happened is did_not:
         raise UsageError("did the call go through?", "Check the service, then give --happened or --did-not.")
@@ -123,16 +121,15 @@ async def approvals_settle(
         what = "went through and is not repeated" if happened else "did not go through and can be made again"
         return f"Recorded: {pending.approval.tool} {what}."
 
-    return await _answer(approval, settle, store)
+    await _answer(approval, settle, store)
 
 
-async def _answer(given: str, answer: Callable[[Runtime, OpenApproval], Awaitable[str]], store: StoreFlags) -> int:
+async def _answer(given: str, answer: Callable[[Runtime, OpenApproval], Awaitable[str]], store: StoreFlags) -> None:
     """Find a pending approval, answer it, and say where its run continues."""
     async with open_reader(store) as runtime:
         pending = await approvals.find_approval(runtime, given)
         say(await answer(runtime, pending))
         await _say_where(runtime, pending.run_id, store)
-    return Exit.ANSWERED
 
 
 async def _say_where(runtime: Runtime, run_id: str, store: StoreFlags) -> None:

@@ -7,7 +7,6 @@ from typing import Annotated
 
 from leadhand.app.formatting import age
 from leadhand.app.keys import USUAL_SCOPES, key_document, key_store, make_key, named_key
-from leadhand.cli.errors import Exit
 from leadhand.cli.options import Flag, Json, StoreFlags, one_of, open_reader
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.streams import say, write_json, write_line
@@ -26,7 +25,7 @@ async def keys_create(
     ] = (),
     json: Annotated[bool, Flag("Print a JSON object, including the key.")] = False,
     store: StoreFlags = StoreFlags(),
-) -> int:
+) -> None:
     """Create an API key and show it once."""
     scopes = [one_of("--scope", Scope, each.strip().lower()) for each in scope] or USUAL_SCOPES
     async with open_reader(store) as runtime:
@@ -37,22 +36,19 @@ async def keys_create(
         write_line(secret)
     say(f"API key for {key.name} with scopes {', '.join(key.scopes)}. Copy it now: it is not shown again.")
     say(f"Revoke it with: {store.command('keys', 'revoke', key.key_id)}")
-    return Exit.ANSWERED
 
 
-async def keys_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> int:
+async def keys_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> None:
     """List API keys, newest first, without the secrets."""
     async with open_reader(store) as runtime:
         keys = await key_store(runtime.store).keys()
     if json:
         write_json([key_document(key) for key in keys])
-        return Exit.ANSWERED
-    if not keys:
+    elif keys:
+        now = datetime.now(UTC)
+        write_table(HEADINGS, [_row(key, now) for key in keys])
+    else:
         say(f"No API keys yet. Create one: {store.command('keys', 'create', 'NAME')}")
-        return Exit.ANSWERED
-    now = datetime.now(UTC)
-    write_table(HEADINGS, [_row(key, now) for key in keys])
-    return Exit.ANSWERED
 
 
 def _row(key: ApiKey, now: datetime) -> tuple[str, ...]:
@@ -67,7 +63,7 @@ async def keys_revoke(
     *,
     json: Annotated[bool, Flag("Print the stored key as a JSON object.")] = False,
     store: StoreFlags = StoreFlags(),
-) -> int:
+) -> None:
     """Revoke an API key."""
     async with open_reader(store) as runtime:
         keys = key_store(runtime.store)
@@ -77,4 +73,3 @@ async def keys_revoke(
         write_json(key_document(key))
     already = "was already revoked" if before.revoked_at is not None else "is revoked"
     say(f"The API key {key.key_id} of {key.name} {already}.")
-    return Exit.ANSWERED

@@ -56,7 +56,7 @@ async def runs_list(
     limit: Annotated[int, Flag("Maximum number of runs.", "N")] = 20,
     json: Json = False,
     store: StoreFlags = StoreFlags(),
-) -> int:
+) -> None:
     """List runs, newest first."""
     only = None if status is None else one_of("--status", RunStatus, status)
     if limit < 1:
@@ -65,20 +65,19 @@ async def runs_list(
         listings = await runtime.store.runs(status=only, text=text, limit=limit)
         if json:
             write_json([run_line(listing).as_json() for listing in listings])
-            return Exit.ANSWERED
+            return
         if not listings:
             if only or text:
                 say("No runs match. List all runs: leadhand runs list")
             else:
                 say('No runs yet. Start one: leadhand run "What is the weather in Paris?"')
-            return Exit.ANSWERED
+            return
         now = datetime.now(UTC)
         write_table(HEADINGS, [_row(listing, now) for listing in listings])
         if len(listings) == limit:
             say(f"Showing the newest {limit:,}. Use --limit to list more.")
         if err_is_terminal():
             await mention_orphans(runtime, store)
-    return Exit.ANSWERED
 
 
 def _row(listing: RunListing, now: datetime) -> tuple[str, ...]:
@@ -94,7 +93,7 @@ async def runs_show(
     seq: Annotated[int | None, Flag("Print this event of the log.", "N")] = None,
     order: Annotated[bool, Flag("Print the work orders and their states.")] = False,
     store: StoreFlags = StoreFlags(),
-) -> int:
+) -> None:
     """Show a run: status, assignments, artifacts, answer and gaps."""
     if seq is not None and order:
         raise UsageError("--seq and --order exclude each other", "Give one of them.")
@@ -102,7 +101,7 @@ async def runs_show(
         listing = await find_run(runtime.store, run_id)
         if seq is not None:
             write_json(await _event(runtime, listing, seq))
-            return Exit.ANSWERED
+            return
         state = await runtime.load(listing.run_id)
         if order and json:
             orders = state.orders.values()
@@ -114,7 +113,6 @@ async def runs_show(
             write_json((await runtime.document(state.run_id)).as_json())
         else:
             write(_text(_page(state, listing, store)))
-    return Exit.ANSWERED
 
 
 async def _event(runtime: Runtime, listing: RunListing, seq: int) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import sys
 from typing import Annotated
 
 from leadhand import __version__
-from leadhand.cli.errors import Exit
 from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, Tools, approval_settings, open_lead
 from leadhand.cli.terminal.messages import database_name, say_table
 from leadhand.cli.terminal.streams import say, write_line
@@ -44,7 +43,7 @@ async def serve(
     models: ModelFlags = ModelFlags(),
     limits: LimitFlags = LimitFlags(),
     store: DriverFlags = DriverFlags(),
-) -> int:
+) -> None:
     """Serve the HTTP API and the console until Ctrl-C.
 
     Models, limits and approvals are the defaults of the runs started here. The URL goes to stdout, the log to stderr.
@@ -102,7 +101,6 @@ async def serve(
                 await Server(app).serve(sockets=[listening])
             finally:
                 reset_logging()
-    return Exit.ANSWERED
 
 
 def _origin(given: str) -> str:

@@ -34,19 +34,18 @@ async def tools_list(
     tools: Tools = (),
     json: Annotated[bool, Flag("Print a JSON array, including schemas.")] = False,
     debug: Debug = False,
-) -> int:
+) -> None:
     """List the tools that a run can use."""
     specs = Toolbox(all_tools(tools)).specs()
     if json:
         write_json([spec.model_dump(mode="json") for spec in specs])
-        return Exit.ANSWERED
+        return
     names = max(len(spec.name) for spec in specs)
     effects = max(len(spec.effect.value) for spec in specs)
     for spec in specs:
         line = f"{spec.name:<{names}}  {spec.effect.value:<{effects}}  "
         room = max(30, width() - len(line)) if out_is_terminal() else 1_000
         write_line(line + shortened(spec.description.partition("\n")[0], room))
-    return Exit.ANSWERED
 
 
 async def tools_show(
@@ -56,15 +55,14 @@ async def tools_show(
     tools: Tools = (),
     json: Annotated[bool, Flag("Print it as a run records it, including the schema.")] = False,
     debug: Debug = False,
-) -> int:
+) -> None:
     """Show one tool: description and arguments."""
     spec = Toolbox(all_tools(tools)).get(name).spec
     if json:
         write_json(spec.model_dump(mode="json"))
-        return Exit.ANSWERED
-    for line in _lines(spec):
-        write_line(line)
-    return Exit.ANSWERED
+    else:
+        for line in _lines(spec):
+            write_line(line)
 
 
 def _lines(spec: ToolSpec) -> Iterator[str]:

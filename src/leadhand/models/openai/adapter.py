@@ -1,7 +1,6 @@
 """Adapter for servers with the chat-completions protocol: a thin client on aiohttp.
 
-It sends each request once; the engine retries. When a server rejects a feature, the next request has another form (see
-``capabilities``).
+It sends each request once; the engine retries. If a server rejects a feature, the next request has another form.
 """
 
 from __future__ import annotations

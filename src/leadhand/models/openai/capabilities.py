@@ -38,8 +38,7 @@ class Abilities:
 
 
 _REFUSALS = frozenset({400, 404, 405, 415, 422, 500, 501})
-"""Statuses that may refuse a feature: 404 is OpenRouter's ("no endpoints found that support tool use"), 500 that of
-older llama.cpp servers."""
+"""Statuses that may refuse a feature: 404 is OpenRouter's ("no endpoints found"), 500 older llama.cpp's."""
 
 _SCHEMA = re.compile(r"response[ _]format|json[ _]schema|structured output|json mode|grammar|guided")
 # Phrases, not words: an error about one tool call of the history must not disable tools.
@@ -71,9 +70,7 @@ def ignored(abilities: Abilities) -> Abilities | None:
 def learn(
     abilities: Abilities, request: ModelRequest, status: int, message: str, *, streamed: bool
 ) -> Abilities | None:
-    """The abilities to try next after ``message`` refused a request made with ``abilities``; None if no other form
-    exists.
-    """
+    """The abilities to try next after ``message`` refused a request made with ``abilities``; None if there are none."""
     if status not in _REFUSALS:
         return None
     said = message.casefold().replace("`", "").replace("'", "").replace('"', "")

@@ -56,8 +56,7 @@ def proxy_for(url: str) -> str | None:
     """Return the proxy that the environment sets for ``url``, never one for this machine.
 
     aiohttp's ``trust_env`` does the same at every request, reads ``~/.netrc`` on a thread each time, and refuses an
-    Authorization header where that file has an entry: so it is done here, once. Raises :class:`ModelError` for a
-    proxy of another protocol.
+    Authorization header where that file has an entry. Raises :class:`ModelError` for a proxy of another protocol.
     """
     if is_loopback(url):
         return None
@@ -95,8 +94,7 @@ class Patience:
         self.size = 0
         self._begun = False
         self._fresh = True
-        # Moving a timer costs as much as creating it; a call whose answer comes in one piece, the usual case, moves
-        # none.
+        # Moving a timer costs as much as creating it; a call whose answer comes in one piece moves none.
         self.timer = asyncio.timeout_at(min(self._deadline, self._loop.time() + server.first_byte_timeout_s))
 
     def sent(self) -> None:

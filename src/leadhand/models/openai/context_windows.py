@@ -1,7 +1,6 @@
 """Query a server for the context window of a model, in tokens; each kind of server has its own route.
 
-The relevant window is the one that the server was started with, not the model's maximum: longer prompts are refused or,
-by Ollama, silently truncated.
+This is the window that the server was started with: it refuses longer prompts or, as Ollama does, truncates them.
 """
 
 from __future__ import annotations

@@ -30,8 +30,7 @@ _JSON_ONLY = "Answer with one JSON object and nothing else: no prose, no code fe
 def chat_body(
     request: ModelRequest, model: str, abilities: Abilities, *, adapter: str = "", stream: bool = False
 ) -> dict[str, Any]:
-    """The body of ``POST /chat/completions``. ``model`` is the name the server knows, ``adapter`` whose opaque data to
-    send along."""
+    """The body of ``POST /chat/completions`` for the server's ``model``, with the opaque data of ``adapter``."""
     messages = list(request.messages)
     tools: list[dict[str, Any]] = []
     body: dict[str, Any] = {"model": model, abilities.token_limit: request.max_tokens}

@@ -36,9 +36,9 @@ async def export_run(
     format: Annotated[Literal["jsonl", "html"], Query(description="JSON lines, or an HTML page.")] = "jsonl",
 ) -> Response:
     """Download a run as a file, as ``leadhand runs export`` writes it."""
-    exported = await export(service.runtime, run_id, as_json, html=format == "html")
+    text, _damage = await export(service.runtime, run_id, as_json, html=format == "html")
     disposition = f'attachment; filename="{run_id}.{format}"'
-    return Response(exported.text, media_type=TYPES[format], headers={"content-disposition": disposition})
+    return Response(text, media_type=TYPES[format], headers={"content-disposition": disposition})
 
 
 @router.get("/artifacts", responses=responses(401, 403, 404, 421, 422, 429, 503))

@@ -7,19 +7,9 @@ from typing import Any
 
 import pytest
 
+from leadhand.domain import events as ev
 from leadhand.domain.approval import EFFECT, Approval, args_hash
 from leadhand.domain.errors import Fenced
-from leadhand.domain.events import (
-    AnyEvent,
-    ApprovalAnswered,
-    ApprovalExpired,
-    ApprovalRequested,
-    EffectAnswered,
-    RunFinished,
-    RunReopened,
-    RunStarted,
-    SubtaskResolved,
-)
 from leadhand.domain.run import RunStatus
 from leadhand.domain.tool import Effect
 from leadhand.ports import ContextStore
@@ -29,16 +19,16 @@ from .samples import Contract, pauses, started
 ARGS = {"to": "Bob", "amount": 30}
 
 
-def asks(call: str, *, tool: str = "pay_tool", kind: str = "call", **more: Any) -> ApprovalRequested:
+def asks(call: str, *, tool: str = "pay_tool", kind: str = "call", **more: Any) -> ev.ApprovalRequested:
     """A request for approval of a call such as ``wo-001.0/t0/c0``."""
     attempt = f"{call.rpartition('/t')[0]}/a1"
     approval = {"approval_id": call, "kind": kind, "attempt": attempt, "tool": tool, "args": ARGS, **more}
-    return ApprovalRequested(approval=Approval.model_validate({**approval, "effect": Effect.ONCE}))
+    return ev.ApprovalRequested(approval=Approval.model_validate({**approval, "effect": Effect.ONCE}))
 
 
-def says(call: str, *, yes: bool = True, shown: dict[str, Any] = ARGS, always: bool = False) -> ApprovalAnswered:
+def says(call: str, *, yes: bool = True, shown: dict[str, Any] = ARGS, always: bool = False) -> ev.ApprovalAnswered:
     """A person's answer to the approval of a call that was ``shown`` with these arguments."""
-    return ApprovalAnswered(by="Ann", approval_id=call, approve=yes, args_hash=args_hash(shown), always=always)
+    return ev.ApprovalAnswered(by="Ann", approval_id=call, approve=yes, args_hash=args_hash(shown), always=always)
 
 
 FIRST, SECOND, THIRD = "wo-001.0/t0/c0", "wo-001.1/t0/c0", "wo-001.1/t2/c0/t0/c1"
@@ -75,15 +65,15 @@ class AskingContract(Contract):
         [
             says(FIRST, shown={"to": "Bob", "amount": 31}),
             says(SECOND),
-            EffectAnswered(approval_id=FIRST, happened=True),
-            ApprovalExpired(approval_id=SECOND),
-            SubtaskResolved(subtask="wo-001.1", by="Ann"),
-            SubtaskResolved(subtask="wo-001", by="Ann"),
+            ev.EffectAnswered(approval_id=FIRST, happened=True),
+            ev.ApprovalExpired(approval_id=SECOND),
+            ev.SubtaskResolved(subtask="wo-001.1", by="Ann"),
+            ev.SubtaskResolved(subtask="wo-001", by="Ann"),
         ],
         ids=lambda answer: answer.type,
     )
     async def test_an_answer_to_something_else_leaves_a_question_open(
-        self, store: ContextStore, answer: AnyEvent
+        self, store: ContextStore, answer: ev.AnyEvent
     ) -> None:
         await store.create("run-1", started())
         await store.append("run-1", [asks(FIRST)])
@@ -99,7 +89,7 @@ class AskingContract(Contract):
         await store.append("run-1", [asks(FIRST, expires_at=now - minute), asks(SECOND, expires_at=now + 60 * minute)])
         await store.append("run-1", [says(FIRST), says(SECOND)])
         assert (await store.run("run-1")).asking == 1
-        await store.append("run-1", [ApprovalExpired(approval_id=FIRST)])
+        await store.append("run-1", [ev.ApprovalExpired(approval_id=FIRST)])
         assert (await store.run("run-1")).asking == 0
 
     async def test_a_yes_for_always_answers_every_question_about_that_tool(self, store: ContextStore) -> None:
@@ -110,7 +100,7 @@ class AskingContract(Contract):
         assert (await store.run("run-1")).asking == 3
         await store.append("run-1", [says(SECOND, always=True)])
         assert (await store.run("run-1")).asking == 2
-        await store.append("run-1", [EffectAnswered(approval_id=f"{THIRD}{EFFECT}", happened=False)])
+        await store.append("run-1", [ev.EffectAnswered(approval_id=f"{THIRD}{EFFECT}", happened=False)])
         assert (await store.run("run-1")).asking == 1
 
     async def test_a_yes_for_always_leaves_questions_about_what_a_person_chose_open(self, store: ContextStore) -> None:
@@ -124,16 +114,16 @@ class AskingContract(Contract):
     async def test_a_subtask_that_a_person_settles_asks_nothing_any_more(self, store: ContextStore) -> None:
         await store.create("run-1", started())
         await store.append("run-1", [asks(FIRST), asks(SECOND), asks(THIRD)])
-        await store.append("run-1", [SubtaskResolved(subtask="wo-001.1", by="Ann")])  # and its children
+        await store.append("run-1", [ev.SubtaskResolved(subtask="wo-001.1", by="Ann")])  # and its children
         assert (await store.run("run-1")).asking == 1
 
     async def test_a_run_that_is_over_asks_nothing_unless_it_is_reopened(self, store: ContextStore) -> None:
         await store.create("run-1", started())
         await store.append("run-1", [asks(FIRST)])
-        await store.append("run-1", [RunFinished(status=RunStatus.CANCELLED, answer="")])
+        await store.append("run-1", [ev.RunFinished(status=RunStatus.CANCELLED, answer="")])
         assert (await store.run("run-1")).asking == 0
         assert await store.runs(asking=True) == []
-        await store.append("run-1", [RunReopened(by="Ann")])
+        await store.append("run-1", [ev.RunReopened(by="Ann")])
         assert (await store.run("run-1")).asking == 1
         assert [run.run_id for run in await store.runs(asking=True)] == ["run-1"]
 
@@ -148,7 +138,7 @@ class AskingContract(Contract):
         await store.create("run-1", started())
         await store.append("run-1", [asks(FIRST), asks(SECOND), says(FIRST), says(SECOND)])
         first, *rest = await store.read("run-1", limit=4)
-        assert isinstance(first.event, RunStarted)
+        assert isinstance(first.event, ev.RunStarted)
         await store.create("run-2", first.event)
         await store.append("run-2", [entry.event for entry in rest])
         assert [(run.run_id, run.asking) for run in await store.runs(asking=True)] == [("run-2", 1)]

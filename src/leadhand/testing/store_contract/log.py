@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from leadhand.domain import events as ev
 from leadhand.domain.errors import Fenced, NoSuchRun, UsageError
 from leadhand.domain.events import (
     AnyEvent,
@@ -96,7 +97,7 @@ class LogContract(Contract):
 
     async def test_an_append_is_written_whole_or_not_at_all(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
-        too_much: list[AnyEvent] = [began("c1", tokens(60)), *pauses("a"), began("c2", tokens(60))]
+        too_much: list[ev.AnyEvent] = [began("c1", tokens(60)), *pauses("a"), began("c2", tokens(60))]
         with pytest.raises(AllowanceRefused):
             await store.append("run-1", too_much, blobs={"d1": b"x"})
         assert len(await store.read("run-1")) == 1
@@ -158,7 +159,9 @@ class LogContract(Contract):
             "numbers": [0, -1, 1.5, 1e300, 2**53, 2**70],
             "nested": {"": None, "a.b": [[], {}, True, False]},
         }
-        event = ToolCallReturned(attempt=ATTEMPT, call_id="c", tool="weather_tool", ok=True, summary="\n\t€", raw=raw)
+        event = ev.ToolCallReturned(
+            attempt=ATTEMPT, call_id="c", tool="weather_tool", ok=True, summary="\n\t€", raw=raw
+        )
         entries = await store.append("run-1", [event])
         assert await store.read("run-1", after=1) == entries
         assert entries[0].event == event
@@ -170,17 +173,17 @@ class LogContract(Contract):
         await store.create("run-1", started())
         await store.release("run-1", 1)
         await store.claim("run-1")
-        (entry,) = await store.append("run-1", [CancelRequested(by="a person")])
+        (entry,) = await store.append("run-1", [ev.CancelRequested(by="a person")])
         assert entry.epoch == 2
 
     @pytest.mark.parametrize(
-        "ended", [AttemptSettled(attempt=ATTEMPT, ok=True, final=True), lost()], ids=lambda e: e.type
+        "ended", [ev.AttemptSettled(attempt=ATTEMPT, ok=True, final=True), lost()], ids=lambda e: e.type
     )
     async def test_a_once_call_of_an_attempt_that_is_over_does_not_begin(
-        self, store: ContextStore, ended: AnyEvent
+        self, store: ContextStore, ended: ev.AnyEvent
     ) -> None:
         await store.create("run-1", started())
-        call = ToolCallBegan(attempt=ATTEMPT, call_id="c", tool="book", args={}, effect=Effect.ONCE)
+        call = ev.ToolCallBegan(attempt=ATTEMPT, call_id="c", tool="book", args={}, effect=Effect.ONCE)
         other = call.evolve(attempt="wo-001.0/a2")
         await store.append("run-1", [call], current=ATTEMPT)
         outcomes = await asyncio.gather(
@@ -250,9 +253,9 @@ class LogContract(Contract):
     async def test_following_does_not_end_with_the_run(self, store: ContextStore) -> None:
         await store.create("run-1", started())
         following = store.follow("run-1", after=1)
-        await store.append("run-1", [RunFinished(status=RunStatus.SUCCEEDED, answer="42")])
+        await store.append("run-1", [ev.RunFinished(status=RunStatus.SUCCEEDED, answer="42")])
         await next_of(following)
-        late = await store.append("run-1", [CancelRequested()])
+        late = await store.append("run-1", [ev.CancelRequested()])
         assert await next_of(following) == late
         await following.aclose()
 
@@ -279,7 +282,7 @@ class SharedLogContract(Contract):
         outcomes = await asyncio.gather(
             *(each.create("run-1", started()) for each in (store, second_store)), return_exceptions=True
         )
-        assert sorted(map(str, map(type, outcomes))) == sorted(map(str, [Entry, UsageError]))
+        assert sorted(map(str, map(type, outcomes))) == sorted(map(str, [ev.Entry, UsageError]))
         assert len(await store.read("run-1")) == 1
 
     async def test_what_an_append_returns_is_what_every_process_reads(
@@ -302,7 +305,7 @@ class SharedLogContract(Contract):
     ) -> None:
         """A model that is cut off inside an emoji leaves one surrogate behind, which no database can hold."""
         await store.create("run-1", started())
-        event = ToolCallReturned(
+        event = ev.ToolCallReturned(
             attempt=ATTEMPT, call_id="c", tool="t", ok=True, raw={"\ud83d": ["ab\ud83d", "\ud83c\udf88"]}
         )
         entries = await store.append("run-1", [event])
@@ -316,7 +319,7 @@ class SharedLogContract(Contract):
 
     async def test_an_attempt_is_over_for_every_process(self, store: ContextStore, second_store: ContextStore) -> None:
         await store.create("run-1", started())
-        call = ToolCallBegan(attempt=ATTEMPT, call_id="c", tool="book", args={}, effect=Effect.ONCE)
+        call = ev.ToolCallBegan(attempt=ATTEMPT, call_id="c", tool="book", args={}, effect=Effect.ONCE)
         await store.append("run-1", [lost()])
         with pytest.raises(StaleAttempt):
             await second_store.append("run-1", [call], current=ATTEMPT)

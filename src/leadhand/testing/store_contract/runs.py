@@ -7,17 +7,8 @@ from typing import Any
 
 import pytest
 
+from leadhand.domain import events as ev
 from leadhand.domain.errors import RunOwned, UsageError
-from leadhand.domain.events import (
-    AttemptSettled,
-    RunClaimed,
-    RunFinished,
-    RunPaused,
-    RunReopened,
-    RunResumed,
-    SubtaskBlocked,
-    WorkOrderIssued,
-)
 from leadhand.domain.limits import Usage
 from leadhand.domain.listing import HostLine
 from leadhand.domain.run import RunStatus
@@ -34,7 +25,7 @@ async def check_claim(store: ContextStore, claimant: ContextStore) -> None:
     assert (listing.owner, listing.epoch) == (None, 1)
     assert await claimant.claim("run-1") == 2
     entry = (await store.read("run-1"))[-1]
-    assert (entry.seq, entry.epoch, entry.event) == (2, 2, RunClaimed(owner=claimant.host))
+    assert (entry.seq, entry.epoch, entry.event) == (2, 2, ev.RunClaimed(owner=claimant.host))
     listing = await store.run("run-1")
     assert (listing.owner, listing.epoch, listing.head_seq) == (claimant.host, 2, 2)
 
@@ -60,28 +51,28 @@ class RunsContract(Contract):
 
     async def test_a_finished_run_can_be_claimed_only_in_order_to_reopen_it(self, store: ContextStore) -> None:
         await store.create("run-1", started())
-        await store.append("run-1", [RunFinished(status=RunStatus.PARTIAL, answer="so far")], epoch=1)
+        await store.append("run-1", [ev.RunFinished(status=RunStatus.PARTIAL, answer="so far")], epoch=1)
         await store.release("run-1", 1)
         with pytest.raises(UsageError, match="run-1 is finished"):
             await store.claim("run-1")
         assert await store.claim("run-1", ended=True) == 2
-        await store.append("run-1", [RunReopened(by="me")], epoch=2)
+        await store.append("run-1", [ev.RunReopened(by="me")], epoch=2)
         listing = await store.run("run-1")
         assert (listing.status, listing.finished_at, listing.owner) == (RunStatus.RUNNING, None, store.host)
 
     async def test_a_listing_follows_its_run(self, store: ContextStore) -> None:
         await store.create("run-1", started("x" * 300, detached=True))
         order = WorkOrder(work_order_id="wo-001", goal="g", subtasks=tuple(Subtask(name=f"s{n}") for n in range(3)))
-        await store.append("run-1", [WorkOrderIssued(order=order)])
+        await store.append("run-1", [ev.WorkOrderIssued(order=order)])
         await store.append(
             "run-1",
             [
-                AttemptSettled(attempt="plan/a1", ok=True, final=True),  # a thought of the lead, not a subtask
-                AttemptSettled(attempt="wo-001.0/a1", ok=False, final=False, counts=True),
-                AttemptSettled(attempt="wo-001.0/a2", ok=True, final=True, counts=True),
-                AttemptSettled(attempt="wo-001.1/a1", ok=False, final=True, counts=True),
-                SubtaskBlocked(subtask="wo-001.2", cause="wo-001.1"),
-                RunPaused(),
+                ev.AttemptSettled(attempt="plan/a1", ok=True, final=True),  # a thought of the lead, not a subtask
+                ev.AttemptSettled(attempt="wo-001.0/a1", ok=False, final=False, counts=True),
+                ev.AttemptSettled(attempt="wo-001.0/a2", ok=True, final=True, counts=True),
+                ev.AttemptSettled(attempt="wo-001.1/a1", ok=False, final=True, counts=True),
+                ev.SubtaskBlocked(subtask="wo-001.2", cause="wo-001.1"),
+                ev.RunPaused(),
             ],
         )
         listing = await store.run("run-1")
@@ -89,9 +80,9 @@ class RunsContract(Contract):
         assert (listing.subtasks, listing.completed, listing.failed) == (3, 1, 2)
         assert (listing.status, listing.head_seq, listing.detached) == (RunStatus.PAUSED, 8, True)
         assert listing.finished_at is None
-        await store.append("run-1", [RunResumed()])
+        await store.append("run-1", [ev.RunResumed()])
         assert (await store.run("run-1")).status is RunStatus.RUNNING
-        (entry,) = await store.append("run-1", [RunFinished(status=RunStatus.FAILED, answer="")])
+        (entry,) = await store.append("run-1", [ev.RunFinished(status=RunStatus.FAILED, answer="")])
         listing = await store.run("run-1")
         assert (listing.status, listing.finished_at) == (RunStatus.FAILED, entry.at)
         assert listing.created_at == (await store.read("run-1"))[0].at
@@ -160,7 +151,7 @@ class RunsContract(Contract):
         assert not (await store.run("run-1")).orphan
         await store.release("run-1", 1)
         assert (await store.run("run-1")).orphan
-        await store.append("run-1", [RunPaused()])
+        await store.append("run-1", [ev.RunPaused()])
         assert not (await store.run("run-1")).orphan
 
     async def test_this_process_is_a_host_whether_it_drives_a_run_or_not(self, store: ContextStore) -> None:
@@ -176,7 +167,7 @@ class RunsContract(Contract):
         for number in range(4):
             await store.create(f"run-{number}", started())
         await store.append("run-0", pauses("a"))
-        await store.append("run-1", [RunFinished(status=RunStatus.SUCCEEDED, answer="a")])
+        await store.append("run-1", [ev.RunFinished(status=RunStatus.SUCCEEDED, answer="a")])
         about = await store.about()
         assert about.runs == {RunStatus.PAUSED: 1, RunStatus.SUCCEEDED: 1, RunStatus.RUNNING: 2}
         assert about.kind

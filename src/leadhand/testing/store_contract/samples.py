@@ -8,16 +8,8 @@ from collections.abc import AsyncGenerator, Mapping
 
 import pytest
 
+from leadhand.domain import events as ev
 from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.events import (
-    AnyEvent,
-    AttemptLost,
-    Entry,
-    ModelCallBegan,
-    ModelCallReturned,
-    RunPaused,
-    RunStarted,
-)
 from leadhand.domain.limits import NOTHING, Allowance, Amount, Ceiling, Limits, Usage
 from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.ports import AllowanceRefused, ContextStore
@@ -43,9 +35,9 @@ def started(
     limits: Limits = UNLIMITED,
     held_back: Amount = NOTHING,
     detached: bool = False,
-) -> RunStarted:
+) -> ev.RunStarted:
     """The first event of a run."""
-    return RunStarted(
+    return ev.RunStarted(
         definition=RunDefinition(
             request=request,
             flow="work-order",
@@ -57,22 +49,22 @@ def started(
     )
 
 
-def pauses(*reasons: str) -> list[AnyEvent]:
+def pauses(*reasons: str) -> list[ev.AnyEvent]:
     """Return events that differ in their reasons."""
-    return [RunPaused(reason=reason) for reason in reasons]
+    return [ev.RunPaused(reason=reason) for reason in reasons]
 
 
-def reasons(entries: list[Entry]) -> list[str]:
+def reasons(entries: list[ev.Entry]) -> list[str]:
     """Return the reasons of :func:`pauses`."""
-    return [entry.event.reason for entry in entries if isinstance(entry.event, RunPaused)]
+    return [entry.event.reason for entry in entries if isinstance(entry.event, ev.RunPaused)]
 
 
 def began(
     call: str, reserved: Amount, *, attempt: str = ATTEMPT, final: bool = False, within: Within | None = None
-) -> ModelCallBegan:
+) -> ev.ModelCallBegan:
     """A model call that reserves an amount, from the scopes in ``within`` too."""
     allowances = tuple(Allowance(scope=scope, ceiling=ceiling) for scope, ceiling in (within or {}).items())
-    return ModelCallBegan(
+    return ev.ModelCallBegan(
         attempt=attempt, call_id=call, model="offline", reserved=reserved, final=final, within=allowances
     )
 
@@ -85,13 +77,13 @@ def tokens_at_most(number: int) -> Ceiling:
     return Ceiling(tokens=number)
 
 
-def returned(call: str, usage: Usage | None, *, attempt: str = ATTEMPT) -> ModelCallReturned:
+def returned(call: str, usage: Usage | None, *, attempt: str = ATTEMPT) -> ev.ModelCallReturned:
     """The return of a model call that used ``usage`` (None: unknown)."""
-    return ModelCallReturned(attempt=attempt, call_id=call, model="offline", usage=usage)
+    return ev.ModelCallReturned(attempt=attempt, call_id=call, model="offline", usage=usage)
 
 
-def lost(attempt: str = ATTEMPT) -> AttemptLost:
-    return AttemptLost(attempt=attempt, failure=Failure.of("", "lost", FailureClass.LOST))
+def lost(attempt: str = ATTEMPT) -> ev.AttemptLost:
+    return ev.AttemptLost(attempt=attempt, failure=Failure.of("", "lost", FailureClass.LOST))
 
 
 async def fits(
@@ -119,9 +111,9 @@ async def tokens_left(store: ContextStore, run_id: str, *, final: bool = False, 
     return fitting
 
 
-async def collected(following: AsyncGenerator[list[Entry]], until: int) -> list[Entry]:
+async def collected(following: AsyncGenerator[list[ev.Entry]], until: int) -> list[ev.Entry]:
     """Return what a follower receives up to the sequence ``until``."""
-    entries: list[Entry] = []
+    entries: list[ev.Entry] = []
     async with asyncio.timeout(PATIENCE_S):
         async for news in following:
             entries += news
@@ -131,7 +123,7 @@ async def collected(following: AsyncGenerator[list[Entry]], until: int) -> list[
     return entries
 
 
-async def next_of(following: AsyncGenerator[list[Entry]]) -> list[Entry]:
+async def next_of(following: AsyncGenerator[list[ev.Entry]]) -> list[ev.Entry]:
     """Return what a follower receives next."""
     async with asyncio.timeout(PATIENCE_S):
         return await anext(following)
