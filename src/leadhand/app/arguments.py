@@ -47,19 +47,18 @@ def limits(usual: Limits, **given: Any) -> Limits:
     """
     changed: dict[str, Any] = {}
     for name, value in given.items():
+        field, whole = _FRACTIONS.get(name, name), name not in _FRACTIONS
         if value is None and name in _OPTIONAL:
-            changed[_FRACTIONS.get(name, name)] = None
+            changed[field] = None
             continue
         least, most = RANGES[name]
-        whole = name not in _FRACTIONS
+        span = f"from {least:g} to {most:,.0f}"
         if not _is_number(value, whole=whole):
             kind = "a whole number" if whole else "a number"
-            raise UsageError(f"invalid value for {name}: {shown(value)}", f"Pass {kind} from {least:g} to {most:,.0f}.")
+            raise UsageError(f"invalid value for {name}: {shown(value)}", f"Pass {kind} {span}.")
         if not least <= cast("float", value) <= most:
-            raise UsageError(
-                f"{name} is out of range: {number(value)}", f"Pass a number from {least:g} to {most:,.0f}."
-            )
-        changed[_FRACTIONS.get(name, name)] = nanousd(cast("float", value)) if name == "budget" else value
+            raise UsageError(f"{name} is out of range: {number(value)}", f"Pass a number {span}.")
+        changed[field] = nanousd(cast("float", value)) if name == "budget" else value
     return usual.evolve(**changed)
 
 

@@ -16,12 +16,19 @@ from urllib.parse import urlsplit
 
 from leadhand.app.formatting import count
 from leadhand.app.listings import PAGE
+from leadhand.app.model_selection import choose_models
 from leadhand.app.settings import Settings, make_home, tilde
 from leadhand.domain.errors import LeadhandError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
-from leadhand.ports import ContextStore
+from leadhand.models.detection import keys_without_extra, ollama_url
+from leadhand.models.providers import ALIASES, ANY_SERVER, OWN_PROTOCOLS, PROVIDERS
+from leadhand.models.pydantic_ai.connection import command, is_installed
+from leadhand.models.router import ModelRouter
+from leadhand.models.server_settings import is_loopback
+from leadhand.ports import ContextStore, ModelError
 from leadhand.stores.opening import network_file_system, open_store
+from leadhand.stores.schema import VERSION
 
 LEAST_FREE_BYTES = 500_000_000
 ANSWER_WITHIN_S = 2.0
@@ -121,8 +128,6 @@ def _place(set_up: Settings, name: str, version: int) -> Finding:
 
 
 async def _database(set_up: Settings, how_to_resume: HowToResume) -> AsyncIterator[Finding]:
-    from leadhand.stores.schema import VERSION
-
     try:
         async with aclosing(await open_store(set_up.database)) as store:
             await store.check_writable()
@@ -134,8 +139,6 @@ async def _database(set_up: Settings, how_to_resume: HowToResume) -> AsyncIterat
 
 
 async def _model(set_up: Settings) -> AsyncIterator[Finding]:
-    from leadhand.app.model_selection import choose_models
-
     try:
         models, choice = await choose_models(set_up)
     except LeadhandError as error:
@@ -158,9 +161,6 @@ async def _model(set_up: Settings) -> AsyncIterator[Finding]:
 
 async def _listed(model: str, address: str, set_up: Settings) -> Finding:
     """Check that the user's server accepts the key and lists the model."""
-    from leadhand.models.router import ModelRouter
-    from leadhand.ports import ModelError
-
     try:
         async with aclosing(ModelRouter(env=set_up.environment)) as router:
             models = await router.models()
@@ -178,9 +178,6 @@ async def _listed(model: str, address: str, set_up: Settings) -> Finding:
 
 def _unused_key(set_up: Settings) -> dict[str, Any]:
     """A warning if no model is named and a key is set whose extra is missing."""
-    from leadhand.models.detection import keys_without_extra
-    from leadhand.models.pydantic_ai.connection import command
-
     if set_up.model is not None or set_up.environment.get("LEADHAND_MODEL"):
         return {}
     missing = keys_without_extra(set_up.environment)
@@ -191,18 +188,10 @@ def _unused_key(set_up: Settings) -> dict[str, Any]:
 
 def _address(model: str, set_up: Settings) -> str | None:
     """The address of a model's server if it is local or set by the user; None for a provider's own address."""
-    from leadhand.models.detection import ollama_url
-    from leadhand.models.providers import ALIASES, OWN_PROTOCOLS, PROVIDERS
-    from leadhand.models.server_settings import is_loopback
-
     written = model.partition(":")[0].strip().casefold()
     name = ALIASES.get(written, written)
     environment = set_up.environment
-    if name == "openai_compatible":
-        return environment.get("LEADHAND_BASE_URL") or environment.get("OPENAI_BASE_URL")
-    if own := OWN_PROTOCOLS.get(name):
-        return environment.get(own.url_variable(environment))
-    provider = PROVIDERS.get(name)
+    provider = {**OWN_PROTOCOLS, **PROVIDERS, ANY_SERVER.name: ANY_SERVER}.get(name)
     if provider is None:
         return None
     if provider.name == "ollama":
@@ -224,9 +213,6 @@ async def _answers(address: str) -> bool:
 
 
 def _extras() -> Finding:
-    from leadhand.models.providers import OWN_PROTOCOLS
-    from leadhand.models.pydantic_ai.connection import is_installed
-
     there = {"postgres": importlib.util.find_spec("psycopg") is not None}
     for own in OWN_PROTOCOLS.values():
         there.setdefault(own.extra, is_installed(own))

@@ -86,20 +86,16 @@ async def stop(
                 try:
                     if not isinstance(request, ev.CancelRequested):
                         raise
-                    await runtime.log(run_id).append(_cancelled(request, error), epoch=epoch)
+                    message = f"cancelled by {request.by}; its results are unknown: {error.what}"
+                    failure = Failure.of(message, "cancelled", FailureClass.REJECTED, error.how)
+                    finished = ev.RunFinished(status=RunStatus.CANCELLED, answer="", failure=failure)
+                    await runtime.log(run_id).append(finished, epoch=epoch)
                     return RunStatus.CANCELLED
                 finally:
                     await runtime.store.release(run_id, epoch)
             return (await runtime.stop(state)).status
         await asyncio.sleep(LOOK_EVERY_S)
     raise _no_reaction(run_id, listing.owner)
-
-
-def _cancelled(request: ev.CancelRequested, damage: UnreadableRun) -> ev.RunFinished:
-    """The end of a run whose state is unknown, since its log cannot be read."""
-    message = f"cancelled by {request.by}; its results are unknown: {damage.what}"
-    failure = Failure.of(message, "cancelled", FailureClass.REJECTED, damage.how)
-    return ev.RunFinished(status=RunStatus.CANCELLED, answer="", failure=failure)
 
 
 def _no_reaction(run_id: str, owner: str | None) -> LeadhandError:

@@ -111,20 +111,16 @@ def make_home(home: Path) -> Path:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         for directory in (home, home / "runs"):
             if directory.exists():
-                _try_writing(directory)
+                # Other processes may test the directory too, so the name is unique.
+                probe = directory / f".writable-{os.getpid()}-{os.urandom(4).hex()}"
+                probe.touch(exist_ok=False)
+                probe.unlink(missing_ok=True)
     except OSError as error:
         raise ConfigurationError(
             f"the home directory {home} is not writable: {error.strerror or error}",
             "Choose another one with --home DIR or LEADHAND_HOME.",
         ) from error
     return home
-
-
-def _try_writing(directory: Path) -> None:
-    """Raise OSError if the directory is not writable. Uses a unique file name, as other processes may test it too."""
-    probe = directory / f".writable-{os.getpid()}-{os.urandom(4).hex()}"
-    probe.touch(exist_ok=False)
-    probe.unlink(missing_ok=True)
 
 
 def tilde(path: Path | str) -> str:

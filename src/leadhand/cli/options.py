@@ -55,6 +55,7 @@ class StoreFlags:
         str | None, Flag("Use this database: a path or postgresql://… Overrides LEADHAND_DATABASE_URL.", "URL")
     ] = None
     debug: Annotated[bool, Flag("Show the traceback of an error, also of errors in tools.")] = False
+    flows: tuple[str, ...] = ()
 
     def command(self, *words: str) -> str:
         """Return a command line to paste, without a password: ``leadhand runs show ID --home …``."""
@@ -224,7 +225,7 @@ def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: A
 
     for group in groups:
         settings |= asdict(group)
-    flows = all_flows(store.flow_files)
+    flows = all_flows(store.flows)
     return Leadhand(home=store.home, database=store.database, flows=flows, **settings)
 
 

@@ -1,7 +1,7 @@
 """The parser of the command line, built from the signature of the one command that is called.
 
 The parameters of a command function are its arguments and flags: positional-only ones are arguments, keyword-only ones
-are flags, and a keyword-only dataclass is a group of flags. ``Annotated[…, Flag(…)]`` holds the help of each.
+are flags, and a keyword-only dataclass is a group of flags. ``Annotated[…, Flag(…)]`` marks each and holds its help.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ def _parameters(function: CommandFunction) -> Iterator[_Parameter]:
             assert isinstance(hint, type)
             own = get_type_hints(hint, include_extras=True)
             for field in dataclasses.fields(hint):
-                yield _parameter(field.name, own[field.name], field.default, flag=True, group=(name, hint))
+                if get_origin(own[field.name]) is Annotated:
+                    yield _parameter(field.name, own[field.name], field.default, flag=True, group=(name, hint))
         else:
             flag = parameter.kind is parameter.KEYWORD_ONLY
             repeats = parameter.kind is parameter.VAR_POSITIONAL

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from leadhand.app.flows import checked_flow
+from leadhand.app.toolsets import installed_tools, shipped_tools
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.flows.flow import Flow
 from leadhand.tools.decorator import Tool
@@ -25,8 +26,6 @@ def all_tools(named: Iterable[str]) -> list[Tool[..., Any] | Callable[..., Any]]
 
     Raises UsageError for a name without a file, module or tool, ConfigurationError for code that cannot be imported.
     """
-    from leadhand.app.toolsets import installed_tools, shipped_tools
-
     tools = [*shipped_tools(), *installed_tools()]
     for name in named:
         found = _tools_in(_imported(name))

@@ -115,8 +115,7 @@ def _object(found: object) -> dict[str, Any] | None:
 def decode_json(written: str | bytes, *, finite: bool = False) -> Any:
     """Decode JSON from a server that may not be well-formed text.
 
-    Accepts a byte-order mark, invalid UTF-8 and lone surrogates, and replaces them so that the log can store the value.
-    ``finite`` rejects NaN and infinities, as other JSON parsers do.
+    Drops a byte-order mark and replaces what the log cannot store. ``finite`` rejects NaN and infinities.
 
     Raises ValueError for invalid JSON, and for values that are nested too deeply.
     """

@@ -36,9 +36,8 @@ class Choice:
 async def detect_model(env: Mapping[str, str], probe: Probe | None = None) -> Choice:
     """Choose the model of a run that names none.
 
-    In this order: ``LEADHAND_MODEL``; the server at ``LEADHAND_BASE_URL`` or ``OPENAI_BASE_URL``, with the first model
-    it lists; the default model of the first provider whose key is set; the first model of a local Ollama; ``offline``.
-    ``why`` names what was found but skipped.
+    In this order: ``LEADHAND_MODEL``; the first model of the server at ``LEADHAND_BASE_URL`` or ``OPENAI_BASE_URL``;
+    the first provider whose key is set; the first model of a local Ollama; ``offline``. ``why`` names what was skipped.
 
     Raises :class:`ConfigurationError` if an address is set but lists no model: for ``LEADHAND_BASE_URL`` always, for
     ``OPENAI_BASE_URL``, which other programs use too, instead of falling back to the offline model.

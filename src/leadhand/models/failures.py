@@ -53,8 +53,7 @@ def failed(
 ) -> ModelError:
     """Return the error of a failed call. ``usage`` is what the call used, None if that is unknown.
 
-    The class follows from ``type`` unless given. ``retry_after_s`` applies only if a retry may help. The message is
-    put on one line, shortened, and ``key`` is redacted in it.
+    The class follows from ``type`` unless given. ``retry_after_s`` applies if a retry may help. ``key`` is redacted.
     """
     class_ = class_ or _class_of(type)
     message = message.replace(key, "[key]") if len(key) >= 4 else message

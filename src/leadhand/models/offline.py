@@ -112,8 +112,7 @@ def _read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
 def _answer(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     """Answer for a role without a rule if the facts are sufficient, else return None.
 
-    A structured answer is possible if the facts have all its required fields. A role's only tool is called with
-    arguments from the facts, and its result becomes the answer.
+    A structured answer needs all its required fields among the facts. The result of a role's only tool is the answer.
     """
     if request.schema is not None:
         required = texts_of(request.schema.get("required"))

@@ -10,7 +10,12 @@ from leadhand.domain.errors import ConfigurationError
 from leadhand.ports import Models
 
 from .failures import UNSENT, failed
+from .offline import OfflineModels
+from .openai.adapter import OpenAICompatible
+from .prices import known_cost, known_profile, price_of_a_token
 from .providers import ALIASES, ANY_SERVER, AZURE, LOCAL, OWN_PROTOCOLS, PROVIDERS, OwnProtocol, Provider, instead_of
+from .pydantic_ai.client import PydanticAI
+from .pydantic_ai.connection import Connection, require
 from .server_settings import checked_base_url, checked_key, is_loopback
 
 OFFLINE = "offline"
@@ -55,8 +60,6 @@ class ModelRouter:
 
         Raises ConfigurationError if no address is set, :class:`ModelError` where the server does not list them.
         """
-        from .openai.adapter import OpenAICompatible
-
         server = self.adapter(f"{ANY_SERVER.name}:any")
         return await server.models() if isinstance(server, OpenAICompatible) else []
 
@@ -68,8 +71,6 @@ class ModelRouter:
         if self._window is not None:
             return
         adapter = self.adapter(model)
-        from .openai.adapter import OpenAICompatible
-
         if isinstance(adapter, OpenAICompatible):
             await adapter.learn(model)
 
@@ -89,8 +90,6 @@ class ModelRouter:
         written = written.strip().casefold()
         provider = ALIASES.get(written, written)
         if provider == OFFLINE and not name:
-            from .offline import OfflineModels
-
             return self._make(OFFLINE, OfflineModels)
         if provider == "azure":
             raise ConfigurationError("Azure OpenAI has no provider name in this release", AZURE)
@@ -124,9 +123,6 @@ class ModelRouter:
                 f"{provider.name}: has no address",
                 "set LEADHAND_BASE_URL, for example LEADHAND_BASE_URL=http://127.0.0.1:8000/v1",
             )
-        from .openai.adapter import OpenAICompatible
-        from .prices import known_cost, known_profile
-
         slow = provider is ANY_SERVER and is_loopback(url)
         return OpenAICompatible(
             url,
@@ -143,17 +139,12 @@ class ModelRouter:
         )
 
     def _own_protocol(self, provider: OwnProtocol) -> Models:
-        from .pydantic_ai.connection import require
-
         require(provider)
         url, key = self._url(provider), self._key(provider)
         moved = provider.url_variable(self._env)
         if not provider.key_needed and not key and not moved and not self._has_place(provider):
             places = " or ".join(provider.place_variables[:2])
             raise ConfigurationError(f"{provider.title} is not set up: {places} is not set", f"set {places}")
-        from .pydantic_ai.client import PydanticAI
-        from .pydantic_ai.connection import Connection
-
         return PydanticAI(
             Connection(
                 provider=provider.name,
@@ -189,8 +180,6 @@ class ModelRouter:
         said = self._env.get(PRICE_VARIABLE, "").strip()
         if not said:
             return None
-        from .prices import price_of_a_token
-
         try:
             amounts = [price_of_a_token(part) for part in said.split("/")]
         except ValueError:

@@ -92,8 +92,7 @@ A_TEXT = says("Paris: 18 °C and sunny")
 
 
 class Opened(NamedTuple):
-    """An open adapter: the port, the full name of its model, how many requests have reached the server, and how many of
-    them were closed before their answer."""
+    """An open adapter, its model's full name, and how many requests reached the server and were closed unanswered."""
 
     models: Models
     model: str
@@ -112,8 +111,7 @@ class ModelsContract:
     """The contract of every adapter. Override ``serving``."""
 
     def serving(self, *answers: Step) -> AbstractAsyncContextManager[Opened]:
-        """Open the adapter against a server that gives ``answers`` in turn, and close it at the end. An adapter that
-        answers by itself, as the built-in model does, ignores them."""
+        """Open the adapter against a server that gives ``answers`` in turn; the built-in model needs no server."""
         raise NotImplementedError
 
     async def test_a_plan_comes_back_as_an_object_that_fits_its_schema(self) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import ssl
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+from aiohttp import web
 
 from leadhand.domain.value import object_of, objects_of, text_of
 
@@ -28,11 +31,6 @@ from .faults import stream_error as stream_error
 from .faults import web_page as web_page
 from .scripted_model import ScriptError
 from .steps import Step, role_of, step_of, words_of
-
-if TYPE_CHECKING:
-    import ssl
-
-    from aiohttp import web
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +107,6 @@ class ScriptedServer:
         self.base_url = ""
 
     async def __aenter__(self) -> Self:
-        from aiohttp import web
-
         app = web.Application(client_max_size=50_000_000)
         app.router.add_post("/v1/chat/completions", self._answer)
         app.router.add_get("/v1/models", self._list)
@@ -179,8 +175,6 @@ class ScriptedServer:
             raise ScriptError(f"{len(missed)} faults affected fewer requests than expected")
 
     async def _list(self, request: web.Request) -> web.Response:
-        from aiohttp import web
-
         return web.json_response({"object": "list", "data": [{"id": name, "object": "model"} for name in self._models]})
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
@@ -221,8 +215,6 @@ class ScriptedServer:
         return refusal(step.failure) if step.failure is not None else Served(step=step)
 
     async def _serve(self, served: Served, body: dict[str, Any], request: web.Request) -> web.StreamResponse:
-        from aiohttp import web
-
         if served.delay_s:
             await asyncio.sleep(served.delay_s)
         if served.way is Way.HANG:
@@ -242,9 +234,6 @@ class ScriptedServer:
         return await self._slowly(served, text.encode(), request)
 
     async def _slowly(self, served: Served, encoded: bytes, request: web.Request) -> web.StreamResponse:
-        """Send a plain answer in pieces, or none at all."""
-        from aiohttp import web
-
         response = web.StreamResponse(status=served.status, headers=dict(served.headers))
         response.content_type = served.content_type
         if served.way is not Way.ENDLESS:
@@ -270,8 +259,6 @@ class ScriptedServer:
     async def _stream(
         self, served: Served, step: Step, body: dict[str, Any], request: web.Request
     ) -> web.StreamResponse:
-        from aiohttp import web
-
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **served.headers})
         await response.prepare(request)
         events = _events(step, body)

@@ -132,13 +132,9 @@ def reviews(
     replan: Mapping[str, Mapping[str, Any]] | None = None,
     missing: Iterable[Mapping[str, Any]] = (),
     cannot: Mapping[str, str] | None = None,
-    complete: bool | None = None,
     answer: str | None = None,
 ) -> Step:
-    """A review, by the keys of subtasks. ``drop`` maps keys to reasons, ``replan`` to replacements.
-
-    By default, ``complete`` is true if there is nothing to retry, replan or add.
-    """
+    """A review, by the keys of subtasks. ``drop`` maps keys to reasons, ``replan`` to replacements."""
     verdicts: list[dict[str, Any]] = [{"subtask": key, "verdict": "accept", "reason": ""} for key in accept]
     again = [{"subtask": key, "verdict": "retry", "reason": "once more"} for key in retry]
     again += [
@@ -149,7 +145,7 @@ def reviews(
     lacking = [dict(part) for part in missing]
     review: dict[str, Any] = {
         "verdicts": [*verdicts, *again, *dropped],
-        "complete": (not again and not lacking) if complete is None else complete,
+        "complete": not again and not lacking,
         "missing": lacking,
         "cannot": _out_of_reach(cannot),
     }

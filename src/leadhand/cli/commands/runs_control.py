@@ -35,7 +35,6 @@ from leadhand.cli.terminal.streams import can_prompt, print_error, say
 from leadhand.domain.decide.operator_requests import OperatorRequest
 from leadhand.domain.errors import UnreadableRun, UsageError
 from leadhand.domain.events import CancelRequested, PauseRequested
-from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
@@ -131,10 +130,6 @@ async def _resumable(store: StoreFlags, run_id: str | None) -> tuple[list[RunSta
                     raise
                 unreadable.append(error)
     return states, unreadable
-
-
-def _can_resume(listing: RunListing) -> bool:
-    return listing.orphan or (listing.status is RunStatus.PAUSED and listing.owner is None)
 
 
 async def runs_retry(

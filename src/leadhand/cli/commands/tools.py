@@ -86,7 +86,6 @@ def _lines(spec: ToolSpec) -> Iterator[str]:
 
 
 def _kind_of(shape: dict[str, Any]) -> str:
-    """Return the type of a schema in a word or two."""
     if "enum" in shape:
         return " or ".join(jsonlib.dumps(value) for value in shape["enum"])
     if "anyOf" in shape:

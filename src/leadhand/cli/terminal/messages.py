@@ -21,6 +21,7 @@ from leadhand.domain.listing import RunListing
 from leadhand.domain.outcome import next_action
 from leadhand.domain.run import CitedSource, Gap, RunDefinition
 from leadhand.domain.state import RunState
+from leadhand.stores.opening import database_at
 
 MAX_REASON = 1_000
 """Maximum characters of a reason."""
@@ -77,8 +78,6 @@ def database_name(runtime: Runtime) -> str:
     path = runtime.settings.database_path
     if path is not None:
         return tilde(path)
-    from leadhand.stores.opening import database_at
-
     return database_at(runtime.settings.database).name
 
 
@@ -144,7 +143,7 @@ def resume_command(store: StoreFlags, run_id: str, definition: RunDefinition, to
     """Return the command line that resumes a run, with the files that were given, or else those that its log names."""
     given = [("--tools", path) for path in tuple(tools) or tools_of(definition)]
     recorded = [_from_here(definition.flow_file)] if definition.flow_file else []
-    given += [("--flows", path) for path in store.flow_files or recorded]
+    given += [("--flows", path) for path in store.flows or recorded]
     return store.command("runs", "resume", run_id, *(word for named in given for word in named))
 
 

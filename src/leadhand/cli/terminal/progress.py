@@ -109,7 +109,6 @@ def _is_work(part: AssignmentPart) -> bool:
 
 
 def _details(kind: str, text: str, part: AssignmentPart, at: datetime) -> str:
-    """What the line of an assignment says after its name."""
     if kind == "attempt_started":
         return ""
     if kind == "attempt_settled" and not text:
@@ -118,7 +117,6 @@ def _details(kind: str, text: str, part: AssignmentPart, at: datetime) -> str:
 
 
 def _last_attempt(part: AssignmentPart) -> tuple[int, AttemptPart] | None:
-    """Return the number of an assignment's last attempt, and the attempt."""
     if not part["attempts"]:
         return None
     number = next(reversed(part["attempts"]))

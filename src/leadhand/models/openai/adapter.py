@@ -44,8 +44,6 @@ class OpenAICompatible:
     ``costs`` what a usage cost in nano-dollars; a ``free`` server costs nothing. ``key_setting`` is where the key came
     from, for messages.
 
-    The client remembers what a server refuses or ignores, by model.
-
     Raises :class:`~leadhand.domain.errors.ConfigurationError` for a malformed URL or key.
     """
 
@@ -204,7 +202,6 @@ class OpenAICompatible:
         return error
 
     async def _names_at(self, base_url: str = "") -> list[str] | None:
-        """The models listed there; None if the list is not available."""
         try:
             return await self._server.model_names(base_url) or None
         except ModelError:

@@ -39,8 +39,7 @@ def reply_of(
 ) -> ModelReply:
     """Return the reply in ``document``, a decoded chat completion.
 
-    Raises :class:`ModelError`: ``transient`` for an answer that has no choice, is empty or was aborted by the server,
-    ``invalid`` for one that was cut off or withheld.
+    Raises :class:`ModelError` for an answer that is empty, or was aborted by the server, cut off or withheld.
     """
     choice = first_choice(document)
     if not choice:

@@ -1,7 +1,6 @@
 """What an OpenAI-compatible server supports for a model, learned from its refusals.
 
-Servers differ in the details of the protocol. Each ability is tried in its best form first. A refusal that names the
-ability switches to the next form, which the client remembers.
+Each ability is tried in its best form first. A refusal that names it switches to the next, which the client remembers.
 """
 
 from __future__ import annotations

@@ -118,8 +118,7 @@ def _assistant(message: AssistantMessage, adapter: str, model: str) -> dict[str,
 
 
 def _written(arguments: dict[str, Any]) -> str:
-    """Return arguments as text for the history. ``json`` writes values that the fast writer refuses or changes: lone
-    surrogates, and infinities, which would become null."""
+    """Return arguments as text for the history; the fast writer refuses lone surrogates, which ``json`` writes."""
     try:
         return to_json(arguments, inf_nan_mode="constants").decode()
     except ValueError:

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 class PydanticAI:
     """A provider's models. The model is the part after the colon of ``ModelRequest.model``.
 
-    The request's deadline covers everything, the import at the first one included. ``opening`` replaces how the
-    provider is reached; it runs on a thread.
+    The request's deadline covers the import at the first one too. ``opening`` opens another service, on a thread.
     """
 
     def __init__(self, connection: Connection, *, opening: Callable[[Connection], Service] | None = None) -> None:

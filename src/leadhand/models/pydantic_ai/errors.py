@@ -142,7 +142,6 @@ def _unreached(chain: list[BaseException], connection: Connection) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Return the error and its causes, the nearest first."""
     seen: set[int] = set()
     while id(error) not in seen:
         seen.add(id(error))

@@ -256,8 +256,7 @@ def settings(request: ModelRequest, model: Model) -> ModelSettings:
 def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, usage: Usage) -> ModelReply:
     """The reply in ``response``.
 
-    Raises :class:`~leadhand.ports.ModelError`: ``transient`` for an answer with nothing in it or broken off,
-    ``invalid`` for one that was cut off by ``max_tokens`` or withheld by the provider's filter.
+    Raises :class:`~leadhand.ports.ModelError` for an answer that is empty, broken off, cut off or withheld.
     """
     if response.state != "complete":
         raise failed("cut_stream", ENDED_EARLY, usage)
