@@ -198,7 +198,6 @@ class _RunSpans:
         return span
 
     def _settle(self, attempt: str, at: datetime, outcome: str, failure: Failure | None) -> Span | None:
-        """End the span of an attempt, and those of its open calls."""
         opened = self._attempts.pop(attempt, None)
         if opened is None:
             return None

@@ -15,6 +15,7 @@ from leadhand.cli.errors import Exit, code_of
 from leadhand.cli.options import Output, StoreFlags
 from leadhand.cli.terminal.messages import answer_text, approval_lines, closing, resume_command, say_opening
 from leadhand.cli.terminal.progress import PlainView, View
+from leadhand.cli.terminal.prompt import prompt_for_approvals
 from leadhand.cli.terminal.streams import (
     OutputClosed,
     animated,
@@ -98,8 +99,6 @@ async def run_in_foreground(
         while (await _drive(runtime.store, run, transcript, shown, resume)).status is RunStatus.WAITING:
             if not can_prompt():
                 break
-            from leadhand.cli.terminal.prompt import prompt_for_approvals
-
             if not await prompt_for_approvals(runtime, run.run_id):
                 break
             run = await lead.resume(run.run_id)

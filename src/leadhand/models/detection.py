@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.value import object_of, objects_of, text_of
+from leadhand.ports import ModelError
 
 from .providers import ANY_SERVER, BY_KEY, OWN_PROTOCOLS, PROVIDERS, OwnProtocol
 from .server_settings import checked_base_url
@@ -72,8 +73,6 @@ async def _named_server(env: Mapping[str, str], variable: str, probe: Probe | No
 
     It is queried with the same key, proxies and certificates as in a run.
     """
-    from leadhand.ports import ModelError
-
     from .router import ModelRouter  # a run on a server needs the HTTP client anyway
 
     instead = f"name one with --model openai_compatible:NAME, or unset {variable}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
+from leadhand.app.arguments import check_request
+from leadhand.cli.background import run_in_background
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
     DriverFlags,
@@ -18,6 +20,8 @@ from leadhand.cli.options import (
     flow_options,
     open_lead,
 )
+from leadhand.cli.run_lookup import mention_orphans
+from leadhand.cli.source_files import all_tools
 from leadhand.cli.terminal.streams import err_is_terminal, say
 from leadhand.domain.errors import UsageError
 
@@ -53,20 +57,13 @@ async def run(
     options = flow_options(flow.option)
     if detach and output.stream_json:
         raise UsageError("--detach and --stream-json exclude each other", "Use leadhand runs watch --stream-json.")
-    from leadhand.app.arguments import check_request
-    from leadhand.cli.source_files import all_tools
-
     text = check_request(_request(request), example=EXAMPLE)
     shown = new_view(output)
     async with open_lead(store, models, limits, tools=all_tools(tools), on_text=shown.write_draft, **approving) as lead:
         if detach:
-            from leadhand.cli.background import run_in_background
-
             detached = await (await lead.runtime()).start(text, flow=flow.flow, options=options, detached=True)
             return await run_in_background(lead, detached, tools=tools, output=output, store=store)
         if err_is_terminal():
-            from leadhand.cli.run_lookup import mention_orphans
-
             await mention_orphans(await lead.runtime(), store, again=False)
         started = await lead.start(text, flow=flow.flow, **options)
         return await run_in_foreground(lead, started, shown, tools=tools, output=output, store=store)

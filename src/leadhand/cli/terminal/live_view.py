@@ -177,7 +177,6 @@ class LiveView(View):
         return spent
 
     def _draft_lines(self) -> list[RenderableType]:
-        """The end of the answer that is being written."""
         phase = self._progress.view["run"].get("phase")
         if not self._draft or phase is None or phase["role"] != "compose":
             return []

@@ -53,10 +53,10 @@ class Progress:
         return self._projection.view.document
 
     @property
-    def max_workers(self) -> int | None:
-        """How many subtasks of the run may run at once; None before its first entry."""
+    def crowded(self) -> bool:
+        """Whether more subtasks count as running than may run at once."""
         state = self._projection.state
-        return state.definition.limits.max_workers if state is not None else None
+        return state is not None and self.view["counts"]["running"] > state.definition.limits.max_workers
 
     def take(self, entry: Entry) -> Line | None:
         """Apply an entry and return its line, or None if there is nothing to report."""
@@ -195,8 +195,7 @@ class PlainView(View):
         """Show a start after the end that freed its slot: the log may settle that end only later."""
         attempt = getattr(entry.event, "attempt", "")
         key = assignment_of(attempt) if attempt else ""
-        workers = self._progress.max_workers
-        crowded = workers is not None and self._progress.view["counts"]["running"] > workers
+        crowded = self._progress.crowded
         if crowded and line is not None and isinstance(entry.event, AttemptStarted):
             self._held[key] = line
             return

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from leadhand.domain.value import object_of, objects_of, text_of
 from leadhand.ports import ModelError
 
-if TYPE_CHECKING:
-    from .http import ChatServer
+from .http import ChatServer
 
 WITHIN_S = 1.0
 _LISTED = ("max_model_len", "context_length", "context_window", "max_context_length")
