@@ -69,7 +69,7 @@ def ignored(abilities: Abilities) -> Abilities | None:
 def learn(
     abilities: Abilities, request: ModelRequest, status: int, message: str, *, streamed: bool
 ) -> Abilities | None:
-    """The abilities to try next after ``message`` refused a request made with ``abilities``; None if there are none."""
+    """The abilities to try next after ``message`` refused a request made with ``abilities``; None after the last."""
     if status not in _REFUSALS:
         return None
     said = message.casefold().replace("`", "").replace("'", "").replace('"', "")
