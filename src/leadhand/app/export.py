@@ -33,7 +33,7 @@ async def export(
     if html:
         if damage is not None and document is None:
             raise damage
-        return Export(page(document or {}, entries, notice="" if damage is None else str(damage)), damage)
+        return page(document or {}, entries, notice="" if damage is None else str(damage)), damage
     lines: list[dict[str, Any]] = [event_line(entry) for entry in entries]
     if document is not None:
         lines.append({"type": "run", "document": document})

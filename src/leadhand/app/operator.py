@@ -17,17 +17,8 @@ from leadhand.domain import events as ev
 from leadhand.domain.decide.operator_requests import ACTED, OperatorRequest, retriable, why_refused
 from leadhand.domain.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.domain.events import (
-    CancelRequested,
     LimitsChanged,
-    PauseRequested,
-    RequestDeclined,
     ResultSupplied,
-    ResumeRequested,
-    RetryGranted,
-    RetryRequested,
-    RunFinished,
-    SkipRequested,
-    SubtaskResolved,
 )
 from leadhand.domain.evolve import replay
 from leadhand.domain.evolve.orders import blocked_by

@@ -121,7 +121,8 @@ async def _resumable(store: StoreFlags, run_id: str | None) -> tuple[list[RunSta
         if run_id is not None:
             found = [await find_run(runtime.store, run_id)]
         else:
-            found = [listing async for listing in all_runs(runtime.store) if _can_resume(listing)]
+            every = [listing async for listing in all_runs(runtime.store)]
+            found = [run for run in every if run.orphan or (run.status is RunStatus.PAUSED and run.owner is None)]
         for each in reversed(found):
             try:
                 states.append(await runtime.load(each.run_id))

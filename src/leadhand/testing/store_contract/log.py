@@ -13,14 +13,7 @@ import pytest
 from leadhand.domain import events as ev
 from leadhand.domain.errors import Fenced, NoSuchRun, UsageError
 from leadhand.domain.events import (
-    AnyEvent,
-    AttemptSettled,
-    CancelRequested,
-    Entry,
     ResultSupplied,
-    RunFinished,
-    ToolCallBegan,
-    ToolCallReturned,
 )
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
