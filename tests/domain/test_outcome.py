@@ -10,9 +10,10 @@ from domain.histories import History, definition
 from domain.moves import histories
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
+from leadhand.domain.citations import cited
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.lifecycle import AssignmentStatus
-from leadhand.domain.outcome import cited, concluded
+from leadhand.domain.outcome import concluded
 from leadhand.domain.outcome import plain_summary as plain_summary_of
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState

@@ -274,7 +274,7 @@ async def test_the_answer_is_broadcast_as_it_is_written_and_only_the_finished_on
         plan(ask("a", "measure", n=1)),
         work="It measures 10.",
         review=lambda request, facts: {**judged(request, facts), "answer": None},
-        compose=["A draft that cites [9].", "The answer."],
+        compose=["A draft that cites [9].", "It is 10."],
     )
     world = open_world(models, [Bench().measure])
     state = await world.run()
@@ -282,9 +282,9 @@ async def test_the_answer_is_broadcast_as_it_is_written_and_only_the_finished_on
     assert world.written == [
         ("run_1", "compose/a1", "A draft that cites [9]."),
         ("run_1", "compose/a1", ""),  # it is called back
-        ("run_1", "compose/a1", "The answer."),
+        ("run_1", "compose/a1", "It is 10."),
     ]
-    assert state.finished.answer == "The answer."
+    assert state.finished.answer == "It is 10."
 
 
 async def test_a_flow_of_a_users_own_may_tell_its_workers_what_it_likes(open_world: Any):

@@ -53,9 +53,11 @@ class Script(History):
         """What is being worked on or thought about."""
         return [attempt.attempt.rpartition("/a")[0] for attempt in self.live]
 
-    def think(self, assignment: str, value: Any = None, text: str = "the answer") -> None:
-        """A thought comes back."""
-        self.thinks(self.attempt(assignment), value, text)
+    def think(self, assignment: str, value: Any = None, text: str = "") -> None:
+        """A thought comes back; a text that is not given says all that its worker was told."""
+        results = self.facts(assignment).get("results", []) if value is None and not text else []
+        said = "; ".join(result["summary"] for result in results)
+        self.thinks(self.attempt(assignment), value, text or said or "the answer")
         self.decide_all()
 
     def think_fails(self, assignment: str, class_: str = "unavailable") -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flows.scripts import Script, accept, drop, look, replan, retry
+from leadhand.domain.citations import cited
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.outcome import cited
 from leadhand.domain.run import RunStatus
 from leadhand.domain.work_order import Assignment
 from leadhand.flows.work_order.answer_checks import output_problems
@@ -164,6 +164,7 @@ def test_numbers_in_brackets_that_a_tool_wrote_are_no_citations():
 
     assert cited(" ".join(told)) == set()
     assert (
-        output_problems(script.state, Assignment(assignment_id="compose", role=RoleName.COMPOSE), None, told[0]) == []
+        output_problems(script.state, Assignment(assignment_id="compose", role=RoleName.COMPOSE), None, " ".join(told))
+        == []
     )
     assert told[0].replace("\u2060", "") == "use args[0] and [1] of wo-001.0"

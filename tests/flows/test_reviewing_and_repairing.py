@@ -84,8 +84,8 @@ def test_an_answer_written_with_a_review_is_released_only_if_all_was_accepted():
     script.reviewed(accept("wo-001.0") + drop("wo-001.1"), answer="All is well.")
 
     assert script.under_way == ["compose"]
-    script.think("compose", text="Half of it is well.")
-    assert script.finished.answer.startswith("Half of it is well.\n\nNot answered:\n- b: it cannot be had")
+    script.think("compose", text="Half of it is well [1].")
+    assert script.finished.answer.startswith("Half of it is well [1].\n\nNot answered:\n- b: it cannot be had")
 
 
 def test_a_repair_order_holds_only_what_is_open_and_what_is_missing():

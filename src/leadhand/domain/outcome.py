@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from .approval import ApprovalStatus
+from .citations import as_data, without_own_sources
 from .commands import Outcome
 from .errors import Failure, FailureClass, usual_action
 from .events import RunFinished
@@ -71,6 +72,7 @@ def _answer(
 
     Nothing but the gaps can be said where there are no results: a text that does not name them is replaced.
     """
+    text = without_own_sources(text)
     text = _labelled("" if is_blank(text) else text, results)
     untold = [gap for gap in gaps if not _names(text, gap)]
     if not text or (untold and not results):
@@ -338,20 +340,3 @@ def _allowed(state: RunState) -> str:
     if state.definition.approve_rules:
         return "change the rule that denies it (--approve), or ask for something else"
     return "change the approval setting of the tool, which denies all calls, or ask for something else"
-
-
-CITATION = re.compile(r"\[(\d{1,4})\]")
-_WORD_JOINER = "\u2060"
-
-
-def cited(text: str) -> set[int]:
-    """Return the numbers of the sources that a text cites."""
-    return {int(number) for number in CITATION.findall(text)}
-
-
-def as_data(text: str) -> str:
-    """Return a text without citations, so that a bracketed number from a tool (``argv[1]``) does not become one.
-
-    An invisible word joiner (U+2060) after the bracket keeps the text looking the same.
-    """
-    return CITATION.sub(rf"[{_WORD_JOINER}\1]", text)

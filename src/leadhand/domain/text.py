@@ -12,8 +12,10 @@ _ERROR = re.compile(
         (?:error|fehler|erreur)\s*[:!]                                     # ERROR: …
         | traceback\s\(most\srecent
         | \{?\W*(?:"iserror"\W+true|"error"\s*:)                           # {"isError": true …
-        | (?:(?:i['’]m|i\sam)\s)?(?:sorry|unfortunately|regrettably)\W+i\s
-        | (?:i|we)\s(?:could\snot|couldn['’]t|cannot|can['’]t|can\snot|failed|(?:was|were|am|are)\sunable)\b
+        | (?P<own>
+            (?:(?:i['’]m|i\sam)\s)?(?:sorry|unfortunately|regrettably)\W+i\s
+            | (?:i|we)\s(?:could\snot|couldn['’]t|cannot|can['’]t|can\snot|failed|(?:was|were|am|are)\sunable)\b
+            )
         )""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -27,4 +29,6 @@ def is_blank(text: str) -> bool:
 def error_in(text: str) -> str:
     """Return the words with which a result reports an error instead, such as "ERROR:"; "" if it does not begin so."""
     found = _ERROR.match(text)
-    return found[0].strip() if found is not None else ""
+    if found is None or (found["own"] and re.search(r"\d", text)):
+        return ""  # "I could not find the wind; it has 14 °C" is a result, with what it lacks
+    return found[0].strip()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
+
+from pydantic import AfterValidator
 
 from .asks import Ask
 from .errors import Failure
@@ -61,11 +64,16 @@ class ToolSpec(Value):
         return frozenset(self.parameters.get("required", ()))
 
 
+def _readable_address(url: str) -> str:
+    """The address of a source; "" for one that would run as a script where somebody follows it."""
+    return "" if re.match(r"[\s\x00-\x1f]*(?:javascript|vbscript|data)\s*:", url, re.IGNORECASE) else url
+
+
 class Source(Value):
     """The source of a statement, shown with the answer."""
 
     title: str
-    url: str
+    url: Annotated[str, AfterValidator(_readable_address)]
 
 
 class ToolReturn(Value):

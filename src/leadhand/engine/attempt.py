@@ -12,14 +12,16 @@ from functools import partial
 from typing import Any
 
 from leadhand.domain.commands import FlowError
+from leadhand.domain.days import read_date
 from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass, LeadhandError
 from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarted
+from leadhand.domain.explaining import Evidence
 from leadhand.domain.ids import tool_call_id
 from leadhand.domain.ordered_calls import Support, support, unnamed_arguments, written_call
-from leadhand.domain.text import is_blank
+from leadhand.domain.text import error_in, is_blank
 from leadhand.domain.tool import Source, ToolResult
 from leadhand.domain.value import Json
-from leadhand.domain.work_order import Subtask
+from leadhand.domain.work_order import Subtask, result_reference
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.engine.conversation import PASSING, Conversation, Turn, ordered_call
 from leadhand.engine.gate import Unresolved, argument_problems, resolved, schema_problems, unmet
@@ -192,7 +194,9 @@ class Attempt:
         if not problems:
             return self._ok(conversation, turn.message.text.strip() or self._work.assignment.role)
         self._objections += 1
-        if self._objections > self._work.definition.limits.max_repairs:
+        # A text is asked for again once; code can write the results down instead.
+        text = self._one_reply and self._work.role.output is None
+        if self._objections > (1 if text else self._work.definition.limits.max_repairs):
             return self._failed(self._given_up(conversation, turn, problems))
         return None
 
@@ -210,6 +214,11 @@ class Attempt:
         proof = self._proof(conversation)
         if proof is not None:
             return [proof.message]
+        error = self._error(conversation, turn.message.text)
+        if error:
+            return [error]
+        if self._objections == 0 and (doubt := self._unexplained(conversation, turn.message.text)):
+            return [doubt]
         found = schema_problems(output, turn.value) if output is not None else []
         found = found or self._work.problems(turn.value, turn.message.text)
         return found or self._argument_problems(turn.value)
@@ -222,7 +231,31 @@ class Attempt:
         answers = self._work.attempt.answers
         approved = [call_id for call_id, answer in answers.items() if answer.ok]
         args = resolved(self._subtask.args, self._work.needs)
+        tool = next((tool for tool in self._work.definition.tools if tool.name == self._subtask.tool), None)
+        if self._subtask.needs and tool is not None and argument_problems(tool, args):
+            # What the results brought does not fit: the model fills it in.
+            args = {name: args[name] for name, value in self._subtask.args.items() if result_reference(value) is None}
         return support(self._subtask, args, conversation.finished, approved)
+
+    def _error(self, conversation: Conversation, text: str) -> str:
+        """Return why the result of a subtask is none: it says itself that it failed. What a tool said is a result."""
+        error = error_in(text) if self._work.assignment.subtask is not None else ""
+        if not error or error.casefold() in self._evidence(conversation).folded:
+            return ""
+        return f"the result is an error: {' '.join(text.split())[:200]}"
+
+    def _unexplained(self, conversation: Conversation, text: str) -> str:
+        """Return what a result of a subtask states that neither a call nor anything the worker was told explains."""
+        found = self._subtask.needs or any(call.ok for call in conversation.finished)
+        if self._work.assignment.subtask is None or not found:
+            return ""
+        stated = self._evidence(conversation).unexplained(text)
+        return f"the result states {', '.join(stated[:5])}, and nothing that it rests on holds that" if stated else ""
+
+    def _evidence(self, conversation: Conversation) -> Evidence:
+        made = conversation.finished
+        calls = [[call.args, call.summary, call.raw, [each.url for each in call.sources]] for call in made]
+        return Evidence([self._work.brief, *calls], read_date(self._work.brief.get("today")))
 
     def _argument_problems(self, value: Json) -> list[str]:
         """Return the problems of the arguments of proposed calls, one sentence each."""
@@ -258,6 +291,8 @@ class Attempt:
             if not self._one_reply and (proof := self._proof(conversation)) is not None:
                 lapse = "the worker gave no answer" if is_blank(turn.message.text) else "the worker answered without it"
                 return proof.evolve(message=f"{proof.message}; {lapse}")
+            if self._error(conversation, turn.message.text):
+                return Failure.of(message, "gave_up", FailureClass.INVALID)
             type_ = "malformed_answer" if self._one_reply else "bad_thought"
             return Failure.of(message, type_, FailureClass.INVALID, NOT_ACCEPTED)
         if turn.value is None and not turn.message.tool_calls:
@@ -288,7 +323,7 @@ class Attempt:
             ok=True,
             data=data.model_copy(update={"raw": None}),
             used=tuple(result.call_id for result in used),
-            doubt=self._support(conversation).doubt or self._unnamed(used),
+            doubt=self._support(conversation).doubt or self._unnamed(used) or self._unexplained(conversation, summary),
         )
 
     def _unnamed(self, used: list[ToolResult]) -> str:

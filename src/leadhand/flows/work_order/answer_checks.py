@@ -11,13 +11,14 @@ from pydantic_core import to_json
 from leadhand.domain.commands import ProposedCall
 from leadhand.domain.ids import order_id, page_id
 from leadhand.domain.lifecycle import AssignmentStatus
-from leadhand.domain.outcome import cited
 from leadhand.domain.state import RunState
-from leadhand.domain.value import Json, Value
+from leadhand.domain.text import is_blank
+from leadhand.domain.value import Json, Value, object_of, text_of
 from leadhand.domain.work_order import Assignment, Plan, ProposedSubtask, issue, order_problems
 from leadhand.domain.work_result import Review, VerdictKind
+from leadhand.flows.text_checks import text_problems
 
-from .results import answer_sources, section_numbers, subtasks
+from .results import all_gaps, answer_sources, answerable_results, section_numbers, subtasks
 from .roles import RoleName
 
 _V = TypeVar("_V", bound=Value)
@@ -35,8 +36,10 @@ def output_problems(state: RunState, assignment: Assignment, value: Json, text: 
             return _review_problems(state, assignment, value)
         case RoleName.COMPOSE if "numbers" in assignment.input:
             return _section_problems(state, assignment, text)
+        case RoleName.COMPOSE if "over" in assignment.input:
+            return ["the text is empty"] if is_blank(text) else []
         case RoleName.COMPOSE:
-            return _answer_problems(state, text)
+            return [] if refused_answer(state) else answer_problems(state, text)
         case _:
             return []
 
@@ -127,8 +130,6 @@ def _review_problems(state: RunState, assignment: Assignment, value: Json) -> li
         found.append("all verdicts are accept, but complete is false and nothing is listed as missing")
     for proposed in review.missing:
         found += _order_problems(state, (proposed,))
-    if review.answer is not None:
-        found += _answer_problems(state, review.answer, covers)
     return found
 
 
@@ -139,18 +140,22 @@ def _order_problems(state: RunState, proposed: Sequence[ProposedSubtask]) -> lis
 
 
 def _section_problems(state: RunState, section: Assignment, text: str) -> list[str]:
-    if not text.strip():
-        return ["the section is empty"]
-    known = sorted(section_numbers(state, section).values())
-    foreign = sorted(cited(text) - set(known))
-    listed = ", ".join(f"[{number}]" for number in known) or "none"
-    return [f"the section cites [{foreign[0]}], but its sources are: {listed}"] if foreign else []
+    results = [state.assignments[key] for key in section.input["covers"]]
+    return text_problems(state, text, results, section_numbers(state, section).values())
 
 
-def _answer_problems(state: RunState, text: str, covers: tuple[str, ...] = ()) -> list[str]:
-    if not text.strip():
-        return ["the answer is empty"]
-    count = len(answer_sources(state, covers))
-    wrong = sorted(number for number in cited(text) if not 1 <= number <= count)
-    listed = f"there are sources [1] to [{count}]" if count else "there are no sources to cite"
-    return [f"the answer cites [{wrong[0]}], but {listed}"] if wrong else []
+def answer_problems(state: RunState, text: str, covers: tuple[str, ...] = ()) -> list[str]:
+    """Return what is wrong with a text as the answer of the run; a review accepts the results ``covers`` with it."""
+    results = list(answerable_results(state, covers))
+    numbers = range(1, len(answer_sources(state, covers)) + 1)
+    return text_problems(state, text, results, numbers, all_gaps(state))
+
+
+def refused_answer(state: RunState) -> list[str]:
+    """Return what was wrong with the answer that a review wrote, where that is why another is asked for."""
+    order = state.order
+    review = state.assignments.get(f"review-{order.order.work_order_id}-0") if order is not None else None
+    if order is None or order.review is None or order.review.answer or not order.review.complete or review is None:
+        return []
+    written = text_of(object_of(review.value).get("answer"))
+    return answer_problems(state, written) if written and len(state.orders) == 1 else []

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from leadhand.domain.outcome import as_data, next_action, source_numbers
+from leadhand.domain.citations import as_data
+from leadhand.domain.outcome import next_action, source_numbers
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, MadeCall, RunState
 from leadhand.domain.work_order import Assignment, Subtask
 from leadhand.flows.flow import result_facts
 
-from .answer_checks import planned
+from .answer_checks import planned, refused_answer
 from .context_budget import context_budget, fitting, page_size, tokens
 from .results import all_gaps, answer_sources, answerable_results, section_numbers
 from .roles import RoleName
@@ -121,9 +122,11 @@ def _also_ordered(facts: dict[str, Any], others: list[Subtask], space: int) -> N
 def compose(state: RunState) -> dict[str, Any]:
     """Return the brief of a composition: the request, every result that the answer may use, and every gap."""
     numbers = source_numbers(answer_sources(state))
+    refused = refused_answer(state)
     return {
         "task": "compose",
         **common(state),
+        **({"not_accepted": refused} if refused else {}),
         "results": [result(subtask, numbers) for subtask in answerable_results(state)],
         "gaps": [_gap_facts(gap) for gap in all_gaps(state)],
         "sources": _sources(numbers),

@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leadhand.domain import commands as do
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.outcome import as_data, next_action, source_numbers
+from leadhand.domain.citations import as_data
+from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass
+from leadhand.domain.outcome import next_action, source_numbers
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, RunState
 
 from . import briefs
+from .answer_checks import answer_problems, refused_answer
 from .context_budget import context_budget, grouped, is_too_large, tokens
 from .results import answer_sources, answerable_results, own_sources, section_numbers
 from .roles import RoleName
@@ -47,9 +49,17 @@ def composed(state: RunState) -> str:
     name = _name(state)
     whole, opening = state.assignments.get(name), state.assignments.get(f"{name}-whole")
     if whole is not None and whole.ok:
-        return _text(whole) or ""
+        return "" if text_refused(state) else _text(whole) or ""
     said = _text(opening) if opening is not None else None
     return "" if said is None else "\n\n".join([said, *(text_of(state, section) for section in _level(state, 0))])
+
+
+def text_refused(state: RunState) -> list[str]:
+    """What is wrong with the composed text, where it was the second that was asked for: it is asked for no more."""
+    whole = state.assignments.get(_name(state))
+    if whole is None or not whole.ok or not refused_answer(state):
+        return []
+    return answer_problems(state, _text(whole) or "")
 
 
 def composition_gaps(state: RunState) -> list[Gap]:
@@ -57,7 +67,8 @@ def composition_gaps(state: RunState) -> list[Gap]:
     whole = state.assignments.get(f"{_name(state)}-whole") or state.assignments.get(_name(state))
     if whole is None or not whole.closed or composed(state) or not any(answerable_results(state)):
         return []
-    failure = whole.failure or Failure.of("its text was empty", "malformed_answer", FailureClass.INVALID)
+    refused = "; ".join(text_refused(state)) or "it is empty"
+    failure = whole.failure or Failure.of(refused, "malformed_answer", FailureClass.INVALID, NOT_ACCEPTED)
     reason = f"no text could be composed ({failure.message}), so the results are listed as they are"
     return [Gap(name="the answer", class_=failure.class_, reason=reason, next_action=next_action(state, failure))]
 

@@ -9,6 +9,7 @@ from leadhand.domain.state import AssignmentState, OrderState, RunState
 from leadhand.domain.work_result import Review
 
 from . import briefs
+from .answer_checks import answer_problems
 from .context_budget import context_budget, grouped, is_too_large, tokens
 from .results import ran_out
 from .roles import RoleName
@@ -34,7 +35,7 @@ def review(state: RunState, order: OrderState) -> list[do.Command]:
     if not all(review_.closed for review_ in reviews_):
         return []
     judged = [review_ for review_ in reviews_ if not _too_large(review_)]
-    return [do.Judge(work_order_id=name, review=_merged(judged))]
+    return [do.Judge(work_order_id=name, review=_merged(state, judged))]
 
 
 def _shards(state: RunState, order: OrderState) -> list[do.Assign]:
@@ -112,8 +113,11 @@ def _halves(shard: AssignmentState) -> list[do.Assign]:
     ]
 
 
-def _merged(reviews_: list[AssignmentState]) -> Review:
-    """Combine the reviews of all shards. The subtasks of a shard that could not be reviewed remain unverified."""
+def _merged(state: RunState, reviews_: list[AssignmentState]) -> Review:
+    """Combine the reviews of all shards. The subtasks of a shard that could not be reviewed remain unverified.
+
+    An answer that was written with a review and has problems is left out: composing asks for another.
+    """
     reviews = [(review_, Review.model_validate(review_.value)) for review_ in reviews_ if review_.ok]
     whole = next((review for review_, review in reviews if review_.assignment.input.get("whole")), None)
     return Review(
@@ -121,5 +125,11 @@ def _merged(reviews_: list[AssignmentState]) -> Review:
         complete=len(reviews) == len(reviews_) and whole is not None and whole.complete,
         missing=whole.missing if whole is not None else (),
         cannot=whole.cannot if whole is not None else (),
-        answer=whole.answer if whole is not None and len(reviews_) == 1 else None,
+        answer=_sound_answer(state, reviews_, whole) if whole is not None else None,
     )
+
+
+def _sound_answer(state: RunState, reviews_: list[AssignmentState], review: Review) -> str | None:
+    if len(reviews_) > 1 or not review.answer or not review.complete:
+        return None
+    return None if answer_problems(state, review.answer, tuple(_covers(reviews_[0]))) else review.answer

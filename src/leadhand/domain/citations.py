@@ -1,0 +1,62 @@
+"""Citations in a text, in every usual notation, and the list of sources that a model adds by itself."""
+
+from __future__ import annotations
+
+import re
+
+_NUMBERS = r"\d{1,5}(?:\s*(?:[,;&–-]|and|und|et|to)\s*\^?\d{1,5})*"
+_SOURCE = r"(?:sources?|refs?|references?|quellen?|fuentes?|fonti|fonte|bron|bronnen)\b\.?:?"
+CITATION = re.compile(
+    rf"\[\s*(?:{_SOURCE}\s*)?\^?\s*(?P<a>{_NUMBERS})\s*\]"  # [1] [1, 9] [1-9] [^9] [01] [source 9]
+    rf"|【\s*(?P<b>{_NUMBERS})[^】]*】"  # 【9】 【9†page】
+    rf"|\(\s*{_SOURCE}\s*(?P<c>{_NUMBERS})\s*\)"  # (source 9)
+    rf"|(?<!\b10)(?<!\b[mx])(?<![kcm]m)<sup>\s*\[?(?P<d>{_NUMBERS})\]?\s*</sup>",  # not 10 to the 9th, not square metres
+    re.IGNORECASE,
+)
+_WORD_JOINER = "\u2060"
+_LONGEST_RANGE = 1_000
+_HEADING = re.compile(
+    r"\s*[#>*_\s]*(?:sources?|references?|citations?|bibliography|quellen(?:angaben)?|références|fuentes|fonti|bronnen)"
+    r"(?:\s(?:used|cited))?[*_\s]*(?P<colon>:)?[*_\s]*(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"https?://|www\.|^\s*[-*]?\s*(?:\[\^?\d+\]|【\d+】)", re.IGNORECASE)
+
+
+def cited(text: str) -> set[int]:
+    """The numbers of the sources that a text cites."""
+    found: set[int] = set()
+    for group in CITATION.finditer(text):
+        numbers = next(part for part in group.groups() if part is not None)
+        for part in re.split(r"[,;&]|and|und|et", numbers, flags=re.IGNORECASE):
+            ends = [int(number) for number in re.findall(r"\d+", part)]
+            short = len(ends) == 2 and 0 < ends[1] - ends[0] < _LONGEST_RANGE
+            found.update(range(ends[0], ends[1] + 1) if short else ends)
+    return found
+
+
+def as_data(text: str) -> str:
+    """A text in which nothing is a citation: a bracketed number of a tool's (``argv[1]``) must not become one.
+
+    It looks the same to people: an invisible word joiner (U+2060) follows the bracket.
+    """
+    return CITATION.sub(lambda found: f"{found[0][0]}{_WORD_JOINER}{found[0][1:]}", text)
+
+
+def without_own_sources(text: str) -> str:
+    """The text without lists of sources that its author added: the run's own list, from the log, is printed below."""
+    kept: list[str] = []
+    lines = text.split("\n")
+    while lines:
+        line = lines.pop(0)
+        heading = _HEADING.fullmatch(line)
+        rest = heading["rest"] if heading is not None else ""
+        items = 0
+        while heading is not None and items < len(lines) and (not lines[items].strip() or _ITEM.search(lines[items])):
+            items += 1
+        listed = any(_ITEM.search(item) for item in lines[:items])
+        if heading is not None and ((not rest and listed) or (heading["colon"] and _ITEM.search(rest))):
+            del lines[:items]
+        else:
+            kept.append(line)
+    return "\n".join(kept).strip() if len(kept) < text.count("\n") + 1 else text

@@ -1,0 +1,270 @@
+"""Whether evidence explains what a text states: figures rounded, converted, counted, added up; dates, times, addresses.
+
+The question is not whether a statement is right, but whether anything that was found can be where it comes from.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from itertools import combinations
+from statistics import median
+
+from .figures import FOREIGN_WORDS, Figure, stated
+from .value import Json, is_list, is_object, objects_of
+
+SMALL = 3
+"""Counts up to this, in words, are prose."""
+FEW = 12
+"""Numbers in the evidence up to which their sums and differences are tried where the text computes something."""
+MOST_FIGURES = 60
+_CURRENCIES = frozenset(
+    ("€", "$", "£", "¥", "eur", "euro", "euros", "usd", "dollar", "dollars", "gbp", "pound", "pounds", "chf", "yen")
+)
+_HEDGE = re.compile(
+    r"(?:about|around|roughly|nearly|almost|approximately|approx\.?|circa|ca\.?|over|under|more than|less than|up to|"
+    r"some|just|at least|etwa|rund|ungefähr|fast|knapp|environ|presque|unos|casi|quasi|~|≈|>|<)\s*[€$£¥]?\s*$",
+    re.IGNORECASE,
+)
+_COMPUTED = re.compile(
+    r"\b(?:total|sum|together|altogether|combined|overall|average|mean|difference|between|apart|"
+    r"(?:warm|cold|hott|cool|high|low|long|short|cheap|fast|slow|great|small|larg|old|young)er|more|less|fewer|ratio|times|"
+    r"twice|spread|range|insgesamt|zusammen|summe|durchschnitt\w*|mittel|unterschied|mehr|weniger|somme|moyenne|"
+    r"différence|plus|moins|suma|media|diferencia|más|menos)\b",
+    re.IGNORECASE,
+)
+_ZONE = re.compile(r"\b(?:UTC|GMT|CES?T|[ECMP][SD]T|BST|JST|IST|local|time zone|Ortszeit)\b", re.IGNORECASE)
+_WEEK = re.compile(
+    r"\b(?:week|weekend|days|mon|tues|wednes|thurs|fri|satur|sun|woche|tage|semaine|semana)\w*\b", re.IGNORECASE
+)
+_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'`|\]】]+", re.IGNORECASE)
+
+
+def _units(table: str) -> dict[str, tuple[float, ...]]:
+    """For each unit that a text may use: how many of another unit, in which the evidence may be, one of it is."""
+    found: dict[str, tuple[float, ...]] = {}
+    for line in table.strip().splitlines():
+        names, _, factors = line.partition(":")
+        found |= dict.fromkeys(names.split(), tuple(float(factor) for factor in factors.split()))
+    return found
+
+
+CONVERSIONS = _units("""
+    h hr hrs hour hours stunde stunden heure heures hora horas: 60 3600 0.0416666667 3600000
+    min mins minute minutes minuten minutos: 60 0.0166666667 60000
+    s sec secs second seconds sekunden secondes segundos: 1000 0.001 0.0166666667 0.000277778 1000000
+    ms millisecond milliseconds: 0.001 1000 0.000001
+    day days tag tage jour jours día días: 24 1440 86400 0.142857143 86400000
+    week weeks woche wochen semaine semaines: 7 168 604800
+    month months monat monate mois: 0.0833333333 30 30.4375
+    year years jahr jahre ans año años: 12 365 365.25 52
+    km kilometre kilometres kilometer kilometers kilomètres: 1000 0.62137119 0.001 0.53995680
+    m metre metres meter meters mètres: 0.001 3.2808399 100 1000
+    cm centimetre centimetres centimeter centimeters: 0.01 10 0.39370079
+    mm millimetre millimetres millimeter millimeters: 0.1 0.001 0.039370079
+    mi mile miles meilen: 1609.344 1.609344
+    ft foot feet: 0.3048 12 0.0001893939
+    in inch inches: 2.54 25.4
+    km/h kmh: 0.277777778 0.62137119 0.53995680
+    m/s: 3.6 2.23693629
+    mph: 1.609344 0.44704
+    kn knots: 1.852 0.514444
+    kg kilogram kilograms kilo kilos: 1000 2.20462262 0.001
+    g gram grams: 0.001 0.03527396
+    t ton tons tonne tonnes: 1000 1000000
+    lb lbs: 0.45359237 453.59237
+    l litre litres liter liters: 1000 0.26417205
+    kb: 1000 1024 0.001
+    mb: 1000000 1048576 1000 1024 0.001
+    gb: 1000000000 1073741824 1000 1024 1000000 1048576
+    tb: 1000000000000 1000 1024
+    kwh: 1000 0.001
+    kw: 1000 0.001
+    cent cents: 0.01
+    € $ £ eur euro euros usd dollar dollars: 100
+""")
+
+
+class Evidence:
+    """What a text may rest on: texts and data, indexed by their numbers, dates, times and addresses."""
+
+    def __init__(self, found: Iterable[Json], today: date | None = None) -> None:
+        values = list(found)
+        self._text = "\n".join(
+            each if isinstance(each, str) else json.dumps(each, ensure_ascii=False, default=str) for each in values
+        )
+        self.flat = re.sub(r"[^\w]", "", self._text.casefold())
+        self._words = set(re.findall(r"\w+", self._text.casefold()))
+        numbers: set[float] = {float(FOREIGN_WORDS[word]) for word in self._words & FOREIGN_WORDS.keys()}
+        self.days: set[tuple[int | None, int, int]] = set()
+        self.times: set[int] = set()
+        self.most = len(values)
+        computed: set[float] = set()
+        read = stated(self._text, labels=True)
+        numbers |= {abs(value) for figure in read.figures for value, _ in figure.readings}
+        numbers |= {float(part) for code in read.codes for part in re.findall(r"\d{2,}", code)}
+        for value in values:
+            for each in _lists(value):
+                self.most = max(self.most, len(each))
+                computed |= set(_aggregates(each))
+        self.most = max(self.most, max((text.count("\n") + 1 for text in values if isinstance(text, str)), default=0))
+        self.days |= {(day.year, *pair) for day in read.days for pair in day.days}
+        self.times |= {minutes for _, minutes in read.times}
+        for stamp in [n for n in numbers if 1e9 <= n < 2.2e9]:
+            moment = datetime.fromtimestamp(stamp, UTC)
+            self.days.add((moment.year, moment.month, moment.day))
+            self.times.add(moment.hour * 60 + moment.minute)
+        numbers |= {float(part) for day in self.days for part in day if part is not None}
+        self._own = sorted(numbers)
+        self._numbers = sorted(numbers | computed | ({float(today.year)} if today else set()))
+        if today is not None:
+            ahead = 8 if _WEEK.search(self._text) else 1
+            for each in (today + timedelta(days=offset) for offset in range(-1, ahead + 1)):
+                self.days.add((each.year, each.month, each.day))
+        self.folded = self._text.casefold()
+        self.addresses = {_address(url) for url in _URL.findall(self._text)}
+
+    def unexplained(self, text: str) -> list[str]:
+        """Return what a text states and nothing here explains, as it is written there, each once."""
+        addresses = [url for url in map(_trimmed, _URL.findall(text)) if not self._knows(url)]
+        said = stated(_URL.sub(" ", text))
+        known: list[float] = []
+        doubtful: list[Figure] = []
+        for figure in said.figures:
+            if self._explains(figure, text):
+                known += [value for value, _ in figure.readings[:1]]
+            else:
+                doubtful.append(figure)
+        shown = set(known)
+        if len(self._own) <= FEW and _COMPUTED.search(text):
+            shown.update(self._own)
+        derived = _derived(known[:MOST_FIGURES], sorted(shown)[:MOST_FIGURES]) if doubtful else []
+        figures = [figure.text for figure in doubtful if not self._derives(figure, derived)]
+        days = [day.text for day in said.days if not all(self._dated(day.year, *pair) for pair in day.days[:1])]
+        zoned = _ZONE.search(text) is not None
+        times = [written for written, minutes in said.times if not self._timed(minutes, zoned=zoned)]
+        codes = [code for code in said.codes if re.sub(r"[^\w]", "", code.casefold()) not in self.flat]
+        return list(dict.fromkeys([*figures, *days, *times, *codes, *addresses]))
+
+    def _explains(self, figure: Figure, text: str) -> bool:
+        digits = re.match(r"[\d.,'’]*\d", figure.text)
+        if digits is not None and len(digits[0]) > 1 and digits[0] in self._words:
+            return True
+        hedged = _HEDGE.search(text[max(0, figure.at - 20) : figure.at]) is not None
+        return any(self._reads(value, step, figure.unit, hedged=hedged) for value, step in figure.readings)
+
+    def _reads(self, value: float, step: float, unit: str, *, hedged: bool) -> bool:
+        room = _room(value, step, hedged=hedged)
+        if self._near(value, room):
+            return True
+        whole = value == int(value)
+        if whole and value <= max(self.most, SMALL if unit == "word" else 0):
+            return not (unit in _CURRENCIES or unit in CONVERSIONS or unit[:1] in ("%", "°"))
+        if unit[:1] in ("%", "‰") or unit in ("percent", "per", "prozent", "pct"):
+            return self._near(value / 100, room / 100) or self._near(100 - value, room)
+        if unit in ("°f", "fahrenheit", "degrees", "°", "grad") and self._near((value - 32) / 1.8, room / 1.8):
+            return True
+        if unit in ("°c", "celsius", "degrees", "°", "grad"):
+            return self._near(value * 1.8 + 32, room * 1.8) or self._near(value + 273.15, room + 0.01)
+        factors = CONVERSIONS.get(unit, ())
+        return any(self._near(value * factor, room * factor * 1.001) for factor in factors)
+
+    def _near(self, value: float, room: float) -> bool:
+        at = bisect_left(self._numbers, abs(value) - room - 1e-9)
+        return at < len(self._numbers) and self._numbers[at] <= abs(value) + room + 1e-9
+
+    def _derives(self, figure: Figure, derived: Sequence[float]) -> bool:
+        part = unit_is_share(figure.unit)
+        for value, step in figure.readings:
+            room = _room(value, step, hedged=False)
+            for wanted, width in ((value, room), (value / 100, room / 100)) if part else ((value, room),):
+                at = bisect_left(derived, wanted - width - 1e-9)
+                if at < len(derived) and derived[at] <= wanted + width + 1e-9:
+                    return True
+        return False
+
+    def _dated(self, year: int | None, month: int, day: int) -> bool:
+        same = [y for y, m, d in self.days if (m, d) == (month, day)]
+        if any(year is None or y is None or y == year for y in same):
+            return True
+        return any((y, m, d) == (year, day, month) for y, m, d in self.days)
+
+    def _timed(self, minutes: int, *, zoned: bool) -> bool:
+        if any((minutes - known) % 720 == 0 or (zoned and (minutes - known) % 30 == 0) for known in self.times):
+            return True
+        return any(
+            known != minutes and (self._near(abs(known - minutes), 0.5) or self._near(abs(known - minutes) * 60, 30))
+            for known in self.times
+        )
+
+    def _knows(self, url: str) -> bool:
+        address = _address(url)
+        return any(known == address or known.startswith(f"{address}/") for known in self.addresses)
+
+
+def unit_is_share(unit: str) -> bool:
+    """Whether a figure with this unit is a share of something."""
+    return unit[:1] == "%" or unit in ("percent", "per", "prozent", "pct")
+
+
+def _room(value: float, step: float, *, hedged: bool) -> float:
+    """How far the number may be from which a stated one was rounded: half of its last digit, or of its last zeros."""
+    room = step / 2
+    whole = value / step
+    zeros = len(str(int(whole))) - len(str(int(whole)).rstrip("0")) if whole >= 20 else 0
+    if zeros:
+        room = max(room, min(10**zeros * step / 2, value * 0.05))
+    if hedged and (zeros or whole % 5 == 0):
+        room = max(room, value * 0.1)
+    return room
+
+
+def _derived(ordered: Sequence[float], pool: Sequence[float]) -> list[float]:
+    """What can be worked out from figures that are shown: sums and means of runs of them, and of pairs."""
+    found: set[float] = set()
+    for first in range(len(ordered)):
+        total = 0.0
+        for length, value in enumerate(ordered[first:], start=1):
+            total += value
+            found |= {total, total / length}
+    for one, other in combinations(pool, 2):
+        found |= {abs(one - other), one + other, one * other}
+        if one and other:
+            found |= {one / other, other / one, abs(one - other) / one, abs(one - other) / other}
+    return sorted(found)
+
+
+def _lists(value: Json) -> Iterator[list[Json]]:
+    """Every list in a JSON value, and every column of a list of objects."""
+    waiting = [value]
+    while waiting:
+        here = waiting.pop()
+        if is_list(here):
+            yield here
+            rows = objects_of(here)
+            for name in dict.fromkeys(name for row in rows[:1] for name in row):
+                yield [row.get(name) for row in rows]
+            waiting += here
+        elif is_object(here):
+            yield list(here)
+            waiting += here.values()
+
+
+def _aggregates(values: Sequence[Json]) -> Iterator[float]:
+    numbers = [float(each) for each in values if isinstance(each, int | float) and not isinstance(each, bool)]
+    if len(numbers) > 1:
+        total = sum(numbers)
+        yield from (abs(total), abs(total / len(numbers)), max(numbers) - min(numbers), abs(median(numbers)))
+
+
+def _trimmed(url: str) -> str:
+    url = url.rstrip(".,;:!?*_»”’")
+    return url.rstrip(")") if url.count(")") > url.count("(") else url
+
+
+def _address(url: str) -> str:
+    plain = re.sub(r"^(?:https?://)?(?:www\.)?", "", _trimmed(url).casefold())
+    return plain.partition("#")[0].rstrip("/\\")
