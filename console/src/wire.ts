@@ -1537,6 +1537,7 @@ export interface components {
     };
     readonly WorkResult: {
       readonly data: components["schemas"]["ResultData"] | null;
+      readonly doubt: string;
       readonly error: components["schemas"]["Failure"] | null;
       readonly ok: boolean;
       readonly task_name: string;

@@ -10,7 +10,7 @@ CITATION = re.compile(
     rf"\[\s*(?:{_SOURCE}\s*)?\^?\s*(?P<a>{_NUMBERS})\s*\]"  # [1] [1, 9] [1-9] [^9] [01] [source 9]
     rf"|【\s*(?P<b>{_NUMBERS})[^】]*】"  # 【9】 【9†page】
     rf"|\(\s*{_SOURCE}\s*(?P<c>{_NUMBERS})\s*\)"  # (source 9)
-    rf"|(?<!\b10)(?<!\b[mx])(?<![kcm]m)<sup>\s*\[?(?P<d>{_NUMBERS})\]?\s*</sup>",  # not 10 to the 9th, not square metres
+    rf"|(?<!\b10)(?<!\b[mx])(?<![kcm]m)<sup>\s*\[?(?P<d>{_NUMBERS})\]?\s*</sup>",  # not 10 to the 9th
     re.IGNORECASE,
 )
 _WORD_JOINER = "\u2060"

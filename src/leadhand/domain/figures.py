@@ -186,8 +186,8 @@ def _readings(number: str) -> list[tuple[float, float]]:
     """What a number may mean, and the size of its last digit: points and commas part thousands, or decimals."""
     if re.search(r"e[+-]?\d", number, re.IGNORECASE):
         return [(float(number.replace(",", ".")), abs(float(number.replace(",", "."))) * 1e-6)]
-    marks = re.sub(r"[0-9]", "", number)
-    plain = re.sub(r"[^0-9]", "", number)
+    marks = re.sub(r"\d", "", number)
+    plain = re.sub(r"\D", "", number)
     whole = (float(plain), 1.0)
     if not marks:
         return [whole]

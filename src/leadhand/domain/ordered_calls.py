@@ -22,7 +22,7 @@ class Support(NamedTuple):
     """What the calls of a worker say about the call that was ordered.
 
     ``failure`` is why they do not prove it (None: they do), ``doubt`` what a person should know about the call that
-    replaces it.
+    was made instead.
     """
 
     failure: Failure | None = None

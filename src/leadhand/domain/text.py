@@ -27,7 +27,7 @@ def is_blank(text: str) -> bool:
 
 
 def error_in(text: str) -> str:
-    """Return the words with which a result reports an error instead, such as "ERROR:"; "" if it does not begin so."""
+    """Return the words by which a result says that it failed; "" if it does not begin with such words."""
     found = _ERROR.match(text)
     if found is None or (found["own"] and re.search(r"\d", text)):
         return ""  # "I could not find the wind; it has 14 °C" is a result, with what it lacks

@@ -247,7 +247,8 @@ class Attempt:
     def _unexplained(self, conversation: Conversation, text: str) -> str:
         """Return what a result of a subtask states that neither a call nor anything the worker was told explains."""
         found = self._subtask.needs or any(call.ok for call in conversation.finished)
-        if self._work.assignment.subtask is None or not found:
+        own = any(call.summary == text for call in conversation.finished)  # the tool's words, as they are
+        if self._work.assignment.subtask is None or not found or own:
             return ""
         stated = self._evidence(conversation).unexplained(text)
         return f"the result states {', '.join(stated[:5])}, and nothing that it rests on holds that" if stated else ""
