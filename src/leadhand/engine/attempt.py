@@ -238,14 +238,14 @@ class Attempt:
         return support(self._subtask, args, conversation.finished, approved)
 
     def _error(self, conversation: Conversation, text: str) -> str:
-        """Return why the result of a subtask is none: it says itself that it failed. What a tool said is a result."""
+        """Return the error that the result of a subtask reports instead of a result. Words of a tool are a result."""
         error = error_in(text) if self._work.assignment.subtask is not None else ""
         if not error or error.casefold() in self._evidence(conversation).folded:
             return ""
         return f"the result is an error: {' '.join(text.split())[:200]}"
 
     def _unexplained(self, conversation: Conversation, text: str) -> str:
-        """Return what a result of a subtask states that neither a call nor anything the worker was told explains."""
+        """Return the statements of a result that neither a call nor the input of the worker explains."""
         found = self._subtask.needs or any(call.ok for call in conversation.finished)
         own = any(call.summary == text for call in conversation.finished)  # the tool's words, as they are
         if self._work.assignment.subtask is None or not found or own:

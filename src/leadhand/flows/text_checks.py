@@ -29,8 +29,8 @@ def text_problems(
     text = without_own_sources(text)
     if is_blank(text):
         return ["the text is empty"]
-    told: list[Json] = [state.definition.request, [gap.model_dump(mode="json") for gap in gaps]]
-    evidence = Evidence([*map(_found, results), *told], state.created_at.date())
+    given: list[Json] = [state.definition.request, [gap.model_dump(mode="json") for gap in gaps]]
+    evidence = Evidence([*map(_found, results), *given], state.created_at.date())
     error = error_in(text)
     if error and results and not gaps and error.casefold() not in evidence.folded:
         return [f"the text is an error: {error}"]
