@@ -79,7 +79,7 @@ async def test_a_flow_whose_input_cannot_be_stored_fails_its_run_and_the_run_can
 ) -> None:
     answer = await answered(flow_of(Assign(id="one", role="worker", input={"text": nested(levels)})), tmp_path)
     assert answer.status is RunStatus.FAILED
-    assert "the input of one cannot be stored as JSON: nested more than 100 levels deep" in str(answer.document)
+    assert "Assign.input: cannot be stored as JSON: nested more than 100 levels deep" in str(answer.document)
 
 
 @pytest.mark.parametrize(

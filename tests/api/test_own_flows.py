@@ -169,7 +169,7 @@ async def test_a_method_that_raises_ends_its_run_and_is_named_as_the_cause(tmp_p
 async def test_facts_that_json_cannot_represent_are_the_flows_error(tmp_path: Path):
     async with Leadhand(flows=[Broken], models=model("hello"), home=tmp_path) as lead:
         (gap,) = (await lead.run("Say it", flow="broken", method="json")).gaps
-    assert gap["reason"].startswith("Broken.facts returned what does not fit: cannot be written as JSON: ")
+    assert gap["reason"].startswith("Broken.facts returned what does not fit: cannot be stored as JSON: ")
     assert gap["reason"].endswith("Object of type datetime is not JSON serializable")
     assert gap["next_action"] == "fix the flow, then resume or retry the run"
 

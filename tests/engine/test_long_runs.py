@@ -92,7 +92,7 @@ async def test_a_page_that_repeats_an_earlier_one_is_asked_for_again_and_costs_o
 
     assert len(list(subtasks(state))) == 3
     (gap,) = state.finished.gaps
-    assert "beyond its first 3 subtasks" in gap.name
+    assert "after its first 3 subtasks" in gap.name
     assert "repeats subtask 0" in gap.reason
     assert state.status is RunStatus.PARTIAL
 

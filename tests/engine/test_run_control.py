@@ -93,7 +93,7 @@ async def test_waits_between_tries_end_at_the_runs_deadline(open_world: Any):
     assert world.clock.time - state.created_at <= timedelta(seconds=3)
     (gap,) = state.finished.gaps
     assert gap.class_ is FailureClass.EXHAUSTED
-    assert "the line is dead; the run's time limit (3 s) ends before the retry" in gap.reason
+    assert "the line is dead; the run's time limit (3 s) ends before the next attempt" in gap.reason
 
 
 async def test_a_cancelled_run_stops_at_once_and_shows_what_it_has(open_world: Any):

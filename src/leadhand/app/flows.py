@@ -74,7 +74,7 @@ class FlowRegistry:
         if versions is None:
             near = get_close_matches(name, self._flows, 1)
             hint = f" Did you mean {near[0]}?" if near else ""
-            raise UsageError(f"there is no flow {name!r}", f"There are: {', '.join(self.names())}.{hint}")
+            raise UsageError(f"unknown flow {name!r}", f"There are: {', '.join(self.names())}.{hint}")
         return versions[max(versions)]
 
     def of(self, run: RunDefinition) -> Flow:
@@ -136,7 +136,7 @@ def _calling(flow: Flow, method: str) -> Generator[None]:
     except (Exception, SystemExit) as error:
         where = _place(type(flow))
         raise ConfigurationError(
-            fault_of(f"{type(flow).__name__}.{method}", error), f"Correct the flow {flow.name} in {where}."
+            fault_of(f"{type(flow).__name__}.{method}", error), f"Fix the flow {flow.name} in {where}."
         ) from error
 
 

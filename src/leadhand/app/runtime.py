@@ -184,10 +184,6 @@ class Runtime:
 
     def check_resumable(self, state: RunState) -> None:
         """Raise ConfigurationError when this process lacks the flow, a tool or a model of the run, or is offline."""
-        if self.settings.offline and not state.definition.offline:
-            raise ConfigurationError(
-                f"run {state.run_id} may use the network, and this process runs offline", "Resume it without --offline."
-            )
         self.flows.of(state.definition)
         check_tools(needed_tools(state), self.toolbox)
         if state.finished is None:
@@ -199,6 +195,10 @@ class Runtime:
                     tool.name,
                     tool.import_path,
                 )
+        if self.settings.offline and not state.definition.offline:
+            raise ConfigurationError(
+                f"run {state.run_id} may use the network, and this process runs offline", "Resume it without --offline."
+            )
 
     def driving(self, state: RunState, on_state: Callable[[RunState], None] | None = None) -> asyncio.Task[RunState]:
         """Call :meth:`drive` in the background of this loop; closing the runtime stops it and releases the run."""

@@ -22,7 +22,7 @@ LARGEST = 10_000_000
 TOO_DEEP = f"nested more than {DEEPEST} levels deep"
 
 
-def json_problem(value: object) -> str:
+def json_problem(value: object, deepest: int = DEEPEST) -> str:
     """Return why a value cannot be stored as JSON, empty if it can. Every door checks the values it lets in."""
     try:
         written = json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -35,10 +35,10 @@ def json_problem(value: object) -> str:
         return str(error)
     if len(written) > LARGEST:
         return f"{len(written):,} characters; the limit is {LARGEST:,}"
-    if written.count("[") + written.count("{") <= DEEPEST:
+    if written.count("[") + written.count("{") <= deepest:
         return ""
     level = [value]
-    for _ in range(DEEPEST):
+    for _ in range(deepest):
         level = [item for each in level for item in _items(each)]
     return TOO_DEEP if any(isinstance(each, dict | list | tuple) for each in level) else ""
 
@@ -53,9 +53,9 @@ class Unfit(ValueError):
     """A value of user code does not fit where it goes; one line says why."""
 
 
-def plain_json(value: Any) -> Any:
+def plain_json(value: Any, deepest: int = DEEPEST) -> Any:
     """Return a value as JSON gives it back. Raises Unfit for what JSON cannot represent."""
-    if problem := json_problem(value):
+    if problem := json_problem(value, deepest):
         raise Unfit(f"cannot be stored as JSON: {problem}")
     return json.loads(json.dumps(value))
 

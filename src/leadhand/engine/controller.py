@@ -144,7 +144,7 @@ class Controller:
                 state = fold(state, entries)
                 commands, postponed = later, True
             elif postponed:  # nor does the state after the others allow it
-                message = f"the flow {self._policy.name} made an assignment that cannot be issued: {reason}"
+                message = f"the flow {self._policy.name} returned an invalid assignment: {reason}"
                 how = "fix the flow, then start the run again"
                 failure = Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, how)
                 commands, postponed = [do.Finish(failure=failure)], False

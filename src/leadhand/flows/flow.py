@@ -13,7 +13,7 @@ from leadhand.domain.errors import Failure, FailureClass, UsageError
 from leadhand.domain.outcome import may_be_used
 from leadhand.domain.run import Gap, Role, RunDefinition
 from leadhand.domain.state import AssignmentState, RunState
-from leadhand.domain.value import Json, Unfit, fitting, one_line, plain_json, shown
+from leadhand.domain.value import DEEPEST, Json, Unfit, fitting, one_line, plain_json, shown
 
 from .offline.rule import Rules
 from .run_view import AssignmentView, RunView
@@ -141,7 +141,7 @@ class FlowPolicy:
 
     def brief(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
         with self._calling("facts" if type(self.flow).brief is Flow.brief else "brief"):
-            return plain_json(self.flow.brief(self.view(state), assignment))
+            return plain_json(self.flow.brief(self.view(state), assignment), 2 * DEEPEST)  # it encloses results
 
     def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:
         with self._calling("problems"):

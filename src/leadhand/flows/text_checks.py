@@ -73,10 +73,14 @@ def _unused(text: str, results: Sequence[AssignmentState]) -> list[str]:
     marks = cited(text)
     shared = {word for word in said & among.keys() if len(word) > 3 and not word.isdigit()}
     unused: list[str] = []
-    for result, own in zip(results, words, strict=True):
-        particular = {word for word in own if among[word] == 1} or own
+    # Results whose summaries are alike differ in their arguments only. A text about all of them may name none of these.
+    summaries = [_words(result.data.summary if result.data is not None else "") for result in results]
+    particulars = [{word for word in own if among[word] == 1} or own for own in words]
+    by_args = [own.isdisjoint(summary) for own, summary in zip(particulars, summaries, strict=True)]
+    named = any(own & said for own, only in zip(particulars, by_args, strict=True) if only)
+    for result, particular, only_args in zip(results, particulars, by_args, strict=True):
         by_source = any(sources[url] == 1 and order.index(url) + 1 in marks for url in _urls(result))
-        if by_source or not particular or particular & said:
+        if by_source or not particular or particular & said or (only_args and not named):
             continue
         if shared or any(word[:1].isdigit() for word in particular):
             unused.append(result.assignment.name)

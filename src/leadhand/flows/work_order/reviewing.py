@@ -27,7 +27,7 @@ def review(state: RunState, order: OrderState) -> list[do.Command]:
     name = order.order.work_order_id
     reviews_ = list(_assigned(state, name))
     if not reviews_:
-        return list(_shards(state, order)) or [do.Judge(work_order_id=name, review=_merged([]))]
+        return list(_shards(state, order)) or [do.Judge(work_order_id=name, review=_merged(state, []))]
     halves = [half for review_ in reviews_ if _too_large(review_) for half in _halves(review_)]
     wanted: list[do.Command] = [half for half in halves if half.id not in state.assignments]
     if wanted:
