@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Protocol, Unpack, runtime_checkable
 
 from leadhand.domain.access import AgentSettings, ApiKey
@@ -326,6 +327,26 @@ class HasArtifacts(Protocol):
 
     @property
     def artifacts(self) -> ArtifactStore: ...
+
+
+@runtime_checkable
+class UpkeepStore(Protocol):
+    """A store whose runs can be deleted, and that can be copied and checked. Every method may raise StoreError."""
+
+    async def delete_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete runs, damaged ones too, with everything that only they use.
+
+        Raises NoSuchRun, and RunOwned for a run that a living process drives.
+        """
+        ...
+
+    async def damage(self) -> list[str]:
+        """Return what is damaged, a sentence each; reads the whole store."""
+        ...
+
+    async def back_up(self, target: Path) -> None:
+        """Copy the store to a file that does not exist, while it is in use. Raises UsageError if there is one."""
+        ...
 
 
 @runtime_checkable

@@ -35,6 +35,8 @@ FLAGS: dict[str, set[str]] = {
     "runs supply": COMMON | OUTPUT | {"--subtask", "--summary", "--result", "--tools", "--flows"},
     "runs fork": COMMON | OUTPUT | {"--at", "--yes", "--tools", "--flows"},
     "runs export": COMMON | {"--jsonl", "--html", "--output"},
+    "runs delete": COMMON | {"--yes"},
+    "runs prune": COMMON | {"--older-than", "--dry-run"},
     "approvals list": COMMON | {"--json"},
     "approvals approve": COMMON | {"--args", "--always", "--reason", "--flows"},
     "approvals deny": COMMON | {"--reason", "--flows"},
@@ -46,6 +48,7 @@ FLAGS: dict[str, set[str]] = {
     "keys create": COMMON | {"--scope", "--json"},
     "keys list": COMMON | {"--json"},
     "keys revoke": COMMON | {"--json"},
+    "backup": COMMON,
     "doctor": COMMON | {"--json"},
 }
 

@@ -113,6 +113,21 @@ COMMANDS = (
         "leadhand runs export run_01jd --html --output run.html",
     ),
     _command(
+        "runs delete",
+        "Delete a run: its events, artifacts and files.",
+        "This cannot be undone. The space is given back. A damaged run can be deleted, too; a run"
+        " that a process is driving cannot.",
+        module="upkeep",
+    ),
+    _command(
+        "runs prune",
+        "Delete runs that finished some time ago.",
+        "This cannot be undone. Runs that have not finished are kept.",
+        "leadhand runs prune --older-than 30d --dry-run",
+        "leadhand runs prune --older-than 30d",
+        module="upkeep",
+    ),
+    _command(
         "approvals list",
         "List the pending approvals of all runs, newest first.",
         "Each request shows the call, the origin of its arguments, its effect and cost, the requester and the "
@@ -155,6 +170,14 @@ COMMANDS = (
     ),
     _command("keys list", "List API keys, newest first, without the secrets."),
     _command("keys revoke", "Revoke an API key.", "This cannot be undone. The key stays in the list."),
+    _command(
+        "backup",
+        "Copy the database and its artifacts to a file.",
+        "Runs may continue meanwhile: the copy is of one moment. Artifacts go to FILE.artifacts. The copy is a database"
+        " of its own: look into it with --database FILE. For PostgreSQL, use pg_dump.",
+        "leadhand backup leadhand-$(date +%F).db",
+        module="upkeep",
+    ),
     _command("doctor", "Check this installation and suggest fixes."),
 )
 BY_WORDS = {command.words: command for command in COMMANDS}

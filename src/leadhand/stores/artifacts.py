@@ -10,7 +10,7 @@ import asyncio
 import errno
 import os
 import stat
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Collection, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -58,6 +58,16 @@ class FileArtifacts:
         """Whether content with this digest is stored, even if it is damaged."""
         return await asyncio.to_thread(self._in_file, digest, _is_file) or False
 
+    def delete_others(self, kept: Collection[str], *, older_than: float) -> None:
+        """Delete content whose digest is not in ``kept`` and that was last put before ``older_than``, in seconds since
+        1970. Raises StoreError.
+        """
+        with self._explained("delete"):
+            for path in self._folder.glob("??/*"):
+                name = ALGORITHM + path.parent.name + path.name
+                if name not in kept and path.lstat().st_mtime < older_than:
+                    path.unlink(missing_ok=True)
+
     def _put(self, content: bytes) -> str:
         digest = digest_of(content)
         with self._explained("write"):
@@ -70,6 +80,8 @@ class FileArtifacts:
                     # A damaged file is replaced, so that the stored content can be read.
                     if _read(name, descriptor) != content:
                         _write(name, content, descriptor)
+                    else:
+                        os.utime(name, dir_fd=descriptor)  # it is in use again: see delete_others
                     os.fsync(descriptor)  # also for a file that another process has just renamed
                 os.fsync(folder)
         return digest

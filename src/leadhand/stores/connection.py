@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from weakref import WeakSet
 
-from leadhand.domain.errors import StoreError
+from leadhand.domain.errors import StoreError, UsageError
 
 Row = tuple[Any, ...]
 
@@ -89,6 +89,19 @@ class Connection(Protocol):
     def commits(self) -> int | None:
         """Return a number that differs after a commit of another session; None if the database has none."""
         return None
+
+    def damaged_pages(self) -> list[str]:
+        """Return what is wrong with the pages of the database; a server checks its own."""
+        return []
+
+    def copy_to(self, path: Path) -> None:
+        """Copy the database to a file, as of one moment, while others use it. Raises UsageError for a server."""
+        raise UsageError(
+            "`leadhand backup` copies SQLite databases only", "back up PostgreSQL with its own tool, pg_dump"
+        )
+
+    def give_back(self) -> None:
+        """Return the space of deleted rows to the file system, if there is much; a server does so itself."""
 
     def close(self) -> None: ...
 

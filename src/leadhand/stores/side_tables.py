@@ -50,7 +50,11 @@ def cached(connection: Connection, dialect: Dialect, key: str) -> Json | None:
 def write_nothing(connection: Connection) -> None:
     """Insert a row and delete it again, so that the database is written but not changed."""
     key = "is this database writable?"
-    connection.execute("INSERT INTO cache (cache_key, value, expires_at) VALUES (?, 'null', 0)", (key,))
+    connection.execute(  # there may be such a row: the service leaves one
+        "INSERT INTO cache (cache_key, value, expires_at) VALUES (?, 'null', 0)"
+        " ON CONFLICT (cache_key) DO UPDATE SET expires_at = excluded.expires_at",
+        (key,),
+    )
     connection.execute("DELETE FROM cache WHERE cache_key = ?", (key,))
 
 

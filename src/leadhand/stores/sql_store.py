@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Unpack
 
 from leadhand.domain.access import AgentSettings, ApiKey, key_exists, no_such_key
@@ -17,7 +19,7 @@ from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo
 from leadhand.domain.value import Json
 from leadhand.ports import ArtifactStore
 
-from . import side_tables
+from . import side_tables, upkeep
 from .artifacts import DatabaseArtifacts, FileArtifacts
 from .codec import encode, no_such_run, read_entries, stored
 from .connection import Database, Row, close_in_forked_child
@@ -26,6 +28,7 @@ from .listings import host_lines, run_listing, run_listings, store_info
 from .side_tables import KEY_COLUMNS, agent_of_row, key_of_row
 from .threads import Readers, closed_error, failed
 from .transaction import Append, Claim, Create, Release
+from .upkeep import UNNAMED_S
 from .writer import SideWrite, Writer
 
 
@@ -143,6 +146,7 @@ class SqlContextStore:
         return bytes(rows[0][0])
 
     async def _keep_blob(self, digest: str, body: bytes) -> None:
+        await self.cache(f"artifact {digest}", None, UNNAMED_S)
         insert = "INSERT INTO blobs (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
         await self._change(f"6 {digest}", insert, digest, body)
 
@@ -223,6 +227,15 @@ class SqlContextStore:
 
     async def unset_agent(self, name: str) -> None:
         await self._change(f"5 {name}", "DELETE FROM agents WHERE name = ?", name)
+
+    async def delete_runs(self, run_ids: Sequence[str]) -> None:
+        await asyncio.to_thread(upkeep.delete_runs, self._database, self._hold, run_ids)
+
+    async def damage(self) -> list[str]:
+        return await self._query(upkeep.damage)
+
+    async def back_up(self, target: Path) -> None:
+        await asyncio.to_thread(upkeep.back_up, self._database, target)
 
     async def check_writable(self) -> None:
         """Commit a write that changes nothing. Raises StoreError if the database cannot be written."""

@@ -7,7 +7,7 @@ import shlex
 import sqlite3
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from leadhand.domain.errors import StoreError
@@ -169,6 +169,28 @@ class SqliteConnection(Connection):
 
     def commits(self) -> int | None:
         return self.execute("PRAGMA data_version")[0][0]
+
+    def damaged_pages(self) -> list[str]:
+        found = [text for (text,) in self.execute("PRAGMA quick_check(5)")]
+        return [] if found == ["ok"] else [f"{self._name} is damaged: {' '.join(text.split())}" for text in found]
+
+    def copy_to(self, path: Path) -> None:
+        try:
+            with closing(session(path)) as copy:
+                self._raw.backup(copy)
+        except sqlite3.Error as error:
+            raise explained(error, self._name) from error
+
+    def give_back(self) -> None:
+        ((free, pages),) = self.execute(
+            "SELECT freelist_count, page_count FROM pragma_freelist_count(), pragma_page_count()"
+        )
+        if free * 10 > pages:  # fewer are soon used again, and this writes the whole file
+            self.execute("VACUUM")
+            self.execute(
+                "PRAGMA busy_timeout = 1000"
+            )  # a slow reader must not hold this up: a later checkpoint does it
+            self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         self._raw.close()

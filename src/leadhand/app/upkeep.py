@@ -1,0 +1,55 @@
+"""Upkeep of a store: delete runs together with their files, and back the store up."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from leadhand.app.listings import all_runs
+from leadhand.app.runtime import Runtime
+from leadhand.domain.errors import ConfigurationError, StoreError
+from leadhand.domain.listing import RunListing
+from leadhand.domain.run import ENDED
+from leadhand.ports import ContextStore, UpkeepStore
+
+
+def upkeep_store(store: ContextStore) -> UpkeepStore:
+    """Return the store as one whose runs can be deleted. Raises ConfigurationError if they cannot."""
+    if not isinstance(store, UpkeepStore):
+        raise ConfigurationError(
+            "this store cannot delete runs or be backed up", "Use SQLite or PostgreSQL, or implement ports.UpkeepStore."
+        )
+    return store
+
+
+async def delete_runs(runtime: Runtime, run_ids: Sequence[str]) -> None:
+    """Delete runs, their artifacts and the files in their directories.
+
+    Raises NoSuchRun, RunOwned for a run that a living process drives, and StoreError.
+    """
+    await upkeep_store(runtime.store).delete_runs(run_ids)
+    for run_id in run_ids:
+        await asyncio.to_thread(_delete_directory, runtime.settings.home / "runs" / run_id)
+
+
+def _delete_directory(directory: Path) -> None:
+    try:
+        shutil.rmtree(directory)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise StoreError(
+            f"the run is deleted, but not its directory {directory}: {error.strerror or error}", "delete it by hand"
+        ) from error
+
+
+async def finished_before(store: ContextStore, moment: datetime) -> list[RunListing]:
+    """Return the runs that finished before a moment, newest first."""
+    return [
+        listing
+        async for listing in all_runs(store, until=moment)
+        if listing.status in ENDED and listing.finished_at is not None and listing.finished_at < moment
+    ]

@@ -1,0 +1,172 @@
+"""Upkeep of a database: delete runs with what only they use, copy it to a file, and look for damage."""
+
+# ruff: noqa: S608 - SQL is built from constants only; data are parameters
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+from leadhand.domain.errors import RunOwned, StoreError, UsageError
+
+from .artifacts import FileArtifacts
+from .codec import no_such_run
+from .connection import Connection, Database, Dialect, Hold, Table, TryAgain, among
+
+Result = TypeVar("Result")
+
+OF_RUNS = ("events", "reservations", "allowances", "open_approvals", "snapshots", "runs")
+"""The tables whose rows belong to one run."""
+BLOBS = Table("blobs", "digest")
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+REFERENCE = re.compile(r'"\$(?:blob|stored)":"(sha256:[0-9a-f]{64})"')
+AT_ONCE = 100
+"""Runs deleted in one transaction, so that other processes never wait long."""
+TRIES = 5
+UNNAMED_S = 3600.0
+"""Seconds that new content is kept although no event names it yet: its event is written after it."""
+
+# The numbers of a complete log are 1 to the head of its run.
+INCOMPLETE = """
+    SELECT run_id, entries, head_seq FROM (
+        SELECT runs.run_id AS run_id, runs.head_seq AS head_seq, min(events.seq) AS least_seq, max(events.seq)
+            AS most_seq, count(events.seq) AS entries
+        FROM runs LEFT JOIN events ON events.run_id = runs.run_id GROUP BY runs.run_id, runs.head_seq
+    ) AS logs
+    WHERE entries <> head_seq OR most_seq <> head_seq OR least_seq <> 1 ORDER BY run_id
+"""
+UNLISTED = "SELECT DISTINCT run_id FROM events WHERE run_id NOT IN (SELECT run_id FROM runs) ORDER BY run_id"
+
+
+def delete_runs(database: Database, hold: Hold, run_ids: Sequence[str]) -> None:
+    """Delete runs, damaged ones too, and give the space back that only they used.
+
+    Raises NoSuchRun, and RunOwned for a run that a living process drives; then that run and those after it are kept.
+    """
+    with closing(database.connect()) as connection:
+        for start in range(0, len(run_ids), AT_ONCE):
+            portion = sorted(set(run_ids[start : start + AT_ONCE]))
+            _transact(connection, lambda portion=portion: _delete(connection, database.dialect, hold, portion))
+        named = _transact(connection, lambda: _delete_unnamed(connection, database.dialect))
+        if database.artifact_folder is not None:
+            FileArtifacts(database.artifact_folder).delete_others(named, older_than=time.time() - UNNAMED_S)
+        connection.give_back()
+
+
+def _transact(connection: Connection, work: Callable[[], Result]) -> Result:
+    for attempt in range(1, TRIES + 1):
+        connection.begin()
+        try:
+            result = work()
+            connection.commit()
+        except TryAgain:
+            connection.rollback()
+            if attempt == TRIES:
+                raise
+            time.sleep(random.uniform(0, 0.01 * attempt))
+        except BaseException:
+            connection.rollback()
+            raise
+        else:
+            return result
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _delete(connection: Connection, dialect: Dialect, hold: Hold, run_ids: Sequence[str]) -> None:
+    keys = [(run_id,) for run_id in run_ids]
+    owners: dict[str, str | None] = {}
+    for condition, parameters in among("run_id", keys):
+        owners |= dict(  # locks the rows in the same order as every transaction
+            connection.execute(
+                f"SELECT run_id, owner FROM runs WHERE {condition} ORDER BY run_id{dialect.for_update}", parameters
+            )
+        )
+    living = hold.living({owner for owner in owners.values() if owner is not None}, connection)
+    for run_id in run_ids:
+        if owners.get(run_id) in living:
+            raise RunOwned(
+                f"run {run_id} is driven by a living process ({owners[run_id]})",
+                f"cancel it first with `leadhand runs cancel {run_id}`",
+            )
+        if run_id not in owners and not connection.execute("SELECT 1 FROM events WHERE run_id = ? LIMIT 1", (run_id,)):
+            raise no_such_run(run_id)
+    for name in OF_RUNS:
+        Table(name, "run_id").delete(connection, "run_id", keys)
+
+
+def _delete_unnamed(connection: Connection, dialect: Dialect) -> set[str]:
+    """Delete payloads that no event names, and return the digests that are named."""
+    if not dialect.alone:  # payloads are written in the transaction of their event: wait for those, and keep others out
+        connection.execute("LOCK TABLE blobs IN SHARE ROW EXCLUSIVE MODE")
+    named = {digest for _, body in _bodies(connection) for digest in DIGEST.findall(body)}
+    recent = connection.execute(
+        f"SELECT cache_key FROM cache WHERE cache_key LIKE 'artifact %' AND expires_at > {dialect.now}"
+    )
+    kept = named | {key.removeprefix("artifact ") for (key,) in recent}
+    unnamed = [(digest,) for (digest,) in connection.execute("SELECT digest FROM blobs") if digest not in kept]
+    BLOBS.delete(connection, "digest", sorted(unnamed))
+    return named
+
+
+def _bodies(connection: Connection) -> Iterator[tuple[str, str]]:
+    """Yield the run and the body of every event that names a digest."""
+    for (run_id,) in connection.execute("SELECT DISTINCT run_id FROM events ORDER BY run_id"):
+        found = connection.execute("SELECT body FROM events WHERE run_id = ? AND body LIKE '%sha256:%'", (run_id,))
+        yield from ((run_id, body) for (body,) in found)
+
+
+def damage(connection: Connection) -> list[str]:
+    """Return what is wrong with a database, a sentence each: damaged pages, missing events, missing payloads."""
+    found = connection.damaged_pages()
+    for run_id, entries, head in connection.execute(INCOMPLETE):
+        gap = (
+            f"of its {head} events {_missing(head - entries)}"
+            if entries < head
+            else "its events are not numbered in a row"
+        )
+        found.append(f"run {run_id} is damaged: {gap}")
+    found += [f"run {run_id} is damaged: it is not in the table runs" for (run_id,) in connection.execute(UNLISTED)]
+    there = {digest for (digest,) in connection.execute("SELECT digest FROM blobs")}
+    lost: dict[str, int] = {}
+    for run_id, body in _bodies(connection):
+        lost[run_id] = lost.get(run_id, 0) + len({*REFERENCE.findall(body)} - there)
+    found += [f"run {run_id} is damaged: of its payloads {_missing(many)}" for run_id, many in lost.items() if many]
+    return found
+
+
+def _missing(many: int) -> str:
+    return f"{many} is missing" if many == 1 else f"{many} are missing"
+
+
+def back_up(database: Database, target: Path) -> None:
+    """Copy a database and its artifacts to ``target`` and ``target.artifacts``, while it is in use.
+
+    Raises UsageError if one of them exists or the database is not a file, StoreError if they cannot be written.
+    """
+    folder = target.with_name(target.name + ".artifacts")
+    for path in (target, folder):
+        if path.exists():
+            raise UsageError(f"{path} exists", "name a file that does not exist")
+    draft = target.with_name(target.name + ".partial")
+    try:
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        try:
+            with closing(database.connect(writes=False)) as connection:
+                connection.copy_to(draft)
+            # Content is written before the event that names it, so the copy's events find theirs.
+            if database.artifact_folder is not None and database.artifact_folder.is_dir():
+                shutil.copytree(database.artifact_folder, folder, ignore=shutil.ignore_patterns("*.tmp"))
+            draft.rename(target)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:  # shutil.Error, too
+        raise StoreError(
+            f"cannot write the backup {target}: {error.strerror or error}", "check the disk, or choose another file"
+        ) from error

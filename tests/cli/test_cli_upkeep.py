@@ -1,0 +1,99 @@
+"""``leadhand runs delete``, ``runs prune`` and ``backup``."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+import pytest
+
+
+def answered(leadhand: Any) -> str:
+    """The id of a run that is over."""
+    result = leadhand("run", "--offline", "--json", "Weather in Paris?")
+    assert result.code == 0, result.err
+    return result.json["run_id"]
+
+
+def runs(leadhand: Any) -> set[str]:
+    return {each["run_id"] for each in leadhand("runs", "list", "--json").json}
+
+
+def test_a_run_is_deleted_with_its_files(leadhand: Any) -> None:
+    first, second = answered(leadhand), answered(leadhand)
+    assert (leadhand.home / "runs" / first).is_dir()
+
+    result = leadhand("runs", "delete", first)
+
+    assert (result.code, result.err) == (0, f"{first} is deleted.\n")
+    assert runs(leadhand) == {second}
+    assert not (leadhand.home / "runs" / first).exists()
+    assert (leadhand.home / "runs" / second).is_dir()
+    again = leadhand("runs", "delete", first)
+    assert again.code == 2
+    assert f"there is no run {first}" in again.err
+
+
+def test_a_run_that_has_not_finished_is_deleted_only_with_yes(leadhand: Any) -> None:
+    waiting = leadhand("run", "--offline", "--tools", leadhand.tools, "--json", "Pay 20 to Bob").json["run_id"]
+
+    refused = leadhand("runs", "delete", waiting)
+    assert refused.code == 2
+    assert f"leadhand runs cancel {waiting}" in refused.err
+    assert runs(leadhand) == {waiting}
+
+    assert leadhand("runs", "delete", waiting, "--yes").code == 0
+    assert runs(leadhand) == set()
+    assert leadhand("approvals", "list", "--json").json == []
+
+
+@pytest.mark.parametrize("damage", ["UPDATE events SET body = '{'", "DELETE FROM runs"])
+def test_a_damaged_run_is_deleted(leadhand: Any, damage: str) -> None:
+    run_id = answered(leadhand)
+    with sqlite3.connect(leadhand.home / "leadhand.db") as database:
+        database.execute(damage)
+
+    assert leadhand("runs", "delete", run_id).code == 0
+    assert leadhand("doctor").code == 0
+    assert runs(leadhand) == set()
+
+
+def test_prune_deletes_what_finished_long_ago_and_nothing_else(leadhand: Any) -> None:
+    old, new = answered(leadhand), answered(leadhand)
+    waiting = leadhand("run", "--offline", "--tools", leadhand.tools, "--json", "Pay 20 to Bob").json["run_id"]
+    days = 31 * 86_400_000_000
+    with sqlite3.connect(leadhand.home / "leadhand.db") as database:
+        for run_id in (old, waiting):
+            database.execute(
+                "UPDATE runs SET created_at = created_at - ?, finished_at = finished_at - ? WHERE run_id = ?",
+                (days, days, run_id),
+            )
+
+    listed = leadhand("runs", "prune", "--older-than", "30d", "--dry-run")
+    assert (listed.code, listed.err) == (0, "1 run to delete.\n")
+    assert old in listed.out
+    assert runs(leadhand) == {old, new, waiting}
+
+    assert leadhand("runs", "prune", "--older-than", "30d").err == "1 run deleted.\n"
+    assert runs(leadhand) == {new, waiting}
+    assert not (leadhand.home / "runs" / old).exists()
+    assert leadhand("runs", "prune", "--older-than", "30d").err == "0 runs deleted.\n"
+
+
+@pytest.mark.parametrize("age", ["never", "30", "-1d", "", "1.5d", "3y"])
+def test_an_age_that_is_none_is_refused(leadhand: Any, age: str) -> None:
+    assert leadhand("runs", "prune", f"--older-than={age}").code == 2
+    assert leadhand("runs", "prune").code == 2
+
+
+def test_a_backup_can_be_looked_into(leadhand: Any) -> None:
+    run_id = answered(leadhand)
+    copy = leadhand.folder / "copy.db"
+
+    result = leadhand("backup", str(copy))
+
+    assert (result.code, result.out) == (0, f"{copy}\n")
+    assert [each["run_id"] for each in leadhand("runs", "list", "--json", "--database", str(copy)).json] == [run_id]
+    assert leadhand("runs", "show", run_id, "--database", str(copy)).code == 0
+    assert leadhand("backup", str(copy)).code == 2
+    assert leadhand("backup", "/no/such/folder/copy.db").code == 6

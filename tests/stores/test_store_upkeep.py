@@ -1,0 +1,222 @@
+"""Upkeep: runs are deleted with what only they use, the space comes back, and a backup is a whole database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand.domain.errors import NoSuchRun, RunOwned, UsageError
+from leadhand.domain.events import ArtifactWritten, ToolCallReturned
+from leadhand.engine.log import pack
+from leadhand.stores.opening import open_store
+from leadhand.stores.schema import LATER_TABLES, TABLES, VERSION
+from leadhand.stores.sql_store import SqlContextStore
+from leadhand.testing.store_contract import began, pauses, started, tokens, tokens_at_most
+
+RunSql = Callable[..., list[tuple[Any, ...]]]
+ATTEMPT = "wo-001.0/a1"
+
+
+async def finished(store: SqlContextStore, run_id: str, *payloads: str) -> list[str]:
+    """Make a run that no process drives, with these results of tools; return their digests."""
+    digests: list[str] = []
+    await store.create(run_id, started())
+    for position, payload in enumerate(payloads):
+        raw, blobs = pack(payload)
+        event = ToolCallReturned(attempt=ATTEMPT, call_id=f"{ATTEMPT}/{position}", tool="read", ok=True, raw=raw)
+        await store.append(run_id, [event], blobs=blobs)
+        digests += blobs
+    await store.release(run_id, 1)
+    return digests
+
+
+async def write_artifact(store: SqlContextStore, run_id: str, content: bytes) -> str:
+    digest = await store.artifacts.put(content)
+    written = ArtifactWritten(attempt=ATTEMPT, path="a.txt", digest=digest, size=len(content), media_type="text/plain")
+    await store.append(run_id, [written])
+    return digest
+
+
+async def test_a_deleted_run_leaves_no_row_behind(url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started())
+        await store.append("run-1", [began("c1", tokens(5), within={"wo-001.0": tokens_at_most(9)}), *pauses("a")])
+        await store.save_snapshot("run-1", 2, "v1", b"{}")
+        await store.release("run-1", 1)
+        await finished(store, "run-2", "x" * 9_000)
+        await store.delete_runs(["run-1", "run-2"])
+        with pytest.raises(NoSuchRun):
+            await store.read("run-1")
+        assert await store.runs() == []
+        await store.create("run-1", started())  # the id is free again, and its log is new
+        assert len(await store.read("run-1")) == 1
+        await store.release("run-1", 1)
+        await store.delete_runs(["run-1"])
+    for table in (TABLES | LATER_TABLES[VERSION]) - {"meta"}:
+        assert run_sql(url, f"SELECT count(*) FROM {table}") == [(0,)], table
+
+
+async def test_what_another_run_uses_is_kept(url: str) -> None:
+    async with aclosing(await open_store(url)) as store:
+        (shared,) = await finished(store, "run-1", "shared" * 2_000)
+        (own,) = await finished(store, "run-2", "own" * 2_000)
+        assert await finished(store, "run-3", "shared" * 2_000) == [shared]
+        await store.delete_runs(["run-1", "run-2"])
+        assert await store.blob(shared)
+        with pytest.raises(KeyError):
+            await store.blob(own)
+        assert await store.damage() == []
+
+
+async def test_artifacts_go_with_the_last_run_that_has_them_but_not_before_they_are_named(
+    url: str, run_sql: RunSql, tmp_path: Path
+) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started())
+        await store.create("run-2", started())
+        own, shared = await write_artifact(store, "run-1", b"own"), await write_artifact(store, "run-1", b"shared")
+        await write_artifact(store, "run-2", b"shared")
+        unnamed = await store.artifacts.put(b"its event is about to be written")
+        await store.release("run-1", 1)
+        await store.delete_runs(["run-1"])
+        assert await store.artifacts.has(unnamed)
+
+        # An hour later, nothing will name it any more.
+        run_sql(url, "DELETE FROM cache")
+        for path in (tmp_path / "leadhand.db.artifacts").glob("??/*"):
+            os.utime(path, (0, 0))
+        await store.artifacts.put(b"shared")
+        await store.release("run-2", 1)
+        await store.create("run-3", started())
+        await store.release("run-3", 1)
+        await store.delete_runs(["run-3"])
+        assert [await store.artifacts.has(each) for each in (own, shared, unnamed)] == [False, True, False]
+        await store.delete_runs(["run-2"])
+        assert await store.artifacts.has(shared)  # it was put again just now
+
+
+async def test_a_run_that_is_driven_is_not_deleted(url: str) -> None:
+    async with aclosing(await open_store(url)) as store, aclosing(await open_store(url)) as other:
+        await store.create("run-1", started())
+        for process in (store, other):
+            with pytest.raises(RunOwned, match="run run-1 is driven by a living process"):
+                await process.delete_runs(["run-1"])
+        assert len(await store.append("run-1", pauses("a"))) == 1
+    async with aclosing(await open_store(url)) as other:
+        with pytest.raises(NoSuchRun):
+            await other.delete_runs(["run-9"])
+        await other.delete_runs(["run-1"])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE events SET body = 'garbage'",
+        "DELETE FROM events WHERE seq = 2",
+        "UPDATE runs SET status = 'gone', created_at = 9000000000000000000",
+        "DELETE FROM runs",
+    ],
+)
+async def test_a_damaged_run_can_be_deleted(url: str, run_sql: RunSql, damage: str) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started())
+        await store.append("run-1", pauses("a", "b"))
+        await store.release("run-1", 1)
+        run_sql(url, damage)
+        await store.delete_runs(["run-1"])
+        assert run_sql(url, "SELECT count(*) FROM events") == [(0,)]
+        assert await store.damage() == []
+
+
+async def test_others_write_while_many_runs_are_deleted(url: str) -> None:
+    import asyncio
+
+    async with aclosing(await open_store(url)) as store, aclosing(await open_store(url)) as other:
+        for number in range(8):
+            await finished(store, f"run-{number}", f"{number}" * 9_000, "shared" * 2_000)
+        await other.create("busy", started())
+
+        async def write() -> list[str]:
+            digests: list[str] = []
+            for number in range(60):
+                raw, blobs = pack(f"{number % 8}" * 9_000 if number % 2 else "shared" * 2_000)
+                event = ToolCallReturned(attempt=ATTEMPT, call_id=f"{number}", tool="read", ok=True, raw=raw)
+                await other.append("busy", [event], blobs=blobs)
+                digests += blobs
+            return digests
+
+        async def delete() -> None:
+            for number in range(8):
+                await store.delete_runs([f"run-{number}"])
+
+        digests, _ = await asyncio.gather(write(), delete())
+        assert all([await store.blob(digest) for digest in digests])
+        assert [run.run_id for run in await store.runs()] == ["busy"]
+        assert await store.damage() == []
+
+
+async def test_the_space_of_deleted_runs_comes_back(sqlite_url: str, tmp_path: Path) -> None:
+    async with aclosing(await open_store(sqlite_url)) as store:
+        await finished(store, "run-1", *(f"{number}" * 100_000 for number in range(20)))
+        await finished(store, "run-2", "small")
+        before = (await store.about()).bytes or 0
+        await store.delete_runs(["run-1"])
+        after = (await store.about()).bytes or 0
+        assert len(await store.read("run-2")) == 2
+        assert (tmp_path / "leadhand.db").stat().st_size == after
+    assert before > 2_000_000
+    assert after < before / 10
+
+
+async def test_a_backup_is_made_in_use_and_opens_with_its_artifacts(sqlite_url: str, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    async with aclosing(await open_store(sqlite_url)) as store:
+        await store.create("run-1", started())
+        digest = await write_artifact(store, "run-1", b"content")
+        await store.append("run-1", pauses("a"))
+        await store.back_up(target)
+        await store.append("run-1", pauses("b"))
+        for path in (target, tmp_path / "copy.db.artifacts"):
+            with pytest.raises(UsageError, match=r"copy.db.* exists"):
+                await store.back_up(target)
+            path.rename(path.with_name(f"kept{path.suffix}"))
+    (tmp_path / "kept.db").rename(target)
+    (tmp_path / "kept.artifacts").rename(tmp_path / "copy.db.artifacts")
+    assert target.stat().st_mode & 0o077 == 0
+    async with aclosing(await open_store(str(target))) as copy:
+        assert len(await copy.read("run-1")) == 3
+        assert await copy.artifacts.get(digest) == b"content"
+        assert await copy.damage() == []
+    assert not list(tmp_path.glob("*.partial"))
+
+
+async def test_a_server_is_backed_up_with_its_own_tool(postgres_url: str, tmp_path: Path) -> None:
+    async with aclosing(await open_store(postgres_url)) as store:
+        with pytest.raises(UsageError) as refusal:
+            await store.back_up(tmp_path / "copy.db")
+        assert "pg_dump" in refusal.value.how
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("DELETE FROM events WHERE run_id = 'run-1' AND seq = 2", "of its 3 events 1 is missing"),
+        ("DELETE FROM events WHERE run_id = 'run-1' AND seq > 1", "of its 3 events 2 are missing"),
+        ("DELETE FROM events WHERE run_id = 'run-1'", "of its 3 events 3 are missing"),
+        ("UPDATE events SET seq = 7 WHERE run_id = 'run-1' AND seq = 2", "its events are not numbered in a row"),
+        ("DELETE FROM runs WHERE run_id = 'run-1'", "it is not in the table runs"),
+        ("DELETE FROM blobs", "of its payloads 1 is missing"),
+    ],
+)
+async def test_what_a_database_has_lost_is_found(url: str, run_sql: RunSql, change: str, said: str) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await finished(store, "run-1", "x" * 9_000, "small")
+        await finished(store, "run-2", "small")
+        assert await store.damage() == []
+        run_sql(url, change)
+        assert await store.damage() == [f"run run-1 is damaged: {said}"]
