@@ -340,8 +340,8 @@ class UpkeepStore(Protocol):
         """
         ...
 
-    async def damage(self) -> list[str]:
-        """Return what is damaged, a sentence each; reads the whole store."""
+    async def damage(self, *, thorough: bool = True) -> list[str]:
+        """Return what is damaged, a sentence each; unless ``thorough``, only missing events, which is quick."""
         ...
 
     async def back_up(self, target: Path) -> None:

@@ -165,3 +165,53 @@ def test_a_run_left_behind_is_a_warning(leadhand: Any) -> None:
     assert "warn  runs      1 run orphaned by a process that died" in result.out
     run_id = leadhand.listing()["run_id"]
     assert f"Resume with: leadhand runs resume {run_id} --tools {leadhand.tools}" in result.out
+
+
+def test_a_log_with_a_gap_fails(leadhand: Any) -> None:
+    run_id = leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"]
+    with sqlite3.connect(leadhand.home / "leadhand.db") as database:
+        database.execute("DELETE FROM events WHERE seq = 3")
+
+    result = leadhand("doctor")
+
+    assert result.code == 6
+    assert f"FAIL  log       run {run_id} is damaged: of its " in result.out
+    assert "leadhand runs delete RUN" in result.out
+
+
+def test_a_database_that_was_truncated_fails(leadhand: Any) -> None:
+    leadhand("run", "--offline", "--json", "Weather in Paris?")
+    database = leadhand.home / "leadhand.db"
+    database.write_bytes(b"")
+
+    for command in (("doctor",), ("runs", "list"), ("run", "--offline", "Weather in Rome?")):
+        result = leadhand(*command)
+        assert result.code == 6
+        assert "has lost events: it is missing or empty" in result.out + result.err
+    assert database.read_bytes() == b""
+
+
+def test_a_damaged_page_fails(leadhand: Any) -> None:
+    leadhand("run", "--offline", "--json", "Weather in Paris?")
+    database = leadhand.home / "leadhand.db"
+    with sqlite3.connect(database) as connection:
+        ((root,),) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'gates'")
+    connection.close()
+    with database.open("r+b") as file:
+        file.seek((root - 1) * 4_096)
+        file.write(b"\xff" * 4_096)
+
+    result = leadhand("doctor")
+
+    assert result.code == 6
+    assert "FAIL" in result.out
+    assert "leadhand.db is damaged: " in result.out
+
+
+def test_the_database_of_a_server_that_was_just_checked_is_in_order(leadhand: Any) -> None:
+    leadhand("runs", "list")
+    with sqlite3.connect(leadhand.home / "leadhand.db") as connection:
+        connection.execute("INSERT INTO cache VALUES ('is this database writable?', 'null', 0)")
+    connection.close()
+
+    assert levels(leadhand)["database"] == "ok"

@@ -32,6 +32,7 @@ from leadhand.stores.schema import VERSION
 
 LEAST_FREE_BYTES = 500_000_000
 ANSWER_WITHIN_S = 2.0
+REPAIR = "Restore the database from a backup, or export what is left of the run and delete it: leadhand runs delete RUN"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +133,8 @@ async def _database(set_up: Settings, how_to_resume: HowToResume) -> AsyncIterat
         async with aclosing(await open_store(set_up.database)) as store:
             await store.check_writable()
             yield _place(set_up, store.name, VERSION)
+            for what in await store.damage():
+                yield Finding(check="log", level="fail", what=what, how=REPAIR)
             orphans = await _orphans(store)
             yield _runs(orphans, "", await how_to_resume(store, orphans) if orphans else "")
     except LeadhandError as error:

@@ -16,6 +16,7 @@ from leadhand.domain.decide import due
 from leadhand.domain.errors import LeadhandError, RunOwned, StoreError, UnreadableRun
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
+from leadhand.ports import UpkeepStore
 from leadhand.server.service import Service
 
 LOGGER = logging.getLogger("leadhand.server")
@@ -38,6 +39,7 @@ class Resumer:
         self._warned: dict[str, str] = {}
         self._task: asyncio.Task[None] | None = None
         self._failed = False
+        self._checked = False
 
     def start(self) -> None:
         """Start the task."""
@@ -53,12 +55,21 @@ class Resumer:
         while True:
             try:
                 await self.look()
+                await self._report_damage()
                 self._failed = False
             except StoreError as error:
                 if not self._failed:
                     LOGGER.warning("runs are not resumed while the database does not answer: %s", error.what)
                 self._failed = True
             await asyncio.sleep(self._every_s)
+
+    async def _report_damage(self) -> None:
+        """Log which runs have lost events, once after the start. Raises StoreError."""
+        store = self._runtime.store
+        if not self._checked and isinstance(store, UpkeepStore):
+            for what in await store.damage(thorough=False):
+                LOGGER.error("%s. Restore the database from a backup; leadhand doctor checks it", what)
+        self._checked = True
 
     async def look(self) -> None:
         """Resume every run that should continue and that no process drives. Raises StoreError."""

@@ -231,8 +231,8 @@ class SqlContextStore:
     async def delete_runs(self, run_ids: Sequence[str]) -> None:
         await asyncio.to_thread(upkeep.delete_runs, self._database, self._hold, run_ids)
 
-    async def damage(self) -> list[str]:
-        return await self._query(upkeep.damage)
+    async def damage(self, *, thorough: bool = True) -> list[str]:
+        return await self._query(upkeep.damage, thorough=thorough)
 
     async def back_up(self, target: Path) -> None:
         await asyncio.to_thread(upkeep.back_up, self._database, target)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from leadhand.domain.errors import StoreError
 
+from .commit_mark import CommitMark
 from .connection import Connection, Corrupt, Dialect, Row, Unstorable
 from .ownership import LockFileHold
 
@@ -71,14 +72,20 @@ class SqliteDatabase:
 
     def connect(self, *, writes: bool = True) -> SqliteConnection:
         self._check_directory()
+        mark = None
         if writes:
             self._check_writable()
+            mark = CommitMark(self.path)
+            mark.check_file()
         try:
             raw = session(self.path)
         except sqlite3.Error as error:
             raise explained(error, self.name) from error
-        connection = SqliteConnection(raw, self.name)
+        connection = SqliteConnection(raw, self.name, mark)
         try:
+            if mark is not None:
+                connection.execute("PRAGMA user_version")  # a file that cannot be read is explained
+                mark.check_number(raw)
             connection.execute("PRAGMA synchronous = FULL" if writes else "PRAGMA query_only = ON")
         except BaseException:
             connection.close()
@@ -123,9 +130,10 @@ class SqliteDatabase:
 class SqliteConnection(Connection):
     """A session with a database file; only the thread that opened it may use and close it."""
 
-    def __init__(self, raw: sqlite3.Connection, name: str) -> None:
+    def __init__(self, raw: sqlite3.Connection, name: str, mark: CommitMark | None = None) -> None:
         self._raw = raw
         self._name = name
+        self._mark = mark
 
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         try:
@@ -162,6 +170,15 @@ class SqliteConnection(Connection):
         """Begin a transaction that will write, after waiting for those of other processes."""
         self.execute("BEGIN IMMEDIATE")
 
+    def commit(self) -> None:
+        try:
+            number = self._mark.raise_number(self._raw) if self._mark is not None else 0
+        except sqlite3.Error as error:
+            raise explained(error, self._name) from error
+        super().commit()
+        if self._mark is not None:
+            self._mark.write(number)
+
     def rollback(self) -> None:
         with suppress(sqlite3.Error):  # the original error is the one to report
             if self._raw.in_transaction:  # SQLite may have undone it itself
@@ -194,6 +211,8 @@ class SqliteConnection(Connection):
 
     def close(self) -> None:
         self._raw.close()
+        if self._mark is not None:
+            self._mark.close()
 
 
 def session(path: Path | str) -> sqlite3.Connection:

@@ -9,6 +9,7 @@ import random
 import re
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -122,23 +123,24 @@ def _bodies(connection: Connection) -> Iterator[tuple[str, str]]:
         yield from ((run_id, body) for (body,) in found)
 
 
-def damage(connection: Connection) -> list[str]:
-    """Return what is wrong with a database, a sentence each: damaged pages, missing events, missing payloads."""
-    found = connection.damaged_pages()
+def damage(connection: Connection, *, thorough: bool = True) -> list[str]:
+    """Return what a database has lost, a sentence each: events and, if ``thorough``, pages and payloads, too."""
+    found = connection.damaged_pages() if thorough else []
     for run_id, entries, head in connection.execute(INCOMPLETE):
-        gap = (
-            f"of its {head} events {_missing(head - entries)}"
-            if entries < head
-            else "its events are not numbered in a row"
-        )
-        found.append(f"run {run_id} is damaged: {gap}")
-    found += [f"run {run_id} is damaged: it is not in the table runs" for (run_id,) in connection.execute(UNLISTED)]
-    there = {digest for (digest,) in connection.execute("SELECT digest FROM blobs")}
-    lost: dict[str, int] = {}
-    for run_id, body in _bodies(connection):
-        lost[run_id] = lost.get(run_id, 0) + len({*REFERENCE.findall(body)} - there)
-    found += [f"run {run_id} is damaged: of its payloads {_missing(many)}" for run_id, many in lost.items() if many]
+        numbers = f"of its {head} events {_missing(head - entries)}"
+        found.append(_damaged(run_id, numbers if entries < head else "its events are not numbered in a row"))
+    found += [_damaged(run_id, "it is not in the table runs") for (run_id,) in connection.execute(UNLISTED)]
+    if thorough:
+        there = {digest for (digest,) in connection.execute("SELECT digest FROM blobs")}
+        lost: Counter[str] = Counter()
+        for run_id, body in _bodies(connection):
+            lost[run_id] += len({*REFERENCE.findall(body)} - there)
+        found += [_damaged(run_id, f"of its payloads {_missing(many)}") for run_id, many in lost.items() if many]
     return found
+
+
+def _damaged(run_id: str, what: str) -> str:
+    return f"run {run_id} is damaged: {what}"
 
 
 def _missing(many: int) -> str:
