@@ -8,11 +8,10 @@ Pydantic writes and reads the body; upcasters convert events of older releases t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import pairwise
-from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
 from pydantic_core import PydanticSerializationError, ValidationError, from_json
@@ -22,6 +21,7 @@ from leadhand.domain.events import EVENT_TYPES, AnyEvent, Entry, upcast
 from leadhand.domain.value import DEEPEST, LARGEST
 
 from .connection import Connection, Corrupt, Dialect
+from .large_values import pack, unpack, values_of
 
 PAGE = 1_000
 """Entries read by one statement, at most."""
@@ -35,13 +35,19 @@ with too many digits."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TYPE = {"type"}
+UNPACKED_AT_ONCE = 32
+"""Entries whose large values are read by one statement."""
+NO_VALUES: Mapping[str, bytes] = {}
 
 
 class Encoded(NamedTuple):
-    """An event and the columns that follow from it: kind, type, version, subject, body."""
+    """An event, the columns that follow from it (kind, type, version, subject, body), and its large values by
+    digest.
+    """
 
     event: AnyEvent
     columns: tuple[str, str, int, str, str]
+    values: Mapping[str, bytes]
 
 
 def encode(event: AnyEvent) -> Encoded:
@@ -66,7 +72,8 @@ def encode(event: AnyEvent) -> Encoded:
             f"a {event.type} event of {event.subject or 'the run'} cannot be stored: {problem}",
             "store large material as a file, and pass its name",
         )
-    return Encoded(event, (event.kind.value, event.type, event.version, event.subject, body))
+    packed, values = pack(body)
+    return Encoded(event, (event.kind.value, event.type, event.version, event.subject, packed), values)
 
 
 def _unreadable(body: str) -> str:
@@ -168,13 +175,22 @@ def _page(connection: Connection, dialect: Dialect, run_id: str, after: int, siz
     )
     if head is None:
         raise no_such_run(run_id)
-    entries: list[Entry] = []
+    rows: list[list[str]] = []
     for record in text.split(RECORD) if text else ():
         fields = record.split(FIELD, 5)
         if len(fields) != 6:  # JSON never contains the separator, so the previous record is damaged
-            raise _damaged(run_id, entries[-1].seq if entries else after + 1, "it holds control characters")
-        entries.append(_decoded(run_id, *fields))
-    entries.sort(key=attrgetter("seq"))  # they are sorted, but no database guarantees the order of an aggregate
+            raise _damaged(run_id, rows[-1][0] if rows else after + 1, "it holds control characters")
+        rows.append(fields)
+    rows.sort(key=lambda fields: int(fields[0]))  # they are sorted, but no database guarantees it of an aggregate
+    entries: list[Entry] = []
+    unpacked = 0
+    for start in range(0, len(rows), UNPACKED_AT_ONCE):
+        portion = rows[start : start + UNPACKED_AT_ONCE]
+        values = values_of(connection, [fields[5] for fields in portion])
+        unpacked += sum(len(value) for value in values.values())
+        entries += [_decoded(run_id, *fields, values=values) for fields in portion]
+        if unpacked > PAGE_SIZE:
+            break
     return entries, head
 
 
@@ -193,7 +209,14 @@ def _check_numbers(run_id: str, after: int, page: Sequence[Entry], last: int) ->
 
 
 def _decoded(
-    run_id: str, seq: str | int, at: str | int, epoch: str | int, type_: str, version: str | int, body: str
+    run_id: str,
+    seq: str | int,
+    at: str | int,
+    epoch: str | int,
+    type_: str,
+    version: str | int,
+    body: str,
+    values: Mapping[str, bytes] = NO_VALUES,
 ) -> Entry:
     """Decode an entry of any release up to this one. Raises UnreadableRun for a damaged or newer entry."""
     known = EVENT_TYPES.get(type_)
@@ -201,6 +224,7 @@ def _decoded(
         if known is None or known.version < int(version):
             newer = f"was written by a newer Leadhand: this release does not know {type_} in version {int(version)}"
             raise UnreadableRun(run_id, int(seq), f"event {seq} of run {run_id} {newer}", UPGRADE)
+        body = unpack(body, values)
         if known.version != int(version):
             body = json.dumps(upcast(type_, int(version), json.loads(body)))
         event = known.model_validate_json(body)

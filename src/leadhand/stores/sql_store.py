@@ -100,7 +100,7 @@ class SqlContextStore:
             encoded = [encode(event) for event in events]
         except StoreError as error:
             return failed(error)
-        metered = [event for event, _ in encoded if isinstance(event, METERED)]
+        metered = [each.event for each in encoded if isinstance(each.event, METERED)]
         return self._writer.submit(
             Append(
                 run_id=run_id,

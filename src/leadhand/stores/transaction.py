@@ -57,7 +57,7 @@ class Append:
     @property
     def changes_approvals(self) -> bool:
         """Whether some of the events may open or close an approval."""
-        return any(isinstance(event, APPROVAL_EVENTS) for event, _ in self.events)
+        return any(isinstance(each.event, APPROVAL_EVENTS) for each in self.events)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -283,8 +283,9 @@ class LogTransaction:
         """Number accepted events and add them to the log."""
         entries: list[Entry] = []
         seq, epoch = row.head_seq, row.epoch
-        for event, columns in events:
+        for event, columns, values in events:
             seq += 1
+            self._blobs.update(values)
             entries.append(Entry(seq=seq, at=self._now, epoch=epoch, event=event))
             self._events.append((run_id, seq, self._at, epoch, *columns))
             row.accepted.append(event)
