@@ -20,8 +20,13 @@ from leadhand.testing.store_contract import reasons, started
 
 RunSql = Callable[..., list[tuple[Any, ...]]]
 
-texts = st.text(max_size=20) | st.builds(lambda text, times: text * times, st.text(min_size=1), st.integers(1, 6_000))
-values = st.recursive(
+
+def repeated(text: str, times: int) -> str:
+    return text * times
+
+
+texts: st.SearchStrategy[Any] = st.text(max_size=20) | st.builds(repeated, st.text(min_size=1), st.integers(1, 6_000))
+values: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
     max_leaves=8,

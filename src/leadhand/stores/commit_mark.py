@@ -30,10 +30,9 @@ class CommitMark:
 
     def check_file(self) -> None:
         """Raise StoreError if the database's file has lost content; SQLite would delete its log."""
-        try:
-            size = self._database.stat().st_size
-        except FileNotFoundError:
-            size = 0
+        if self._database.exists() and not self._database.is_file():
+            return  # SQLite's error names it
+        size = self._database.stat().st_size if self._database.exists() else 0
         if size == 0 and self._written() is not None:
             raise self._lost("is missing or empty")
         if size and self._is_cut_off() and self._is_cut_off():  # twice, as another process may just have shortened it
@@ -51,21 +50,19 @@ class CommitMark:
         return self._database.stat().st_size < pages * (65_536 if page_size == 1 else page_size)
 
     def check_number(self, raw: sqlite3.Connection) -> None:
-        """Raise StoreError if the database has fewer commits than the file says; else open the file for writing."""
+        """Raise StoreError if the database has fewer commits than the file says."""
         written = self._written()  # before the database's number, which others raise meanwhile
         number = _number(raw)
         if written is not None and 0 < (written - number) % ROUND < ROUND // 2:
             raise self._lost(f"lacks its last commits ({number:,} of {written:,})")
-        try:
-            self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise StoreError(
-                f"cannot write {self._path}: {error.strerror or error}",
-                "make the file writable, or choose another database with --database",
-            ) from error
 
     def raise_number(self, raw: sqlite3.Connection) -> int:
-        """Raise the number in the database as a part of the open transaction, and return it."""
+        """Raise the number in the database as a part of the open transaction, and return it.
+
+        Raises StoreError if the file cannot be written.
+        """
+        if self._descriptor is None:  # not before, as a database of another program gets no file
+            self._descriptor = self._opened()
         number = (_number(raw) + 1) % ROUND
         raw.execute(f"PRAGMA user_version = {number}")
         return number
@@ -81,12 +78,25 @@ class CommitMark:
         if descriptor is not None:
             os.close(descriptor)
 
+    def _opened(self) -> int:
+        try:
+            return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise StoreError(
+                f"cannot write {self._path}: {error.strerror or error}",
+                "make the file writable, or choose another database with --database",
+            ) from error
+
     def _written(self) -> int | None:
         """Return the number in the file; None if there is none."""
         try:
             text = self._path.read_text(errors="replace").strip()
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise StoreError(
+                f"cannot read {self._path}: {error.strerror or error}", "make the file readable for this user"
+            ) from error
         return int(text) if text.isascii() and text.isdecimal() else None
 
     def _lost(self, what: str) -> StoreError:
