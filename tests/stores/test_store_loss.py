@@ -119,7 +119,14 @@ async def test_the_number_of_commits_starts_again_after_the_last(sqlite_url: str
     for name in ("run-1", "run-2"):
         async with aclosing(await open_store(sqlite_url)) as store:
             await store.create(name, started())
-    assert int((tmp_path / "leadhand.db.mark").read_text()) < 10
+    number = int((tmp_path / "leadhand.db.mark").read_text())
+    assert number < 10
+    (tmp_path / "leadhand.db.mark").write_text(f"{ROUND - 1}\n")  # a process was killed before it wrote the number
+    await (await open_store(sqlite_url)).aclose()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {ROUND - 1}")
+    (tmp_path / "leadhand.db.mark").write_text(f"{number}\n")
+    assert await lost(path) == f"lacks its last commits ({ROUND - 1:,} of {number:,})"
 
 
 async def test_processes_that_write_and_delete_at_once_raise_no_alarm(sqlite_url: str) -> None:
