@@ -208,7 +208,10 @@ async def test_a_server_is_backed_up_with_its_own_tool(postgres_url: str, tmp_pa
         ("DELETE FROM events WHERE run_id = 'run-1' AND seq = 2", "of its 3 events 1 is missing"),
         ("DELETE FROM events WHERE run_id = 'run-1' AND seq > 1", "of its 3 events 2 are missing"),
         ("DELETE FROM events WHERE run_id = 'run-1'", "of its 3 events 3 are missing"),
-        ("UPDATE events SET seq = 7 WHERE run_id = 'run-1' AND seq = 2", "its events are not numbered in a row"),
+        (
+            "UPDATE events SET seq = 7 WHERE run_id = 'run-1' AND seq = 2",
+            "the numbers of its events are not consecutive",
+        ),
         ("DELETE FROM runs WHERE run_id = 'run-1'", "it is not in the table runs"),
         ("DELETE FROM blobs", "of its payloads 1 is missing"),
     ],

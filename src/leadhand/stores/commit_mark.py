@@ -88,7 +88,7 @@ class CommitMark:
             ) from error
 
     def _written(self) -> int | None:
-        """Return the number in the file; None if there is none."""
+        """Return the number in the file; None without a file."""
         try:
             text = self._path.read_text(errors="replace").strip()
         except FileNotFoundError:

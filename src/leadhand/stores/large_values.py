@@ -1,4 +1,4 @@
-"""Large values of events, stored once: an event's body refers to a payload by digest wherever the value stands in it.
+"""Large values of events, stored once: in their place, the body of an event refers to a payload by digest.
 
 Arguments, plans, summaries and answers go through many events of a run, and through its forks. A text, list or object
 of more than 4 kB is written as ``{"$stored":"sha256:…"}``, and a body with such references begins with ``@``, which no

@@ -128,7 +128,7 @@ def damage(connection: Connection, *, thorough: bool = True) -> list[str]:
     found = connection.damaged_pages() if thorough else []
     for run_id, entries, head in connection.execute(INCOMPLETE):
         numbers = f"of its {head} events {_missing(head - entries)}"
-        found.append(_damaged(run_id, numbers if entries < head else "its events are not numbered in a row"))
+        found.append(_damaged(run_id, numbers if entries < head else "the numbers of its events are not consecutive"))
     found += [_damaged(run_id, "it is not in the table runs") for (run_id,) in connection.execute(UNLISTED)]
     if thorough:
         there = {digest for (digest,) in connection.execute("SELECT digest FROM blobs")}
