@@ -29,7 +29,7 @@ from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.domain.value import DEEPEST
 from leadhand.domain.work_result import WorkResult
 from leadhand.stores import codec
-from leadhand.stores.codec import LARGEST_EVENT, RESTORE, encode, microseconds, moment, read_entries
+from leadhand.stores.codec import LARGEST_EVENT, encode, microseconds, moment, read_entries
 from leadhand.stores.large_values import unpack
 from leadhand.stores.sqlite import DIALECT, SqliteConnection
 from leadhand.stores.transaction import Append, Create

@@ -170,8 +170,8 @@ class StoreError(ConfigurationError):
 
 
 RESTORE = (
-    "restore the database from a backup, or save what can be read with leadhand runs export {0}, and end the run with"
-    " leadhand runs cancel {0}; other runs are not affected"
+    "restore the database from a backup, or save what can be read with leadhand runs export {0}, and then"
+    " delete the run with leadhand runs delete {0}; other runs are not affected"
 )
 
 
