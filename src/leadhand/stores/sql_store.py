@@ -8,6 +8,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -232,7 +233,7 @@ class SqlContextStore:
         await asyncio.to_thread(upkeep.delete_runs, self._database, self._hold, run_ids)
 
     async def damage(self, *, thorough: bool = True) -> list[str]:
-        return await self._query(upkeep.damage, thorough=thorough)
+        return await self._query(partial(upkeep.damage, thorough=thorough))
 
     async def back_up(self, target: Path) -> None:
         await asyncio.to_thread(upkeep.back_up, self._database, target)
