@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -13,9 +17,12 @@ from engine.fakes import FakeModels, calls
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.app.clock import SystemClock
+from leadhand.domain.asks import WriteArtifact
 from leadhand.domain.errors import FailureClass, ToolError
 from leadhand.domain.events import ToolCallReturned
 from leadhand.domain.limits import Limits
+from leadhand.domain.tool import Source, ToolReturn
+from leadhand.engine.tool_returns import SMALL, is_small, returned_value
 from leadhand.tools.decorator import tool
 
 GIVE_UP = calls(("give_up", {"reason": "it does not work"}))
@@ -99,3 +106,157 @@ async def test_the_failure_of_a_tool_says_where_in_its_code(open_world: Any, cap
     assert "leadhand tools call odd" in returned.failure.next_action
     (record,) = caplog.records
     assert record.exc_info
+
+
+# --- what a tool returns ---
+
+
+def endless() -> Iterator[int]:
+    yield from itertools.count()
+
+
+def sleepy() -> Iterator[int]:
+    while True:
+        time.sleep(0.001)
+        yield 1
+
+
+class Panic(BaseException):
+    """As extensions written in Rust raise it."""
+
+
+LARGE: dict[str, Callable[[], Any]] = {
+    "an endless generator": endless,
+    "a generator within a list": lambda: [1, [endless()]],
+    "a generator within a return value": lambda: ToolReturn(raw={"rows": endless()}, summary="all of them"),
+    "a dict of 100 MB": lambda: {f"row {n}": "x" * 1_000 for n in range(100_000)},
+    "many small items": lambda: list(range(3_000_000)),
+    "a dataclass": lambda: Rows(["x" * 1_000] * 3_000),
+    "a summary of 20 MB": lambda: ToolReturn(summary="x" * 20_000_000),
+    "many sources": lambda: ToolReturn(sources=(Source(title="x" * 1_000, url="http://x"),) * 3_000),
+    "an artifact": lambda: ToolReturn(asks=(WriteArtifact(path="a", content="x" * 3_000_000),)),
+}
+
+
+@dataclass
+class Rows:
+    rows: list[str]
+
+
+@pytest.mark.parametrize("blocking", [False, True], ids=["async", "blocking"])
+@pytest.mark.parametrize("name", LARGE)
+async def test_a_return_value_without_end_or_beyond_the_limit_fails_its_call(
+    open_world: Any, name: str, blocking: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leadhand.engine.tool_returns.LARGEST_RETURN", 100_000)
+
+    @tool(name="large", retries=0)
+    def large() -> Any:
+        """Return a lot."""
+        return LARGE[name]()
+
+    @tool(name="large", retries=0)
+    async def large_async() -> Any:
+        """Return a lot."""
+        return LARGE[name]()
+
+    models = FakeModels(plan(ask("a", "large")), work=GIVE_UP)
+    world = open_world(models, [large if blocking else large_async], clock=SystemClock())
+    await world.run()
+
+    (returned,) = await world.events(ToolCallReturned)
+    assert (returned.ok, returned.failure.type, returned.raw) == (False, "too_large_return", None)
+    assert "more than 100,000 characters" in returned.failure.message
+    assert "WriteArtifact" in returned.failure.next_action
+
+
+async def test_a_return_value_is_converted_within_the_time_of_its_call_and_beside_the_event_loop(
+    open_world: Any,
+) -> None:
+    others = 0
+
+    @tool(retries=0, timeout=0.5)
+    async def slow() -> Any:
+        """Return a generator that takes its time."""
+        return sleepy()
+
+    @tool(retries=0)
+    async def busy() -> str:
+        """Work while the other is converted."""
+        nonlocal others
+        while not over.is_set():
+            others += 1
+            await asyncio.sleep(0)
+        return "done"
+
+    over = asyncio.Event()
+    world = open_world(
+        FakeModels(plan(ask("a", "slow"), ask("b", "busy")), work=GIVE_UP), [slow, busy], clock=SystemClock()
+    )
+    run = world.driving(await world.start())
+    async with asyncio.timeout(60):
+        while not await world.events(ToolCallReturned):  # noqa: ASYNC110 (nothing tells of a commit here)
+            await asyncio.sleep(0.001)
+    over.set()
+    await run
+
+    failed = next(event for event in await world.events(ToolCallReturned) if not event.ok)
+    assert (failed.tool, failed.failure.type) == ("slow", "timeout")
+    assert others > 0
+
+
+async def test_a_call_that_may_happen_once_and_returns_too_much_is_not_made_again(open_world: Any) -> None:
+    paid: list[int] = []
+
+    @tool(effect="once", approval="auto")
+    async def pay() -> Any:
+        """Pay."""
+        paid.append(30)
+        return endless()
+
+    world = open_world(FakeModels(plan(ask("a", "pay")), work=calls(("pay", {}))), [pay], clock=SystemClock())
+    await world.run()
+
+    assert paid == [30]
+    (returned,) = await world.events(ToolCallReturned)
+    assert returned.failure.type == "indeterminate"
+
+
+@pytest.mark.parametrize("value", [{1, 2}, frozenset({1, 2}), iter([1, 2]), (1, 2)], ids=str)
+def test_collections_become_lists(value: Any) -> None:
+    assert sorted(returned_value(value).raw) == [1, 2]
+
+
+def test_a_value_is_small_only_if_all_of_it_is_plain_and_seen() -> None:
+    source = Source(title="t", url="http://x")
+    plain = [None, 1, 1.5, "text", [1, {"a": (2, None)}], ToolReturn(raw=[1], summary="s", sources=(source,))]
+    other = ["x" * SMALL, list(range(SMALL)), 10**30, endless(), {1}, Rows([]), ToolReturn(raw=1, summary="x" * SMALL)]
+    assert [is_small(value) for value in plain] == [True] * len(plain)
+    assert [is_small(value) for value in other] == [False] * len(other)
+
+
+# --- what a tool raises ---
+
+
+@pytest.mark.parametrize(
+    "error", [Panic("unwrap on None"), BaseExceptionGroup("two", [Panic(), Panic()]), GeneratorExit()]
+)
+@pytest.mark.parametrize("blocking", [False, True], ids=["async", "blocking"])
+async def test_no_exception_of_a_tool_costs_more_than_its_subtask(
+    open_world: Any, error: BaseException, blocking: bool
+) -> None:
+    bench = Bench()
+
+    @tool(name="panics", retries=0)
+    def panics() -> str:
+        """Panic."""
+        raise error
+
+    broken = panics if blocking else bench.broken(error, "panics", retries=0)
+    world = open_world(FakeModels(plan(ask("a", "panics"), ask("b", "look", n=1)), work=GIVE_UP), [broken, bench.look])
+    state = await world.run()
+
+    panicked, looked = sorted(await world.events(ToolCallReturned), key=lambda event: event.ok)
+    assert (panicked.ok, looked.ok) == (False, True)
+    assert panicked.failure.message.startswith(f"panics raised {type(error).__name__}")
+    assert [gap.name for gap in state.finished.gaps] == ["a"]

@@ -17,18 +17,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from leadhand.domain.asks import Ask, WriteArtifact
 from leadhand.domain.errors import Failure, FailureClass, ToolError
 from leadhand.domain.events import NoteEmitted, ToolCallBegan, ToolCallReturned
 from leadhand.domain.evidence import indeterminate
 from leadhand.domain.tool import Effect, ToolResult, ToolReturn, ToolSpec
-from leadhand.domain.value import Json, fitting, json_problem, one_line
+from leadhand.domain.value import Json
 from leadhand.engine.gate import argument_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
 from leadhand.engine.slots import TimeIsUp, bounded
+from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
 from leadhand.ports import ArtifactStore, BoundTool, Clock, StaleAttempt, Toolbox, ToolContext, Web
 
 _T = TypeVar("_T")
@@ -37,8 +38,6 @@ LOGGER = logging.getLogger("leadhand.tools")
 OURS = Path(__file__).parents[1]
 THREADS = 32
 """Maximum parallel blocking calls; further ones wait within their own timeout."""
-UNREADABLE = "not_json"
-"""The type of the failure of a call that returned what cannot be stored."""
 CLEARING_UP_S = 1.0
 """Seconds that a cancelled tool has for cleaning up."""
 
@@ -54,6 +53,7 @@ class ToolCalls:
         self._web = web
         self._clock = clock
         self._threads = Threads()
+        self._conversions = Threads()  # of their own, so that async tools do not wait for blocking ones
 
     async def call(
         self, log: RunLog, attempt: str, call_id: str, tool: ToolSpec, args: dict[str, Json], *, offline: bool
@@ -96,7 +96,8 @@ class ToolCalls:
         returned, failure = await self._run(bound, tool, args, context)
         asks = await self._kept(returned.asks) if returned is not None else ()
         reply = returned or ToolReturn()
-        raw, blobs = log.pack(reply.raw)
+        pack = partial(log.pack, reply.raw)  # redacting a large payload takes a while
+        raw, blobs = pack() if is_small(reply.raw) else await self._conversions.run(pack)
         event = ToolCallReturned(
             attempt=attempt,
             call_id=call_id,
@@ -132,15 +133,16 @@ class ToolCalls:
     ) -> tuple[ToolReturn | None, Failure | None]:
         try:
             async with bounded(tool.timeout_s):
-                if bound.is_async:
-                    value = await _contained(bound.call(args, context))
-                else:
-                    value = await self._threads.run(partial(bound.call, args, context))
-            return returned_value(value), None
+                if not bound.is_async:
+                    return await self._threads.run(lambda: returned_value(bound.call(args, context))), None
+                value = await _contained(bound.call(args, context))
+                if is_small(value):
+                    return returned_value(value), None
+                return await self._conversions.run(partial(returned_value, value)), None
         except ToolError as error:
-            unseen = error.failure.class_ is FailureClass.TRANSIENT or error.failure.type == UNREADABLE
-            if tool.effect is Effect.ONCE and unseen:
-                return None, indeterminate(tool.name)  # a connection was lost, or its answer cannot be stored
+            unsure = isinstance(error, Unreadable) or error.failure.class_ is FailureClass.TRANSIENT
+            if tool.effect is Effect.ONCE and unsure:
+                return None, indeterminate(tool.name)  # such as a connection that was lost during the call
             return None, error.failure
         except OSError as error:  # TimeoutError and ConnectionError are among them
             if tool.effect is Effect.ONCE:
@@ -163,29 +165,6 @@ def _emit(log: RunLog, attempt: str, message: str) -> None:
     log.append(NoteEmitted(attempt=attempt, message=str(message).encode(errors="replace").decode()))
 
 
-def returned_value(value: object) -> ToolReturn:
-    """Return the result of a tool as a ToolReturn with JSON data.
-
-    ``{"isError": true, "message": …}`` (the seeds' primitive tools) is a failure. Raises ToolError for that, and for
-    a value that JSON cannot represent, or that is nested too deeply or too large to be stored.
-    """
-    returned = value if isinstance(value, ToolReturn) else ToolReturn(raw=value)
-    try:
-        raw: Any = from_json(to_json(returned.raw, inf_nan_mode="null"))  # exactly as the log will hold it
-        for part in (returned.summary, *returned.sources, *returned.asks):
-            fitting(type(part), part)
-    except Exception as error:
-        raise ToolError(f"the tool's answer is not JSON: {_words(error)}", type=UNREADABLE) from error
-    if problem := json_problem(raw) or json_problem(returned.summary):
-        raise ToolError(f"the tool's answer cannot be stored as JSON: {problem}", type=UNREADABLE)
-    returned = returned.model_copy(update={"raw": raw})
-    match raw:
-        case {"isError": True, **rest}:
-            raise ToolError(str(rest.get("message", "the tool reports an error")), type="tool_error")
-        case _:
-            return returned
-
-
 def _where(error: BaseException) -> str:
     """Return the last line of the tool's own code in the traceback."""
     frames = traceback.extract_tb(error.__traceback__)
@@ -194,10 +173,7 @@ def _where(error: BaseException) -> str:
 
 
 def _words(error: BaseException) -> str:
-    if isinstance(error, Ended):
-        return str(error)
-    text = one_line(error) if isinstance(error, ValueError) else str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return str(error) if isinstance(error, Ended) else described(error)
 
 
 # --- the code of tools ------------------------------------------------------------------------------------------------
@@ -239,7 +215,7 @@ def _settle(done: Future[_T], call: Callable[[], _T]) -> None:
     except Exception as error:
         done.set_exception(error)
     except BaseException as error:  # such as SystemExit, which must not end the process
-        done.set_exception(Ended(type(error).__name__))
+        done.set_exception(Ended(described(error)))
 
 
 async def _contained(call: Awaitable[Any]) -> Any:
@@ -264,7 +240,12 @@ async def _contained(call: Awaitable[Any]) -> Any:
         raise
     if task.cancelled():
         raise Ended("CancelledError")
-    return task.result()
+    try:
+        return task.result()
+    except (Exception, KeyboardInterrupt):  # an interrupt comes from the person at the keyboard
+        raise
+    except BaseException as error:  # such as PanicException of an extension written in Rust
+        raise Ended(described(error)) from error
 
 
 async def _without_exit(call: Awaitable[Any]) -> Any:

@@ -1,0 +1,113 @@
+"""What a tool returned, as JSON: bounded in size and depth, so that no return value can stop the process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any, cast
+
+from pydantic_core import from_json, to_json
+
+from leadhand.domain.errors import ToolError
+from leadhand.domain.tool import ToolReturn
+from leadhand.domain.value import DEEPEST, TOO_DEEP, Json, fitting, json_problem, one_line
+
+LARGEST_RETURN = 2_000_000
+"""Characters of everything that one call returns, at most, as JSON."""
+SMALL = 20_000
+"""Characters of a value that is converted on the event loop; a larger one is converted on a thread."""
+
+
+class Unreadable(ToolError):
+    """The tool has finished, but what it returned cannot be used."""
+
+
+def returned_value(value: object) -> ToolReturn:
+    """Return the result of a tool as a ToolReturn with JSON data.
+
+    ``{"isError": true, "message": …}`` (the seeds' primitive tools) is a failure. Raises ToolError for that, Unreadable
+    for a value that JSON cannot represent, or that is nested too deeply or too large to be stored.
+    """
+    returned = value if isinstance(value, ToolReturn) else ToolReturn(raw=value)
+    room = _Room(LARGEST_RETURN)
+    try:
+        for part in (returned.summary, *map(vars, returned.sources), *map(vars, returned.asks)):
+            room.listed(part)
+        written = to_json(room.listed(returned.raw), inf_nan_mode="null")  # exactly as the log will hold it
+        room.check(len(written))
+        raw: Any = from_json(written)
+        for part in (returned.summary, *returned.sources, *returned.asks):
+            fitting(type(part), part)
+    except ToolError:
+        raise
+    except Exception as error:
+        raise Unreadable(f"the tool's answer is not JSON: {described(error)}", type="not_json") from error
+    if problem := json_problem(raw) or json_problem(returned.summary):
+        raise Unreadable(f"the tool's answer cannot be stored as JSON: {problem}", type="not_json")
+    returned = returned.model_copy(update={"raw": raw})
+    match raw:
+        case {"isError": True, **rest}:
+            raise ToolError(str(rest.get("message", "the tool reports an error")), type="tool_error")
+        case _:
+            return returned
+
+
+def is_small(value: object) -> bool:
+    """Whether a return value is plain data that is certainly converted at once. Looks at few items of a large one."""
+    to_see: list[Any] = [value]
+    if isinstance(value, ToolReturn):
+        to_see = [
+            value.raw,
+            value.summary,
+            *value.asks,
+            *(text for each in value.sources for text in vars(each).values()),
+        ]
+    room = SMALL
+    while to_see and room > 0:
+        each = to_see.pop()
+        room -= 1
+        if isinstance(each, str | list | tuple | dict):
+            room -= len(cast("Sequence[Any]", each))
+            if room > 0 and not isinstance(each, str):
+                to_see += [*each.keys(), *each.values()] if isinstance(each, dict) else each
+        elif not (each is None or isinstance(each, float) or (isinstance(each, int) and each.bit_length() <= 64)):
+            return False
+    return room > 0
+
+
+def described(error: BaseException) -> str:
+    """Return an exception as one line: its type, and the beginning of what it says."""
+    text = one_line(error) if isinstance(error, ValueError) else str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+class _Room:
+    """Counts the characters of a return value while its generators are read, which may be endless."""
+
+    def __init__(self, characters: int) -> None:
+        self._most = self._left = characters
+
+    def listed(self, value: Json, depth: int = 0) -> Json:
+        """Return a value with lists in place of generators and other collections. Raises ToolError."""
+        self._left -= 2 + len(value) if isinstance(value, str | bytes) else 2  # at least: itself and a comma
+        if self._left < 0:
+            self.check(0)
+        if value is None or isinstance(value, str | int | float | bytes):
+            return value
+        is_mapping = isinstance(value, Mapping)
+        if not is_mapping and not isinstance(value, list | tuple | Set | Iterator):
+            return value
+        if depth > DEEPEST:
+            raise Unreadable(f"the tool's answer cannot be stored as JSON: {TOO_DEEP}", type="not_json")
+        if is_mapping:
+            items = cast("Mapping[Any, Any]", value).items()
+            return {self.listed(key, depth + 1): self.listed(each, depth + 1) for key, each in items}
+        return [self.listed(each, depth + 1) for each in cast("Iterator[Any]", value)]
+
+    def check(self, characters: int) -> None:
+        """Raise ToolError if the value is larger than allowed, or has ``characters`` more than that."""
+        if self._left < 0 or characters > self._most:
+            raise Unreadable(
+                f"the tool returned more than {self._most:,} characters",
+                type="too_large_return",
+                next_action="return a part, and write the rest to a file: ToolReturn(asks=(WriteArtifact(…),))",
+            )
