@@ -10,7 +10,7 @@ import pytest
 from engine.fakes import FakeModels, FixedClock, down
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.domain.events import ModelCallBegan, ModelCallReturned
+from leadhand.domain.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.domain.run import RunStatus
 from leadhand.engine import model_calls as pacing
 from leadhand.engine.model_calls import RateController
@@ -89,6 +89,28 @@ async def test_nobody_asks_while_the_server_wants_to_be_left_alone_here_or_in_an
         assert clock.slept == [42.0]
     async with here.turn():
         assert clock.slept == [42.0]
+
+
+async def test_a_wait_is_as_long_as_the_server_asked_for_though_the_clock_is_put_back(clock: FixedClock):
+    pace = RateController("m", MemoryStore(clock), clock)
+    async with pace.turn() as round_:
+        await pace.refused(round_, 42.0)
+    clock.advance(-3_600)
+
+    async with pace.turn():
+        assert clock.slept == [42.0]
+
+
+async def test_a_wait_for_a_rate_limit_is_recorded_once_for_all_who_wait(open_world: Any):
+    models = FakeModels(plan(*(ask(f"s{n}", "measure", n=n) for n in range(20))), work="measured")
+    world = open_world(models, [Bench().measure])
+    run_id = await world.start()
+    await world.store.hold_gate("model fake", 30)
+    await world.drive(run_id)
+
+    assert [note.message for note in await world.events(NoteEmitted)] == [
+        "waiting 30 s for the rate limit of model fake"
+    ]
 
 
 async def test_a_turn_that_is_no_longer_wanted_is_passed_on(pace: RateController):

@@ -46,7 +46,9 @@ async def fill(store: ContextStore) -> None:
     await store.append("run-5", [asks(OPEN), ApprovalExpired(approval_id=OPEN)])
 
 
+BACK_TO_3 = ("ALTER TABLE gates DROP COLUMN used_at", "UPDATE meta SET version = 3")
 BACK_TO_2 = (
+    *BACK_TO_3,
     "ALTER TABLE open_approvals RENAME TO asking",
     "DROP TABLE allowances",
     "ALTER TABLE reservations DROP COLUMN scopes",
@@ -59,6 +61,16 @@ def make_old(url: str, run_sql: RunSql, statements: tuple[str, ...] = BACK_TO_1)
     """Remove from a database what later schemas added."""
     for statement in statements:
         run_sql(url, statement)
+
+
+async def test_a_gate_of_the_third_schema_is_forgotten_since_a_wrong_clock_may_have_set_it(
+    url: str, run_sql: RunSql
+) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.hold_gate("model m", 3_000)
+    make_old(url, run_sql, BACK_TO_3)
+    async with aclosing(await open_store(url)) as store:
+        assert await store.pass_gate("model m", 0.0) == 0.0
 
 
 async def test_a_database_of_the_second_schema_is_brought_forward_with_its_reservations(

@@ -272,6 +272,25 @@ async def test_expired_answers_are_thrown_away(store: SqlContextStore, url: str,
         assert run_sql(url, keys) == [("kept",), ("new",), ("newer",)]
 
 
+@pytest.mark.parametrize("ahead_s", [3_600, 400 * 86_400])
+async def test_a_gate_that_was_used_while_the_clock_was_ahead_is_held_no_longer_than_it_was(
+    store: SqlContextStore, url: str, run_sql: Callable[..., Any], ahead_s: int
+) -> None:
+    await store.pass_gate("idle", 0.0)
+    await store.pass_gate("queued", 10.0)
+    await store.hold_gate("held", 20.0)
+    ahead = f"UPDATE gates SET free_at = free_at + {ahead_s}000000, used_at = used_at + {ahead_s}000000"
+    run_sql(url, ahead)
+
+    assert await store.pass_gate("idle", 0.0) == 0.0
+    assert 9.0 < await store.pass_gate("queued", 10.0) <= 10.0
+    assert 9.0 < await store.pass_gate("queued", 10.0) <= 20.0, "the next one is in order again"
+    run_sql(url, ahead)
+    await store.hold_gate("held", 1.0)
+    assert 10.0 < await store.pass_gate("held", 0.0) <= 20.0
+    assert run_sql(url, "SELECT max(free_at - used_at) <= 30000000 FROM gates WHERE name = 'held'")[0][0]
+
+
 # --- closing ---
 
 

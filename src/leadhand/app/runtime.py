@@ -311,7 +311,7 @@ class Runtime:
 
         wait = await self.store.pass_gate(service, SERVICES[service].seconds_between)
         if wait > 0:
-            async with without_slot():
+            async with without_slot(f"the rate limit of {service}", wait):
                 await asyncio.sleep(wait)
 
     async def aclose(self) -> None:

@@ -6,6 +6,7 @@ An attempt first makes the call that its subtask names, then calls a model until
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -14,7 +15,7 @@ from typing import Any
 from leadhand.domain.commands import FlowError
 from leadhand.domain.days import read_date
 from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass, LeadhandError
-from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarted
+from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarted, NoteEmitted
 from leadhand.domain.explaining import Evidence
 from leadhand.domain.ids import tool_call_id
 from leadhand.domain.ordered_calls import Support, support, unnamed_arguments, written_call
@@ -28,12 +29,14 @@ from leadhand.engine.gate import Unresolved, argument_problems, resolved, schema
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
-from leadhand.engine.slots import TimeIsUp, bounded
+from leadhand.engine.slots import TimeIsUp, announce_waits, bounded
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.engine.turns import GaveUp, Parked, Turns
 from leadhand.ports import ContextStore, ModelError, Work
 
 NO_SUBTASK = Subtask(name="-")
+ANNOUNCED_S = 5.0
+"""Waits for a rate limit are recorded from so many seconds on; one record stands for others of the same length."""
 
 OnText = Callable[[str, str, str], None]
 """Receives live text: run, attempt, and the latest piece; an empty piece means that the text starts again."""
@@ -55,6 +58,7 @@ class Host:
         self._tools = tools
         self._redactor = redactor
         self._on_text = on_text
+        self._announced: dict[tuple[str, str], float] = {}
 
     async def carry_out(self, work: Work) -> None:
         """Carry out an attempt; its result is in the log when this returns.
@@ -64,6 +68,7 @@ class Host:
         log = RunLog(self._store, work.run_id, self._redactor)
         attempt, name = work.attempt.attempt, work.assignment.name
         log.append(AttemptStarted(attempt=attempt, host=self._store.host))
+        announce_waits(partial(self._announce, log, attempt))
         try:
             async with bounded(work.definition.limits.attempt_timeout_s):
                 result = await self._result(work, log)
@@ -81,6 +86,14 @@ class Host:
             message = f"internal error: {type(error).__name__}: {error}"
             result = WorkResult.failed(name, Failure.of(message, "internal", FailureClass.UNAVAILABLE))
         await log.append(AttemptReturned(attempt=attempt, result=result))
+
+    def _announce(self, log: RunLog, attempt: str, reason: str, seconds: float) -> None:
+        """Record in the log what an attempt waits for, unless others of its run wait for the same about as long."""
+        now, announced = time.monotonic(), self._announced.get((log.run_id, reason), 0.0)
+        if seconds >= ANNOUNCED_S and now + seconds > announced + ANNOUNCED_S:
+            self._announced = {key: until for key, until in self._announced.items() if until > now}
+            self._announced[log.run_id, reason] = now + 2 * seconds
+            log.append(NoteEmitted(attempt=attempt, message=f"waiting {seconds:.0f} s for {reason}"))
 
     async def _result(self, work: Work, log: RunLog) -> WorkResult:
         work = await _with_payloads(work, log)

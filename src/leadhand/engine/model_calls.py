@@ -223,7 +223,7 @@ class RateController:
         self._rounds = 0
         self._under_way = 0
         self._queue: deque[asyncio.Future[None]] = deque()
-        self._held_until: datetime | None = None
+        self._held_at = self._held_until = clock.now()
         self._looked_at: datetime | None = None
 
     @property
@@ -263,7 +263,7 @@ class RateController:
     async def _admitted(self) -> None:
         await self._look()
         while (left := self._seconds_held()) > 0:
-            async with without_slot():
+            async with without_slot(f"the rate limit of {self._gate}", left):
                 await self._clock.sleep(left)
         if self._under_way < self.limit and not self._queue:
             self._under_way += 1
@@ -287,17 +287,20 @@ class RateController:
                 place.set_result(None)
 
     def _seconds_held(self) -> float:
-        return 0.0 if self._held_until is None else (self._held_until - self._clock.now()).total_seconds()
+        now = self._clock.now()
+        if now < self._held_at:  # the clock was put back
+            self._held_until, self._held_at = now + (self._held_until - self._held_at), now
+        return (self._held_until - now).total_seconds()
 
     def _hold(self, seconds: float) -> None:
-        until = self._clock.now() + timedelta(seconds=seconds)
-        if self._held_until is None or until > self._held_until:
-            self._held_until = until
+        left = max(self._seconds_held(), seconds)
+        self._held_at = self._clock.now()
+        self._held_until = self._held_at + timedelta(seconds=left)
 
     async def _look(self) -> None:
         """Read at intervals the waits that models requested from other processes."""
         now = self._clock.now()
-        if self._looked_at is not None and (now - self._looked_at).total_seconds() < LOOKING_S:
+        if self._looked_at is not None and abs((now - self._looked_at).total_seconds()) < LOOKING_S:
             return
         self._looked_at = now
         held = await self._store.pass_gate(self._gate, 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 
@@ -119,6 +119,7 @@ class _Place:
 
 
 _PLACE: ContextVar[_Place | None] = ContextVar("leadhand_place", default=None)
+_NOTE: ContextVar[Callable[[str, float], None] | None] = ContextVar("leadhand_note", default=None)
 _TIMEOUTS: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("leadhand_timeouts", default=())
 
 
@@ -146,9 +147,17 @@ async def bounded(seconds: float) -> AsyncGenerator[None]:
         raise
 
 
+def announce_waits(note: Callable[[str, float], None]) -> None:
+    """Call ``note`` with the reason and the seconds of every known wait of this task in :func:`without_slot`."""
+    _NOTE.set(note)
+
+
 @asynccontextmanager
-async def without_slot() -> AsyncGenerator[None]:
+async def without_slot(reason: str = "", seconds: float = 0.0) -> AsyncGenerator[None]:
     """Wait for a service's gate or a model's rate limit, without the slot and outside the timeouts of the call."""
+    note = _NOTE.get()
+    if note is not None and seconds > 0:
+        note(reason, seconds)
     loop = asyncio.get_running_loop()
     began = loop.time()
     stopped = [(limit, when) for limit in _TIMEOUTS.get() if (when := limit.when()) is not None]

@@ -172,4 +172,8 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
         # The scopes that a reservation was taken from, besides the run: a JSON list, empty text for none.
         "ALTER TABLE reservations ADD COLUMN scopes TEXT NOT NULL DEFAULT ''",
     ),
+    (  # 4: when a gate was last used, which shows that the clock was put back since
+        "DELETE FROM gates",
+        "ALTER TABLE gates ADD COLUMN used_at BIGINT NOT NULL DEFAULT 0",
+    ),
 )

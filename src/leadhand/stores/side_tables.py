@@ -78,6 +78,18 @@ class Keeper:
             connection.execute(f"DELETE FROM cache WHERE expires_at <= {now}")
 
 
+def free_at(now: str) -> str:
+    """Return the SQL for the time from which a gate is free, ``now`` or later.
+
+    If the gate was last used in the future, the clock has been put back: what was left of the wait then is left now.
+    The processes of a server see each other's times in any order, but within a second.
+    """
+    return (
+        f"CASE WHEN gates.used_at > {now} + 1000000 THEN {now} + gates.free_at - gates.used_at"
+        f" WHEN gates.free_at > {now} THEN gates.free_at ELSE {now} END"
+    )
+
+
 def key_of_row(row: Row) -> ApiKey:
     """Return the key in a row of ``KEY_COLUMNS``. Raises StoreError if it is damaged."""
     try:

@@ -170,18 +170,19 @@ class SqlContextStore:
         # One statement with the database's own clock, so that neither processes nor clocks can disagree.
         interval, now = int(interval_s * 1_000_000), self._database.dialect.now
         pass_ = (
-            f"INSERT INTO gates (name, free_at) VALUES (?, {now} + ?) ON CONFLICT (name) DO UPDATE"
-            f" SET free_at = CASE WHEN gates.free_at > {now} THEN gates.free_at ELSE {now} END + ?"
-            f" RETURNING free_at - ? - {now}"
+            f"INSERT INTO gates (name, free_at, used_at) VALUES (?, {now} + ?, {now}) ON CONFLICT (name) DO UPDATE"
+            f" SET free_at = {side_tables.free_at(now)} + ?, used_at = {now} RETURNING free_at - used_at - ?"
         )
         ((wait,),) = await self._change(f"2 {name}", pass_, name, interval, interval, interval)
         return max(wait, 0) / 1_000_000
 
     async def hold_gate(self, name: str, seconds: float) -> None:
         now = self._database.dialect.now
+        free_at = side_tables.free_at(now)
         hold = (
-            f"INSERT INTO gates (name, free_at) VALUES (?, {now} + ?) ON CONFLICT (name) DO UPDATE"
-            " SET free_at = CASE WHEN gates.free_at > excluded.free_at THEN gates.free_at ELSE excluded.free_at END"
+            f"INSERT INTO gates (name, free_at, used_at) VALUES (?, {now} + ?, {now}) ON CONFLICT (name) DO UPDATE"
+            f" SET free_at = CASE WHEN {free_at} > excluded.free_at THEN {free_at} ELSE excluded.free_at END,"
+            " used_at = excluded.used_at"
         )
         await self._change(f"2 {name}", hold, name, int(seconds * 1_000_000))
 

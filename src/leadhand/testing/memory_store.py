@@ -48,7 +48,7 @@ class MemoryStore:
         self._agents: dict[str, AgentSettings] = {}
         self._blobs: dict[str, bytes] = {}
         self._snapshots: dict[tuple[str, str], tuple[int, bytes]] = {}
-        self._gates: dict[str, datetime] = {}
+        self._gates: dict[str, tuple[datetime, datetime]] = {}
         self._cache: dict[str, tuple[float, str]] = {}
         self._changed: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
@@ -174,14 +174,18 @@ class MemoryStore:
         return self._snapshots.get((run_id, schema))
 
     async def pass_gate(self, name: str, interval_s: float) -> float:
-        now = self._clock.now()
-        free = max(now, self._gates.get(name, now))
-        self._gates[name] = free + timedelta(seconds=interval_s)
+        now, free = self._clock.now(), self._free_at(name)
+        self._gates[name] = free + timedelta(seconds=interval_s), now
         return (free - now).total_seconds()
 
     async def hold_gate(self, name: str, seconds: float) -> None:
-        until = self._clock.now() + timedelta(seconds=seconds)
-        self._gates[name] = max(until, self._gates.get(name, until))
+        now = self._clock.now()
+        self._gates[name] = max(now + timedelta(seconds=seconds), self._free_at(name)), now
+
+    def _free_at(self, name: str) -> datetime:
+        now = self._clock.now()
+        free_at, used_at = self._gates.get(name, (now, now))
+        return max(now, now + (free_at - used_at) if used_at > now else free_at)
 
     async def cached(self, key: str) -> Json | None:
         kept = self._cache.get(key)
