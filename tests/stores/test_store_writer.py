@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
+import os
+import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from store_processes import until
+from store_processes import process, until
 
 from leadhand.domain.errors import NoSuchRun, StoreError
 from leadhand.domain.run import RunStatus
 from leadhand.stores.connection import Connection
 from leadhand.stores.opening import open_store
+from leadhand.stores.postgres import PostgresConnection
 from leadhand.stores.sql_store import SqlContextStore
 from leadhand.stores.writer import BATCH, SideWrite, Writer
 from leadhand.testing.store_contract import pauses, reasons, started
@@ -161,18 +167,119 @@ async def test_a_fault_of_ours_does_not_leave_anybody_waiting(
 # --- PostgreSQL goes away, and meets others ---
 
 
-async def test_a_connection_lost_in_a_transaction_is_an_error(postgres_store: SqlContextStore) -> None:
+async def test_a_connection_lost_in_a_transaction_loses_nothing(postgres_store: SqlContextStore) -> None:
     store = postgres_store
     await store.create("run-1", started())
-    lost = SideWrite(
-        key="0", write=lambda connection: connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
-    )
-    outcomes = await asyncio.gather(
-        store.append("run-1", pauses("a")), store._writer.submit(lost), return_exceptions=True
-    )
-    assert all(isinstance(outcome, StoreError) for outcome in outcomes)
+    left = [1, 1, 1]
+
+    def lost(connection: Connection) -> None:
+        if left:
+            left.pop()
+            connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    await asyncio.gather(store.append("run-1", pauses("a")), store._writer.submit(SideWrite(key="0", write=lost)))
     await store.append("run-1", pauses("b"))
-    assert reasons(await store.read("run-1")) == ["b"]
+    assert reasons(await store.read("run-1")) == ["a", "b"]
+    assert left == []
+
+
+@pytest.mark.parametrize("was_committed", [True, False])
+async def test_a_commit_whose_answer_was_lost_is_not_repeated_unless_it_failed(
+    postgres_store: SqlContextStore, monkeypatch: pytest.MonkeyPatch, was_committed: bool
+) -> None:
+    store = postgres_store
+    await store.create("run-1", started())
+    commit, left = PostgresConnection.commit, [1]
+
+    def cut(connection: PostgresConnection) -> None:
+        if was_committed or not left:
+            commit(connection)
+        if left:
+            left.pop()
+            connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    monkeypatch.setattr(PostgresConnection, "commit", cut)
+    (entry,) = await store.append("run-1", pauses("a"))
+    assert (await store.read("run-1"))[1:] == [entry]
+    assert (await store.run("run-1")).head_seq == 2
+
+
+async def test_a_database_that_stays_away_is_an_error_after_a_while(postgres_url: str) -> None:
+    async with aclosing(await open_store(postgres_url, patience_s=0.3)) as store:
+        await store.create("run-1", started())
+        lost = "SELECT pg_terminate_backend(pg_backend_pid())"
+        with pytest.raises(StoreError, match="terminating connection"):
+            await on_the_writer(store, lost)
+        await store.append("run-1", pauses("b"))
+        assert reasons(await store.read("run-1")) == ["b"]
+
+
+async def test_statements_that_time_out_and_sessions_that_end_again_and_again_lose_nothing(
+    postgres_store: SqlContextStore, postgres_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Writers, readers and followers ride it out; each event is there once."""
+    store = postgres_store
+    await store.create("run-1", started())
+    over = asyncio.Event()
+
+    async def disturb() -> None:
+        async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as connection:
+            for _ in range(12):
+                await connection.execute(
+                    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                    " WHERE pid <> pg_backend_pid() AND datname = current_database()"
+                )
+        over.set()
+
+    async def write(worker: int) -> list[str]:
+        written: list[str] = []
+        while not over.is_set():
+            written.append(f"{worker}-{len(written)}")
+            await store.append("run-1", pauses(written[-1]))
+            await store.run("run-1")
+        return written
+
+    *written, _ = await asyncio.gather(*(write(worker) for worker in range(4)), disturb())
+    await on_the_writer(store, "SET statement_timeout = '1ms'")
+    waiting = store._writer.submit(SideWrite(key="0", write=lambda each: each.execute("SELECT pg_sleep(0.05)")))
+    async with asyncio.timeout(60):
+        while "canceling statement due to statement timeout; trying again" not in caplog.text:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            " WHERE pid <> pg_backend_pid() AND datname = current_database()"
+        )
+    await waiting
+    assert Counter(reasons(await store.read("run-1"))) == Counter(itertools.chain.from_iterable(written))
+
+
+async def test_a_write_waits_for_a_stopped_process_and_names_it(
+    sqlite_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    holder = """
+    import sqlite3
+    connection = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    say(os.getpid())
+    input()
+    connection.execute("COMMIT")
+    """
+    async with aclosing(await open_store(sqlite_url)) as store:
+        await store.create("run-1", started())
+        async with process(sqlite_url, holder) as other:
+            (pid,) = await other.heard()
+            os.kill(int(pid), signal.SIGSTOP)
+            appended = asyncio.ensure_future(store.append("run-1", pauses("a")))
+            async with asyncio.timeout(60):
+                while not caplog.messages:  # noqa: ASYNC110 (nothing tells of a log record)
+                    await asyncio.sleep(0.01)
+            assert f"leadhand.db is locked by process {pid}, which is stopped; trying again" in caplog.text
+            assert not appended.done()
+            os.kill(int(pid), signal.SIGCONT)
+            await other.tell()
+            await appended
+        assert reasons(await store.read("run-1")) == ["a"]
 
 
 async def test_connections_lost_while_idle_are_made_anew(postgres_store: SqlContextStore, postgres_url: str) -> None:

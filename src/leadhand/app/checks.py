@@ -18,7 +18,7 @@ from leadhand.app.formatting import count
 from leadhand.app.listings import PAGE
 from leadhand.app.model_selection import choose_models
 from leadhand.app.settings import Settings, make_home, tilde
-from leadhand.domain.errors import LeadhandError
+from leadhand.domain.errors import LeadhandError, StoreError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
 from leadhand.models.detection import keys_without_extra, ollama_url
@@ -103,9 +103,18 @@ async def check_service(set_up: Settings, store: ContextStore) -> AsyncIterator[
     yield _runs(orphans, which, "Resume or cancel it from the list of runs.")
 
 
+WRITABLE_S = 10.0
+"""Seconds that a database has to accept a write."""
+
+
 async def check_writable(store: ContextStore) -> None:
     """Write to a store without leaving data. Raises StoreError if the store is not writable."""
-    await store.cache("is this database writable?", None, 0.0)
+    try:
+        async with asyncio.timeout(WRITABLE_S):
+            await store.cache("is this database writable?", None, 0.0)
+    except TimeoutError as error:
+        what = f"the database did not accept a write within {WRITABLE_S:.0f} s"
+        raise StoreError(what, "`leadhand doctor` says more; the log names what it waits for") from error
 
 
 async def _orphans(store: ContextStore) -> list[RunListing]:

@@ -35,9 +35,12 @@ from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.flow import AbsentFlow, FlowPolicy
 from leadhand.ports import ContextStore, Models, Web
 from leadhand.stores.artifacts import artifacts_of
-from leadhand.stores.opening import open_store
+from leadhand.stores.opening import PATIENCE_S, open_store
 from leadhand.stores.work_order_file import WorkOrderFile
 from leadhand.tools.toolbox import Toolbox
+
+UNLIMITED_PATIENCE_S = 86_400.0
+"""Seconds that a process whose runs have no deadline waits for its database."""
 
 LOGGER = logging.getLogger("leadhand")
 _P = ParamSpec("_P")
@@ -364,9 +367,11 @@ async def open_runtime(
     make_home(settings.home)
     flows = flows or FlowRegistry()
     chosen, choice = await choose_models(settings, models, flows.offline_rules())
+    # A run survives a locked or restarting database up to its deadline.
+    patience_s = max(PATIENCE_S, settings.limits.timeout_s or UNLIMITED_PATIENCE_S)
     return Runtime(
         settings=settings,
-        store=store if store is not None else await open_store(settings.database),
+        store=store if store is not None else await open_store(settings.database, patience_s=patience_s),
         models=chosen,
         choice=choice,
         toolbox=toolbox,

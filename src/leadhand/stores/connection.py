@@ -30,6 +30,10 @@ class TryAgain(StoreError):
     """The transaction conflicted with another and was rolled back; it can be repeated."""
 
 
+class Unavailable(StoreError):
+    """The database cannot be reached, or another process has locked it; the same work can succeed later."""
+
+
 class Corrupt(StoreError):
     """A page of the database is damaged: what is stored elsewhere can still be read."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from leadhand.domain.errors import ConfigurationError, StoreError
 
 from .connection import Database
-from .sql_store import SqlContextStore, utc_now
+from .sql_store import PATIENCE_S, SqlContextStore, utc_now
 
 ALLOW_NETWORK = "LEADHAND_ALLOW_NETWORK_FILE_SYSTEM"
 """Set to ``1`` in the environment, this opens SQLite even where locks may not work, at your own risk."""
@@ -27,14 +27,17 @@ NETWORKED = frozenset(
 """Types of mounts, as Linux names them."""
 
 
-async def open_store(url: str, *, now: Callable[[], datetime] = utc_now) -> SqlContextStore:
+async def open_store(
+    url: str, *, now: Callable[[], datetime] = utc_now, patience_s: float = PATIENCE_S
+) -> SqlContextStore:
     """Open the store at ``url``, and migrate it to the current schema if needed; close it with ``aclose()``.
 
     ``url`` is ``sqlite:///relative/path``, ``sqlite:////absolute/path``, a plain path or ``postgresql://…``. ``now``
-    is the clock that dates entries. Raises ConfigurationError for an unknown kind of URL or a missing driver, and
-    StoreError when the database cannot be opened, belongs to something else or to a newer release.
+    is the clock that dates entries. For ``patience_s`` seconds, the open store tries again what fails because the
+    database is locked or cannot be reached. Raises ConfigurationError for an unknown kind of URL or a missing driver,
+    and StoreError when the database cannot be opened, belongs to something else or to a newer release.
     """
-    store = SqlContextStore(database_at(url), now=now)
+    store = SqlContextStore(database_at(url), now=now, patience_s=patience_s)
     try:
         await store.open()
     except BaseException:

@@ -14,7 +14,7 @@ from psycopg.types.numeric import Int8Dumper
 
 from leadhand.domain.errors import StoreError
 
-from .connection import Connection, Corrupt, Dialect, Row, TryAgain, Unstorable, close_in_forked_child
+from .connection import Connection, Corrupt, Dialect, Row, TryAgain, Unavailable, Unstorable, close_in_forked_child
 from .ownership import AdvisoryLockHold
 
 MIGRATING = 0x6C6561646861  # an arbitrary number, the same in every release
@@ -50,6 +50,9 @@ EXPLAINED: tuple[tuple[str, str, str], ...] = (
     ("3F", "{name}: {error}", "make the schema first, or correct search_path in the URL"),
 )
 
+# A lost connection, a server that starts or stops, a statement or lock that timed out, no connection left.
+UNAVAILABLE = ("08", "57", "55P03", "53300")
+
 # Serialisation failure, deadlock, and two sessions that insert the same row at once.
 TRY_AGAIN = frozenset({"40001", "40P01", "23505"})
 
@@ -77,7 +80,7 @@ class PostgresDatabase:
                 keepalives_count=3,
             )
         except psycopg.Error as error:
-            raise StoreError(
+            raise Unavailable(
                 f"cannot connect to {self.name}: {_first_line(error)}",
                 "check that the server runs, and the URL: user, password, host, database",
             ) from error
@@ -144,9 +147,11 @@ def explained(error: psycopg.Error, name: str) -> StoreError:
         return unstorable(error, name)
     for prefix, what, how in EXPLAINED:
         if state.startswith(prefix):
-            kind = Corrupt if prefix == CORRUPT else StoreError
+            kind = Corrupt if prefix == CORRUPT else Unavailable if prefix in UNAVAILABLE else StoreError
             return kind(what.format(name=name, error=_first_line(error)), how)
-    return StoreError(f"{name}: {_first_line(error)}", "check that the server runs; `leadhand doctor` says more")
+    lost = state.startswith(UNAVAILABLE) or (not state and isinstance(error, psycopg.OperationalError))
+    kind = Unavailable if lost else StoreError
+    return kind(f"{name}: {_first_line(error)}", "check that the server runs; `leadhand doctor` says more")
 
 
 def unstorable(error: Exception, name: str) -> Unstorable:

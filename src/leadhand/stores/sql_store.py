@@ -32,6 +32,9 @@ from .transaction import Append, Claim, Create, Release
 from .upkeep import UNNAMED_S
 from .writer import SideWrite, Writer
 
+PATIENCE_S = 60.0
+"""Seconds that a store waits for a database that is locked or cannot be reached, unless its opener says otherwise."""
+
 
 def utc_now() -> datetime:
     """Return the time in UTC."""
@@ -46,8 +49,11 @@ class SqlContextStore:
     clock that dates entries. In a forked child, it refuses every call and holds no locks.
     """
 
-    def __init__(self, database: Database, *, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(
+        self, database: Database, *, now: Callable[[], datetime] = utc_now, patience_s: float = PATIENCE_S
+    ) -> None:
         self._database = database
+        self._patience_s = patience_s
         self._hold = database.hold()
         self._now = now
         self._keeper = side_tables.Keeper(database.dialect)
@@ -55,10 +61,10 @@ class SqlContextStore:
 
     def _set_up(self, closed: StoreError | None) -> None:
         """Create the parts with their own threads; with ``closed``, they refuse every call with that error."""
-        self._readers = Readers(self._database, closed)
+        self._readers = Readers(self._database, closed, self._patience_s)
         self._poller = Poller(self._database, lambda run_id, wakeups: self._followers.poke(run_id, wakeups))
         self._followers = Followers(self.read, self._poller, closed)
-        self._writer = Writer(self._database, self._hold, self._now, self._followers.publish, closed)
+        self._writer = Writer(self._database, self._hold, self._now, self._followers.publish, closed, self._patience_s)
 
     @property
     def host(self) -> str:

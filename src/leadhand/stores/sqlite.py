@@ -13,11 +13,14 @@ from pathlib import Path
 from leadhand.domain.errors import StoreError
 
 from .commit_mark import CommitMark
-from .connection import Connection, Corrupt, Dialect, Row, Unstorable
+from .connection import Connection, Corrupt, Dialect, Row, Unavailable, Unstorable
 from .ownership import LockFileHold
 
-PATIENCE_S = 60.0
-"""Seconds that a write waits for another process's transaction. Those of Leadhand take milliseconds."""
+PATIENCE_S = 2.0
+"""Seconds that a statement waits for another process's transaction, which takes milliseconds unless it is stopped."""
+
+WRITE_LOCK = 120
+"""The byte of the ``-shm`` file that a process locks while it writes; see https://sqlite.org/walformat.html."""
 
 DIALECT = Dialect(
     kind="sqlite",
@@ -45,11 +48,13 @@ EXPLAINED: tuple[tuple[str, str, str], ...] = (
     ("SQLITE_FULL", "the disk of {name} is full", "free some space and resume; nothing that was committed is lost"),
     (
         "SQLITE_BUSY",
-        f"{{name}} has been locked by another process for {PATIENCE_S:.0f} s",
-        "end the program that has an open transaction",
+        "{name} is locked by {holder}",
+        "end that process, or continue it if it is stopped (kill -CONT)",
     ),
     ("SQLITE_IOERR", "the disk of {name} failed: {error}", "check the disk; run `leadhand doctor` for details"),
 )
+
+KINDS: dict[str, type[StoreError]] = {"SQLITE_CORRUPT": Corrupt, "SQLITE_BUSY": Unavailable}
 
 # Raised before SQLite is called, because of the value itself.
 UNSTORABLE = (OverflowError, UnicodeError, sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.DataError)
@@ -227,9 +232,26 @@ def explained(error: sqlite3.Error, name: str) -> StoreError:
     code = _named(error)
     for prefix, what, how in EXPLAINED:
         if code.startswith(prefix):
-            kind = Corrupt if prefix == "SQLITE_CORRUPT" else StoreError
-            return kind(what.format(name=name, error=error), how.format(name=name))
+            kind = KINDS.get(prefix, StoreError)
+            holder = write_lock_holder(name) if kind is Unavailable else ""
+            return kind(what.format(name=name, error=error, holder=holder), how.format(name=name))
     return StoreError(f"{name}: {error}", "`leadhand doctor` checks the database")
+
+
+def write_lock_holder(name: str) -> str:
+    """Return the process that writes to a database, in words, as far as the operating system tells (Linux).
+
+    The list of locks is read, because opening and closing the file would release SQLite's own locks on it.
+    """
+    with suppress(OSError, ValueError):
+        inode = Path(f"{name}-shm").stat().st_ino
+        for line in Path("/proc/locks").read_text().splitlines():
+            _, _, _, access, pid, file, first, last = line.replace("-> ", "").split()
+            in_range = int(first) <= WRITE_LOCK and (last == "EOF" or int(last) >= WRITE_LOCK)
+            if access == "WRITE" and file.endswith(f":{inode}") and in_range and pid != str(os.getpid()):
+                state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+                return f"process {pid}" + (", which is stopped" if state in "Tt" else "")
+    return "another process"
 
 
 def _text(body: bytes) -> str:

@@ -6,16 +6,25 @@ The database drivers are synchronous, as an asynchronous driver would add a thre
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
+import time
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from leadhand.domain.errors import StoreError
 
-from .connection import Connection, Database
+from .connection import Connection, Database, Unavailable
 
 Answer = TypeVar("Answer")
+
+LOGGER = logging.getLogger("leadhand")
+
+RETRY_S = 0.1
+ANNOUNCED_S = 1.0
+CLOSING_S = 2.0
+"""Seconds between two tries at an unavailable database, until a warning, and for the last tries of a closed store."""
 
 READERS = 2
 """Threads that read, at most."""
@@ -123,11 +132,34 @@ def copy_error(error: StoreError) -> StoreError:
     return copy
 
 
+class Patience:
+    """Waits while a database is unavailable, for ``seconds`` at most, or briefly once the store is closed."""
+
+    def __init__(self, seconds: float, closed: Callable[[], bool]) -> None:
+        self._began = time.monotonic()
+        self._until = self._began + seconds
+        self._closed = closed
+        self._announced = False
+
+    def wait(self, error: Unavailable) -> None:
+        """Wait a moment before another try. Raises ``error`` once the time is over; names it in the log before that."""
+        now = time.monotonic()
+        if self._closed():
+            self._until = min(self._until, self._began + CLOSING_S)
+        if now >= self._until:
+            raise error
+        if not self._announced and now - self._began >= ANNOUNCED_S:
+            self._announced = True
+            LOGGER.warning("%s; trying again for up to %.0f s: %s", error.what, self._until - now, error.how)
+        time.sleep(min(RETRY_S, self._until - now))
+
+
 class Readers:
     """Runs queries on the database, up to two at a time. Threads start when they are first needed."""
 
-    def __init__(self, database: Database, closed: StoreError | None) -> None:
+    def __init__(self, database: Database, closed: StoreError | None, patience_s: float) -> None:
         self._database = database
+        self._patience_s = patience_s
         self._queue: SimpleQueue[tuple[Callable[[Connection], Any], asyncio.Future[Any]] | None] = SimpleQueue()
         self._threads: list[Service] = []
         self._lock = threading.Lock()
@@ -161,21 +193,25 @@ class Readers:
         while (item := self._queue.get()) is not None:
             query, future = item
             wakeups = Wakeups()
-            try:
-                if connection is None:
-                    connection = self._database.connect(writes=False)
+            patience = Patience(self._patience_s, lambda: self._closed is not None)
+            answered = False
+            while not answered:
                 try:
-                    answer = query(connection)
-                except StoreError:
-                    if not connection.broken:
-                        raise
-                    connection.close()
-                    connection = None  # so that the next query connects again even if this one fails
-                    connection = self._database.connect(writes=False)
-                    answer = query(connection)
-                wakeups.succeed(future, answer)
-            except Exception as error:
-                wakeups.fail(future, error)
+                    if connection is not None and connection.broken:
+                        connection.close()
+                        connection = None  # so that the next query connects again even if this one fails
+                    connection = connection or self._database.connect(writes=False)
+                    wakeups.succeed(future, query(connection))
+                    answered = True
+                except Unavailable as error:
+                    try:
+                        patience.wait(error)
+                    except StoreError as over:
+                        wakeups.fail(future, over)
+                        answered = True
+                except Exception as error:
+                    wakeups.fail(future, error)
+                    answered = True
             with self._lock:
                 self._pending -= 1
             wakeups.send()

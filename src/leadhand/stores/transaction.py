@@ -227,6 +227,16 @@ class LogTransaction:
         # Always in the same order, so that two transactions that write the same blobs never deadlock.
         BLOBS.insert(self._connection, sorted(self._blobs.items()), " ON CONFLICT (digest) DO NOTHING")
 
+    def is_committed(self, connection: Connection) -> bool:
+        """Whether this transaction is in the database, asked when the answer to its commit was lost."""
+        if not self._events:
+            return False
+        query = (
+            "SELECT run_id, seq, at, epoch, kind, type, version, subject, body FROM events WHERE run_id = ? AND seq = ?"
+        )
+        rows = connection.execute(query, self._events[0][:2])
+        return bool(rows) and tuple(rows[0]) == tuple(self._events[0])
+
     def _append(self, append: Append) -> list[Entry]:
         row = self._row(append.run_id)
         if append.epoch is not None and append.epoch != row.epoch:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 from operator import itemgetter
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
@@ -23,9 +24,9 @@ from typing import Any, TypeVar
 from leadhand.domain.errors import LeadhandError, StoreError
 from leadhand.domain.events import Entry
 
-from .connection import Connection, Database, Hold, TryAgain, Unstorable
+from .connection import Connection, Database, Hold, TryAgain, Unavailable, Unstorable
 from .schema import VERSION, migrate, version_of
-from .threads import Service, Wakeups, closed_error, copy_error, failed
+from .threads import Patience, Service, Wakeups, closed_error, copy_error, failed
 from .transaction import LogTransaction, Operation, Release
 
 Argument = TypeVar("Argument")
@@ -38,6 +39,9 @@ TRIES = 5
 
 RETRY_S = 1.0
 """Seconds between attempts to write releases that failed."""
+
+OPENING_S = 60.0
+"""Seconds to wait for a locked database before it is open."""
 
 Publish = Callable[[dict[str, list[Entry]], Wakeups], None]
 
@@ -58,9 +62,17 @@ class Writer:
     """Owns the connection that writes, and the hold. ``publish`` passes committed entries to followers."""
 
     def __init__(
-        self, database: Database, hold: Hold, now: Callable[[], datetime], publish: Publish, closed: StoreError | None
+        self,
+        database: Database,
+        hold: Hold,
+        now: Callable[[], datetime],
+        publish: Publish,
+        closed: StoreError | None,
+        patience_s: float,
     ) -> None:
         self._database = database
+        self._patience_s = patience_s
+        self._unanswered: tuple[list[object], LogTransaction] | None = None
         self._hold = hold
         self._now = now
         self._publish = publish
@@ -133,10 +145,18 @@ class Writer:
     def _open(self) -> Connection:
         connection = self._database.connect()
         try:
-            version = version_of(connection, self._database)  # before anything is written to it
-            connection.prepare()
-            if version != VERSION:
-                migrate(connection, self._database)
+            patience = Patience(OPENING_S, self._is_closed)
+            while True:
+                try:
+                    version = version_of(connection, self._database)  # before anything is written to it
+                    connection.prepare()
+                    if version != VERSION:
+                        migrate(connection, self._database)
+                    break
+                except Unavailable as error:
+                    if connection.broken:
+                        raise
+                    patience.wait(error)
             self._hold.take()
         except BaseException:
             connection.close()
@@ -190,16 +210,29 @@ class Writer:
             wakeups.send()
 
     def _transact(self, writes: Sequence[Write]) -> tuple[list[object], dict[str, list[Entry]]]:
-        for attempt in range(1, TRIES):
+        """Write a batch, again and again while the database is unavailable, so that no finished work is lost."""
+        self._unanswered = None
+        patience = Patience(self._patience_s, self._is_closed)
+        for attempt in count(1):
             try:
+                if self._unanswered is not None and self._unanswered[1].is_committed(self._session()):
+                    return self._unanswered[0], self._unanswered[1].committed
                 return self._transact_once(writes)
             except TryAgain:
+                if attempt >= TRIES and self._unanswered is None:
+                    raise
                 time.sleep(random.uniform(0, 0.01 * attempt))
-        return self._transact_once(writes)
+            except Unavailable as error:
+                patience.wait(error)
+        raise AssertionError
+
+    def _is_closed(self) -> bool:
+        return self._closed is not None
 
     def _transact_once(self, writes: Sequence[Write]) -> tuple[list[object], dict[str, list[Entry]]]:
         """Return the outcome of each write (a result or a refusal) and the new entries. Raises StoreError."""
-        connection = self._begun()
+        connection = self._session()
+        connection.begin()
         outcomes: list[object] = [None] * len(writes)
         try:
             operations = [write for write in writes if not isinstance(write, SideWrite)]
@@ -213,22 +246,15 @@ class Writer:
             log.write()
             for _, place, side_write in sorted(side_writes, key=itemgetter(0, 1)):
                 outcomes[place] = _outcome(side_write.write, connection)
-            connection.commit()
+            try:
+                connection.commit()
+            except Unavailable:
+                self._unanswered = outcomes, log
+                raise
         except BaseException:
             connection.rollback()
             raise
         return outcomes, log.committed
-
-    def _begun(self) -> Connection:
-        connection = self._session()
-        try:
-            connection.begin()
-        except StoreError:
-            if not connection.broken:
-                raise
-            connection = self._session()  # it was lost outside a transaction, so nothing is repeated
-            connection.begin()
-        return connection
 
     def _session(self) -> Connection:
         """Return the connection; if the server has closed it, a new one, with the hold taken again."""
