@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -11,12 +12,15 @@ from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.app.clock import SystemClock
 from leadhand.domain.conversation import ToolMessage
-from leadhand.domain.errors import FailureClass
-from leadhand.domain.events import CancelRequested
+from leadhand.domain.errors import Failure, FailureClass, Fenced
+from leadhand.domain.events import AttemptLost, CancelRequested
 from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ApprovalPolicy
+from leadhand.engine.log import RunLog
+from leadhand.engine.tool_calls import ToolCalls
+from leadhand.tools.decorator import tool
 
 
 def assert_asked(state: RunState) -> None:
@@ -231,3 +235,64 @@ async def test_a_finished_call_is_not_made_again_when_its_neighbour_fails_in_pas
     assert state.status is RunStatus.SUCCEEDED
     assert bench.counts == {"send": 1, "flaky": 3}
     assert len(models.requests("work")) == 2, "the model was asked again for what it had said"
+
+
+@pytest.mark.parametrize("arguments", [None, {"amount": 30}, {"amount": 31}])
+async def test_an_irreversible_call_that_the_review_does_not_accept_is_not_repeated(
+    open_world: Any, arguments: dict[str, Any] | None
+):
+    bench = Bench()
+    verdict = {"subtask": "wo-001.0", "verdict": "retry", "reason": "once more"}
+    if arguments is not None:
+        replacement = {"subtask": "wo-001.0", "name": "a", "tool": "send", "args": arguments}
+        verdict |= {"verdict": "replan", "replacement": replacement}
+    review = {"verdicts": [verdict], "complete": True, "missing": [], "cannot": []}
+    world = open_world(FakeModels(plan(ask("a", "send", amount=30)), review=review), [bench.send(approval="auto")])
+    await world.run()
+
+    assert bench.made == [("send", 30)]
+
+
+async def test_an_attempt_that_is_over_makes_no_irreversible_call_any_more(open_world: Any):
+    """The host asks the store, which knows; the controller may have lost the attempt to another process."""
+    bench = Bench()
+    world = open_world(FakeModels(plan(ask("a", "send", amount=30))), [bench.send(approval="auto"), bench.look])
+    run_id = await world.start()
+    lost = Failure.of("the process is gone", "process_died", FailureClass.LOST)
+    await world.append(run_id, AttemptLost(attempt="wo-001.0/a1", failure=lost))
+    log = RunLog(world.store, run_id, world.redactor)
+    tools = ToolCalls(world.toolbox, lambda _offline: None, world.clock)  # pyright: ignore[reportArgumentType]
+    send, look = (next(spec for spec in world.toolbox.specs() if spec.name == name) for name in ("send", "look"))
+    refused = await tools.call(log, "wo-001.0/a1", "wo-001.0/t0/c0", send, {"amount": 30}, offline=False)
+    looked = await tools.call(log, "wo-001.0/a1", "wo-001.0/t0/c1", look, {"n": 1}, offline=False)
+
+    assert refused.failure is not None
+    assert refused.failure.class_ is FailureClass.LOST
+    assert looked.ok
+    assert bench.made == [("look", 1)]
+
+
+async def test_the_tools_of_a_run_that_another_process_has_taken_over_are_stopped(open_world: Any):
+    ended: list[str] = []
+    began = asyncio.Event()
+
+    @tool
+    async def endless() -> None:
+        """Work until it is stopped."""
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("stopped")
+
+    world = open_world(FakeModels(plan(ask("a", "endless"))), [endless], clock=SystemClock(), sound=False)
+    run_id = await world.start()
+    driving = world.driving(run_id)
+    async with asyncio.timeout(60):
+        await began.wait()
+        await world.store.release(run_id, 1)
+        await world.store.claim(run_id)
+        with pytest.raises(Fenced, match="taken over"):
+            await driving
+        await world.dispatcher.aclose()
+    assert ended == ["stopped"]
