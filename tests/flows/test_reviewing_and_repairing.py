@@ -54,6 +54,18 @@ def test_a_larger_order_is_reviewed_in_shards_in_parallel_and_judged_as_one():
     assert script.finished.status is RunStatus.SUCCEEDED
 
 
+def test_an_order_is_not_complete_while_a_shard_could_not_be_reviewed():
+    """Though the lead calls the whole complete: nobody has seen the rest."""
+    script = Script(*(look(f"s{number}", number) for number in range(30)))
+    keys = script.under_way
+    script.done(*keys)
+    script.think("review-wo-001-0", {"verdicts": accept(*keys[:25]), "complete": True})
+    script.think_fails("review-wo-001-1")
+
+    assert script.state.orders["wo-001"].review is not None
+    assert not script.state.orders["wo-001"].review.complete
+
+
 def test_the_same_missing_part_found_by_two_shards_is_added_once():
     script = Script(*(look(f"s{number}", number) for number in range(30)))
     keys = script.under_way
