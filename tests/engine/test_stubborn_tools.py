@@ -222,7 +222,9 @@ async def test_a_call_that_may_happen_once_and_returns_too_much_is_not_made_agai
     assert returned.failure.type == "indeterminate"
 
 
-@pytest.mark.parametrize("value", [{1, 2}, frozenset({1, 2}), iter([1, 2]), (1, 2)], ids=str)
+@pytest.mark.parametrize(
+    "value", [{1, 2}, frozenset({1, 2}), iter([1, 2]), (1, 2)], ids=["set", "frozenset", "iterator", "tuple"]
+)
 def test_collections_become_lists(value: Any) -> None:
     assert sorted(returned_value(value).raw) == [1, 2]
 
