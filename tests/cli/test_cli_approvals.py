@@ -123,7 +123,7 @@ def test_a_yes_to_other_arguments_is_checked_and_made_with_those(leadhand: Any) 
         ('{"amount": 3}', '"to" is a required property'),
         ("[3]", "the arguments are not a JSON object"),
         ('{"amount": NaN, "to": "Bob"}', "the arguments cannot be stored as JSON"),
-        ('{"amount": 3, "to": "\\ud800"}', "the arguments cannot be stored: the text is not valid UTF-8"),
+        ('{"amount": 3, "to": "\\ud800"}', "the arguments cannot be stored as JSON: the text is not valid UTF-8"),
     ):
         refused = leadhand("approvals", "approve", asked["id"], "--args", args)
         assert refused.code == 2, args
@@ -220,7 +220,7 @@ def test_a_call_whose_end_nobody_saw_is_asked_about_and_its_result_given(leadhan
 
     flags = ["--happened", "--summary", "It is on the account.", "--result", '{"receipt": 7}']
     settled = leadhand("approvals", "settle", doubtful["id"], *flags)
-    assert settled.err.startswith("Recorded: pay_tool went through and is not made again.\n")
+    assert settled.err.startswith("Recorded: pay_tool went through and is not repeated.\n")
     resumed = leadhand(*resume_line(leadhand, settled.err))
 
     assert resumed.code == 0

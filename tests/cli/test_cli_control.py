@@ -162,14 +162,14 @@ def test_what_waits_for_a_yes_is_left_out(leadhand: Any, power: Power) -> None:
     assert leadhand.calls == {"Lyon": 1}
     late = leadhand(*skip)
     assert (late.code, late.out) == (2, "")
-    assert late.err.startswith("leadhand: wo-001.1 is droppedand cannot be skipped\n  See its subtasks: ")
+    assert late.err.startswith("leadhand: wo-001.1 is dropped and cannot be skipped\n  See its subtasks: ")
 
 
 def test_the_process_that_drives_the_run_does_what_another_one_asks_for(leadhand: Any, power: Power) -> None:
     run_id, driving = driven(leadhand, power)
     running = leadhand("runs", "skip", run_id, "--subtask", "wo-001.0")
     assert running.code == 2
-    assert "wo-001.0 is under way" in running.err
+    assert "wo-001.0 is running: pause the run first, or wait" in running.err
 
     result = leadhand("runs", "supply", run_id, "--subtask", "wo-001.1", "--summary", "30 dB, by ear")
 
@@ -365,6 +365,7 @@ def test_what_a_worker_waits_for_is_told_by_its_kind() -> None:
         "Waiting              wo-001.0 find · Rome: for another worker: pay_tool · 30, Bob",
     ]
     assert [line for line in told[3:] if line != "None"] == [
+        f"Attempt 1 started    {child}",
         f"Waiting              {child}: for approval: pay_tool · 30, Bob",
         f"Waiting              {child}: for confirmation of a call and for another worker: {CALLED}, {CALLED}",
     ]

@@ -87,8 +87,18 @@ BAD = [
         "Set OPENAI_API_KEY,",
         "run --model openai:gpt-9 x",
     ),
-    (6, "cannot open /nope/x.db: there is no directory /nope", "Make it", "run --offline --database /nope/x.db x"),
-    (6, "cannot open /nope/x.db: there is no directory /nope", "Make it", "runs list --database sqlite:////nope/x.db"),
+    (
+        6,
+        "cannot open /nope/x.db: there is no directory /nope",
+        "Create it with `mkdir -p /nope`, ",
+        "run --offline --database /nope/x.db x",
+    ),
+    (
+        6,
+        "cannot open /nope/x.db: there is no directory /nope",
+        "Create it with `mkdir -p /nope`, ",
+        "runs list --database sqlite:////nope/x.db",
+    ),
     (6, "the database URL begins with mysql://", "Use sqlite:///path", "run --offline --database mysql://x x"),
     (6, "the home directory /dev/null/x is not writable", "Choose another one", "run --offline --home /dev/null/x x"),
     (2, "unknown flag: --project", "See: leadhand run --help", "run --project leadhand.toml x"),
@@ -171,7 +181,7 @@ def test_a_defect_of_ours_is_told_as_one(leadhand: Any, monkeypatch: pytest.Monk
     def broken(*_: object) -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr("leadhand.cli.source_files.all_tools", broken)
+    monkeypatch.setattr("leadhand.cli.commands.run.all_tools", broken)
     result = leadhand("run", "--offline", "x")
 
     assert result.code == 1
@@ -187,7 +197,7 @@ def test_ctrl_c_before_anything_began_is_quiet(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("leadhand.cli.source_files.all_tools", interrupted)
+    monkeypatch.setattr("leadhand.cli.commands.run.all_tools", interrupted)
 
     assert main(["run", "--offline", "x"]) == 130
     assert capsys.readouterr().err == ""

@@ -11,6 +11,7 @@ from leadhand.cli.catalogue import COMMANDS
 
 COMMON = {"--home", "--database", "--debug"}
 OUTPUT = {"--json", "--stream-json"}
+NEW_LIMITS = {"--budget", "--timeout", "--max-requests", "--max-tokens"}
 FLAGS: dict[str, set[str]] = {
     "run": COMMON
     | OUTPUT
@@ -23,17 +24,17 @@ FLAGS: dict[str, set[str]] = {
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
-    | {"--approve", "--tools", "--flows"},
+    | {"--approve", "--tools", "--flows", "--concurrency"},
     "runs list": COMMON | {"--status", "--text", "--limit", "--json"},
     "runs show": COMMON | {"--json", "--seq", "--order"},
     "runs watch": COMMON | OUTPUT,
-    "runs resume": COMMON | OUTPUT | {"--all", "--tools", "--flows"},
+    "runs resume": COMMON | OUTPUT | NEW_LIMITS | {"--all", "--tools", "--flows"},
     "runs pause": COMMON | {"--flows"},
     "runs cancel": COMMON | {"--flows"},
-    "runs retry": COMMON | OUTPUT | {"--subtask", "--args", "--yes", "--tools", "--flows"},
+    "runs retry": COMMON | OUTPUT | NEW_LIMITS | {"--subtask", "--args", "--yes", "--tools", "--flows"},
     "runs skip": COMMON | OUTPUT | {"--subtask", "--reason", "--tools", "--flows"},
     "runs supply": COMMON | OUTPUT | {"--subtask", "--summary", "--result", "--tools", "--flows"},
-    "runs fork": COMMON | OUTPUT | {"--at", "--yes", "--tools", "--flows"},
+    "runs fork": COMMON | OUTPUT | NEW_LIMITS | {"--at", "--yes", "--tools", "--flows"},
     "runs export": COMMON | {"--jsonl", "--html", "--output"},
     "runs delete": COMMON | {"--yes"},
     "runs prune": COMMON | {"--older-than", "--dry-run"},

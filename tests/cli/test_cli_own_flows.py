@@ -172,7 +172,7 @@ def test_a_list_that_is_not_valid_json_is_named(leadhand: CommandLine, team: Pat
     refused = run(leadhand, "--option", "places=[Paris")
     assert refused.code == Exit.USAGE
     what, how = refused.err.splitlines()
-    assert "the option places of the flow team is wrong" in what
+    assert "invalid value for the option places of the flow team" in what
     assert "'[Paris' is text, not JSON" in what
     assert 'Write it as JSON, such as ["a", "b"]' in how
     assert "team: pay, places" in how

@@ -93,7 +93,7 @@ def test_used_up_time_ends_with_5_although_there_is_a_partial_answer(leadhand: A
     result = leadhand("run", "--offline", "--tools", leadhand.tools, "--timeout", "1.5", request)
 
     assert result.code == 5
-    assert "the time limit of 1.5 s is used up (exhausted)" in result.err
+    assert "measure · Rome: the time for subtasks (1.2 of 1.5 s) is used up (exhausted)" in result.err
     assert "partial in " in result.err
 
 

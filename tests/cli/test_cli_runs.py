@@ -218,7 +218,8 @@ def test_the_page_needs_nothing_else_and_escapes_everything(leadhand: Any, tmp_p
         "    '''Measure the noise at a place.'''\n"
         "    return ToolReturn(summary='<script>alert(1)</script><img src=x onerror=alert(2)>',\n"
         "        sources=(Source(title='<b>good</b>', url='https://example.com/?a=\"b'),\n"
-        "                 Source(title='bad', url='javascript:alert(3)')))\n"
+        "                 Source(title='bad', url='ftp://example.com/3'),\n"
+        "                 Source(title='worse', url='javascript:alert(3)')))\n"
     )
     request = "Measure the noise in Paris"
     run_id = leadhand("run", "--offline", "--tools", str(tmp_path / "evil.py"), "--json", request).json["run_id"]
@@ -231,6 +232,9 @@ def test_the_page_needs_nothing_else_and_escapes_everything(leadhand: Any, tmp_p
     assert not [attrs for _, attrs in page.tags if any(name.startswith("on") for name in attrs)]
     assert [attrs["href"] for tag, attrs in page.tags if tag == "a"] == ['https://example.com/?a="b']
     assert "<script>alert(1)</script>" in page.text
-    assert "bad (javascript:alert(3))" in page.text
+    assert "bad (ftp://example.com/3)" in page.text
+    assert "worse" in page.text
+    assert "worse ()" not in page.text
+    assert "javascript:" not in page.text
     for words in (request, run_id, "succeeded", "wo-001.0", "measure · Paris", "run_finished"):
         assert words in page.text

@@ -54,7 +54,8 @@ def test_a_tool_that_fails_ends_with_1_and_says_what_to_do(leadhand: Any) -> Non
 
     assert (plain.code, plain.out) == (1, "")
     assert (
-        "leadhand: measure_tool failed: the microphone is broken (unavailable, broken)\n  Fix what it says" in plain.err
+        "leadhand: measure_tool failed: the microphone is broken (unavailable, broken)\n"
+        "  Fix the reported problem; a retry does not help\n" in plain.err
     )
     assert as_json.code == 1
     assert (as_json.json["ok"], as_json.json["error"]["class"]) == (False, "unavailable")

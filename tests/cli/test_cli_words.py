@@ -10,7 +10,8 @@ import pytest
 from leadhand.app.formatting import age, clean, cut, duration, label, money, sentence, shortened, spent
 from leadhand.cli.errors import exit_code
 from leadhand.cli.options import StoreFlags
-from leadhand.domain.run import RunStatus
+from leadhand.cli.terminal.messages import resume_command
+from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 
 S = RunStatus
 
@@ -109,7 +110,8 @@ def test_text_is_kept_from_steering_a_terminal() -> None:
 
 def test_a_line_to_paste_never_shows_a_password() -> None:
     store = StoreFlags(home="/tmp/a b", database="postgresql://me:secret@host/db")
+    definition = RunDefinition(request="x", flow="work-order", models=ModelChoice(default="offline"))
 
-    line = store.resume_command("run_1", ["t.py"])
+    line = resume_command(store, "run_1", definition, ["t.py"])
 
     assert line == ("leadhand runs resume run_1 --tools t.py --home '/tmp/a b' --database 'postgresql://me:…@host/db'")

@@ -27,6 +27,7 @@ from leadhand.stores.opening import open_store
 from leadhand.testing.scripted_model import ScriptedModel, plans, says, subtask
 
 COUNT = 40
+TOLD = f"All {COUNT} pieces are there."
 FILLS = 20
 """The piece that fills the disk up to its brim."""
 EACH = 30_000
@@ -56,7 +57,7 @@ class Disk:
     def lead(self) -> Leadhand:
         models = ScriptedModel(
             plan=lambda _: plans(*(subtask(f"piece_{n}", "piece", n=n) for n in range(COUNT))),
-            compose=lambda _: says("all there"),
+            compose=lambda _: says(TOLD),
             lenient=True,
         )
         home = self.folder / "home"
@@ -162,7 +163,7 @@ async def test_it_is_said_and_afterwards_the_run_goes_on(disk: Disk) -> None:
     assert (await store.read(run.run_id))[: len(log)] == log
     await lead.aclose()
 
-    assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, "all there")
+    assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, TOLD)
     again = [call for call in disk.calls[before:] if call.partition("/")[0] in completed]
     assert not again, "a completed subtask was carried out again"
     assert set(Counter(disk.calls)) == {f"wo-001.{n}/t0/c0" for n in range(COUNT)}

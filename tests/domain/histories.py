@@ -28,6 +28,7 @@ from leadhand.domain.work_order import OpenCall, result_reference
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.flows.flow import Flow, FlowPolicy
 from leadhand.flows.work_order.flow import WorkOrderFlow
+from leadhand.flows.work_order.results import answerable_results
 from leadhand.flows.work_order.roles import RoleName, roles
 
 NOON = datetime(2025, 12, 16, 10, tzinfo=UTC)
@@ -273,8 +274,9 @@ class History:
         data = ResultData(summary=said or f"{key} is done", sources=sources)
         self.returns(attempt, WorkResult(task_name="task", ok=True, data=data, used=tuple(done)))
 
-    def thinks(self, attempt: AttemptState, value: Any = None, text: str = "an answer") -> None:
+    def thinks(self, attempt: AttemptState, value: Any = None, text: str | None = None) -> None:
         """Carry a thought out: ask the model (or fail for want of allowance), and return what it said."""
+        text = self.text() if text is None else text
         if attempt.status is AttemptStatus.SCHEDULED:
             self.starts(attempt)
         call_id = self.asks_model(attempt, Amount(requests=1, tokens=100, nanousd=10))
@@ -307,6 +309,11 @@ class History:
                 else:
                     self.thinks(attempt, self.thought(attempt))
         raise AssertionError("the run never ended")
+
+    def text(self) -> str:
+        """A sound answer: one that uses every result."""
+        found = (result.data.summary for result in answerable_results(self.state) if result.data is not None)
+        return "; ".join(found) or "an answer"
 
     def thought(self, attempt: AttemptState) -> Any:
         """A sound thought of the role: a plan of one subtask, or a review that accepts what was completed."""

@@ -58,6 +58,8 @@ def proposed_plan(pick: Pick) -> Any:
 def proposed_review(pick: Pick, history: History, covers: tuple[str, ...]) -> Any:
     """What a lead answers when it is asked to review: any verdicts, now and then one too few."""
     known = subtasks(history)
+    results = [each.data for each in history.state.assignments.values() if each.order and each.ok]
+    summaries = "; ".join(data.summary for data in results if data is not None)
     verdicts: list[dict[str, Any]] = []
     for key in covers:
         verdict = pick(["accept"] * 8 + ["retry"] * 4 + ["replan"] * 3 + ["drop"] * 2 + ["none"])
@@ -72,7 +74,7 @@ def proposed_review(pick: Pick, history: History, covers: tuple[str, ...]) -> An
         "complete": pick([True, False]),
         "missing": [proposal(pick, known)] if pick([False, False, True]) else [],
         "cannot": [{"what": "swim", "reason": "too deep"}] if pick([False, False, False, True]) else [],
-        "answer": pick([None, "all is well"]),
+        "answer": pick([None, None, "all is well", summaries]),
     }
 
 
@@ -109,7 +111,7 @@ def think(history: History, pick: Pick) -> None:
         value = proposed_plan(pick)
     elif role == RoleName.REVIEW:
         value = proposed_review(pick, history, covers)
-    history.thinks(attempt, value, pick(["an answer", "an answer", "it cites [7]", " "]))
+    history.thinks(attempt, value, pick([None, None, "an answer", "it cites [7]", " "]))
 
 
 def think_well(history: History, pick: Pick) -> None:

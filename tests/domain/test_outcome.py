@@ -13,12 +13,13 @@ from leadhand.domain import events as ev
 from leadhand.domain.citations import cited
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.lifecycle import AssignmentStatus
-from leadhand.domain.outcome import concluded
+from leadhand.domain.outcome import all_gaps, concluded
 from leadhand.domain.outcome import plain_summary as plain_summary_of
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.work_order import Subtask, Unsupported, WorkOrder
 from leadhand.domain.work_result import Review
+from leadhand.flows.work_order.composing import composition_gaps
 from leadhand.flows.work_order.results import all_gaps as gaps
 from leadhand.flows.work_order.results import answer_sources, answerable_results, subtasks, unverified
 
@@ -92,10 +93,12 @@ def test_every_source_is_backed_by_an_event_of_the_subtask_it_came_from(history:
 
 @given(histories(to_the_end=True))
 def test_the_status_is_what_the_evidence_makes_of_it(history: History):
-    finished = history.state.finished
+    state, finished = history.state, history.state.finished
     if finished is None or finished.status is RunStatus.CANCELLED:
         return
-    assert finished.gaps == tuple(gaps(history.state))
+    assert finished.gaps == tuple(all_gaps(state, history.policy.outcome(state)))
+    uncomposed = {gap.name for gap in composition_gaps(state)}
+    assert [gap for gap in finished.gaps if gap.name not in uncomposed] == gaps(state)
     if finished.status is RunStatus.SUCCEEDED:
         assert not finished.gaps
     elif finished.status is RunStatus.PARTIAL:

@@ -15,7 +15,7 @@ from leadhand.domain.evidence import unsupported_claim
 from leadhand.domain.tool import Source
 from leadhand.domain.work_order import Assignment, Subtask, WorkOrder
 from leadhand.domain.work_result import ResultData, WorkResult
-from leadhand.flows.work_order.answer_checks import output_problems
+from leadhand.flows.work_order.answer_checks import answer_problems, output_problems, refused_answer
 from leadhand.flows.work_order.roles import RoleName
 
 
@@ -66,12 +66,34 @@ def test_a_sound_review_has_no_faults():
             {"verdicts": [ACCEPT], "complete": False, "missing": [{"name": "m", "tool": "look"}]},
             "lacks n, and nothing that it needs supplies it",
         ),
-        ({"verdicts": [ACCEPT], "complete": True, "answer": " "}, "the answer is empty"),
-        ({"verdicts": [ACCEPT], "complete": True, "answer": "so [2]"}, "cites [2], but there are sources [1] to [1]"),
     ],
 )
 def test_a_review_that_cannot_be_acted_on_is_told_why(review: Any, fault: str):
     assert fault in review_faults(over(True), review)
+
+
+@pytest.mark.parametrize(
+    ("answer", "faults"),
+    [
+        (" ", ["the text is empty"]),
+        ("wo-001.0 is done [2]", ["the text cites [2], and the sources are: [1]"]),
+        ("all is well", ["the text leaves out the result of s0"]),
+        ("wo-001.0 is done [1]", []),
+    ],
+)
+def test_an_answer_with_faults_is_left_out_of_the_review_that_wrote_it(answer: str, faults: list[str]):
+    history = over(True)
+    review = {"verdicts": [ACCEPT], "complete": True, "answer": answer}
+
+    assert review_faults(history, review) == "", "the verdicts count all the same"
+    assert answer_problems(history.state, answer, ("wo-001.0",)) == faults
+    history.decide_all()
+    history.thinks(history.live[0], review)
+    history.decide_all()
+    judged = history.state.orders["wo-001"].review
+    assert judged is not None
+    assert judged.answer == (None if faults else answer)
+    assert ("compose" in history.state.assignments) == bool(faults)
 
 
 def test_a_failed_subtask_cannot_be_accepted():
@@ -152,10 +174,14 @@ def test_whatever_needs_a_plan_has_are_judged_and_never_break_anything(needs: li
 @given(histories(), st.text(max_size=30))
 def test_an_answer_cites_only_sources_there_are(history: History, text: str):
     compose = Assignment(assignment_id="compose", role=RoleName.COMPOSE)
+    second = bool(refused_answer(history.state))
 
-    assert output_problems(history.state, compose, None, f"{text} [0]")
-    assert output_problems(history.state, compose, None, f"{text} [9999]")
-    assert output_problems(history.state, compose, None, "no citation at all") == []
+    for number in (0, 9999):
+        found = answer_problems(history.state, f"{text} [{number}]")
+        assert found
+        assert output_problems(history.state, compose, None, f"{text} [{number}]") == ([] if second else found)
+    assert answer_problems(history.state, history.text()) == [], "no citation at all"
+    assert output_problems(history.state, compose, None, history.text()) == []
 
 
 # --- evidence --------------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ async def failure_of(served: Any, *, streamed: bool = False, deadline_s: float =
             {"idle_timeout_s": 0.1},
             "sent nothing for 0.1 s in the middle of its answer",
         ),
-        (served_fault("hang"), False, {"deadline_s": 0.1}, "did not answer within 0.1 s: it had not started to answer"),
+        (served_fault("hang"), False, {"deadline_s": 0.1}, "gave no answer within 0.1 s: it had not started to answer"),
         (drip("x" * 9_000, 0.02), False, {"deadline_s": 0.2}, "gave no whole answer within 0.2 s: "),
     ],
 )

@@ -35,7 +35,7 @@ async def test_a_model_that_does_not_exist_names_those_that_do_the_nearest_first
     failure = await failure_from(UNKNOWN, "gemma", "qwen3", "llama3.1")
     assert (failure.class_, failure.type) == ("unavailable", "unknown_model")
     assert failure.message == "openai_compatible has no model 'llama4'"
-    assert failure.next_action.endswith("/v1 has: llama3.1, gemma, qwen3")
+    assert failure.next_action.endswith("/v1: llama3.1, gemma, qwen3")
 
 
 async def test_of_many_models_a_few_are_named() -> None:

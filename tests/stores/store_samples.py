@@ -179,6 +179,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         open_calls=(OpenCall(call_id="wo-001.0/t0/c0/effect", kind="effect", tool="book", args={"n": 1}),),
     ),
     events.RunReopened(by="me"),
+    events.ProcessSlept(seconds=90.5),
     events.RetryGranted(subtasks=("wo-001.0",), args={"n": 2}, data=ResultData(summary="it is two", raw=2), by="me"),
     events.SubtaskResolved(
         subtask="wo-001.0", data=ResultData(summary="it is two", raw=2), by="me", reason="I know", counted="failed"
@@ -264,6 +265,9 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     ),
     events.EffectAnswered(
         by="me", approval_id="wo-001.0/t0/c0/effect", happened=True, summary="it went through", raw={"receipt": 7}
+    ),
+    events.LimitsChanged(
+        by="me", limits=DEFINITION.limits, held_back=Amount(requests=1, tokens=4_000, nanousd=7), held_back_s=30.0
     ),
     events.RetryRequested(by="me", subtasks=("wo-001.0",), args={"n": 2}),
     events.SkipRequested(by="me", subtask="wo-001.0", reason="too dear"),

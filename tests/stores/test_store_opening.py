@@ -94,7 +94,8 @@ async def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("spelling", ["sqlite:////{here}/no where/sub/leadhand.db", "{here}/no where/sub/leadhand.db"])
 async def test_a_directory_that_is_not_there_is_named_and_not_made(tmp_path: Path, spelling: str) -> None:
     directory = tmp_path / "no where/sub"
-    what = await refused(spelling.format(here=tmp_path), f"create it with `mkdir -p '{directory}'`, or name another")
+    how = f"create it with `mkdir -p '{directory}'`, or choose another path with --database"
+    what = await refused(spelling.format(here=tmp_path), how)
     assert what == f"cannot open {directory}/leadhand.db: there is no directory {directory}"
     assert list(tmp_path.iterdir()) == []
 

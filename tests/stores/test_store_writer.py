@@ -147,7 +147,7 @@ async def test_what_json_cannot_say_is_refused_when_it_is_awaited(store: SqlCont
     definition = started().definition.evolve(options={"o": object()})
     event = started().evolve(definition=definition)
     call = store.append("run-1", [event])
-    with pytest.raises(StoreError, match="run_started event of the run holds a value that JSON cannot express"):
+    with pytest.raises(StoreError, match="run_started event of the run has a value that JSON cannot express"):
         await call
 
 

@@ -234,13 +234,13 @@ async def test_a_place_found_in_openstreetmap_credits_it_too(web: Any, context: 
 
 @pytest.mark.parametrize("day", ["2026-11-20", "2026-12-07", "in 16 days"])
 async def test_a_day_outside_the_forecast_says_how_far_it_reaches(paris: Any, context: ToolContext, day: str) -> None:
-    with pytest.raises(ToolError, match="reaches from 2026-11-21 to 2026-12-06") as caught:
+    with pytest.raises(ToolError, match="covers the days from 2026-11-21 to 2026-12-06") as caught:
         await weather_tool("Paris", day=day, context=context)
     assert (caught.value.failure.class_, caught.value.failure.type) == (FailureClass.INVALID, "day_out_of_range")
 
 
 async def test_a_range_that_ends_outside_the_forecast_is_refused(paris: Any, context: ToolContext) -> None:
-    with pytest.raises(ToolError, match="reaches from") as caught:
+    with pytest.raises(ToolError, match="covers") as caught:
         await weather_tool("Paris", day="tomorrow", days=16, context=context)
     assert caught.value.failure.type == "day_out_of_range"
 

@@ -167,7 +167,7 @@ def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[s
 def _link(title: str, url: str) -> str:
     """A link if the URL is http or https; otherwise its text."""
     if not url.lower().startswith(("http://", "https://")):
-        return f"{_text(title)} ({_text(url)})"
+        return f"{_text(title)} ({_text(url)})" if url else _text(title)
     return f'<a href="{_text(url)}" rel="noopener noreferrer nofollow">{_text(title)}</a>'
 
 

@@ -94,7 +94,7 @@ class Flow:
             found = error.errors(include_url=False, include_context=False)[0]
             option = ".".join(str(part) for part in found["loc"]) or "the options"
             known = ", ".join(cls.Options.model_fields)
-            how = f"The options of {cls.name}: {known}." if known else f"Leave it out: the flow {cls.name} has none."
+            how = f"Choose from: {known}." if known else f"Leave it out: the flow {cls.name} has none."
             if found["type"] == "extra_forbidden":
                 raise UsageError(f"the flow {cls.name} has no option {option!r}", how) from error
             why, value = found["msg"], found["input"]

@@ -174,16 +174,16 @@ class MemoryStore:
         return self._snapshots.get((run_id, schema))
 
     async def pass_gate(self, name: str, interval_s: float) -> float:
-        now, free = self._clock.now(), self._free_at(name)
+        now = self._clock.now()
+        free = self._free_at(name, now)
         self._gates[name] = free + timedelta(seconds=interval_s), now
         return (free - now).total_seconds()
 
     async def hold_gate(self, name: str, seconds: float) -> None:
         now = self._clock.now()
-        self._gates[name] = max(now + timedelta(seconds=seconds), self._free_at(name)), now
+        self._gates[name] = max(now + timedelta(seconds=seconds), self._free_at(name, now)), now
 
-    def _free_at(self, name: str) -> datetime:
-        now = self._clock.now()
+    def _free_at(self, name: str, now: datetime) -> datetime:
         free_at, used_at = self._gates.get(name, (now, now))
         return max(now, now + (free_at - used_at) if used_at > now else free_at)
 

@@ -146,7 +146,7 @@ def _wanted(day: str, days: int, dates: Sequence[date], place: Place) -> range:
     if first is None or first < dates[0] or (first - dates[0]).days + count > len(dates):
         reach = f"from {dates[0]} to {dates[-1]}" if dates else "no days"
         raise ToolError(
-            f"the forecast for {place.label} covers {reach}, but {count} day(s) from {day!r} are out of range",
+            f"the forecast for {place.label} covers the days {reach}; {count} of the days from {day!r} on are outside",
             type="day_out_of_range",
             next_action="choose days within that range",
         )

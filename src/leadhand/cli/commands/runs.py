@@ -32,7 +32,7 @@ from leadhand.cli.terminal.messages import (
 )
 from leadhand.cli.terminal.streams import as_json, err_is_terminal, print_error, say, write, write_json
 from leadhand.domain.document import event_line, run_line, work_order, work_state
-from leadhand.domain.errors import UsageError
+from leadhand.domain.errors import Failure, UsageError
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED, RunStatus
@@ -198,7 +198,7 @@ def _work(state: RunState, *, driven: bool) -> Iterator[str]:
     shown = [each for each in apart if each.counts or each.assignment.parent or not state.orders]
     if shown or not state.orders:
         yield count(len(shown), "assignment")
-        yield from _listed(shown, driven=driven)
+        yield from _listed(shown, driven=driven, in_answer=_answered_failure(state))
     for todo in state.todos:
         yield f"todo     {GLYPHS.get(todo.status, GLYPHS['running'])} {one_line(todo.content)}"
     for path, versions in state.artifacts.items():
@@ -207,13 +207,22 @@ def _work(state: RunState, *, driven: bool) -> Iterator[str]:
         yield ""
 
 
-def _listed(assignments: Sequence[AssignmentState], *, driven: bool) -> Iterator[str]:
+def _answered_failure(state: RunState) -> Failure | None:
+    """Why the run failed, if its answer contains it."""
+    finished = state.finished
+    if finished is None or finished.failure is None or finished.failure.message not in finished.answer:
+        return None
+    return finished.failure
+
+
+def _listed(assignments: Sequence[AssignmentState], *, driven: bool, in_answer: Failure | None = None) -> Iterator[str]:
+    """A line for each assignment, without the failure that the answer contains."""
     width = max((len(each.key) for each in assignments), default=0)
-    yield from (f"  {_assignment(each, width, driven=driven)}".rstrip() for each in assignments)
+    yield from (f"  {_assignment(each, width, driven=driven, in_answer=in_answer)}".rstrip() for each in assignments)
     yield ""
 
 
-def _assignment(each: AssignmentState, width: int, *, driven: bool) -> str:
+def _assignment(each: AssignmentState, width: int, *, driven: bool, in_answer: Failure | None) -> str:
     given, subtask = each.assignment, each.assignment.subtask
     words = [given.name, given.role] if subtask is None else [label(subtask.name, subtask.args)]
     if each.status is not AssignmentStatus.COMPLETED:
@@ -228,7 +237,7 @@ def _assignment(each: AssignmentState, width: int, *, driven: bool) -> str:
         words.append(f"result supplied by {each.by}")
     if each.superseded_by is not None:
         words.append(f"replaced by {each.superseded_by}")
-    if each.failure is not None:
+    if each.failure is not None and each.failure != in_answer:
         words.append(f"{shortened(each.failure.message, LONGEST_LINE)} ({each.failure.class_.value})")
     return f"{GLYPHS[each.status]} {each.key:<{width}}  {' · '.join(words)}"
 
