@@ -121,11 +121,13 @@ async def test_a_secret_shows_nowhere(
     run_id = await served.door.started(f"Use {CANARY} and {PATTERN}")
     live: list[str] = []
     async with served.watch(run_id) as stream:
-        author.write("It is ", CANARY[:7], CANARY[7:], " and ", PATTERN, " so ")
+        author.write("It was found: ", CANARY[:7], CANARY[7:], " and ", PATTERN, " so ")
         delta = await first(stream, "delta")
         while "so " not in delta.data["text"]:
             live.append(str(delta))
             delta = await first(stream, "delta")
+        author.end()
+        author.write("It was found. ")  # a text whose codes no result holds is requested again
         author.end()
         live += [str(delta), *map(str, await rest(stream))]
     await served.door.over(run_id)

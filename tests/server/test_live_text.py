@@ -65,6 +65,7 @@ async def test_a_reload_in_the_middle_gets_the_text_so_far(served: Served, autho
         second_text.take(Streamed("delta", None, {"attempt": "compose/a1", "offset": 0, "text": "One two 🙂 "}))
         author.write("three ")
         await shows(again, second_text, "One two 🙂 three ")
+        author.write("Paris ")
         author.end()
         await rest(again)
         await rest(other)
@@ -72,7 +73,7 @@ async def test_a_reload_in_the_middle_gets_the_text_so_far(served: Served, autho
 
 async def test_who_comes_when_it_is_over_gets_no_live_text(served: Served, author: Author) -> None:
     run_id = await served.door.started("do it")
-    author.write("It is quiet. ")
+    author.write("It is quiet in Paris. ")
     author.end()
     await served.door.over(run_id)
 
@@ -90,9 +91,10 @@ async def test_an_attempt_that_begins_anew_begins_anew_for_everybody(served: Ser
         await shows(stream, text, "Better ")
         async with served.watch(run_id) as other:
             await shows(other, late, "Better ")
+        author.write("Paris")
         author.end()
         await rest(stream)
-    assert (await served.door.run(run_id))["answer"].strip() == "Better"
+    assert (await served.door.run(run_id))["answer"]== "Better Paris"
 
 
 @pytest.mark.parametrize(
@@ -121,6 +123,7 @@ async def test_a_secret_in_pieces_never_shows(served: Served, author: Author, pi
                     text.take(seen[-1])
             else:
                 await served.door.seen(lambda: _all_taken(author), bool)
+        author.write("Paris ")
         author.end()
         seen += await rest(stream)
     said = str(seen)
@@ -143,11 +146,11 @@ async def test_a_run_that_is_parked_in_the_middle_of_its_answer_writes_it_again(
         await served.door.post(f"/api/runs/{run_id}/pause")
         assert not served.door.service.drafts.of(run_id)
         await served.door.post(f"/api/runs/{run_id}/resume")
-        author.write("The whole answer. ")
-        attempt = await shows(stream, text, "The whole answer. ")
+        author.write("Paris, the whole answer. ")
+        attempt = await shows(stream, text, "Paris, the whole answer. ")
         assert attempt != "compose/a1"
         author.end()
         await rest(stream)
-    assert (await served.door.over(run_id))["answer"].strip() == "The whole answer."
+    assert (await served.door.over(run_id))["answer"].strip() == "Paris, the whole answer."
     assert not served.door.service.drafts.of(run_id)
     assert office.calls == {"Paris": 1}

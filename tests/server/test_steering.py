@@ -73,7 +73,7 @@ async def test_a_run_that_is_over_goes_nowhere(api: Door, verb: str) -> None:
     refused = await api.post(f"/api/runs/{run_id}/{verb}")
 
     assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
-    assert "is over" in refused.json()["detail"]
+    assert "has ended" in refused.json()["detail"]
 
 
 async def test_what_failed_is_done_again_and_nothing_else(api: Door, office: Office) -> None:
