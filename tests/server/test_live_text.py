@@ -94,7 +94,7 @@ async def test_an_attempt_that_begins_anew_begins_anew_for_everybody(served: Ser
         author.write("Paris")
         author.end()
         await rest(stream)
-    assert (await served.door.run(run_id))["answer"]== "Better Paris"
+    assert (await served.door.run(run_id))["answer"] == "Better Paris"
 
 
 @pytest.mark.parametrize(
