@@ -175,7 +175,7 @@ def test_a_list_that_is_not_valid_json_is_named(leadhand: CommandLine, team: Pat
     assert "invalid value for the option places of the flow team" in what
     assert "'[Paris' is text, not JSON" in what
     assert 'Write it as JSON, such as ["a", "b"]' in how
-    assert "team: pay, places" in how
+    assert "Choose from: pay, places." in how
 
 
 def test_delegated_work_has_lines_of_its_own(leadhand: CommandLine, team: Path):

@@ -125,11 +125,12 @@ async def resume(runtime: Runtime, run_id: str, *, by: str, **given: Unpack[NewL
 
     With other limits, a run that is over is reopened, and what failed is retried. Raises as :meth:`Runtime.take_over`.
     """
-    over = (await runtime.load(run_id)).finished is not None
-    await change_limits(runtime, run_id, given, by=by)
-    if over and given:
-        state = await want(runtime, run_id, retry(by=by))
-        return state if state is not None else await runtime.load(run_id)
+    if given:
+        over = (await runtime.load(run_id)).finished is not None
+        await change_limits(runtime, run_id, given, by=by)
+        if over:
+            state = await want(runtime, run_id, retry(by=by))
+            return state if state is not None else await runtime.load(run_id)
     return await runtime.take_over(run_id, resume_by=by)
 
 

@@ -64,11 +64,6 @@ class StoreFlags:
         flags = (word for flag, value in given if value is not None for word in (flag, value))
         return shlex.join(["leadhand", *words, *flags])
 
-    @property
-    def flow_files(self) -> tuple[str, ...]:
-        """The files and modules with flows that were given, to a command that takes them."""
-        return getattr(self, "flows", ())
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverFlags(StoreFlags):

@@ -31,19 +31,24 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class LimitsBody(Body):
+class WholeRunLimits(Body):
+    """Limits for a run as a whole, which can change while it exists."""
+
+    budget: float | None = Field(default=None, ge=0, le=1_000_000, description="Maximum cost in US dollars.")
+    timeout: float | None = Field(default=None, ge=0.001, le=366 * 86_400, description="Maximum run time in seconds.")
+    max_requests: int | None = Field(default=None, ge=1, le=1_000_000_000, description="Maximum number of model calls.")
+    max_tokens: int | None = Field(
+        default=None, ge=1, le=1_000_000_000_000, description="Maximum tokens of all model calls."
+    )
+
+
+class LimitsBody(WholeRunLimits):
     """Limits of a run. A missing field keeps the server's default; null removes the limit."""
 
     max_steps: int | None = Field(default=None, ge=1, le=100, description="Maximum work orders, including the first.")
     max_workers: int | None = Field(default=None, ge=1, le=10_000, description="Maximum assignments that run at once.")
     batch_size: int | None = Field(
         default=None, ge=1, le=1_000_000, description="Start subtasks in groups of this size."
-    )
-    budget: float | None = Field(default=None, ge=0, le=1_000_000, description="Maximum cost in US dollars.")
-    timeout: float | None = Field(default=None, ge=0.001, le=366 * 86_400, description="Maximum run time in seconds.")
-    max_requests: int | None = Field(default=None, ge=1, le=1_000_000_000, description="Maximum number of model calls.")
-    max_tokens: int | None = Field(
-        default=None, ge=1, le=1_000_000_000_000, description="Maximum tokens of all model calls."
     )
     max_output_tokens: int | None = Field(default=None, ge=16, le=1_000_000, description="Maximum tokens of one reply.")
     approval_timeout: float | None = Field(

@@ -11,7 +11,6 @@ from typing import Annotated
 from leadhand.app.formatting import age, count, one_line
 from leadhand.app.settings import tilde
 from leadhand.app.upkeep import delete_runs, finished_before, upkeep_store
-from leadhand.cli.errors import Exit
 from leadhand.cli.options import RUN, Flag, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import status_words, write_table
@@ -29,7 +28,7 @@ async def runs_delete(
     *,
     yes: Annotated[bool, Flag("Delete the run even if it has not finished.")] = False,
     store: StoreFlags = StoreFlags(),
-) -> int:
+) -> None:
     """Delete a run: its events, artifacts and files."""
     async with open_reader(store) as runtime:
         try:
@@ -46,7 +45,6 @@ async def runs_delete(
                 )
             await delete_runs(runtime, [found])
     say(f"{found} is deleted.")
-    return Exit.ANSWERED
 
 
 async def runs_prune(
@@ -54,7 +52,7 @@ async def runs_prune(
     older_than: Annotated[str, Flag("Delete runs that finished longer ago: 90m, 12h, 30d or 8w.", "AGE")],
     dry_run: Annotated[bool, Flag("List the runs; delete nothing.")] = False,
     store: StoreFlags = StoreFlags(),
-) -> int:
+) -> None:
     """Delete runs that finished some time ago."""
     now = datetime.now(UTC)
     limit = now - _age(older_than)
@@ -65,10 +63,9 @@ async def runs_prune(
             if rows:
                 write_table(("RUN", "STATUS", "AGE", "REQUEST"), rows)
             say(f"{count(len(old), 'run')} to delete.")
-            return Exit.ANSWERED
+            return
         await delete_runs(runtime, [each.run_id for each in old])
     say(f"{count(len(old), 'run')} deleted.")
-    return Exit.ANSWERED
 
 
 def _age(given: str) -> timedelta:
@@ -83,7 +80,7 @@ async def backup(
     /,
     *,
     store: StoreFlags = StoreFlags(),
-) -> int:
+) -> None:
     """Copy the database and its artifacts to a file."""
     target = Path(file)
     async with open_reader(store) as runtime:
@@ -91,4 +88,3 @@ async def backup(
     write_line(str(target))
     look = ["leadhand", "runs", "list", "--database", str(target)]
     say(f"Backed up to {tilde(target)}. Look into it with: {shlex.join(look)}")
-    return Exit.ANSWERED

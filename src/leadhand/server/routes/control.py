@@ -21,7 +21,7 @@ from leadhand.server.access import Principal, require
 from leadhand.server.problems import conflicts, responses, unconfirmed
 from leadhand.server.routes.dependencies import RunId, Runner, TheAccess, TheService, Words
 from leadhand.server.service import Service
-from leadhand.server.start_request import Body, loosens
+from leadhand.server.start_request import Body, WholeRunLimits, loosens
 
 router = APIRouter(
     prefix="/api/runs/{run_id}", tags=["control"], responses=responses(401, 403, 404, 409, 413, 422, 429, 503)
@@ -37,15 +37,8 @@ class PauseBody(Body):
     reason: Words = ""
 
 
-class NewLimits(Body):
+class NewLimits(WholeRunLimits):
     """Limits of a run that is continued, for the run as a whole. A missing field keeps its limit."""
-
-    budget: float | None = Field(default=None, ge=0, le=1_000_000, description="Maximum cost in US dollars.")
-    timeout: float | None = Field(default=None, ge=0.001, le=366 * 86_400, description="Maximum run time in seconds.")
-    max_requests: int | None = Field(default=None, ge=1, le=1_000_000_000, description="Maximum number of model calls.")
-    max_tokens: int | None = Field(
-        default=None, ge=1, le=1_000_000_000_000, description="Maximum tokens of all model calls."
-    )
 
     def given(self, service: Service, principal: Principal) -> operator.NewLimits:
         """Return the limits that are given. Raises Problem (403) if one is above the server's and needs ``admin``."""
@@ -130,12 +123,13 @@ async def retry_subtasks(
 ) -> RunDocument:
     """Retry subtasks, and those that depend on them. A finished run is reopened and gets a new answer."""
     asked = body or RetryBody.model_validate({})
-    _check_policy(service, await service.runtime.load(run_id), principal)
+    state = await service.runtime.load(run_id)
+    _check_policy(service, state, principal)
     given = asked.limits.given(service, principal)
     with conflicts():
         request = operator.retry(by=principal.name, subtasks=asked.subtasks, args=asked.args, confirmed=asked.confirmed)
         if not asked.confirmed:
-            await _check_taken_back(service, run_id, asked)
+            _check_taken_back(state, asked)
         await operator.change_limits(service.runtime, run_id, given, by=principal.name)
         await service.want(run_id, request)
     return await service.runtime.document(run_id)
@@ -148,9 +142,8 @@ def _check_policy(service: Service, state: RunState, principal: Principal) -> No
         require(principal, Scope.APPROVE)
 
 
-async def _check_taken_back(service: TheService, run_id: str, asked: RetryBody) -> None:
+def _check_taken_back(state: RunState, asked: RetryBody) -> None:
     """Raise Problem (409, unconfirmed) if a subtask made, or may have made, an irreversible call."""
-    state = await service.runtime.load(run_id)
     named = asked.subtasks or retriable(state, confirmed=True)
     acted = [key for key in named if key in state.assignments and state.assignments[key].acted]
     if acted and (asked.subtasks or not retriable(state)):
