@@ -224,14 +224,14 @@ async def test_whatever_a_tool_raises_is_the_failure_of_its_own_subtask(
 ):
     bench = Bench()
 
-    @tool(name="broken", retries=0, timeout=0.5)
+    @tool(name="broken", retries=0, timeout=30)
     def blocking(n: int = 0) -> None:
         """Break."""
         raise error
 
-    broken = blocking if kind == "sync" else bench.broken(error, retries=0, timeout=0.5)
+    broken = blocking if kind == "sync" else bench.broken(error, retries=0, timeout=30)
     models = FakeModels(plan(ask("a", "broken"), ask("b", "look", n=1)), work=GIVE_UP)
-    world = open_world(models, [broken, bench.look], limits=Limits(timeout_s=2.0), clock=SystemClock())
+    world = open_world(models, [broken, bench.look], limits=Limits(timeout_s=60), clock=SystemClock())
     state = await world.run()
 
     assert state.finished.failure is None, "it took the whole run with it"

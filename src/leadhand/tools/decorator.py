@@ -6,7 +6,7 @@ import hashlib
 import inspect
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Generic, ParamSpec, TypeVar, cast, get_type_hints, overload
+from typing import Any, Generic, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -37,6 +37,7 @@ class Tool(Generic[_P, _R]):
         cost_usd: float | None = None,
         delegate: bool = False,
     ) -> None:
+        _check_function(function)
         self.function = function
         self.source: str | None = None
         """The file it was loaded from, if the file is not an importable module."""
@@ -112,11 +113,20 @@ class Tool(Generic[_P, _R]):
         kwargs: dict[str, Any] = {name: getattr(given, name) for name in type(given).model_fields}
         if self._context_name is not None:
             kwargs[self._context_name] = context
-        return cast("Callable[..., Any]", self.function)(**kwargs)
+        returned = cast("Callable[..., Any]", self.function)(**kwargs)
+        if inspect.iscoroutine(returned) and not self.is_async:
+            returned.close()
+            raise ToolError(
+                f"{self.name} is not an async function and returned a coroutine",
+                type="exception",
+                class_=FailureClass.INVALID,
+                next_action="declare the tool with async def",
+            )
+        return returned
 
     @cached_property
     def _context_name(self) -> str | None:
-        return next((name for name, hint in self._hints.items() if hint is ToolContext), None)
+        return next((name for name, hint in self._hints.items() if ToolContext in (hint, *get_args(hint))), None)
 
     @cached_property
     def _hints(self) -> dict[str, Any]:
@@ -152,6 +162,11 @@ class Tool(Generic[_P, _R]):
                 "Use types with a JSON schema: str, int, float, bool, list, dict, Literal, Enum, date, pydantic "
                 "models.",
             ) from error
+        if dropped := [each for each in fields if each not in model.model_fields]:
+            raise UsageError(
+                f"the tool {self.name} has the parameter {dropped[0]}, a name that a schema cannot have",
+                "Rename it: not with an underscore at the beginning, and not model_config.",
+            )
         return model
 
 
@@ -196,6 +211,25 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
         return Tool(decorated, **policy)
 
     return decorate
+
+
+def _check_function(function: Any) -> None:
+    """Raise UsageError for what cannot be called as a tool."""
+    if not callable(function):
+        raise UsageError(f"{function!r} is not a function", "Write @tool above a function, or call tool(function).")
+    if not hasattr(function, "__name__"):
+        raise UsageError(f"{function!r} has no name and signature of its own", "Write a function that calls it.")
+    if inspect.isasyncgenfunction(function):
+        raise UsageError(
+            f"the tool {function.__name__} is an async generator",
+            "Return one value, such as a list; a tool can report progress with ToolContext.emit.",
+        )
+    first = next(iter(inspect.signature(function).parameters.values()), None)
+    if first is not None and first.name in ("self", "cls") and first.annotation is first.empty:
+        raise UsageError(
+            f"the tool {function.__name__} is a method without its object",
+            f"Leave the decorator out, and pass the method of an object: tools=[thing.{function.__name__}].",
+        )
 
 
 def _member(kind: type[_E], value: str, name: str, what: str) -> _E:

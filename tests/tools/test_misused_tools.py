@@ -1,0 +1,98 @@
+"""What cannot be a tool is refused where it is made, with the way to write it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncIterator, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadhand import Answer, Leadhand, ToolContext, ToolReturn, tool
+from leadhand.domain.errors import UsageError
+from leadhand.testing.scripted_model import ScriptedModel, calls, plans, subtask
+from leadhand.tools.toolbox import Toolbox
+
+
+def prices(shop: str) -> str:
+    """Prices of a shop."""
+    return shop
+
+
+class Shop:
+    def prices(self, item: str) -> str:
+        """Price of an item."""
+        return f"{item}: 3"
+
+    def __call__(self, item: str) -> str:
+        return item
+
+
+async def each_price(shop: str) -> AsyncIterator[str]:
+    yield shop
+
+
+def hidden(_shop: str) -> str:
+    return _shop
+
+
+def configured(model_config: str) -> str:
+    return model_config
+
+
+@pytest.mark.parametrize(
+    ("given", "what", "how"),
+    [
+        (3, "3 is not a function", "Write @tool above a function"),
+        (Shop(), "has no name", "Write a function that calls it."),
+        (functools.partial(prices, "Corner"), "has no name", "Write a function that calls it"),
+        (Shop.prices, "the tool prices is a method without its object", "tools=[thing.prices]"),
+        (each_price, "the tool each_price is an async generator", "Return one value, such as a list"),
+        (hidden, "the tool hidden has the parameter _shop", "Rename it"),
+        (configured, "the tool configured has the parameter model_config", "Rename it"),
+    ],
+)
+def test_what_cannot_be_a_tool_is_refused_with_the_way_to_write_it(given: Any, what: str, how: str):
+    with pytest.raises(UsageError) as refused:
+        _ = tool(given).spec
+    assert what in refused.value.what
+    assert how in refused.value.how
+
+
+def test_a_method_of_an_object_is_a_tool():
+    spec = Toolbox([Shop().prices]).get("prices").spec
+    assert list(spec.parameters["properties"]) == ["item"]
+
+
+async def test_the_context_may_be_optional(tmp_path: Path):
+    @tool
+    def where_tool(shop: str, context: ToolContext | None = None) -> ToolReturn:
+        """Where a shop is."""
+        assert context is not None
+        return ToolReturn(summary=f"{shop}: {context.run_id}")
+
+    assert list(where_tool.spec.parameters["properties"]) == ["shop"]
+    answer = await called(where_tool, tmp_path)
+    assert answer.text.startswith(f"Corner: {answer.run_id}")
+
+
+async def test_a_function_that_returns_a_coroutine_is_told_to_be_async(tmp_path: Path):
+    async def later(shop: str) -> str:
+        return shop
+
+    @tool
+    def soon_tool(shop: str) -> Coroutine[Any, Any, str]:
+        """Price of a shop, soon."""
+        return later(shop)
+
+    answer = await called(soon_tool, tmp_path, work=[calls("give_up", reason="it fails")])
+    assert "soon_tool is not an async function and returned a coroutine" in answer.gaps[0]["reason"]
+    assert answer.gaps[0]["next_action"] == "declare the tool with async def"
+
+
+async def called(given: Any, home: Path, **script: Any) -> Answer:
+    """The answer of a run whose one subtask calls this tool."""
+    with ScriptedModel(plan=[plans(subtask("call", given.name, shop="Corner"))], lenient=True, **script) as model:
+        async with Leadhand(models=model, tools=[given], home=home) as lead:
+            return await lead.run("Call it")
