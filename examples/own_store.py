@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from leadhand import Leadhand, NoSuchRun, StoreError, UsageError
+from leadhand.domain.allowance import Account
 from leadhand.domain.events import AnyEvent, Entry, RunStarted, upcast
 from leadhand.domain.listing import HostLine, RunListing, RunRecord, StoreInfo, matching
 
@@ -33,6 +34,7 @@ class JsonLinesStore:
         self.host = f"json-lines-{os.getpid()}"
         self._path = path
         self._records: dict[str, RunRecord] = {}
+        self._shared: dict[str, Account] = {}
         self._blobs: dict[str, bytes] = {}
         self._news: dict[str, asyncio.Event] = {}
         # Caches: a store may forget them at any time, so this one keeps them in memory.
@@ -52,7 +54,7 @@ class JsonLinesStore:
         if run_id in self._records:
             raise UsageError(f"run {run_id} already exists", "start the run under a new id")
         at = datetime.now(UTC)
-        record = RunRecord(run_id, started, at, self.host)
+        record = RunRecord(run_id, started, at, self.host, self._shared)
         (entry,) = self._keep(run_id, record.append([started], at))
         self._records[run_id] = record
         return entry
@@ -176,7 +178,7 @@ class JsonLinesStore:
             logs.setdefault(kept["run_id"], []).extend(map(restored, kept["entries"]))
             self._blobs.update({digest: base64.b64decode(body) for digest, body in kept["blobs"].items()})
         self._file.truncate(whole)
-        self._records = {run_id: RunRecord.of(run_id, entries) for run_id, entries in logs.items()}
+        self._records = {run_id: RunRecord.of(run_id, entries, self._shared) for run_id, entries in logs.items()}
 
 
 def restored(kept: dict[str, Any]) -> Entry:

@@ -729,6 +729,7 @@ export interface components {
       readonly model: string;
       readonly reserved: components["schemas"]["Amount"];
       readonly seq: number;
+      readonly shared?: readonly components["schemas"]["Allowance"][];
       /** @constant */
       readonly type: "model_call_began";
       readonly within?: readonly components["schemas"]["Allowance"][];
@@ -1025,6 +1026,7 @@ export interface components {
       readonly approve_rules: {
         readonly [key: string]: components["schemas"]["ApprovalPolicy"];
       };
+      readonly budgets?: readonly components["schemas"]["SharedBudget"][];
       readonly by: string;
       readonly detached: boolean;
       readonly flow: string;
@@ -1033,6 +1035,7 @@ export interface components {
       readonly forked_from: components["schemas"]["ForkPoint"] | null;
       readonly held_back: components["schemas"]["Amount"];
       readonly held_back_s: number;
+      readonly key_id?: string;
       readonly limits: components["schemas"]["Limits"];
       readonly models: components["schemas"]["ModelChoice"];
       readonly offline: boolean;
@@ -1211,7 +1214,7 @@ export interface components {
       readonly words: components["schemas"]["EventWords"];
     };
     /** @enum {string} */
-    readonly Scope: "read" | "run" | "approve" | "admin";
+    readonly Scope: "read" | "read:all" | "run" | "approve" | "admin";
     readonly SessionDocument: {
       readonly authenticated: boolean;
       readonly name: string | null;
@@ -1223,6 +1226,11 @@ export interface components {
       readonly todos: readonly components["schemas"]["Todo"][];
       /** @constant */
       readonly type: "set_todos";
+    };
+    readonly SharedBudget: {
+      readonly daily: boolean;
+      readonly nanousd: number;
+      readonly scope: string;
     };
     readonly SkipBody: {
       readonly reason?: string;
@@ -1691,6 +1699,7 @@ export type RunWaiting = components["schemas"]["RunWaiting"];
 export type Scope = components["schemas"]["Scope"];
 export type SessionDocument = components["schemas"]["SessionDocument"];
 export type SetTodos = components["schemas"]["SetTodos"];
+export type SharedBudget = components["schemas"]["SharedBudget"];
 export type SkipBody = components["schemas"]["SkipBody"];
 export type SkipRequested = components["schemas"]["SkipRequested"];
 export type Source = components["schemas"]["Source"];

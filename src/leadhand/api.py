@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar, Unpack
 from leadhand.app import approvals, arguments, operator
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.flows import DEFAULT, FlowRegistry
+from leadhand.app.keys import user
 from leadhand.app.operator import NewLimits
 from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, settings
@@ -20,7 +21,7 @@ from leadhand.domain.errors import UsageError
 from leadhand.domain.limits import Limits
 from leadhand.flows.flow import Flow
 from leadhand.ports import ContextStore, Models
-from leadhand.runs import Answer, Answering, Run, user
+from leadhand.runs import Answer, Answering, Run
 from leadhand.tools.decorator import Tool
 
 PORT = ("ask", "profile", "aclose")
@@ -71,6 +72,8 @@ class Leadhand(Answering):
         concurrency: int | None = None,
         batch_size: int | None = None,
         budget: float | None = arguments.USUAL_BUDGET,
+        budget_per_day: float | None = None,
+        budget_total: float | None = None,
         allow_unknown_price: bool = False,
         timeout: float | None = 1_800.0,
         max_requests: int | None = None,
@@ -82,6 +85,7 @@ class Leadhand(Answering):
         on_text: Callable[[str, str, str], None] | None = None,
     ) -> None:
         roles = {"lead": lead_model, "worker": worker_model, "review": review_model}
+        budgets = arguments.shared_budgets(budget_per_day, budget_total)
         self._settings = settings(
             home=home,
             database=database,
@@ -101,7 +105,8 @@ class Leadhand(Answering):
                 max_output_tokens=max_output_tokens,
                 approval_timeout=approval_timeout,
             ),
-            budget_given=not isinstance(budget, arguments.Usual),
+            budgets=budgets,
+            budget_given=not isinstance(budget, arguments.Usual) or bool(budgets),
             allow_unknown_price=allow_unknown_price,
             approve=arguments.approval_policy(approve),
             approve_rules=arguments.approval_rules(approve_rules),

@@ -371,7 +371,7 @@ class KeyStore(Protocol):
     """Stores API keys, without the keys themselves. Every method may raise StoreError."""
 
     async def add_key(self, key: ApiKey) -> None:
-        """Store a key. Raises UsageError if its id or digest is in use."""
+        """Store a key. Raises UsageError if its id or digest is in use, or its name by a key that is not revoked."""
         ...
 
     async def keys(self) -> list[ApiKey]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import getpass
 from collections.abc import AsyncGenerator, Callable, Iterable
 from typing import Any, Unpack
 
 from leadhand.app import approvals, operator
 from leadhand.app.approvals import OpenApproval
+from leadhand.app.keys import user
 from leadhand.app.operator import NewLimits
 from leadhand.app.runtime import Runtime
 from leadhand.domain import events as ev
@@ -268,11 +268,3 @@ class _Rest:
         if listing.head_seq != self._seq:
             return False
         return self.resting or (listing.owner is None and listing.status in AT_REST)
-
-
-def user() -> str:
-    """Return the user's name for the log."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "unknown"

@@ -12,9 +12,9 @@ import pytest
 
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
 from leadhand.app.arguments import USUAL_BUDGET, Usual, approval_rules
+from leadhand.app.keys import user
 from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.tool import ApprovalPolicy
-from leadhand.runs import user
 
 
 class Bank:

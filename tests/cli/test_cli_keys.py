@@ -13,7 +13,7 @@ from leadhand.app.keys import digest_of, find_key
 from leadhand.domain.access import ApiKey
 from leadhand.stores.opening import open_store
 
-KEPT = {"key_id", "name", "prefix", "scopes", "created_at", "revoked_at", "last_used_at"}
+KEPT = {"key_id", "name", "prefix", "scopes", "ceilings", "created_at", "revoked_at", "last_used_at"}
 
 
 def found(leadhand: Any, secret: str) -> ApiKey | None:
@@ -63,7 +63,7 @@ def test_scopes_are_named_one_by_one(leadhand: Any) -> None:
         (
             ("create", "a", "--scope", "write"),
             "invalid value for --scope: 'write'",
-            "Choose from: read, run, approve, admin.",
+            "Choose from: read, read:all, run, approve, admin.",
         ),
         (("create", "  "), "the name of the key is empty", "Choose a name of 1 to 100 characters"),
         (("create", "x" * 101), "the name of the key is empty, too long", "Choose a name of 1 to 100 characters"),
@@ -128,3 +128,18 @@ def test_a_key_that_is_revoked_opens_nothing_and_stays_in_the_list(leadhand: Any
     assert "was already revoked" in again.err
     assert leadhand("keys", "list", "--json").json == before
     assert re.search(r"  Ann \(revoked \d+ s ago\)$", leadhand("keys", "list").out, re.MULTILINE)
+
+
+def test_a_key_is_created_with_ceilings_of_its_own(leadhand: Any) -> None:
+    flags = ("--budget", "0.5", "--budget-per-day", "5", "--max-runs", "4", "--max-workers", "8")
+
+    made = leadhand("keys", "create", "ben", *flags, "--json").json
+
+    shown = {"budget": 0.5, "budget_per_day": 5.0, "budget_total": None, "max_runs": 4, "max_workers": 8}
+    assert made["ceilings"] == shown
+    (listed,) = leadhand("keys", "list", "--json").json
+    assert listed["ceilings"] == shown
+    for wrong in (("--budget", "-1"), ("--max-runs", "0"), ("--budget-per-day", "nan")):
+        refused = leadhand("keys", "create", "cem", *wrong)
+        assert refused.code == 2
+        assert f"invalid value for {wrong[0]}" in refused.err

@@ -19,7 +19,7 @@ from leadhand.server.app import Doors
 
 NEEDED = Doors(key_needed=True)
 SAME_SITE = {"origin": "http://127.0.0.1:8700", "sec-fetch-site": "same-origin"}
-ALL = ["read", "run", "approve", "admin"]
+ALL = ["read", "read:all", "run", "approve", "admin"]
 
 
 @pytest.fixture

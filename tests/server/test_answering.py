@@ -35,7 +35,7 @@ async def test_a_question_shows_what_is_asked_and_a_yes_lets_the_run_go_on(api: 
     assert (await api.get(f"/api/approvals/{card['id']}")).json() == card
     assert office.calls == {}
 
-    approver = await api.key("ann", Scope.APPROVE)
+    approver = await api.key("ann", Scope.APPROVE, Scope.READ_ALL)
     response = await api.post(
         f"/api/approvals/{card['id']}", {"decision": "approve", "reason": "she earned it"}, headers=approver
     )
@@ -169,7 +169,7 @@ async def test_a_question_that_expires_while_the_run_rests_is_a_no(open_door: Op
     assert (await api.get(f"/api/approvals/{card['id']}")).status_code == 404
 
 
-@pytest.mark.parametrize("scopes", [(Scope.READ,), (Scope.RUN,)])
+@pytest.mark.parametrize("scopes", [(Scope.READ_ALL,), (Scope.RUN, Scope.READ_ALL)])
 async def test_who_may_not_approve_answers_nothing(api: Door, office: Office, scopes: tuple[Scope, ...]) -> None:
     run_id = await api.started("pay Ann")
     (card,) = await api.asked(run_id)

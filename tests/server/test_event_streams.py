@@ -13,6 +13,7 @@ from server.doors import Door, Served
 from server.streams import Streamed, first, numbers, rest, together
 from server.teams import Office
 
+from leadhand.domain.access import Scope
 from leadhand.server import feeds, service
 from leadhand.server.app import Doors
 from leadhand.server.feeds import Feeds
@@ -265,7 +266,7 @@ async def test_a_stream_ends_when_its_key_is_revoked(serve: OpenServer) -> None:
     from leadhand.app.keys import key_store
 
     served = await serve()
-    ann, ben = await served.door.key("ann"), await served.door.key("ben")
+    ann, ben = await served.door.key("ann"), await served.door.key("ben", Scope.READ_ALL)
     run_id = await served.door.started("measure Rome", headers=ann)
     async with served.watch(run_id, headers=ann) as revoked, served.watch(run_id, headers=ben) as good:
         await first(revoked, "message", type="tool_call_began")

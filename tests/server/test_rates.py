@@ -87,9 +87,9 @@ async def test_who_asks_again_under_the_same_key_is_told_the_run_whatever_the_li
     check_refused(await api.post("/api/runs", {"request": "measure Rome"}, headers={**ann, "idempotency-key": "two"}))
 
 
-async def test_keys_of_one_name_are_counted_apart(open_door: OpenDoor, office: Office) -> None:
+async def test_keys_are_counted_apart(open_door: OpenDoor, office: Office) -> None:
     api = await limited(open_door, active_runs=1)
-    first, second = await api.key("ci"), await api.key("ci")
+    first, second = await api.key("ci 1"), await api.key("ci 2")
     await api.started("measure Rome", headers=first)
 
     assert (await api.post("/api/runs", {"request": "measure Rome"}, headers=second)).status_code == 202

@@ -17,9 +17,9 @@ async def named(api: Door, run_id: str, kind: str) -> dict[str, Any]:
     return next(event for event in await api.events(run_id) if event["type"] == kind)
 
 
-async def rome(api: Door, office: Office) -> str:
+async def rome(api: Door, office: Office, **options: Any) -> str:
     """A run that has measured Paris, and waits in Rome."""
-    run_id = await api.started("measure Paris, measure Rome")
+    run_id = await api.started("measure Paris, measure Rome", **options)
     await api.seen(lambda: api.run(run_id), lambda run: office.calls["Rome"] and _status(run, "0") == "completed")
     return run_id
 
@@ -32,7 +32,7 @@ def _status(run: dict[str, Any], index: str) -> str | None:
 async def test_cancelling_ends_a_run_and_names_who_wanted_it(api: Door, office: Office) -> None:
     run_id = await rome(api, office)
 
-    response = await api.post(f"/api/runs/{run_id}/cancel", {}, headers=await api.key("ann"))
+    response = await api.post(f"/api/runs/{run_id}/cancel", {}, headers=await api.key("ann", Scope.ADMIN))
 
     assert (response.status_code, response.json()["status"]) == (202, "cancelled")
     assert (await named(api, run_id, "cancel_requested"))["by"] == "ann"
@@ -43,14 +43,14 @@ async def test_cancelling_ends_a_run_and_names_who_wanted_it(api: Door, office: 
 async def test_a_parked_run_stays_parked_and_resuming_does_only_what_is_missing(api: Door, office: Office) -> None:
     run_id = await rome(api, office)
 
-    parked = await api.post(f"/api/runs/{run_id}/pause", {"reason": "lunch"}, headers=await api.key("ann"))
+    parked = await api.post(f"/api/runs/{run_id}/pause", {"reason": "lunch"}, headers=await api.key("ann", Scope.ADMIN))
     assert (parked.status_code, parked.json()["status"]) == (202, "paused")
     request = await named(api, run_id, "pause_requested")
     assert (request["by"], request["reason"]) == ("ann", "lunch")
     assert (await api.post(f"/api/runs/{run_id}/pause")).status_code == 202
 
     office.gate.set()
-    resumed = await api.post(f"/api/runs/{run_id}/resume", {}, headers=await api.key("ben"))
+    resumed = await api.post(f"/api/runs/{run_id}/resume", {}, headers=await api.key("ben", Scope.ADMIN))
     assert resumed.status_code == 202
     assert (await named(api, run_id, "resume_requested"))["by"] == "ben"
     assert (await api.over(run_id))["status"] == "succeeded"
@@ -81,7 +81,7 @@ async def test_what_failed_is_done_again_and_nothing_else(api: Door, office: Off
     assert (await api.over(run_id))["status"] == "partial"
     office.broken.clear()
 
-    response = await api.post(f"/api/runs/{run_id}/retry", {}, headers=await api.key("ann"))
+    response = await api.post(f"/api/runs/{run_id}/retry", {}, headers=await api.key("ann", Scope.ADMIN))
 
     assert response.status_code == 202
     done = await api.over(run_id)
@@ -110,7 +110,7 @@ async def test_a_result_is_supplied_and_a_subtask_left_out(api: Door, office: Of
     supplied = await api.post(
         f"/api/runs/{run_id}/supply",
         {"subtask": "wo-001.0", "summary": "Oslo: 31 dB, by hand", "raw": {"dB": 31}},
-        headers=await api.key("ann"),
+        headers=await api.key("ann", Scope.ADMIN),
     )
     assert supplied.status_code == 202
     assert (await api.over(run_id))["answer"] == "Oslo: 31 dB, by hand"
@@ -119,12 +119,14 @@ async def test_a_result_is_supplied_and_a_subtask_left_out(api: Door, office: Of
     other = await api.started("measure Paris, measure Oslo")
     await api.over(other)
     skipped = await api.post(
-        f"/api/runs/{other}/skip", {"subtask": "wo-001.1", "reason": "Oslo is far"}, headers=await api.key("ann")
+        f"/api/runs/{other}/skip",
+        {"subtask": "wo-001.1", "reason": "Oslo is far"},
+        headers=await api.key("ben", Scope.ADMIN),
     )
     assert skipped.status_code == 202
     assert (await api.over(other))["gaps"][0]["name"] == "measure_1"
     request = await named(api, other, "skip_requested")
-    assert (request["by"], request["reason"]) == ("ann", "Oslo is far")
+    assert (request["by"], request["reason"]) == ("ben", "Oslo is far")
 
 
 async def test_a_fork_is_another_run_that_begins_as_the_first(api: Door, office: Office) -> None:
@@ -133,7 +135,7 @@ async def test_a_fork_is_another_run_that_begins_as_the_first(api: Door, office:
     before = await api.events(run_id)
     at = (await named(api, run_id, "work_order_issued"))["seq"]
 
-    response = await api.post(f"/api/runs/{run_id}/fork", {"at": at}, headers=await api.key("ann"))
+    response = await api.post(f"/api/runs/{run_id}/fork", {"at": at}, headers=await api.key("ann", Scope.ADMIN))
 
     fork_id = response.json()["run_id"]
     assert response.status_code == 202
@@ -225,9 +227,9 @@ async def test_a_run_is_resumed_with_other_limits_and_more_than_the_server_s_nee
     open_door: OpenDoor, office: Office
 ) -> None:
     api = await open_door(max_requests=100, budget=None, timeout=600.0)
-    run_id = await rome(api, office)
-    await api.post(f"/api/runs/{run_id}/pause")
     runner = await api.key("ben", Scope.RUN)
+    run_id = await rome(api, office, headers=runner)
+    await api.post(f"/api/runs/{run_id}/pause")
 
     for more in ({"max_requests": 101}, {"timeout": 601.0}):
         for verb, body in (("resume", {}), ("retry", {}), ("fork", {"at": 3})):

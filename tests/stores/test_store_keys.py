@@ -41,7 +41,7 @@ async def test_a_revoked_key_is_not_found(store: MemoryStore) -> None:
 
 
 async def test_no_two_keys_are_alike(store: MemoryStore) -> None:
-    made = [await make_key(store, "Ann") for _ in range(50)]
+    made = [await make_key(store, f"Ann {number}") for number in range(50)]
     assert len({secret for _, secret in made}) == len({key.key_id for key, _ in made}) == 50
 
 
@@ -93,7 +93,13 @@ def test_a_key_is_shown_without_its_digest() -> None:
 
 @pytest.mark.parametrize(
     ("scope", "included"),
-    [("read", "read"), ("run", "read run"), ("approve", "read approve"), ("admin", "read run approve admin")],
+    [
+        ("read", "read"),
+        ("run", "read run"),
+        ("approve", "read approve"),
+        ("read:all", "read read:all"),
+        ("admin", "read read:all run approve admin"),
+    ],
 )
 def test_scopes_include_others(scope: str, included: str) -> None:
     assert [wanted.value for wanted in Scope if allows([Scope(scope)], wanted)] == included.split()

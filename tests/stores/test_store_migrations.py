@@ -9,7 +9,8 @@ from typing import Any
 
 from store_processes import process
 
-from leadhand.app.keys import find_key, make_key
+from leadhand.app.keys import find_key, key_store, make_key
+from leadhand.domain.access import UNBOUNDED
 from leadhand.domain.approval import EFFECT
 from leadhand.domain.events import ApprovalExpired, EffectAnswered, RunFinished, RunReopened
 from leadhand.domain.limits import Limits, Usage
@@ -46,7 +47,16 @@ async def fill(store: ContextStore) -> None:
     await store.append("run-5", [asks(OPEN), ApprovalExpired(approval_id=OPEN)])
 
 
-BACK_TO_3 = ("ALTER TABLE gates DROP COLUMN used_at", "UPDATE meta SET version = 3")
+BACK_TO_4 = (
+    "DROP INDEX runs_of_key",
+    "ALTER TABLE runs DROP COLUMN key_id",
+    "DROP INDEX api_keys_named",
+    "ALTER TABLE api_keys DROP COLUMN ceilings",
+    "DROP TABLE shared_accounts",
+    "ALTER TABLE reservations DROP COLUMN shared",
+    "UPDATE meta SET version = 4",
+)
+BACK_TO_3 = (*BACK_TO_4, "ALTER TABLE gates DROP COLUMN used_at", "UPDATE meta SET version = 3")
 BACK_TO_2 = (
     *BACK_TO_3,
     "ALTER TABLE open_approvals RENAME TO asking",
@@ -90,6 +100,23 @@ async def test_a_database_of_the_second_schema_is_brought_forward_with_its_reser
         assert await tokens_left(store, "run-6") == 90
         await store.append("run-6", [began("c2", tokens(30), within={"a": tokens_at_most(40)})])
         assert await tokens_left(store, "run-6", within={"a": tokens_at_most(40)}) == 10
+
+
+async def test_keys_of_one_name_get_names_of_their_own_and_the_oldest_keeps_it(url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(url)) as store:
+        for number in range(3):
+            await make_key(key_store(store), f"ci {number}")
+        await make_key(key_store(store), "Ann")
+        rows = run_sql(url, "SELECT key_id, name FROM api_keys ORDER BY created_at, key_id")
+    make_old(url, run_sql, BACK_TO_4)
+    run_sql(url, "UPDATE api_keys SET name = 'ci' WHERE name LIKE 'ci %'")
+    async with aclosing(await open_store(url)) as store:
+        named = {key.key_id: key.name for key in await key_store(store).keys()}
+        oldest, *others = [key_id for key_id, name in rows if name != "Ann"]
+        assert named[oldest] == "ci"
+        assert [named[key_id] for key_id in others] == [f"ci ({key_id})" for key_id in others]
+        assert "Ann" in named.values()
+        assert all(key.ceilings == UNBOUNDED for key in await key_store(store).keys())
 
 
 async def test_a_database_of_the_first_schema_is_brought_forward_with_its_open_questions(

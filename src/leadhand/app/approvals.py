@@ -39,7 +39,8 @@ def approval_id(run_id: str, approval: Approval) -> str:
 class OpenApproval:
     """An approval that a run is waiting for.
 
-    ``approval`` is the question, ``request`` the run's request. ``driven``: a process is driving the run.
+    ``approval`` is the question, ``request`` the run's request, ``key_id`` the API key that the run belongs to.
+    ``driven``: a process is driving the run.
     """
 
     run_id: str
@@ -47,6 +48,7 @@ class OpenApproval:
     asked_at: datetime
     driven: bool
     approval: Approval
+    key_id: str = ""
 
     @property
     def id(self) -> str:
@@ -80,8 +82,12 @@ class OpenApproval:
         )
 
 
-async def open_approvals(runtime: Runtime, run_id: str | None = None) -> list[OpenApproval]:
-    """The open approvals of a run, or of all runs that can be read, newest first, including expired ones.
+async def open_approvals(
+    runtime: Runtime, run_id: str | None = None, *, key_id: str | None = None
+) -> list[OpenApproval]:
+    """The open approvals of a run, or of all runs (with ``key_id``: of that API key) that can be read, newest first.
+
+    Expired ones are included.
 
     Raises NoSuchRun, and UnreadableRun if the run was named.
     """
@@ -89,7 +95,7 @@ async def open_approvals(runtime: Runtime, run_id: str | None = None) -> list[Op
         found = await _open_in(runtime, await runtime.store.run(run_id))
     else:
         found: list[OpenApproval] = []
-        async for listing in all_runs(runtime.store, asking=True):
+        async for listing in all_runs(runtime.store, asking=True, key_id=key_id):
             try:
                 found += await _open_in(runtime, listing)
             except UnreadableRun as error:  # it must not hide the questions of other runs
@@ -110,6 +116,7 @@ async def _open_in(runtime: Runtime, listing: RunListing) -> list[OpenApproval]:
             asked_at=approval.asked_at or state.created_at,
             driven=listing.owner is not None,
             approval=approval,
+            key_id=listing.key_id,
         )
         for approval in state.approvals.values()
         if approval.status is ApprovalStatus.PENDING

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from leadhand.domain.errors import UsageError
-from leadhand.domain.limits import Limits, nanousd
+from leadhand.domain.limits import Limits, SharedBudget, nanousd
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.domain.value import Json, Unfit, plain_json, shown
 
@@ -27,9 +27,9 @@ RANGES: dict[str, tuple[float, float]] = {
     "timeout": (0.001, 366 * 86_400),
     "approval_timeout": (0.001, 366 * 86_400),
 }
-_FRACTIONS = {"budget": "budget_nanousd", "timeout": "timeout_s", "approval_timeout": "approval_timeout_s"}
+FIELDS = {"budget": "budget_nanousd", "timeout": "timeout_s", "approval_timeout": "approval_timeout_s"}
 """The limits that need not be whole numbers, and their names in Limits."""
-_OPTIONAL = {*_FRACTIONS, "batch_size", "max_requests", "max_tokens"}
+_OPTIONAL = {*FIELDS, "batch_size", "max_requests", "max_tokens"}
 
 
 class Usual(float):
@@ -47,7 +47,7 @@ def limits(usual: Limits, **given: Any) -> Limits:
     """
     changed: dict[str, Any] = {}
     for name, value in given.items():
-        field, whole = _FRACTIONS.get(name, name), name not in _FRACTIONS
+        field, whole = FIELDS.get(name, name), name not in FIELDS
         if value is None and name in _OPTIONAL:
             changed[field] = None
             continue
@@ -60,6 +60,26 @@ def limits(usual: Limits, **given: Any) -> Limits:
             raise UsageError(f"{name} is out of range: {number(value)}", f"Pass a number {span}.")
         changed[field] = nanousd(cast("float", value)) if name == "budget" else value
     return usual.evolve(**changed)
+
+
+def money(value: object, name: str) -> int | None:
+    """Return US dollars as nano-dollars, or None for no limit. Raises UsageError."""
+    least, most = RANGES["budget"]
+    if value is None:
+        return None
+    if not _is_number(value, whole=False) or not least <= cast("float", value) <= most:
+        raise UsageError(
+            f"invalid value for {name}: {shown(value)}", f"Pass US dollars, from {least:g} to {most:,.0f}."
+        )
+    return nanousd(cast("float", value))
+
+
+def shared_budgets(per_day: object, total: object) -> tuple[SharedBudget, ...]:
+    """Return the budgets that all runs of a database share, from US dollars. Raises UsageError."""
+    amounts = ((money(per_day, "budget_per_day"), True), (money(total, "budget_total"), False))
+    return tuple(
+        SharedBudget(scope="all runs", nanousd=each, daily=daily) for each, daily in amounts if each is not None
+    )
 
 
 def _is_number(value: object, *, whole: bool) -> bool:

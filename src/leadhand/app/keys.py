@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 import hmac
 import secrets
@@ -10,10 +11,20 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leadhand.app.formatting import listed
-from leadhand.domain.access import ApiKey, Scope
+from leadhand.domain.access import UNBOUNDED, ApiKey, KeyCeilings, Scope
 from leadhand.domain.document import iso
 from leadhand.domain.errors import ConfigurationError, UsageError
+from leadhand.domain.limits import usd
 from leadhand.ports import ContextStore, KeyStore
+
+
+def user() -> str:
+    """Return the name of this machine's user, as the log shows it."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"
+
 
 MARK = "lh_"
 SECRET_BYTES = 32
@@ -32,16 +43,23 @@ def key_store(store: ContextStore) -> KeyStore:
     return store
 
 
-async def make_key(store: KeyStore, name: str, scopes: Iterable[Scope] = USUAL_SCOPES) -> tuple[ApiKey, str]:
+async def make_key(
+    store: KeyStore, name: str, scopes: Iterable[Scope] = USUAL_SCOPES, ceilings: KeyCeilings = UNBOUNDED
+) -> tuple[ApiKey, str]:
     """Create and store a key; return its record and the key itself, which is not stored.
 
-    Raises UsageError for an unreadable name, and for no scopes.
+    Raises UsageError for a name that is unreadable or in use, and for no scopes.
     """
     kept_name = " ".join(name.split())
     if not kept_name or not kept_name.isprintable() or len(kept_name) > LONGEST_NAME:
         raise UsageError(
             "the name of the key is empty, too long or not readable",
             f"Choose a name of 1 to {LONGEST_NAME} characters for its user.",
+        )
+    if kept_name == user():
+        raise UsageError(
+            f"{kept_name} is the name of this machine's user, and the log could not tell them apart",
+            "Choose another name.",
         )
     kept_scopes = tuple(scope for scope in Scope if scope in set(scopes))
     if not kept_scopes:
@@ -53,6 +71,7 @@ async def make_key(store: KeyStore, name: str, scopes: Iterable[Scope] = USUAL_S
         prefix=secret[:PREFIX_LENGTH],
         digest=digest_of(secret),
         scopes=kept_scopes,
+        ceilings=ceilings,
         created_at=datetime.now(UTC),
     )
     await store.add_key(key)
@@ -89,10 +108,21 @@ def key_document(key: ApiKey) -> dict[str, Any]:
     """The JSON document of a key, without its digest."""
     return {
         **key.model_dump(mode="json", exclude={"digest"}),
+        "ceilings": {
+            "budget": _dollars(key.ceilings.budget_nanousd),
+            "budget_per_day": _dollars(key.ceilings.daily_nanousd),
+            "budget_total": _dollars(key.ceilings.total_nanousd),
+            "max_runs": key.ceilings.max_runs,
+            "max_workers": key.ceilings.max_workers,
+        },
         "created_at": iso(key.created_at),
         "revoked_at": iso(key.revoked_at),
         "last_used_at": iso(key.last_used_at),
     }
+
+
+def _dollars(nanousd: int | None) -> float | None:
+    return None if nanousd is None else usd(nanousd)
 
 
 def digest_of(secret: str) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Collection, Iterable
-from typing import NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from leadhand.app.arguments import json_arguments, json_value, limits, text
 from leadhand.app.clock import new_run_id
@@ -22,7 +22,7 @@ from leadhand.domain.events import (
 )
 from leadhand.domain.evolve import replay
 from leadhand.domain.evolve.orders import blocked_by
-from leadhand.domain.limits import usd
+from leadhand.domain.limits import Limits, SharedBudget, usd
 from leadhand.domain.listing import RunListing
 from leadhand.domain.rights import tools_of
 from leadhand.domain.run import RunStatus
@@ -103,7 +103,13 @@ async def change_limits(runtime: Runtime, run_id: str, given: NewLimits, *, by: 
     """
     if not given:
         return
-    state = await runtime.load(run_id)
+    changed = _changed_limits(await runtime.load(run_id), given)
+    event = LimitsChanged(by=by, limits=changed, held_back=held_back(changed), held_back_s=held_back_s(changed))
+    await runtime.log(run_id).append(event)
+
+
+def _changed_limits(state: RunState, given: NewLimits) -> Limits:
+    """Return the limits of a run with those that are given. Raises UsageError as :func:`change_limits` does."""
     changed = limits(state.definition.limits, **given)
     spent, ceiling = state.spent, changed.ceiling
     used = [
@@ -116,8 +122,7 @@ async def change_limits(runtime: Runtime, run_id: str, given: NewLimits, *, by: 
             raise UsageError(
                 f"the run has used {shown} already", f"Pass a larger {name}: it is for the run as a whole."
             )
-    event = LimitsChanged(by=by, limits=changed, held_back=held_back(changed), held_back_s=held_back_s(changed))
-    await runtime.log(run_id).append(event)
+    return changed
 
 
 async def resume(runtime: Runtime, run_id: str, *, by: str, **given: Unpack[NewLimits]) -> RunState:
@@ -292,12 +297,16 @@ async def fork(
     confirmed: bool = False,
     by: str = "",
     detached: bool | None = None,
+    key_id: str = "",
+    budgets: Iterable[SharedBudget] = (),
+    most: Limits | None = None,
     **given: Unpack[NewLimits],
 ) -> RunState:
     """Create a run that starts with the log of this one up to event ``at``, and return the state to drive.
 
     ``by`` is who asks for it; ``detached`` whether the fork outlives its process (default: like the first run);
-    ``given`` are other limits.
+    ``key_id`` and ``budgets`` are as for :meth:`~leadhand.app.runtime.Runtime.start`; ``given`` are other limits, and
+    ``most`` the highest that the fork gets.
     Raises NoSuchRun; UsageError for an invalid event number and, unless ``confirmed``, if the fork may repeat an
     irreversible call; ConfigurationError if this process lacks a tool that the fork needs.
     """
@@ -310,8 +319,22 @@ async def fork(
         )
     runtime.check_resumable(there.state)
     fork_id = new_run_id()
-    await forking.fork(runtime.store, run_id, at, fork_id, by=by, detached=detached)
-    await change_limits(runtime, fork_id, given, by=by)
+    definition = there.state.definition
+    changed = _changed_limits(there.state, given)
+    if most is not None:
+        changed = changed.within(most)
+    changes: dict[str, Any] = {
+        "by": by,
+        "key_id": key_id,
+        "budgets": (*runtime.settings.budgets, *budgets),
+        "limits": changed,
+        "held_back": definition.held_back,
+        "held_back_s": definition.held_back_s,
+        "detached": definition.detached if detached is None else detached,
+    }
+    if changed != definition.limits:
+        changes |= {"held_back": held_back(changed), "held_back_s": held_back_s(changed)}
+    await forking.fork(runtime.store, run_id, at, fork_id, **changes)
     forked = await runtime.load(fork_id)
     if forked.status in (RunStatus.PAUSED, RunStatus.WAITING):
         await runtime.log(fork_id).append(ev.ResumeRequested(by="the fork"))

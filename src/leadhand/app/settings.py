@@ -10,7 +10,7 @@ from typing import Any
 
 from leadhand.app.arguments import name, shown
 from leadhand.domain.errors import ConfigurationError, UsageError
-from leadhand.domain.limits import CONCURRENCY, Limits
+from leadhand.domain.limits import CONCURRENCY, Limits, SharedBudget
 from leadhand.domain.tool import ApprovalPolicy
 
 CONCURRENCY_VARIABLE = "LEADHAND_CONCURRENCY"
@@ -22,8 +22,9 @@ class Settings:
     """``home`` holds the database (unless ``database`` names another) and the runs' files.
 
     ``models`` are names by role; ``model`` None lets the environment decide. ``offline``: nothing leaves the machine.
-    ``concurrency`` is how many assignments of all runs this process carries out at once. ``budget_given``: the caller
-    set the budget, so every model needs a known price, unless ``allow_unknown_price``.
+    ``concurrency`` is how many assignments of all runs this process carries out at once. ``budgets`` are shared by all
+    runs of the database. ``budget_given``: the caller set a budget, so every model needs a known price, unless
+    ``allow_unknown_price``.
     """
 
     home: Path
@@ -33,6 +34,7 @@ class Settings:
     offline: bool = False
     limits: Limits = field(default_factory=Limits)
     concurrency: int = CONCURRENCY
+    budgets: tuple[SharedBudget, ...] = ()
     budget_given: bool = False
     allow_unknown_price: bool = False
     approve: ApprovalPolicy = ApprovalPolicy.ASK

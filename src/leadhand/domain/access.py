@@ -9,13 +9,16 @@ from enum import StrEnum
 from pydantic import Field
 
 from .errors import UsageError
+from .limits import Limits, SharedBudget, smaller
 from .value import Value
 
 
 class Scope(StrEnum):
-    """What the holder of a key may do: read, start and steer runs, answer approvals, everything."""
+    """What the holder of a key may do: read its own runs, read all runs, start and steer runs, answer approvals of the
+    runs that it may read, everything."""
 
     READ = "read"
+    READ_ALL = "read:all"
     RUN = "run"
     APPROVE = "approve"
     ADMIN = "admin"
@@ -23,6 +26,7 @@ class Scope(StrEnum):
 
 INCLUDED: dict[Scope, frozenset[Scope]] = {
     Scope.READ: frozenset({Scope.READ}),
+    Scope.READ_ALL: frozenset({Scope.READ, Scope.READ_ALL}),
     Scope.RUN: frozenset({Scope.READ, Scope.RUN}),
     Scope.APPROVE: frozenset({Scope.READ, Scope.APPROVE}),
     Scope.ADMIN: frozenset(Scope),
@@ -30,11 +34,47 @@ INCLUDED: dict[Scope, frozenset[Scope]] = {
 """What each scope allows. Every scope includes read access."""
 
 
+class KeyCeilings(Value):
+    """The most that a key may ask for; None: what the server allows.
+
+    ``budget_nanousd`` is for one run, ``daily_nanousd`` for all its runs on one day (UTC), ``total_nanousd`` for all
+    its runs ever; ``max_runs`` is how many run at once, ``max_workers`` how many assignments of one run.
+    """
+
+    budget_nanousd: int | None = Field(default=None, ge=0)
+    daily_nanousd: int | None = Field(default=None, ge=0)
+    total_nanousd: int | None = Field(default=None, ge=0)
+    max_runs: int | None = Field(default=None, ge=1)
+    max_workers: int | None = Field(default=None, ge=1)
+
+    @property
+    def in_money(self) -> bool:
+        """Whether one of the ceilings is in money, so that the price of every call must be known."""
+        return any(each is not None for each in (self.budget_nanousd, self.daily_nanousd, self.total_nanousd))
+
+    def budgets(self, key_id: str) -> tuple[SharedBudget, ...]:
+        """Return the budgets that all runs of the key share."""
+        scope, daily, total = f"key {key_id}", self.daily_nanousd, self.total_nanousd
+        of_day = () if daily is None else (SharedBudget(scope=scope, nanousd=daily, daily=True),)
+        return of_day if total is None else (*of_day, SharedBudget(scope=scope, nanousd=total))
+
+    def narrow(self, limits: Limits) -> Limits:
+        """Return the limits of a run within these ceilings."""
+        return limits.evolve(
+            budget_nanousd=smaller(limits.budget_nanousd, self.budget_nanousd),
+            max_workers=smaller(limits.max_workers, self.max_workers),
+        )
+
+
+UNBOUNDED = KeyCeilings()
+
+
 class ApiKey(Value):
     """The stored record of an API key: everything but the key itself.
 
     ``key_id`` identifies the key, ``prefix`` is its first characters, which its holder can recognise, ``digest`` the
-    SHA-256 (hex) of the whole key. A key with ``revoked_at`` no longer grants access.
+    SHA-256 (hex) of the whole key. A key with ``revoked_at`` no longer grants access. No two keys that are not revoked
+    have the same ``name``. ``ceilings`` are the most that its holder may ask for.
     """
 
     key_id: str
@@ -42,6 +82,7 @@ class ApiKey(Value):
     prefix: str
     digest: str
     scopes: tuple[Scope, ...]
+    ceilings: KeyCeilings = UNBOUNDED
     created_at: datetime
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None
@@ -57,9 +98,12 @@ def no_such_key(key_id: str) -> UsageError:
     return UsageError(f"there is no key {key_id}", "`leadhand keys list` shows the keys of this database")
 
 
-def key_exists(key_id: str) -> UsageError:
-    """Return the error of adding a key twice."""
-    return UsageError(f"a key with the id {key_id}, or the same key, already exists", "create another key")
+def key_exists(key: ApiKey) -> UsageError:
+    """Return the error of adding a key twice, or another one with the name of a key that is in use."""
+    return UsageError(
+        f"a key named {key.name}, or with the id {key.key_id}, already exists",
+        "choose another name, or revoke that key first: leadhand keys list",
+    )
 
 
 LONGEST_INSTRUCTIONS = 8_000

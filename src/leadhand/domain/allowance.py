@@ -30,6 +30,7 @@ Ceilings = tuple[int | None, int | None, int | None]
 """The maximum of each kind; None means unlimited."""
 
 ZERO: Sum = (0, 0, 0)
+UNLIMITED: Ceilings = (None, None, None)
 LARGEST = 2**53
 """The largest amount that is counted, so that sums fit a database's integer."""
 
@@ -82,10 +83,11 @@ class Account(NamedTuple):
 
 
 class Reservation(NamedTuple):
-    """The amount that an open call has reserved, and its scopes besides the run."""
+    """The amount that an open call has reserved, and its scopes and shared accounts besides the run."""
 
     amount: Sum
     scopes: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
 
 
 class Budget:
@@ -93,12 +95,14 @@ class Budget:
 
     ``open`` holds the reservations by attempt and call. A store that keeps budgets in a database loads what an append
     needs (:meth:`load`, :meth:`load_scope`), applies the events, and then writes what :meth:`closed`, :meth:`opened`
-    and :meth:`changed_scopes` return. A store in memory only calls :meth:`apply`.
+    and :meth:`changed_scopes` return. A store in memory only calls :meth:`apply`. ``shared`` holds accounts of many
+    runs: one dictionary for all of them, which the store loads and writes. Their ceilings are those of each call.
     """
 
-    __slots__ = ("held_back", "loaded", "loaded_scopes", "open", "run", "scopes")
+    __slots__ = ("held_back", "loaded", "loaded_scopes", "open", "run", "scopes", "shared")
 
-    def __init__(self, run: Account, held_back: Sum = ZERO) -> None:
+    def __init__(self, run: Account, held_back: Sum = ZERO, shared: dict[str, Account] | None = None) -> None:
+        self.shared: dict[str, Account] = {} if shared is None else shared
         self.run: Account = run
         self.held_back = held_back
         self.scopes: dict[str, Account] = {}
@@ -107,9 +111,9 @@ class Budget:
         self.loaded_scopes: dict[str, Account] = {}
 
     @classmethod
-    def of(cls, definition: RunDefinition) -> Budget:
+    def of(cls, definition: RunDefinition, shared: dict[str, Account] | None = None) -> Budget:
         """Return the budget of a new run."""
-        return cls(Account(ceilings(definition.limits.ceiling)), counted(definition.held_back))
+        return cls(Account(ceilings(definition.limits.ceiling)), counted(definition.held_back), shared)
 
     def load(self, attempt: str, call_id: str, reservation: Reservation) -> None:
         """Add an open reservation from the database. Its scopes must be loaded too."""
@@ -140,6 +144,7 @@ class Budget:
                     pass
         self.run, self.held_back = trial.run, held_back
         self.scopes.update(trial.scopes)
+        self.shared.update(trial.shared)
         self.open.update(trial.open)
 
     def closed(self) -> list[tuple[str, str]]:
@@ -168,12 +173,13 @@ class Budget:
 class _Trial:
     """A draft of a budget after some events; discarded unless all of them fit."""
 
-    __slots__ = ("_of", "open", "run", "scopes")
+    __slots__ = ("_of", "open", "run", "scopes", "shared")
 
     def __init__(self, budget: Budget) -> None:
         self._of = budget
         self.run: Account = budget.run
         self.scopes: dict[str, Account] = {}
+        self.shared: dict[str, Account] = {}
         self.open: dict[str, dict[str, Reservation]] = {}
 
     def calls(self, attempt: str) -> dict[str, Reservation]:
@@ -200,7 +206,16 @@ class _Trial:
             if not account.fits(amount):
                 raise _refused(event, scope, account.left())
             self.scopes[scope] = account.reserve(amount)
-        self.calls(event.attempt)[event.call_id] = Reservation(amount, tuple(scopes))
+        for allowance in event.shared:
+            account = self._shared(allowance.scope)._replace(ceiling=ceilings(allowance.ceiling))
+            if not account.fits(amount):
+                raise _refused(event, allowance.scope, account.left(), shared=True)
+            self.shared[allowance.scope] = account.reserve(amount)
+        names = tuple(allowance.scope for allowance in event.shared)
+        self.calls(event.attempt)[event.call_id] = Reservation(amount, tuple(scopes), names)
+
+    def _shared(self, scope: str) -> Account:
+        return self.shared.get(scope) or self._of.shared.get(scope) or Account(UNLIMITED)
 
     def settle(self, attempt: str, call_id: str, usage: Usage | None) -> None:
         """Count the usage of a call instead of its reservation. A call that is not open is already counted."""
@@ -215,6 +230,8 @@ class _Trial:
         for scope in reservation.scopes:
             account = self.scopes.get(scope) or self._of.scopes[scope]
             self.scopes[scope] = account.settle(reservation.amount, used)
+        for scope in reservation.shared:
+            self.shared[scope] = self._shared(scope).settle(reservation.amount, used)
 
 
 def _kept(event: ModelCallBegan, held_back: Sum) -> Sum:
@@ -238,8 +255,18 @@ def _smaller(one: Ceilings, other: Ceilings) -> Ceilings:
     return requests, tokens, nanousd
 
 
-def _refused(event: ModelCallBegan, scope: str, left: Ceilings, kept: Sum = ZERO) -> AllowanceRefused:
+def _refused(
+    event: ModelCallBegan, scope: str, left: Ceilings, kept: Sum = ZERO, *, shared: bool = False
+) -> AllowanceRefused:
     """Return the error of a reservation that exceeds the scope, or the run if ``scope`` is empty."""
+    if shared:
+        return AllowanceRefused(
+            f"the model call {event.call_id} may need {_amounts(counted(event.reserved))}, and the budget of {scope}"
+            f" has {_amounts(left)} left",
+            "wait for the next day if it is a daily budget, or ask an administrator for a higher one",
+            scope=scope,
+            shared=True,
+        )
     beside = " besides what is kept for reviews and the answer" if any(kept) else ""
     return AllowanceRefused(
         f"the model call {event.call_id} may need {_amounts(counted(event.reserved))}, and"

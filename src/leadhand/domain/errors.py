@@ -155,6 +155,13 @@ class NoSuchRun(LeadhandError):
     exit_code = 2
 
 
+def no_such_run(run_id: str) -> NoSuchRun:
+    """Return the error of an unknown run id."""
+    return NoSuchRun(
+        f"there is no run {run_id} in this database", "`leadhand runs list` shows the runs of this database"
+    )
+
+
 class RunOwned(LeadhandError):
     code = "run_owned"
     exit_code = 2
@@ -199,14 +206,18 @@ class StaleAttempt(LeadhandError):
 
 
 class AllowanceRefused(LeadhandError):
-    """A reservation exceeds an allowance, so nothing was written. ``scope`` is the exceeded scope, "" for the run."""
+    """A reservation exceeds an allowance, so nothing was written.
+
+    ``scope`` is the exceeded scope, "" for the run. ``shared``: the scope is a budget of many runs.
+    """
 
     code = "exhausted"
     exit_code = 5
 
-    def __init__(self, what: str, how: str = "", *, scope: str = "") -> None:
+    def __init__(self, what: str, how: str = "", *, scope: str = "", shared: bool = False) -> None:
         super().__init__(what, how)
         self.scope = scope
+        self.shared = shared
 
 
 class ToolError(Exception):

@@ -5,6 +5,7 @@ Money is counted in whole nano-dollars (1e-9 USD), so that sums are exact and fi
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
 
 from pydantic import Field
@@ -80,6 +81,22 @@ class Allowance(Value):
     ceiling: Ceiling
 
 
+class SharedBudget(Value):
+    """A budget of many runs: all their calls that name ``scope`` together stay below it.
+
+    ``daily``: each day (UTC) has one of its own.
+    """
+
+    scope: str
+    nanousd: int = Field(ge=0)
+    daily: bool = False
+
+    def at(self, moment: datetime) -> Allowance:
+        """Return the allowance that a call takes from at this moment, which is in UTC."""
+        scope = f"{self.scope} {moment:%Y-%m-%d}" if self.daily else self.scope
+        return Allowance(scope=scope, ceiling=Ceiling(nanousd=self.nanousd))
+
+
 class Usage(Value):
     """The usage of one or more model calls, as the provider counted it. ``nanousd`` is None if the price is unknown."""
 
@@ -117,6 +134,16 @@ class Limits(Value):
     max_repairs: int = Field(default=2, ge=0)
     max_retries: int = Field(default=2, ge=0)
 
+    def within(self, most: Limits) -> Limits:
+        """Return the limits that are within both. ``batch_size`` stays as it is: it bounds nothing."""
+        return self.evolve(
+            **{name: smaller(getattr(self, name), getattr(most, name)) for name in LIMITING},
+        )
+
     @property
     def ceiling(self) -> Ceiling:
         return Ceiling(requests=self.max_requests, tokens=self.max_tokens, nanousd=self.budget_nanousd)
+
+
+LIMITING = tuple(name for name in Limits.model_fields if name != "batch_size")
+"""The fields of limits of which less is stricter."""

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import NamedTuple, TypedDict, Unpack
 
 from . import events as ev
-from .allowance import METERED, Budget
+from .allowance import METERED, Account, Budget
 from .approval import Approval, ApprovalStatus, args_hash
 from .errors import Fenced, RunOwned, StaleAttempt, UsageError
 from .ids import assignment_of
@@ -24,7 +24,8 @@ class RunListing(Value):
 
     ``owner`` is the host that drives it (None: no host); ``orphan`` is true if the run should continue but has none.
     ``subtasks`` counts the subtasks of all orders, ``completed`` and ``failed`` those with that status, ``asking`` the
-    open approvals. ``requests``, ``tokens`` and ``nanousd`` are what was spent, without open reservations.
+    open approvals. ``requests``, ``tokens`` and ``nanousd`` are what was spent, without open reservations. ``key_id``
+    is the API key that the run belongs to ("" for none).
     """
 
     run_id: str
@@ -46,6 +47,7 @@ class RunListing(Value):
     requests: int = 0
     tokens: int = 0
     nanousd: int = 0
+    key_id: str = ""
 
 
 class HostLine(Value):
@@ -121,7 +123,7 @@ class RunFilter(TypedDict, total=False):
     """The filters of a list of runs; a run must meet each that is given and not None.
 
     Its ``status``, ``text`` in its request (ignoring case), created at ``since`` or later and before ``until`` (times
-    with a zone), ``asking`` (it has an open approval), ``detached`` or not.
+    with a zone), ``asking`` (it has an open approval), ``detached`` or not, of the API key ``key_id``.
     """
 
     status: RunStatus | None
@@ -130,6 +132,7 @@ class RunFilter(TypedDict, total=False):
     until: datetime | None
     asking: bool
     detached: bool | None
+    key_id: str | None
 
 
 def matching(runs: Iterable[RunListing], **filters: Unpack[RunFilter]) -> list[RunListing]:
@@ -145,6 +148,7 @@ def matching(runs: Iterable[RunListing], **filters: Unpack[RunFilter]) -> list[R
         and (until is None or run.created_at < until)
         and (run.asking or not asking)
         and detached in (None, run.detached)
+        and filters.get("key_id") in (None, run.key_id)
     ]
 
 
@@ -235,10 +239,18 @@ REQUEST_SHOWN = 200
 class RunRecord:
     """A run's entries, its line in lists, its budget, its open approvals, and which of its attempts are over."""
 
-    def __init__(self, run_id: str, started: ev.RunStarted, at: datetime, owner: str | None) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        started: ev.RunStarted,
+        at: datetime,
+        owner: str | None,
+        shared: dict[str, Account] | None = None,
+    ) -> None:
+        """``shared`` are the accounts that the store's runs share."""
         definition = started.definition
         self.entries: list[ev.Entry] = []
-        self._budget = Budget.of(definition)
+        self._budget = Budget.of(definition, shared)
         self._approvals: dict[str, OpenApproval] = {}
         self._over: set[str] = set()
         self._listing = RunListing(
@@ -252,14 +264,15 @@ class RunRecord:
             epoch=1,
             owner=owner,
             detached=definition.detached,
+            key_id=definition.key_id,
         )
 
     @classmethod
-    def of(cls, run_id: str, entries: Sequence[ev.Entry]) -> RunRecord:
+    def of(cls, run_id: str, entries: Sequence[ev.Entry], shared: dict[str, Account] | None = None) -> RunRecord:
         """Rebuild the record of a run without an owner from all of its entries."""
         started = entries[0].event
         assert isinstance(started, ev.RunStarted)
-        record = cls(run_id, started, entries[0].at, None)
+        record = cls(run_id, started, entries[0].at, None, shared)
         for entry in entries:
             record._apply([entry])
         return record

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from .errors import FailureClass
-from .limits import NOTHING, Amount, Ceiling, Limits, nanousd
+from .limits import NOTHING, Amount, Ceiling, Limits, SharedBudget, nanousd
 from .tool import ApprovalPolicy, ToolSpec
 from .value import Value, is_object, shown
 
@@ -102,9 +103,10 @@ class RunDefinition(Value):
     flow's roles with their instructions, as they were at the start; ``options`` what the flow was given. ``approve``
     is the policy for calls that need approval, ``approve_rules`` what holds for some of them instead (see
     :func:`~leadhand.domain.approval.policy_of`). ``held_back`` is the allowance kept for reviewing results and
-    composing the answer, whatever the workers spend; ``held_back_s`` the part of the time, in seconds. ``by`` is who
-    started the run, where a service knows; ``submission`` the SHA-256 (hex) of what was sent under an idempotency key,
-    to tell a repetition from another request.
+    composing the answer, whatever the workers spend; ``held_back_s`` the part of the time, in seconds. ``budgets`` are
+    those that the run shares with other runs. ``by`` is who started the run, where a service knows; ``key_id`` the API
+    key that the run belongs to ("" for none); ``submission`` the SHA-256 (hex) of what was sent under an idempotency
+    key, to tell a repetition from another request.
     """
 
     request: str
@@ -122,7 +124,9 @@ class RunDefinition(Value):
     held_back: Amount = NOTHING
     held_back_s: float = 0.0
     options: dict[str, Any] = {}
+    budgets: tuple[SharedBudget, ...] = Field(default=(), exclude_if=operator.not_)
     by: str = ""
+    key_id: str = Field(default="", exclude_if=operator.not_)
     submission: str = ""
     forked_from: ForkPoint | None = None
 

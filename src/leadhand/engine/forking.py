@@ -15,6 +15,8 @@ from leadhand.domain.events import (
     CancelRequested,
     EffectAnswered,
     Entry,
+    LimitsChanged,
+    ModelCallBegan,
     PauseRequested,
     ResumeRequested,
     RunClaimed,
@@ -22,7 +24,7 @@ from leadhand.domain.events import (
     RunStarted,
     ToolCallBegan,
 )
-from leadhand.domain.run import ForkPoint
+from leadhand.domain.run import ForkPoint, RunDefinition
 from leadhand.domain.tool import Effect
 from leadhand.ports import ContextStore
 
@@ -46,10 +48,10 @@ class MadeEffect(NamedTuple):
     args: dict[str, Any]
 
 
-async def fork(
-    store: ContextStore, run_id: str, at: int, new_id: str, *, by: str = "", detached: bool | None = None
-) -> None:
+async def fork(store: ContextStore, run_id: str, at: int, new_id: str, **changes: Any) -> None:
     """Create run ``new_id`` with the events of ``run_id`` up to sequence number ``at``; this process owns it.
+
+    ``changes`` are fields of its definition that differ from the first run's.
 
     Its budget includes what had been spent by then; its time limit starts again. It asks again about every call that
     was not made by then. Raises NoSuchRun, and UsageError for an event from which a run cannot continue.
@@ -63,18 +65,31 @@ async def fork(
         )
     started = entries[0].event
     assert isinstance(started, RunStarted)
-    outlives = started.definition.detached if detached is None else detached
     origin = ForkPoint(run_id=run_id, seq=at)
-    definition = started.definition.evolve(forked_from=origin, by=by, submission="", detached=outlives)
+    definition = started.definition.evolve(forked_from=origin, submission="", **changes)
     await store.create(new_id, RunStarted(definition=definition))
-    kept = [entry.event for entry in entries[:at] if not _left_out(entry.event)]
+    kept = [_unshared(entry.event) for entry in entries[:at] if not _left_out(entry.event)]
+    if definition.limits != started.definition.limits or any(isinstance(event, LimitsChanged) for event in kept):
+        # What the first run reserved fits the limits that it had then.
+        before = _limits_of(started.definition.evolve(by=definition.by))
+        kept = [before, *kept, _limits_of(definition)] if kept else []
     if kept:
         await store.append(new_id, kept, epoch=1)
+
+
+def _limits_of(definition: RunDefinition) -> LimitsChanged:
+    held_back, held_back_s = definition.held_back, definition.held_back_s
+    return LimitsChanged(by=definition.by, limits=definition.limits, held_back=held_back, held_back_s=held_back_s)
 
 
 def _left_out(event: AnyEvent) -> bool:
     """Whether a fork leaves out this event. An approval is for one run, so the fork asks again."""
     return isinstance(event, LEFT_OUT) or (isinstance(event, ApprovalRequested) and event.approval.kind == "call")
+
+
+def _unshared(event: AnyEvent) -> AnyEvent:
+    """Return the event without its shared budgets: a fork does not take from them again what the first run took."""
+    return event.evolve(shared=()) if isinstance(event, ModelCallBegan) else event
 
 
 def done_after(entries: Sequence[Entry], at: int) -> list[MadeEffect]:

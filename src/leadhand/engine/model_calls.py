@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, input_bound
 from leadhand.domain.errors import ConfigurationError, Failure, FailureClass
 from leadhand.domain.events import ModelCallBegan, ModelCallReturned
-from leadhand.domain.limits import Allowance, Amount, Usage
+from leadhand.domain.limits import Allowance, Amount, SharedBudget, Usage
 from leadhand.domain.value import json_problem
 from leadhand.engine.log import RunLog
 from leadhand.engine.slots import without_slot
@@ -47,6 +47,7 @@ class ModelCall:
     final: bool = False
     judges: bool = False
     within: tuple[Allowance, ...] = ()
+    budgets: tuple[SharedBudget, ...] = ()
 
 
 class ModelCalls:
@@ -103,21 +104,23 @@ class ModelCalls:
         return await self._reserved(log, call, on_text)
 
     async def _reserved(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None) -> ModelReply:
-        began = ModelCallBegan(
-            attempt=call.attempt,
-            call_id=call.call_id,
-            model=call.request.model,
-            reserved=self._reservation(call.request),
-            final=call.final,
-            judges=call.judges,
-            within=call.within,
-        )
         while True:
+            now = self._clock.now()  # each day has its own budgets
+            began = ModelCallBegan(
+                attempt=call.attempt,
+                call_id=call.call_id,
+                model=call.request.model,
+                reserved=self._reservation(call.request),
+                final=call.final,
+                judges=call.judges,
+                within=call.within,
+                shared=tuple(budget.at(now) for budget in call.budgets),
+            )
             try:
                 await log.append(began)
                 break
             except AllowanceRefused as refused:
-                if not self._under_way[log.run_id]:
+                if not (self._under_way.total() if refused.shared else self._under_way[log.run_id]):
                     raise ModelError(Failure.of(refused.what, "allowance", FailureClass.EXHAUSTED)) from refused
                 async with without_slot():
                     await self._clock.sleep(SETTLING_S)

@@ -108,6 +108,7 @@ class Turns:
             final=work.assignment.answers,
             judges=bool(work.assignment.judges),
             within=work.scopes,
+            budgets=work.definition.budgets,
         )
         on_text = self._on_text if work.assignment.answers else None
         if on_text is not None and number > 1:

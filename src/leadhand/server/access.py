@@ -20,7 +20,8 @@ from fastapi import Request, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 
 from leadhand.app.keys import find_key
-from leadhand.domain.access import ApiKey, Scope, allows
+from leadhand.domain.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
+from leadhand.domain.errors import no_such_run
 from leadhand.ports import ContextStore, KeyStore
 from leadhand.server.guard import from_elsewhere
 from leadhand.server.problems import Problem
@@ -41,6 +42,16 @@ class Principal:
     name: str
     scopes: tuple[Scope, ...]
     key_id: str | None = None
+    ceilings: KeyCeilings = UNBOUNDED
+
+    @property
+    def reads_of(self) -> str | None:
+        """The key whose runs the principal may read, as a filter of lists: None for the runs of all."""
+        return None if allows(self.scopes, Scope.READ_ALL) else self.key_id or ""
+
+    def may_read(self, key_id: str) -> bool:
+        """Whether the principal may read the runs of this key."""
+        return self.reads_of in (None, key_id)
 
 
 class Access:
@@ -68,6 +79,24 @@ class Access:
             if key is not None:
                 return await self._noticed(key)
         return None if self.needed or from_elsewhere(request.headers) else self._user
+
+    async def check_run(self, principal: Principal, run_id: str, scope: Scope) -> None:
+        """Check that a principal who has the scope may use it on this run: a run belongs to the key that started it.
+
+        Raises NoSuchRun for a run that the principal may not read, Problem (403) for one that it may not steer.
+        """
+        if allows(principal.scopes, Scope.ADMIN):
+            return
+        key_id = (await self._store.run(run_id)).key_id
+        if not principal.may_read(key_id):
+            raise no_such_run(run_id)
+        if scope is Scope.RUN and key_id != principal.key_id:
+            raise Problem(
+                HTTPStatus.FORBIDDEN,
+                "forbidden",
+                f"run {run_id} does not belong to the key {principal.name}",
+                "Use the key that started it, or one with the scope admin.",
+            )
 
     async def still(self, principal: Principal) -> bool:
         """Whether a key is still valid."""
@@ -104,7 +133,7 @@ class Access:
         if now - self._noted.get(key.key_id, datetime.min.replace(tzinfo=UTC)) > NOTED_EVERY:
             self._noted[key.key_id] = now
             await self._keys.used_key(key.key_id, now)
-        return Principal(name=key.name, scopes=key.scopes, key_id=key.key_id)
+        return Principal(name=key.name, scopes=key.scopes, key_id=key.key_id, ceilings=key.ceilings)
 
 
 def _session(token: str) -> str:
@@ -135,7 +164,8 @@ def require(principal: Principal, scope: Scope) -> None:
 def allowed(scope: Scope) -> Callable[..., Awaitable[Principal]]:
     """A dependency that returns the principal, who must have the scope and stay within the rate limit.
 
-    Raises Problem: 401 without a key, 403 without the scope, 429 above the rate limit.
+    If the path names a run, the principal must have the scope for that run. Raises NoSuchRun, and Problem: 401 without
+    a key, 403 without the scope, 429 above the rate limit.
     """
 
     async def check(
@@ -150,6 +180,9 @@ def allowed(scope: Scope) -> Callable[..., Awaitable[Principal]]:
         request.state.principal = principal.name
         await access.rates.check(principal.key_id)
         require(principal, scope)
+        run_id = request.path_params.get("run_id")
+        if run_id is not None:
+            await access.check_run(principal, run_id, scope)
         return principal
 
     return check

@@ -14,9 +14,8 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Lifespan, Scope
 
 from leadhand import __version__
-from leadhand.app.keys import key_store
+from leadhand.app.keys import key_store, user
 from leadhand.domain.document import EventWords
-from leadhand.runs import user
 from leadhand.server.access import Access
 from leadhand.server.api_page import add_api_page
 from leadhand.server.console import add_console

@@ -5,10 +5,11 @@ The user of this machine, who needs no key, has no limits.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
-from collections import Counter
-from collections.abc import AsyncGenerator, Generator
+from collections import Counter, defaultdict
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -38,7 +39,7 @@ class Rates:
         self.allowed = allowed or Allowed()
         self._window = MovingWindowRateLimiter(MemoryStorage())
         self._streams: Counter[str] = Counter()
-        self._beginning: Counter[str] = Counter()
+        self._beginning: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def check(self, key_id: str | None) -> None:
         """Count a request. Raises Problem (429) above the limit."""
@@ -46,19 +47,24 @@ class Rates:
             await self._hit(RateLimitItemPerMinute(self.allowed.requests_a_minute), "requests", key_id, "requests")
 
     @asynccontextmanager
-    async def new_run(self, key_id: str | None, active: int) -> AsyncGenerator[None]:
-        """Count a new run of a key with ``active`` runs until the block ends. Raises Problem (429) above the limit."""
+    async def active_run(
+        self, key_id: str | None, most: int | None, count: Callable[[], Awaitable[int]], *, new: bool = True
+    ) -> AsyncGenerator[None]:
+        """Begin or continue a run of a key in the block; blocks of one key take turns.
+
+        ``count`` returns how many of its runs are under way; ``most`` is the key's own limit of these. A ``new`` run
+        counts against the new runs per minute. Raises Problem (429) above a limit.
+        """
         if key_id is None:
             yield
             return
-        if active + self._beginning[key_id] >= self.allowed.active_runs:
-            raise _too_many(f"this key has {self.allowed.active_runs} active runs, which is the limit", 10.0)
-        self._beginning[key_id] += 1
-        try:
-            await self._hit(RateLimitItemPerMinute(self.allowed.runs_a_minute), "runs", key_id, "new runs")
+        limit = self.allowed.active_runs if most is None else min(most, self.allowed.active_runs)
+        async with self._beginning[key_id]:
+            if await count() >= limit:
+                raise _too_many(f"this key has {limit} active runs, which is the limit", 10.0)
+            if new:
+                await self._hit(RateLimitItemPerMinute(self.allowed.runs_a_minute), "runs", key_id, "new runs")
             yield
-        finally:
-            self._beginning[key_id] -= 1
 
     async def check_login(self, address: str) -> None:
         """Count a login attempt. Raises Problem (429) above the limit."""

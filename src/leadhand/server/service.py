@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections import Counter
 from datetime import UTC, datetime
 from http import HTTPStatus
 
@@ -24,8 +24,9 @@ from leadhand.server.agents import Agents
 from leadhand.server.drafts import Drafts
 from leadhand.server.feeds import Feeds
 from leadhand.server.problems import Problem
+from leadhand.server.rates import Rates
 from leadhand.server.schemas import ToolError
-from leadhand.server.start_request import Submission, asked_for, once
+from leadhand.server.start_request import Submission, asked_for, most_of, once
 
 LOGGER = logging.getLogger("leadhand.server")
 ERROR_KEPT_S = 30 * 86_400.0
@@ -33,6 +34,9 @@ LONGEST_REST_S = 300.0
 """The longest wait, in seconds, before driving a run again after errors. Waits double from 1 s."""
 SEEN_WITHIN_S = 5.0
 """The maximum seconds that a request to resume a run waits until the log shows that the run continues."""
+UNDER_WAY = (RunStatus.QUEUED, RunStatus.RUNNING)
+COUNTED = 10_000
+"""The maximum number of runs of a key that are counted."""
 RESTING = frozenset({RunStatus.PAUSED, RunStatus.WAITING, *ENDED})
 
 
@@ -46,8 +50,8 @@ class Service:
         self.agents = Agents(runtime)
         self.redactor = runtime.redactor
         self.started_at = datetime.now(UTC)
-        self.driving: dict[str, str] = {}
-        """The runs that are driven here, and the id of the key that started each; of an adopted run, the key's name."""
+        self.driving: set[str] = set()
+        """The runs that are driven here."""
         self._failed: dict[str, tuple[int, float]] = {}
         self._noting: set[asyncio.Task[None]] = set()
         runtime.watchers.append(drafts.watch)
@@ -65,7 +69,7 @@ class Service:
 
         Raises UsageError and ConfigurationError for an invalid request, Problem (422) for a key of another request.
         """
-        request, settings = asked_for(submission, self.runtime, await self.agents.models())
+        request, settings = asked_for(submission, self.runtime, await self.agents.models(), principal)
         try:
             state = await self.runtime.start(
                 request,
@@ -74,6 +78,8 @@ class Service:
                 detached=True,
                 asked=settings,
                 by=principal.name,
+                key_id=principal.key_id or "",
+                budgets=principal.ceilings.budgets(principal.key_id or ""),
                 once=once(submission, key, principal.key_id or "") if key is not None else None,
                 instructions=await self.agents.instructions(),
             )
@@ -82,7 +88,7 @@ class Service:
             if earlier is None:
                 raise
             return earlier, True
-        self.drive(state, who=principal)
+        self.drive(state)
         return state, False
 
     async def started_before(self, submission: Submission, principal: Principal, key: str | None) -> RunState | None:
@@ -103,20 +109,26 @@ class Service:
             )
         return earlier
 
-    def active(self, principal: Principal) -> int:
-        """Count the runs of this principal that are driven here."""
-        count = Counter(self.driving.values())
-        return count[principal.key_id or ""] + count[_by(principal.name)]
+    def starting(
+        self, rates: Rates, principal: Principal, *, new: bool = True
+    ) -> contextlib.AbstractAsyncContextManager[None]:
+        """Let the principal begin a run, or continue one, in the block. Raises Problem (429) above a limit."""
+        most = principal.ceilings.max_runs
+        return rates.active_run(principal.key_id, most, lambda: self.active(principal), new=new)
 
-    def drive(
-        self, state: RunState, on_state: OnState | None = None, *, who: Principal | None = None
-    ) -> asyncio.Task[RunState]:
-        """Drive a run that this process owns in the background until it rests or ends. ``who`` started it."""
+    async def active(self, principal: Principal) -> int:
+        """Count the runs of this principal that are under way, here or in another process."""
+        runs, key_id = self.runtime.store.runs, principal.key_id
+        found = [await runs(status=status, key_id=key_id, limit=COUNTED) for status in UNDER_WAY]
+        return sum(map(len, found))
+
+    def drive(self, state: RunState, on_state: OnState | None = None) -> asyncio.Task[RunState]:
+        """Drive a run that this process owns in the background until it rests or ends."""
         task = self.runtime.driving(state, on_state)
-        self.driving[state.run_id] = _by(state.definition.by) if who is None else who.key_id or ""
+        self.driving.add(state.run_id)
 
         def ended(done: asyncio.Task[RunState]) -> None:
-            self.driving.pop(state.run_id, None)
+            self.driving.discard(state.run_id)
             if done.cancelled():
                 return
             error = done.exception()
@@ -186,10 +198,13 @@ class Service:
         self, run_id: str, at: int, principal: Principal, limits: operator.NewLimits | None = None
     ) -> RunState:
         """Start a run that begins with the events of another one. Raises as a confirmed ``operator.fork`` does."""
+        key_id, most = principal.key_id or "", most_of(principal, self.runtime.settings)
+        budgets = principal.ceilings.budgets(key_id)
         state = await operator.fork(
-            self.runtime, run_id, at, confirmed=True, by=principal.name, detached=True, **limits or {}
-        )
-        self.drive(state, who=principal)
+            self.runtime, run_id, at, confirmed=True, by=principal.name, detached=True,
+            key_id=key_id, budgets=budgets, most=most, **limits or {},
+        )  # fmt: skip
+        self.drive(state)
         return state
 
     async def resume_answered(self, run_id: str) -> None:
@@ -252,10 +267,6 @@ class Live:
 
 def _error_key(tool: str) -> str:
     return f"tool error: {tool}"
-
-
-def _by(name: str) -> str:
-    return f"by {name}"
 
 
 def _check_goes_on(listing: RunListing, what: str) -> None:

@@ -6,17 +6,21 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from ulid import ULID
 
-from leadhand.app.arguments import approval_policy, approval_rules, check_request, limits, name
+from leadhand.app.arguments import FIELDS, approval_policy, approval_rules, check_request, limits, name, number
 from leadhand.app.runtime import IdempotentId, Runtime
 from leadhand.app.settings import Settings
+from leadhand.domain.access import Scope, allows
 from leadhand.domain.errors import UsageError
+from leadhand.domain.limits import Limits, usd
 from leadhand.domain.tool import ApprovalPolicy
-from leadhand.server.problems import invalid
+from leadhand.server.access import Principal, require
+from leadhand.server.problems import Problem, invalid
 
 EXAMPLE = '{"request": "What is the weather in Paris?"}'
 MODEL = "Use provider:name or offline, or omit it."
@@ -43,7 +47,8 @@ class WholeRunLimits(Body):
 
 
 class LimitsBody(WholeRunLimits):
-    """Limits of a run. A missing field keeps the server's default; null removes the limit."""
+    """Limits of a run. A missing field keeps the server's limit. Higher limits, and null, which removes one, need the
+    scope admin."""
 
     max_steps: int | None = Field(default=None, ge=1, le=100, description="Maximum work orders, including the first.")
     max_workers: int | None = Field(default=None, ge=1, le=10_000, description="Maximum assignments that run at once.")
@@ -98,8 +103,10 @@ class Submission(Body):
     )
 
 
-def asked_for(submission: Submission, runtime: Runtime, agents: Mapping[str, str]) -> tuple[str, Settings]:
-    """Return the checked request and the settings of its run. Raises UsageError.
+def asked_for(
+    submission: Submission, runtime: Runtime, agents: Mapping[str, str], principal: Principal
+) -> tuple[str, Settings]:
+    """Return the checked request and the settings of its run. Raises UsageError, and Problem (403) above a ceiling.
 
     ``agents`` are the models that were set for roles; a model in the submission takes precedence.
     """
@@ -120,19 +127,52 @@ def asked_for(submission: Submission, runtime: Runtime, agents: Mapping[str, str
             "Omit the model, or start the server without --offline.",
         )
     given = submission.limits.model_dump(exclude_unset=True)
+    ceilings = principal.ceilings
+    wanted = limits(ceilings.narrow(usual.limits), **given)
+    check_ceilings(given, wanted, most_of(principal, usual))
+    if submission.allow_unknown_price and not usual.allow_unknown_price:
+        require(principal, Scope.ADMIN)
     return request, replace(
         usual,
         model="offline" if offline else model or runtime.choice.models.default,
         models={} if offline else roles or ({} if model else {**usual.models, **agents}),
         offline=offline,
-        limits=limits(usual.limits, **given),
-        budget_given=usual.budget_given or "budget" in given,
-        allow_unknown_price=usual.allow_unknown_price or submission.allow_unknown_price,
+        limits=wanted,
+        budget_given=usual.budget_given or "budget" in given or ceilings.in_money,
+        allow_unknown_price=(usual.allow_unknown_price or submission.allow_unknown_price) and not ceilings.in_money,
         approve=usual.approve if submission.approve is None else approval_policy(submission.approve),
         approve_rules=usual.approve_rules
         if submission.approve_rules is None
         else approval_rules(submission.approve_rules),
     )
+
+
+UNLIMITED = Limits(
+    max_steps=100, max_workers=10_000, budget_nanousd=None, max_output_tokens=1_000_000, timeout_s=None,
+    attempt_timeout_s=366 * 86_400.0, max_turns=2**31, max_repairs=2**31, max_retries=2**31,
+)  # fmt: skip
+"""The highest limits that the scope admin may ask for."""
+
+
+def most_of(principal: Principal, usual: Settings) -> Limits:
+    """Return the ceilings of a principal's runs: the server's, which admin may exceed, within those of its key."""
+    return principal.ceilings.narrow(UNLIMITED if allows(principal.scopes, Scope.ADMIN) else usual.limits)
+
+
+def check_ceilings(given: Mapping[str, Any], wanted: Limits, most: Limits) -> None:
+    """Raise Problem (403) if a limit that was given is above the most that is allowed."""
+    allowed = wanted.within(most)
+    for each in given:
+        field = FIELDS.get(each, each)
+        highest = getattr(allowed, field)
+        if getattr(wanted, field) != highest:
+            shown = number(usd(highest) if each == "budget" else highest)
+            raise Problem(
+                HTTPStatus.FORBIDDEN,
+                "forbidden",
+                f"limits.{each} is above the maximum of {shown}",
+                f"Send {shown} or less, or omit it. The scope admin allows more than the server's limits.",
+            )
 
 
 def loosens(policy: str | None, rules: Mapping[str, str] | None, usual: Settings) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 
 from pydantic_core import PydanticSerializationError, ValidationError, from_json
 
-from leadhand.domain.errors import RESTORE, NoSuchRun, StoreError, UnreadableRun
+from leadhand.domain.errors import RESTORE, StoreError, UnreadableRun, no_such_run
 from leadhand.domain.events import EVENT_TYPES, AnyEvent, Entry, upcast
 from leadhand.domain.value import DEEPEST, LARGEST
 
@@ -146,13 +146,6 @@ def entries_of_types(connection: Connection, types: Sequence[str]) -> Iterator[t
     )
     for run_id, *fields in rows:
         yield run_id, partial(_decoded, run_id, *fields)
-
-
-def no_such_run(run_id: str) -> NoSuchRun:
-    """Return the error of an unknown run id."""
-    return NoSuchRun(
-        f"there is no run {run_id} in this database", "`leadhand runs list` shows the runs of this database"
-    )
 
 
 # A page comes as one text: the fields of an entry separated by one control character, entries by another. JSON escapes

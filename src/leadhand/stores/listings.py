@@ -7,17 +7,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from leadhand.domain.errors import no_such_run
 from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo
 from leadhand.domain.run import ENDED, RunStatus
 
-from .codec import EPOCH, moment, no_such_run, read_moment, stored
+from .codec import EPOCH, moment, read_moment, stored
 from .connection import Connection, Database, Hold, Row
 
 DRIVEN = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
 """A run with one of these statuses should have an owner; without an owner it is an orphan."""
 
 COLUMNS = (
-    "run_id, flow, request, status, model, created_at, finished_at, head_seq, epoch, owner, detached, subtasks,"
+    "run_id, flow, request, status, model, created_at, finished_at, head_seq, epoch, owner, detached, key_id, subtasks,"
     " completed, failed, spent_requests AS requests, spent_tokens AS tokens, spent_nanousd AS nanousd"
 )
 SELECT = f"SELECT {COLUMNS}, (SELECT count(*) FROM open_approvals WHERE open_approvals.run_id = runs.run_id) FROM runs"
@@ -50,6 +51,7 @@ def run_listings(
         "searched LIKE ? ESCAPE '!'": f"%{literally}%" if text else None,
         "created_at >= ?": stored(filters.get("since")),
         "created_at < ?": stored(filters.get("until")),
+        "key_id = ?": filters.get("key_id"),
         "detached = ?": None if detached is None else int(detached),
         "(created_at, run_id) < (SELECT created_at, run_id FROM runs WHERE run_id = ?)": before,
     }

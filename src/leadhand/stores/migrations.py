@@ -176,4 +176,30 @@ MIGRATIONS: tuple[tuple[Part, ...], ...] = (
         "DELETE FROM gates",
         "ALTER TABLE gates ADD COLUMN used_at BIGINT NOT NULL DEFAULT 0",
     ),
+    (  # 5: runs belong to keys, keys have ceilings and names of their own, budgets span runs
+        "ALTER TABLE runs ADD COLUMN key_id TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX runs_of_key ON runs (key_id, created_at, run_id) WHERE key_id <> ''",
+        "ALTER TABLE api_keys ADD COLUMN ceilings TEXT NOT NULL DEFAULT '{{}}'",
+        # Of keys with one name, the oldest keeps it.
+        """
+        UPDATE api_keys SET name = name || ' (' || key_id || ')' WHERE revoked_at IS NULL AND EXISTS (
+            SELECT 1 FROM api_keys AS other WHERE other.name = api_keys.name AND other.revoked_at IS NULL
+            AND (other.created_at, other.key_id) < (api_keys.created_at, api_keys.key_id)
+        )
+        """,
+        "CREATE UNIQUE INDEX api_keys_named ON api_keys (name) WHERE revoked_at IS NULL",
+        # Accounts of budgets that span runs. Their ceilings are in the calls, as each run was started with.
+        """
+        CREATE TABLE shared_accounts (
+            scope TEXT NOT NULL PRIMARY KEY,
+            spent_requests BIGINT NOT NULL,
+            spent_tokens BIGINT NOT NULL,
+            spent_nanousd BIGINT NOT NULL,
+            reserved_requests BIGINT NOT NULL,
+            reserved_tokens BIGINT NOT NULL,
+            reserved_nanousd BIGINT NOT NULL
+        )
+        """,
+        "ALTER TABLE reservations ADD COLUMN shared TEXT NOT NULL DEFAULT ''",
+    ),
 )

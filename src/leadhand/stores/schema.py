@@ -6,7 +6,7 @@ from leadhand.domain.errors import StoreError
 
 from .connection import Connection, Database
 
-VERSION = 4
+VERSION = 5
 """The latest schema, which is the number of migrations (checked by a test; they are imported only when needed)."""
 
 TABLES = frozenset({"meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache"})
@@ -17,6 +17,7 @@ LATER_TABLES: dict[int, frozenset[str]] = {
     2: frozenset({"asking", "api_keys", "agents"}),
     3: frozenset({"open_approvals", "allowances", "api_keys", "agents"}),
     4: frozenset({"open_approvals", "allowances", "api_keys", "agents"}),
+    5: frozenset({"open_approvals", "allowances", "api_keys", "agents", "shared_accounts"}),
 }
 """The tables that each later schema adds."""
 

@@ -12,18 +12,18 @@ import time
 
 from pydantic import ValidationError
 
-from leadhand.domain.access import AgentSettings, ApiKey, Scope
-from leadhand.domain.errors import StoreError
+from leadhand.domain.access import AgentSettings, ApiKey, KeyCeilings, Scope
+from leadhand.domain.errors import StoreError, no_such_run
 from leadhand.domain.value import Json
 
-from .codec import moment, no_such_run, read_moment
+from .codec import moment, read_moment
 from .connection import Connection, Dialect, Row
 
 CLEANING_INTERVAL_S = 60.0
 LONGEST_S = 1e10
 """The longest lifetime of an answer, in seconds: longer ones, even infinity, count as this."""
 
-KEY_COLUMNS = "key_id, name, prefix, digest, scopes, created_at, revoked_at, last_used_at"
+KEY_COLUMNS = "key_id, name, prefix, digest, scopes, ceilings, created_at, revoked_at, last_used_at"
 
 
 def save_snapshot(connection: Connection, run_id: str, seq: int, schema: str, body: bytes) -> None:
@@ -99,9 +99,10 @@ def key_of_row(row: Row) -> ApiKey:
             prefix=row[2],
             digest=row[3],
             scopes=tuple(Scope(scope) for scope in row[4].split(",") if scope),
-            created_at=moment(row[5]),
-            revoked_at=read_moment(row[6]),
-            last_used_at=read_moment(row[7]),
+            ceilings=KeyCeilings.model_validate_json(row[5]),
+            created_at=moment(row[6]),
+            revoked_at=read_moment(row[7]),
+            last_used_at=read_moment(row[8]),
         )
     except (ValueError, ArithmeticError, TypeError) as error:
         raise StoreError(

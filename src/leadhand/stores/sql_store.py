@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 from leadhand.domain.access import AgentSettings, ApiKey, key_exists, no_such_key
 from leadhand.domain.allowance import METERED
-from leadhand.domain.errors import StoreError
+from leadhand.domain.errors import StoreError, no_such_run
 from leadhand.domain.events import AnyEvent, Entry, LimitsChanged, RunStarted
 from leadhand.domain.listing import HostLine, RunFilter, RunListing, StoreInfo
 from leadhand.domain.value import Json
@@ -22,7 +22,7 @@ from leadhand.ports import ArtifactStore
 
 from . import side_tables, upkeep
 from .artifacts import DatabaseArtifacts, FileArtifacts
-from .codec import encode, no_such_run, read_entries, stored
+from .codec import encode, read_entries, stored
 from .connection import Database, Row, close_in_forked_child
 from .followers import Followers, Poller
 from .listings import host_lines, run_listing, run_listings, store_info
@@ -199,11 +199,12 @@ class SqlContextStore:
         await self._write_beside(f"3 {key}", self._keeper.keep, key, json.dumps(value), ttl_s)
 
     async def add_key(self, key: ApiKey) -> None:
-        insert = f"INSERT INTO api_keys ({KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        insert = f"INSERT INTO api_keys ({KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
         times = map(stored, (key.created_at, key.revoked_at, key.last_used_at))
-        columns = (key.key_id, key.name, key.prefix, key.digest, ",".join(key.scopes), *times)
+        scopes, ceilings = ",".join(key.scopes), key.ceilings.model_dump_json()
+        columns = (key.key_id, key.name, key.prefix, key.digest, scopes, ceilings, *times)
         if not await self._change(f"4 {key.key_id}", f"{insert} RETURNING key_id", *columns):
-            raise key_exists(key.key_id)
+            raise key_exists(key)
 
     async def keys(self) -> list[ApiKey]:
         rows = await self._rows(f"SELECT {KEY_COLUMNS} FROM api_keys ORDER BY created_at DESC, key_id")

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 
-from leadhand.domain.allowance import Account, Budget, Reservation, ceilings, counted
-from leadhand.domain.errors import Fenced, RunOwned, StaleAttempt, UsageError
+from leadhand.domain.allowance import UNLIMITED, ZERO, Account, Budget, Reservation, ceilings, counted
+from leadhand.domain.errors import Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
 from leadhand.domain.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
 from leadhand.domain.listing import APPROVAL_EVENTS, REQUEST_SHOWN, OpenApproval, listing_change, open_approvals_after
 from leadhand.domain.run import ENDED, RunStatus
 
-from .codec import Encoded, encode, microseconds, moment, no_such_run, read_moment, stored
+from .codec import Encoded, encode, microseconds, moment, read_moment, stored
 from .connection import Connection, Dialect, Hold, Row, Table
 
 ENDING = frozenset({"attempt_settled", "attempt_lost"})
@@ -55,6 +55,11 @@ class Append:
         return {each.scope for event in self.metered if isinstance(event, ModelCallBegan) for each in event.within}
 
     @property
+    def shared(self) -> set[str]:
+        """The accounts of many runs that the events reserve from."""
+        return {each.scope for event in self.metered if isinstance(event, ModelCallBegan) for each in event.shared}
+
+    @property
     def changes_approvals(self) -> bool:
         """Whether some of the events may open or close an approval."""
         return any(isinstance(each.event, APPROVAL_EVENTS) for each in self.events)
@@ -80,7 +85,7 @@ Operation = Create | Append | Claim | Release
 
 RUNS = Table(
     "runs",
-    "run_id, flow, request, searched, model, created_at, detached,"
+    "run_id, flow, request, searched, model, created_at, detached, key_id,"
     " ceiling_requests, ceiling_tokens, ceiling_nanousd,"
     " held_back_requests, held_back_tokens, held_back_nanousd,"
     " status, finished_at, head_seq, epoch, owner, subtasks, completed, failed,"
@@ -88,7 +93,11 @@ RUNS = Table(
 )
 EVENTS = Table("events", "run_id, seq, at, epoch, kind, type, version, subject, body")
 SUBJECTS = Table("events", "run_id, subject")
-RESERVATIONS = Table("reservations", "run_id, attempt, call_id, requests, tokens, nanousd, scopes")
+RESERVATIONS = Table("reservations", "run_id, attempt, call_id, requests, tokens, nanousd, scopes, shared")
+SHARED = Table(
+    "shared_accounts",
+    "scope, spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
+)
 ALLOWANCES = Table(
     "allowances",
     "run_id, scope, ceiling_requests, ceiling_tokens, ceiling_nanousd,"
@@ -102,7 +111,10 @@ def _on_conflict(key: str, changing: Sequence[str]) -> str:
     return f" ON CONFLICT ({key}) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in changing)}"
 
 
-CHANGE_RUN = _on_conflict("run_id", RUNS.columns.split(", ")[7:])
+FIXED = 8
+"""The number of columns, the first ones, of a run's row that never change."""
+CHANGE_RUN = _on_conflict("run_id", RUNS.columns.split(", ")[FIXED:])
+CHANGE_SHARED = _on_conflict("scope", SHARED.columns.split(", ")[1:])
 CHANGE_ALLOWANCE = _on_conflict("run_id, scope", ALLOWANCES.columns.split(", ")[2:])
 
 
@@ -118,27 +130,28 @@ class RunRow:
         "loaded_approvals", "owner", "status", "subtasks",
     )  # fmt: skip
 
-    def __init__(self, row: Row) -> None:
-        self.fixed = row[:7]
-        (self.status, self.finished_at, self.head_seq, self.epoch) = row[13:17]
-        (self.owner, self.subtasks, self.completed, self.failed) = row[17:21]
-        self.budget = Budget(Account(row[7:10], row[21:24], row[24:27]), row[10:13])
+    def __init__(self, row: Row, shared: dict[str, Account]) -> None:
+        self.fixed, row = row[:FIXED], row[FIXED:]
+        (self.status, self.finished_at, self.head_seq, self.epoch) = row[6:10]
+        (self.owner, self.subtasks, self.completed, self.failed) = row[10:14]
+        self.budget = Budget(Account(row[:3], row[14:17], row[17:20]), row[3:6], shared)
         self.accepted: list[AnyEvent] = []
         self.loaded_approvals: dict[str, OpenApproval] = {}
         self.approvals: dict[str, OpenApproval] = {}
 
     @classmethod
-    def of(cls, run_id: str, started: RunStarted, owner: str, at: int) -> RunRow:
+    def of(cls, run_id: str, started: RunStarted, owner: str, at: int, shared: dict[str, Account]) -> RunRow:
         """Return the row of a run that begins at ``at``, in microseconds."""
         definition = started.definition
         shown = definition.request[:REQUEST_SHOWN].replace("\0", "�")  # a log can contain a NUL, a column cannot
         return cls(
             (
                 run_id, definition.flow, shown, shown.lower(), definition.models.default, at, int(definition.detached),
-                *ceilings(definition.limits.ceiling), *counted(definition.held_back),
+                definition.key_id, *ceilings(definition.limits.ceiling), *counted(definition.held_back),
                 RunStatus.QUEUED.value, None, 0, 1, owner, 0, 0, 0,
                 0, 0, 0, 0, 0, 0,
-            )
+            ),
+            shared,
         )  # fmt: skip
 
     def fold_listing(self, at: int) -> None:
@@ -178,6 +191,7 @@ class LogTransaction:
         self._now = now
         self._at = microseconds(now)
         self._rows: dict[str, RunRow] = {}
+        self._shared: dict[str, Account] = {}
         self._changed: dict[str, RunRow] = {}
         self._over: set[tuple[str, str]] = set()
         self._events: list[Row] = []
@@ -209,8 +223,9 @@ class LogTransaction:
         for run_id, row in self._changed.items():
             row.fold_listing(self._at)
             settled += [(run_id, *key) for key in row.budget.closed()]
-            for attempt, call_id, (amount, scopes) in row.budget.opened():
-                reserved.append((run_id, attempt, call_id, *amount, json.dumps(scopes) if scopes else ""))
+            for attempt, call_id, (amount, *names) in row.budget.opened():
+                scopes = (json.dumps(each) if each else "" for each in names)
+                reserved.append((run_id, attempt, call_id, *amount, *scopes))
             allowances += [(run_id, scope, *chain(*account)) for scope, account in row.budget.changed_scopes()]
             before, after = row.loaded_approvals, row.approvals
             answered += [(run_id, name) for name, approval in before.items() if after.get(name) != approval]
@@ -222,6 +237,8 @@ class LogTransaction:
         RESERVATIONS.delete(self._connection, "run_id, attempt, call_id", settled)
         RESERVATIONS.insert(self._connection, reserved)
         ALLOWANCES.insert(self._connection, allowances, CHANGE_ALLOWANCE)
+        shared = sorted((scope, *account.spent, *account.reserved) for scope, account in self._shared.items())
+        SHARED.insert(self._connection, shared, CHANGE_SHARED)
         APPROVALS.delete(self._connection, "run_id, approval_id", answered)
         APPROVALS.insert(self._connection, requested)
         # Always in the same order, so that two transactions that write the same blobs never deadlock.
@@ -258,7 +275,7 @@ class LogTransaction:
             raise UsageError(f"run {create.run_id} already exists", "start the run under a new id")
         started = create.started.event
         assert isinstance(started, RunStarted)
-        row = RunRow.of(create.run_id, started, self._hold.host, self._at)
+        row = RunRow.of(create.run_id, started, self._hold.host, self._at, self._shared)
         self._rows[create.run_id] = row
         (entry,) = self._enter(create.run_id, row, [create.started])
         return entry
@@ -318,17 +335,21 @@ class LogTransaction:
         connection, rows = self._connection, self._rows
         run_ids = sorted({(operation.run_id,) for operation in operations})
         for row in RUNS.find(connection, dialect, "run_id", run_ids, f" ORDER BY run_id{dialect.for_update}"):
-            rows[row[0]] = RunRow(tuple(row))
+            rows[row[0]] = RunRow(tuple(row), self._shared)
         appends = [each for each in operations if isinstance(each, Append) and each.run_id in rows]
 
         scopes = {(append.run_id, scope) for append in appends for scope in append.scopes}
         attempts = [(append.run_id, attempt) for append in appends for attempt in append.attempts]
-        for run_id, attempt, call_id, *amount, taken_from in RESERVATIONS.find(
+        shared = {scope for append in appends for scope in append.shared}
+        for run_id, attempt, call_id, *amount, taken_from, taken_from_shared in RESERVATIONS.find(
             connection, dialect, "run_id, attempt", attempts
         ):
             names: tuple[str, ...] = tuple(json.loads(taken_from)) if taken_from else ()
+            of_many: tuple[str, ...] = tuple(json.loads(taken_from_shared)) if taken_from_shared else ()
             scopes.update((run_id, scope) for scope in names)
-            rows[run_id].budget.load(attempt, call_id, Reservation((amount[0], amount[1], amount[2]), names))
+            shared.update(of_many)
+            rows[run_id].budget.load(attempt, call_id, Reservation((amount[0], amount[1], amount[2]), names, of_many))
+        self._load_shared(sorted((scope,) for scope in shared), dialect)
         for run_id, scope, *amounts in ALLOWANCES.find(connection, dialect, "run_id, scope", sorted(scopes)):
             ceiling, spent, reserved = (tuple(amounts[start : start + 3]) for start in (0, 3, 6))
             rows[run_id].budget.load_scope(scope, Account(ceiling, spent, reserved))
@@ -343,3 +364,14 @@ class LogTransaction:
         ended = " AND type IN ('attempt_settled', 'attempt_lost')"  # exactly the condition of the index
         over = SUBJECTS.find(connection, dialect, "run_id, subject", fenced, ended)
         self._over.update((run_id, attempt) for run_id, attempt in over)
+
+    def _load_shared(self, scopes: Sequence[Row], dialect: Dialect) -> None:
+        """Lock and load the accounts that runs share: after the runs and in one order, as everywhere.
+
+        A new account is inserted first, since only a row that is there can be locked.
+        """
+        nothing = (*ZERO, *ZERO)
+        SHARED.insert(self._connection, [(*scope, *nothing) for scope in scopes], " ON CONFLICT (scope) DO NOTHING")
+        locked = f" ORDER BY scope{dialect.for_update}"
+        for scope, *amounts in SHARED.find(self._connection, dialect, "scope", scopes, locked):
+            self._shared[scope] = Account(UNLIMITED, tuple(amounts[:3]), tuple(amounts[3:]))

@@ -15,10 +15,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
-from leadhand.domain.errors import RunOwned, StoreError, UsageError
+from leadhand.domain.errors import RunOwned, StoreError, UsageError, no_such_run
 
 from .artifacts import FileArtifacts
-from .codec import no_such_run
 from .connection import Connection, Database, Dialect, Hold, Table, TryAgain, among
 
 Result = TypeVar("Result")

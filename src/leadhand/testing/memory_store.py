@@ -10,8 +10,9 @@ from datetime import datetime, timedelta
 from typing import Unpack
 
 from leadhand.domain.access import AgentSettings, ApiKey, key_exists, no_such_key
+from leadhand.domain.allowance import Account
 from leadhand.domain.artifact import digest_of
-from leadhand.domain.errors import NoSuchRun, UsageError
+from leadhand.domain.errors import UsageError, no_such_run
 from leadhand.domain.events import AnyEvent, Entry, RunStarted
 from leadhand.domain.listing import HostLine, RunFilter, RunListing, RunRecord, StoreInfo, matching
 from leadhand.domain.value import Json
@@ -44,6 +45,7 @@ class MemoryStore:
         self.artifacts = MemoryArtifacts()
         self._clock = clock
         self._records: dict[str, RunRecord] = {}
+        self._shared: dict[str, Account] = {}
         self._keys: dict[str, ApiKey] = {}
         self._agents: dict[str, AgentSettings] = {}
         self._blobs: dict[str, bytes] = {}
@@ -56,7 +58,7 @@ class MemoryStore:
         if run_id in self._records:
             raise UsageError(f"run {run_id} exists already", "start the run under a new id")
         now = self._clock.now()
-        self._records[run_id] = record = RunRecord(run_id, started, now, self.host)
+        self._records[run_id] = record = RunRecord(run_id, started, now, self.host, self._shared)
         return record.append([started], now)[0]
 
     def append(
@@ -81,7 +83,7 @@ class MemoryStore:
 
     def _record(self, run_id: str) -> RunRecord:
         if run_id not in self._records:
-            raise NoSuchRun(f"there is no run {run_id}", "list the runs: leadhand runs list")
+            raise no_such_run(run_id)
         return self._records[run_id]
 
     async def read(self, run_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
@@ -127,8 +129,13 @@ class MemoryStore:
         return StoreInfo(kind="memory", name="memory", version=0, runs=dict(counts))
 
     async def add_key(self, key: ApiKey) -> None:
-        if any(key.key_id == other.key_id or key.digest == other.digest for other in self._keys.values()):
-            raise key_exists(key.key_id)
+        if any(
+            key.key_id == other.key_id
+            or key.digest == other.digest
+            or (key.name == other.name and key.revoked_at is other.revoked_at is None)
+            for other in self._keys.values()
+        ):
+            raise key_exists(key)
         self._keys[key.key_id] = key
 
     async def keys(self) -> list[ApiKey]:

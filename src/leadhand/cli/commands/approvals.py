@@ -10,6 +10,7 @@ from typing import Annotated
 from leadhand.app import approvals
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import count
+from leadhand.app.keys import user
 from leadhand.app.runtime import Runtime
 from leadhand.cli.options import DriverFlags, Flag, Json, StoreFlags, json_value, open_reader
 from leadhand.cli.run_lookup import resume_line
@@ -18,7 +19,6 @@ from leadhand.cli.terminal.streams import out_is_terminal, say, width, write_jso
 from leadhand.domain.errors import UsageError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED, RunStatus
-from leadhand.runs import user
 
 RELEASED_WITHIN_S = 2.0
 POLL_S = 0.05

@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
+from leadhand.app.arguments import RANGES, money
 from leadhand.app.formatting import age
 from leadhand.app.keys import USUAL_SCOPES, key_document, key_store, make_key, named_key
 from leadhand.cli.options import Flag, Json, StoreFlags, one_of, open_reader
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.streams import say, write_json, write_line
-from leadhand.domain.access import ApiKey, Scope
+from leadhand.domain.access import ApiKey, KeyCeilings, Scope
+from leadhand.domain.errors import UsageError
 
 HEADINGS = ("ID", "KEY", "SCOPES", "CREATED", "USED", "NAME")
 
@@ -21,21 +23,47 @@ async def keys_create(
     *,
     scope: Annotated[
         tuple[str, ...],
-        Flag("Grant this scope: read, run, approve or admin. Repeatable (default: read, run and approve).", "SCOPE"),
+        Flag(
+            "Grant this scope: read, read:all, run, approve or admin. Repeatable (default: read, run and approve).",
+            "SCOPE",
+        ),
     ] = (),
+    budget: Annotated[float | None, Flag("Spending limit of each run of the key, in US dollars.", "USD")] = None,
+    budget_per_day: Annotated[
+        float | None, Flag("Spending limit of all runs of the key together on one day (UTC), in US dollars.", "USD")
+    ] = None,
+    budget_total: Annotated[
+        float | None, Flag("Spending limit of all runs of the key together, in US dollars.", "USD")
+    ] = None,
+    max_runs: Annotated[int | None, Flag("Maximum number of runs of the key that run at once.", "N")] = None,
+    max_workers: Annotated[int | None, Flag("Maximum number of subtasks of a run that run at once.", "N")] = None,
     json: Annotated[bool, Flag("Print a JSON object, including the key.")] = False,
     store: StoreFlags = StoreFlags(),
 ) -> None:
     """Create an API key and show it once."""
+    ceilings = KeyCeilings(
+        budget_nanousd=money(budget, "--budget"),
+        daily_nanousd=money(budget_per_day, "--budget-per-day"),
+        total_nanousd=money(budget_total, "--budget-total"),
+        max_runs=_count("--max-runs", max_runs),
+        max_workers=_count("--max-workers", max_workers),
+    )
     scopes = [one_of("--scope", Scope, each.strip().lower()) for each in scope] or USUAL_SCOPES
     async with open_reader(store) as runtime:
-        key, secret = await make_key(key_store(runtime.store), name, scopes)
+        key, secret = await make_key(key_store(runtime.store), name, scopes, ceilings)
     if json:
         write_json({**key_document(key), "key": secret})
     else:
         write_line(secret)
     say(f"API key for {key.name} with scopes {', '.join(key.scopes)}. Copy it now: it is not shown again.")
     say(f"Revoke it with: {store.command('keys', 'revoke', key.key_id)}")
+
+
+def _count(flag: str, given: int | None) -> int | None:
+    """Return the number of a flag. Raises UsageError."""
+    if given is not None and not 1 <= given <= RANGES["max_workers"][1]:
+        raise UsageError(f"invalid value for {flag}: {given}", "Give a number of 1 or more.")
+    return given
 
 
 async def keys_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 from leadhand.api import Leadhand
 from leadhand.app import operator
 from leadhand.app.formatting import one_line
+from leadhand.app.keys import user
 from leadhand.app.listings import all_runs
 from leadhand.app.runtime import Runtime
 from leadhand.app.toolsets import check_tools, needed_tools, toolbox
@@ -38,7 +39,7 @@ from leadhand.domain.events import CancelRequested, PauseRequested
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ToolSpec
-from leadhand.runs import Run, user
+from leadhand.runs import Run
 
 Subtask = Annotated[str, Flag("The subtask, by its key, such as wo-001.0.", "KEY")]
 Take = Callable[[Leadhand], Awaitable[Run | None]]

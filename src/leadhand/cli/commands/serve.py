@@ -31,6 +31,10 @@ async def serve(
         Flag("Also accept requests for this host name, for example behind a proxy. Repeatable.", "NAME"),
     ] = (),
     require_key: Annotated[bool, Flag("Require an API key on this machine too, for example behind a proxy.")] = False,
+    budget_per_day: Annotated[
+        float | None, Flag("Spending limit of all runs together on one day (UTC), in US dollars.", "USD")
+    ] = None,
+    budget_total: Annotated[float | None, Flag("Spending limit of all runs together, in US dollars.", "USD")] = None,
     tools: Tools = (),
     approve: Annotated[
         tuple[str, ...],
@@ -46,7 +50,8 @@ async def serve(
 ) -> None:
     """Serve the HTTP API and the console until Ctrl-C.
 
-    Models, limits and approvals are the defaults of the runs started here. The URL goes to stdout, the log to stderr.
+    Models and approvals are the defaults of the runs started here. Limits are the most that a run gets, except for keys
+    with the scope admin. The URL goes to stdout, the log to stderr.
     """
     if not 0 <= port <= 65_535:
         raise UsageError(f"invalid value for --port: {port}", "Give a number from 0 to 65535.")
@@ -64,9 +69,8 @@ async def serve(
     from leadhand.server.serving import Server, bind
 
     live = Live()
-    lead = open_lead(
-        store, models, limits, tools=all_tools(tools), on_text=live.write, concurrency=concurrency, **approving
-    )
+    approving |= {"budget_per_day": budget_per_day, "budget_total": budget_total, "concurrency": concurrency}
+    lead = open_lead(store, models, limits, tools=all_tools(tools), on_text=live.write, **approving)
     async with lead:
         runtime = await lead.runtime()
         local = host in LOOPBACK

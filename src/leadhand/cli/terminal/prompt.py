@@ -11,12 +11,12 @@ from typing import Any
 from leadhand.app import approvals
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import clean
+from leadhand.app.keys import user
 from leadhand.app.runtime import Runtime
 from leadhand.cli.terminal.approval_card import card, question, requester
 from leadhand.cli.terminal.streams import print_error, say, width
 from leadhand.domain.errors import UsageError
 from leadhand.domain.value import Json
-from leadhand.runs import user
 
 ALLOW_CALL = "yes, no, edit, always, or later?"
 WENT_THROUGH = "yes (it went through), no (it did not), result, or later?"

@@ -70,7 +70,7 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
 
 def run_line(listing: RunListing) -> shapes.RunLine:
     """A run in a list."""
-    same = listing.model_dump(exclude={"head_seq", "epoch", "nanousd"})
+    same = listing.model_dump(exclude={"head_seq", "epoch", "nanousd", "key_id"})
     return shapes.RunLine(last_seq=listing.head_seq, cost_usd=usd(listing.nanousd), **same)
 
 

@@ -73,8 +73,8 @@ class ModelCallBegan(Observation):
     """A model is about to be called. This entry takes the upper bound ``reserved`` from the run's allowance.
 
     ``final`` calls (composing the answer) may use what was held back, those that ``judges`` results half of it.
-    ``within`` are the allowances of the call's assignment and of its ancestors; ``reserved`` is taken from each of
-    them too.
+    ``within`` are the allowances of the call's assignment and of its ancestors, ``shared`` those that many runs share;
+    ``reserved`` is taken from each of them too.
     """
 
     type: Literal["model_call_began"] = "model_call_began"
@@ -84,6 +84,7 @@ class ModelCallBegan(Observation):
     final: bool = False
     judges: bool = Field(default=False, exclude_if=operator.not_)
     within: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
+    shared: tuple[Allowance, ...] = Field(default=(), exclude_if=operator.not_)
 
 
 class ModelCallReturned(Observation):

@@ -9,10 +9,12 @@ from pydantic import Field
 
 from leadhand.app import approvals
 from leadhand.app.approvals import OpenApproval
+from leadhand.domain.access import Scope
 from leadhand.domain.document import ApprovalCard
 from leadhand.domain.errors import UsageError
+from leadhand.server.access import Principal
 from leadhand.server.problems import conflicts, no_such, responses
-from leadhand.server.routes.dependencies import Approver, Reader, TheService, Words
+from leadhand.server.routes.dependencies import Approver, Reader, TheAccess, TheService, Words
 from leadhand.server.schemas import ApprovalsList
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body
@@ -38,19 +40,22 @@ class AnswerBody(Body):
 @router.get("", responses=responses(401, 403, 404, 422, 429, 503))
 async def list_approvals(
     service: TheService,
-    _: Reader,
+    access: TheAccess,
+    principal: Reader,
     run_id: Annotated[str | None, Query(max_length=100, description="Only approvals of this run.")] = None,
 ) -> ApprovalsList:
-    """The open approvals of all runs, newest first."""
-    asked = await approvals.open_approvals(service.runtime, run_id)
-    return ApprovalsList(approvals=tuple(each.card() for each in asked if not each.expired))
+    """The open approvals of all runs that the caller may read, newest first."""
+    if run_id is not None:
+        await access.check_run(principal, run_id, Scope.READ)
+    asked = await _shown(service, principal, run_id)
+    return ApprovalsList(approvals=tuple(each.card() for each in asked))
 
 
 @router.get("/{approval_id}", responses=responses(401, 403, 404, 422, 429, 503))
-async def get_approval(approval_id: Id, service: TheService, _: Reader) -> ApprovalCard:
+async def get_approval(approval_id: Id, service: TheService, principal: Reader) -> ApprovalCard:
     """One open approval."""
     try:
-        asked = await _open(service, approval_id)
+        asked = await _open(service, principal, approval_id)
     except UsageError as error:
         raise no_such(error.what, error.how) from error
     return asked.card()
@@ -61,7 +66,7 @@ async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService
     """Answer an approval. The answer is valid once, for the arguments shown. The run continues."""
     runtime, by = service.runtime, principal.name
     with conflicts():
-        asked = await _open(service, approval_id)
+        asked = await _open(service, principal, approval_id)
         match body.decision:
             case "approve":
                 await approvals.answer(
@@ -79,9 +84,18 @@ async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService
     return asked.card().evolve(status=ANSWERED[body.decision], by=by)
 
 
-async def _open(service: Service, approval_id: str) -> OpenApproval:
+async def _shown(service: Service, principal: Principal, run_id: str | None = None) -> list[OpenApproval]:
+    """The open approvals of runs that the principal may read, newest first."""
+    asked = await approvals.open_approvals(service.runtime, run_id, key_id=principal.reads_of)
+    return [each for each in asked if not each.expired]
+
+
+async def _open(service: Service, principal: Principal, approval_id: str) -> OpenApproval:
     """Return the open approval with exactly this id, not only its beginning. Raises UsageError."""
-    asked = await approvals.find_approval(service.runtime, approval_id)
-    if asked.id != approval_id:
-        raise UsageError(f"no open approval has the id {approval_id}", "GET /api/approvals lists the open approvals.")
-    return asked
+    for asked in await _shown(service, principal):
+        if asked.id == approval_id:
+            return asked
+    raise UsageError(
+        f"no open approval has the id {approval_id}",
+        "It was answered, or has changed. GET /api/approvals lists the open approvals.",
+    )

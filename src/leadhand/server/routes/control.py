@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import AsyncGenerator
 from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Response
@@ -17,11 +19,11 @@ from leadhand.domain.document import RunDocument
 from leadhand.domain.errors import UnreadableRun
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
-from leadhand.server.access import Principal, require
+from leadhand.server.access import Access, Principal, require
 from leadhand.server.problems import conflicts, responses, unconfirmed
 from leadhand.server.routes.dependencies import RunId, Runner, TheAccess, TheService, Words
-from leadhand.server.service import Service
-from leadhand.server.start_request import Body, WholeRunLimits, loosens
+from leadhand.server.service import UNDER_WAY, Service
+from leadhand.server.start_request import Body, WholeRunLimits, check_ceilings, loosens, most_of
 
 router = APIRouter(
     prefix="/api/runs/{run_id}", tags=["control"], responses=responses(401, 403, 404, 409, 413, 422, 429, 503)
@@ -41,13 +43,9 @@ class NewLimits(WholeRunLimits):
     """Limits of a run that is continued, for the run as a whole. A missing field keeps its limit."""
 
     def given(self, service: Service, principal: Principal) -> operator.NewLimits:
-        """Return the limits that are given. Raises Problem (403) if one is above the server's and needs ``admin``."""
-        changed = self.model_dump(exclude_none=True)
-        usual = service.runtime.settings.limits
-        wanted = limits(usual, **changed)
-        shorter = usual.timeout_s is None or (wanted.timeout_s or 0.0) <= usual.timeout_s
-        if not shorter or wanted.ceiling.within(usual.ceiling) != wanted.ceiling:
-            require(principal, Scope.ADMIN)
+        """Return the limits that are given. Raises Problem (403) if one is above what the principal may ask for."""
+        changed, usual = self.model_dump(exclude_none=True), service.runtime.settings
+        check_ceilings(changed, limits(usual.limits, **changed), most_of(principal, usual))
         return cast("operator.NewLimits", changed)
 
 
@@ -108,18 +106,27 @@ async def pause_run(
 
 @router.post("/resume", status_code=202)
 async def resume_run(
-    run_id: RunId, service: TheService, principal: Runner, body: Annotated[ResumeBody | None, BodyParameter()] = None
+    run_id: RunId,
+    service: TheService,
+    access: TheAccess,
+    principal: Runner,
+    body: Annotated[ResumeBody | None, BodyParameter()] = None,
 ) -> RunDocument:
     """Resume a run that is paused, waiting for approval, or orphaned; with a higher limit, also one that ran out."""
     given = (body or ResumeBody()).limits.given(service, principal)
-    with conflicts():
-        await service.resume(run_id, principal, given)
+    async with _continuing(service, access, principal, run_id):
+        with conflicts():
+            await service.resume(run_id, principal, given)
     return await service.runtime.document(run_id)
 
 
 @router.post("/retry", status_code=202)
 async def retry_subtasks(
-    run_id: RunId, service: TheService, principal: Runner, body: Annotated[RetryBody | None, BodyParameter()] = None
+    run_id: RunId,
+    service: TheService,
+    access: TheAccess,
+    principal: Runner,
+    body: Annotated[RetryBody | None, BodyParameter()] = None,
 ) -> RunDocument:
     """Retry subtasks, and those that depend on them. A finished run is reopened and gets a new answer."""
     asked = body or RetryBody.model_validate({})
@@ -130,9 +137,20 @@ async def retry_subtasks(
         request = operator.retry(by=principal.name, subtasks=asked.subtasks, args=asked.args, confirmed=asked.confirmed)
         if not asked.confirmed:
             _check_taken_back(state, asked)
-        await operator.change_limits(service.runtime, run_id, given, by=principal.name)
-        await service.want(run_id, request)
+        async with _continuing(service, access, principal, run_id):
+            await operator.change_limits(service.runtime, run_id, given, by=principal.name)
+            await service.want(run_id, request)
     return await service.runtime.document(run_id)
+
+
+@contextlib.asynccontextmanager
+async def _continuing(service: Service, access: Access, principal: Principal, run_id: str) -> AsyncGenerator[None]:
+    """Count a run that continues in the block as one of the principal's key. Raises Problem (429) above a limit."""
+    if (await service.runtime.store.run(run_id)).status in UNDER_WAY:
+        yield
+    else:
+        async with service.starting(access.rates, principal, new=False):
+            yield
 
 
 def _check_policy(service: Service, state: RunState, principal: Principal) -> None:
@@ -185,7 +203,7 @@ async def fork_run(
 ) -> RunDocument:
     """Start a new run from an event of this one: both share the log up to there. This run does not change."""
     given = body.limits.given(service, principal)
-    async with access.rates.new_run(principal.key_id, service.active(principal)):
+    async with service.starting(access.rates, principal):
         with conflicts():
             cut = await operator.cut(service.runtime, run_id, body.at)
             _check_policy(service, cut.state, principal)

@@ -48,7 +48,7 @@ async def start_run(
         require(principal, Scope.APPROVE)
     state, again = await service.started_before(submission, principal, idempotency_key), True
     if state is None:
-        async with access.rates.new_run(principal.key_id, service.active(principal)):
+        async with service.starting(access.rates, principal):
             state, again = await service.start(submission, principal, idempotency_key)
     response.headers["location"] = f"/api/runs/{state.run_id}"
     if again:
@@ -59,7 +59,8 @@ async def start_run(
 @router.get("", responses=responses(401, 403, 404, 422, 429, 503))
 async def list_runs(
     service: TheService,
-    _: Reader,
+    access: TheAccess,
+    principal: Reader,
     status: Annotated[RunStatus | None, Query(description="Only runs with this status.")] = None,
     q: Annotated[str, Query(max_length=200, description="Only runs whose request contains this text.")] = "",
     since: Annotated[Moment | None, Query(description="Only runs created at or after this time (ISO 8601).")] = None,
@@ -68,14 +69,17 @@ async def list_runs(
     limit: Annotated[int, Query(ge=1, le=500, description="Runs per page.")] = 50,
     cursor: Annotated[str | None, Query(max_length=100, description="`next_cursor` of the previous page.")] = None,
 ) -> RunsPage:
-    """Runs, newest first."""
+    """The runs that the caller may read, newest first."""
     try:
+        if cursor is not None:
+            await access.check_run(principal, _readable(cursor), Scope.READ)
         listings = await service.runtime.store.runs(
             status=status,
             text=_readable(q),
             since=_with_zone(since, "since"),
             until=_with_zone(until, "until"),
             asking=asking,
+            key_id=principal.reads_of,
             limit=limit + 1,
             before=_readable(cursor),
         )

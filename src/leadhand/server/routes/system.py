@@ -38,7 +38,7 @@ async def metrics(request: Request, _: Reader) -> Response:
 
 
 @router.get("/api/system", responses=responses(401, 403, 429, 503))
-async def system(request: Request, service: TheService, _: Reader) -> SystemDocument:
+async def system(request: Request, service: TheService, principal: Reader) -> SystemDocument:
     """The database, hosts, versions and checks of this server."""
     store = service.runtime.store
     about = await store.about()
@@ -56,7 +56,7 @@ async def system(request: Request, service: TheService, _: Reader) -> SystemDocu
             name=about.name, kind=about.kind, schema_version=about.version, bytes=about.bytes, runs=about.runs
         ),
         model=ModelInfo(name=choice.models.default, why=choice.why),
-        hosts=tuple(await store.hosts()),
+        hosts=tuple(await store.hosts() if principal.reads_of is None else ()),
         streams=service.feeds.clients,
         driving=len(service.driving),
         console=request.app.state.console,

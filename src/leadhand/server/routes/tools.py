@@ -15,7 +15,7 @@ from leadhand.domain.approval import policy_of
 from leadhand.domain.errors import UsageError
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.engine.gate import argument_problems
-from leadhand.server.access import require
+from leadhand.server.access import Principal, require
 from leadhand.server.problems import no_such, responses, unconfirmed
 from leadhand.server.routes.dependencies import Reader, Runner, TheService
 from leadhand.server.schemas import ToolDocument, ToolsList, ToolTrial, TrialData
@@ -33,15 +33,17 @@ class CallBody(Body):
 
 
 @router.get("/tools", responses=responses(401, 403, 429, 503))
-async def list_tools(service: TheService, _: Reader) -> ToolsList:
+async def list_tools(service: TheService, principal: Reader) -> ToolsList:
     """The tools that runs started here can use."""
-    return ToolsList(tools=tuple([await _document(service, spec) for spec in service.runtime.toolbox.specs()]))
+    return ToolsList(
+        tools=tuple([await _document(service, principal, spec) for spec in service.runtime.toolbox.specs()])
+    )
 
 
 @router.get("/tools/{name}", responses=responses(401, 403, 404, 422, 429, 503))
-async def get_tool(name: Name, service: TheService, _: Reader) -> ToolDocument:
+async def get_tool(name: Name, service: TheService, principal: Reader) -> ToolDocument:
     """One tool."""
-    return await _document(service, _spec(service, name))
+    return await _document(service, principal, _spec(service, name))
 
 
 @router.post("/tools/{name}/call", responses=responses(401, 403, 404, 409, 413, 422, 429, 503))
@@ -81,5 +83,7 @@ def _spec(service: Service, name: str) -> ToolSpec:
     return found
 
 
-async def _document(service: Service, spec: ToolSpec) -> ToolDocument:
-    return ToolDocument(**dict(spec), last_error=await service.last_error(spec.name))
+async def _document(service: Service, principal: Principal, spec: ToolSpec) -> ToolDocument:
+    """A tool; with its last error, which may be from any run, for those who may read all runs."""
+    error = await service.last_error(spec.name) if principal.reads_of is None else None
+    return ToolDocument(**dict(spec), last_error=error)

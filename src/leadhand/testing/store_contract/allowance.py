@@ -89,6 +89,42 @@ class AllowanceContract(Contract):
         assert await fits(store, "run-1", Amount(nanousd=40, tokens=90))
         assert not await fits(store, "run-1", Amount(nanousd=41))
 
+    async def test_runs_that_share_a_budget_stay_below_it_together(self, store: ContextStore) -> None:
+        for run_id in ("run-1", "run-2"):
+            await store.create(run_id, started())
+        await store.append("run-1", [began("c1", tokens(60), shared={"key a": tokens_at_most(100)})])
+        over = began("c1", tokens(41), shared={"key b": tokens_at_most(100), "key a": tokens_at_most(100)})
+        with pytest.raises(AllowanceRefused) as refused:
+            await store.append("run-2", [over])
+        assert (refused.value.scope, refused.value.shared) == ("key a", True)
+        await store.append("run-2", [began("c2", tokens(100), shared={"key b": tokens_at_most(100)})])
+        await store.append("run-2", [began("c3", tokens(40), shared={"key a": tokens_at_most(100)})])
+        await store.append("run-1", [returned("c1", Usage(input_tokens=10))])
+        await store.append("run-2", [began("c4", tokens(50), shared={"key a": tokens_at_most(100)})])
+        with pytest.raises(AllowanceRefused):
+            await store.append("run-1", [began("c2", tokens(1), shared={"key a": tokens_at_most(100)})])
+        await store.append("run-1", [began("c3", tokens(1), shared={"key a": tokens_at_most(101)})])
+
+    async def test_what_is_reserved_from_a_shared_budget_and_never_settled_counts_in_full(
+        self, store: ContextStore
+    ) -> None:
+        for run_id in ("run-1", "run-2"):
+            await store.create(run_id, started())
+        await store.append("run-1", [began("c1", tokens(60), shared={"key a": tokens_at_most(100)})])
+        await store.append("run-1", [lost()])
+        with pytest.raises(AllowanceRefused):
+            await store.append("run-2", [began("c1", tokens(41), shared={"key a": tokens_at_most(100)})])
+        await store.append("run-2", [began("c1", tokens(40), shared={"key a": tokens_at_most(100)})])
+
+    async def test_many_runs_at_once_do_not_overdraw_a_budget_that_they_share(self, store: ContextStore) -> None:
+        runs = [f"run-{number}" for number in range(20)]
+        for run_id in runs:
+            await store.create(run_id, started())
+        call = began("c1", tokens(10), shared={"key a": tokens_at_most(100)})
+        outcomes = await asyncio.gather(*(store.append(run_id, [call]) for run_id in runs), return_exceptions=True)
+        assert sum(isinstance(outcome, AllowanceRefused) for outcome in outcomes) == 10
+        assert sum(isinstance(outcome, list) for outcome in outcomes) == 10
+
     @pytest.mark.parametrize(
         "over",
         [
@@ -229,3 +265,16 @@ class SharedAllowanceContract(Contract):
         )
         assert sum(isinstance(outcome, list) for outcome in outcomes) == 11
         assert sum(isinstance(outcome, AllowanceRefused) for outcome in outcomes) == 29
+
+    async def test_runs_of_two_processes_stay_below_a_budget_that_they_share(
+        self, store: ContextStore, second_store: ContextStore
+    ) -> None:
+        stores = (store, second_store)
+        for number in range(20):
+            await stores[number % 2].create(f"run-{number}", started())
+        call = began("c1", tokens(9), shared={"key a": tokens_at_most(100), "key b": tokens_at_most(1_000)})
+        outcomes = await asyncio.gather(
+            *(stores[number % 2].append(f"run-{number}", [call]) for number in range(20)), return_exceptions=True
+        )
+        assert sum(isinstance(outcome, AllowanceRefused) for outcome in outcomes) == 9
+        assert sum(isinstance(outcome, list) for outcome in outcomes) == 11

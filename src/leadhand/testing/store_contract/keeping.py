@@ -106,7 +106,7 @@ def api_key(key_id: str = "0a1b2c3d", **more: Any) -> ApiKey:
     return ApiKey.model_validate(
         {
             "key_id": key_id,
-            "name": "Ann's laptop; DROP TABLE 'keys' %s ?",
+            "name": f"Ann's laptop; DROP TABLE 'keys' %s ? {key_id}",
             "prefix": "lh_1a2b3c",
             "digest": f"digest of {key_id}",
             "scopes": (Scope.READ, Scope.APPROVE),

@@ -60,13 +60,16 @@ def reasons(entries: list[ev.Entry]) -> list[str]:
 
 
 def began(
-    call: str, reserved: Amount, *, attempt: str = ATTEMPT, final: bool = False, within: Within | None = None
-) -> ev.ModelCallBegan:
-    """A model call that reserves an amount, from the scopes in ``within`` too."""
+    call: str, reserved: Amount, *, attempt: str = ATTEMPT, final: bool = False, within: Within | None = None,
+    shared: Within | None = None,
+) -> ev.ModelCallBegan:  # fmt: skip
+    """A model call that reserves an amount, from the scopes in ``within`` and the accounts in ``shared`` too."""
     allowances = tuple(Allowance(scope=scope, ceiling=ceiling) for scope, ceiling in (within or {}).items())
+    of_many = tuple(Allowance(scope=scope, ceiling=ceiling) for scope, ceiling in (shared or {}).items())
     return ev.ModelCallBegan(
-        attempt=attempt, call_id=call, model="offline", reserved=reserved, final=final, within=allowances
-    )
+        attempt=attempt, call_id=call, model="offline", reserved=reserved, final=final, within=allowances,
+        shared=of_many,
+    )  # fmt: skip
 
 
 def tokens(number: int) -> Amount:

@@ -1,0 +1,121 @@
+"""A run belongs to the key that started it: other keys neither read it nor steer it, unless they were told they may."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from server.conftest import OpenServer
+from server.keys import LOCKED, Keys, keys_of
+from server.teams import Office
+
+from leadhand.app.keys import key_store, make_key, user
+from leadhand.domain.access import Scope
+from leadhand.domain.errors import UsageError
+
+
+@pytest.fixture
+async def keys(serve: OpenServer) -> Keys:
+    keys = await keys_of((await serve(doors=LOCKED)).door)
+    await keys.add("stranger", Scope.RUN, Scope.APPROVE)
+    await keys.add("auditor", Scope.READ_ALL)
+    await keys.add("lead", Scope.RUN, Scope.READ_ALL)
+    return keys
+
+
+READING = (
+    "", "/events", "/events/1", "/view", "/export", "/export?format=html", "/artifacts", "/artifacts/memory/x.md",
+)  # fmt: skip
+STEERING: dict[str, dict[str, Any]] = {
+    "cancel": {},
+    "pause": {},
+    "resume": {},
+    "retry": {},
+    "skip": {"subtask": "wo-001.0"},
+    "supply": {"subtask": "wo-001.0", "summary": "x"},
+    "fork": {"at": 1},
+}
+
+
+async def test_a_key_finds_no_run_of_another_key(keys: Keys, office: Office) -> None:
+    run_id = await keys.started("runner", "pay Dover")
+    (card,) = await keys.asked(run_id)
+
+    for path in READING:
+        missing = await keys.get("stranger", f"/api/runs/{run_id}{path}")
+        assert (missing.status_code, missing.json()["code"]) == (404, "no_such_run"), path
+        nobody = await keys.get("stranger", f"/api/runs/run_nobody{path}")
+        assert nobody.json()["detail"].replace("run_nobody", run_id) == missing.json()["detail"]
+    for verb, body in STEERING.items():
+        missing = await keys.post("stranger", f"/api/runs/{run_id}/{verb}", body)
+        assert (missing.status_code, missing.json()["code"]) == (404, "no_such_run"), verb
+    assert (await keys.get("stranger", "/api/runs")).json()["runs"] == []
+    assert (await keys.get("stranger", f"/api/runs?cursor={run_id}")).status_code == 404
+    assert (await keys.get("stranger", "/api/approvals")).json()["approvals"] == []
+    assert (await keys.get("stranger", f"/api/approvals?run_id={run_id}")).status_code == 404
+    assert (await keys.get("stranger", f"/api/approvals/{card['id']}")).status_code == 404
+    answered = await keys.post("stranger", f"/api/approvals/{card['id']}", {"decision": "approve"})
+    assert answered.status_code == 409
+    assert office.calls == {}
+    assert (await keys.get("stranger", "/api/system")).json()["hosts"] == []
+
+
+async def test_a_stream_of_another_key_s_run_is_not_opened(keys: Keys) -> None:
+    run_id = await keys.started("runner", "measure Paris")
+    for path in ("events", "view"):
+        headers = {"accept": "text/event-stream", **keys.header("stranger")}
+        refused = await keys.door.get(f"/api/runs/{run_id}/{path}", headers=headers)
+        assert (refused.status_code, refused.json()["code"]) == (404, "no_such_run")
+
+
+async def test_a_key_reads_and_steers_its_own_runs(keys: Keys, office: Office) -> None:
+    run_id = await keys.started("stranger", "pay Dover")
+    other = await keys.started("runner", "measure Paris")
+    (card,) = await keys.asked(run_id)
+
+    listed = (await keys.get("stranger", "/api/runs?limit=1")).json()
+    assert ([run["run_id"] for run in listed["runs"]], listed["next_cursor"]) == ([run_id], None)
+    assert (await keys.get("stranger", f"/api/approvals/{card['id']}")).json()["run_id"] == run_id
+    assert (await keys.get("stranger", f"/api/runs/{run_id}")).status_code == 200
+    response = await keys.post("stranger", f"/api/approvals/{card['id']}", {"decision": "approve"})
+    assert response.status_code == 200
+    assert (await keys.rests(run_id, "succeeded"))["answer"] == "paid 1 to Dover"
+    fork = await keys.post("stranger", f"/api/runs/{run_id}/fork", {"at": 1, "confirmed": True})
+    assert (await keys.get("stranger", f"/api/runs/{fork.json()['run_id']}")).status_code == 200
+    assert {run["run_id"] for run in (await keys.get("admin", "/api/runs")).json()["runs"]} >= {run_id, other}
+
+
+async def test_who_may_read_all_runs_reads_them_and_steers_none(keys: Keys) -> None:
+    run_id = await keys.started("runner", "measure Paris, measure Rome")
+    for who in ("auditor", "lead", "approver"):
+        assert (await keys.get(who, f"/api/runs/{run_id}")).status_code == 200
+        assert [run["run_id"] for run in (await keys.get(who, "/api/runs")).json()["runs"]] == [run_id]
+    for verb, body in STEERING.items():
+        refused = await keys.post("lead", f"/api/runs/{run_id}/{verb}", body)
+        assert (refused.status_code, refused.json()["code"]) == (403, "forbidden"), verb
+    assert (await keys.post("admin", f"/api/runs/{run_id}/cancel", {})).status_code == 202
+
+
+async def test_what_a_tool_failed_with_in_a_run_of_another_key_is_not_told(keys: Keys) -> None:
+    run_id = await keys.started("runner", "measure Oslo")
+    await keys.rests(run_id, "failed")
+
+    async def told(who: str) -> Any:
+        return (await keys.get(who, "/api/tools/measure")).json()["last_error"]
+
+    await keys.door.seen(lambda: told("auditor"), lambda error: error is not None)
+    assert await told("stranger") is None
+
+
+async def test_two_keys_in_use_never_have_one_name(keys: Keys) -> None:
+    store = key_store(keys.door.runtime.store)
+    with pytest.raises(UsageError, match=r"a key named runner.*already exists"):
+        await make_key(store, " runner ")
+    with pytest.raises(UsageError, match="the name of this machine's user"):
+        await make_key(store, user())
+    old = next(key for key in await store.keys() if key.name == "runner")
+    await store.revoke_key(old.key_id)
+
+    new, _ = await make_key(store, "runner")
+
+    assert new.key_id != old.key_id
