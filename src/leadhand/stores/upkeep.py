@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -22,8 +23,15 @@ from .connection import Connection, Database, Dialect, Hold, Table, TryAgain, am
 
 Result = TypeVar("Result")
 
+KINDS = ("requests", "tokens", "nanousd")
 OF_RUNS = ("events", "reservations", "allowances", "open_approvals", "snapshots", "runs")
 """The tables whose rows belong to one run."""
+TAKEN = Table("reservations", "requests, tokens, nanousd, shared")
+SPEND = f"""
+    UPDATE shared_accounts SET {", ".join(f"spent_{each} = spent_{each} + ?" for each in KINDS)},
+        {", ".join(f"reserved_{each} = reserved_{each} - ?" for each in KINDS)}
+    WHERE scope = ?
+"""
 BLOBS = Table("blobs", "digest")
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 REFERENCE = re.compile(r'"\$(?:blob|stored)":"(sha256:[0-9a-f]{64})"')
@@ -97,8 +105,21 @@ def _delete(connection: Connection, dialect: Dialect, hold: Hold, run_ids: Seque
             )
         if run_id not in owners and not connection.execute("SELECT 1 FROM events WHERE run_id = ? LIMIT 1", (run_id,)):
             raise no_such_run(run_id)
+    _spend_shared(connection, dialect, keys)
     for name in OF_RUNS:
         Table(name, "run_id").delete(connection, "run_id", keys)
+
+
+def _spend_shared(connection: Connection, dialect: Dialect, keys: Sequence[tuple[str]]) -> None:
+    """Count in full what open calls of these runs took from shared budgets: nothing will settle them."""
+    taken = [
+        (scope, *amount, *amount)
+        for *amount, shared in TAKEN.find(connection, dialect, "run_id", keys)
+        if shared
+        for scope in json.loads(shared)
+    ]
+    for scope, *amounts in sorted(taken):  # locks the accounts in the same order as every transaction
+        connection.execute(SPEND, (*amounts, scope))
 
 
 def _delete_unnamed(connection: Connection, dialect: Dialect) -> set[str]:

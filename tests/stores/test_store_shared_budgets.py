@@ -1,0 +1,70 @@
+"""A budget that runs share: two processes cannot both have the rest of it, and no dead or deleted run keeps a part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack, aclosing
+from functools import partial
+from typing import Any
+
+import pytest
+from store_processes import process, until
+
+from leadhand.ports import AllowanceRefused, ContextStore
+from leadhand.stores.opening import open_store
+from leadhand.testing.store_contract import began, started, tokens, tokens_at_most
+
+RunSql = Callable[..., list[tuple[Any, ...]]]
+ACCOUNT = "SELECT spent_tokens, reserved_tokens FROM shared_accounts WHERE scope = 'all runs'"
+MOST = {"all runs": tokens_at_most(100)}
+
+TAKES_SIXTY = """
+from leadhand.ports import AllowanceRefused
+
+async def main():
+    store = await open_store(url)
+    await store.create("RUN", started())
+    say("ready")
+    await asyncio.to_thread(input)
+    try:
+        await store.append("RUN", [began("c1", tokens(60), shared={"all runs": tokens_at_most(100)})])
+        say("fits")
+    except AllowanceRefused:
+        say("refused")
+    await asyncio.to_thread(input)
+
+asyncio.run(main())
+"""
+
+
+async def orphaned(store: ContextStore, run_id: str) -> bool:
+    return (await store.run(run_id)).orphan
+
+
+async def test_two_processes_at_once_get_the_rest_of_a_budget_once_and_it_stays_spent_when_the_run_is_deleted(
+    url: str, run_sql: RunSql
+) -> None:
+    async with AsyncExitStack() as stack, aclosing(await open_store(url)) as store:
+        runs = ("run-1", "run-2")
+        hosts = [await stack.enter_async_context(process(url, TAKES_SIXTY.replace("RUN", run))) for run in runs]
+        for host in hosts:
+            assert await host.heard() == ["ready"]
+        for host in hosts:
+            await host.tell()
+        heard = [(await host.heard())[0] for host in hosts]
+        assert sorted(heard) == ["fits", "refused"]
+
+        winner = heard.index("fits")
+        await hosts[winner].kill()
+        await until(partial(orphaned, store, runs[winner]))
+        await store.create("run-3", started())
+        with pytest.raises(AllowanceRefused, match="the budget of all runs has 40 tokens left"):
+            await store.append("run-3", [began("c1", tokens(41), shared=MOST)])
+        assert run_sql(url, ACCOUNT) == [(0, 60)]
+
+        await store.delete_runs([runs[winner]])
+
+        assert run_sql(url, ACCOUNT) == [(60, 0)], "nothing stays reserved, and what may be paid stays spent"
+        with pytest.raises(AllowanceRefused):
+            await store.append("run-3", [began("c1", tokens(41), shared=MOST)])
+        await store.append("run-3", [began("c1", tokens(40), shared=MOST)])
