@@ -14,7 +14,7 @@ from leadhand.domain.approval import args_hash
 from leadhand.domain.document import run_document
 from leadhand.domain.events import AnyEvent, ApprovalAnswered, EffectAnswered, Entry, RunStarted
 from leadhand.domain.evolve import replay
-from leadhand.domain.limits import NOTHING, Amount, Limits
+from leadhand.domain.limits import NOTHING, Amount, Limits, SharedBudget
 from leadhand.domain.run import ModelChoice, RunDefinition
 from leadhand.domain.state import RunState
 from leadhand.domain.tool import ApprovalPolicy
@@ -66,6 +66,7 @@ class World:
         store: MemoryStore | None = None,
         secrets: Iterable[str] = (),
         sound: bool = True,
+        budgets: Iterable[SharedBudget] = (),
     ) -> None:
         self.models = models
         self.clock = clock or FixedClock()
@@ -78,6 +79,7 @@ class World:
         self._held_back = held_back
         self._held_back_s = held_back_s
         self._sound = sound
+        self.budgets = tuple(budgets)
         self._numbers = count(1)
         self._drives: list[asyncio.Task[RunState]] = []
         self.written: list[tuple[str, str, str]] = []
@@ -104,6 +106,7 @@ class World:
             approve=self._approve,
             held_back=self._held_back,
             held_back_s=self._held_back_s,
+            budgets=self.budgets,
         )
         run_id = f"run_{next(self._numbers)}"
         await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)))

@@ -263,7 +263,7 @@ def _refused(
         return AllowanceRefused(
             f"the model call {event.call_id} may need {_amounts(counted(event.reserved))}, and the budget of {scope}"
             f" has {_amounts(left)} left",
-            "wait for the next day if it is a daily budget, or ask an administrator for a higher one",
+            "retry the run on the next day (UTC) if the budget is for a day; otherwise fork it under a higher one",
             scope=scope,
             shared=True,
         )

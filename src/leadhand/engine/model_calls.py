@@ -58,6 +58,7 @@ class ModelCalls:
         self._store = store
         self._clock = clock
         self._under_way: Counter[str] = Counter()
+        """How many open calls took from each run and from each shared budget."""
         self._paces: dict[str, RateController] = {}
         self._circuits: dict[tuple[str, str], Failure] = {}
 
@@ -120,17 +121,17 @@ class ModelCalls:
                 await log.append(began)
                 break
             except AllowanceRefused as refused:
-                if not (self._under_way.total() if refused.shared else self._under_way[log.run_id]):
-                    raise ModelError(Failure.of(refused.what, "allowance", FailureClass.EXHAUSTED)) from refused
+                if not self._under_way[refused.scope if refused.shared else log.run_id]:
+                    advice = refused.how if refused.shared else ""  # the limits of the run do not matter then
+                    raise ModelError(Failure.of(refused.what, "allowance", FailureClass.EXHAUSTED, advice)) from refused
                 async with without_slot():
                     await self._clock.sleep(SETTLING_S)
-        self._under_way[log.run_id] += 1
+        taken = [log.run_id, *(allowance.scope for allowance in began.shared)]
+        self._under_way.update(taken)
         try:
             return await self._ask(log, call, on_text)
         finally:
-            self._under_way[log.run_id] -= 1
-            if not self._under_way[log.run_id]:
-                del self._under_way[log.run_id]
+            self._under_way -= Counter(taken)
 
     async def _ask(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None) -> ModelReply:
         request = call.request
