@@ -246,11 +246,12 @@ def priced(lead_of: Any, **profile: Any) -> Any:
 async def test_a_budget_that_cannot_bind_is_refused_unless_that_is_allowed(
     lead_of: Any, home: Path, budget: float
 ) -> None:
-    with pytest.raises(ConfigurationError) as refused:
-        async with Leadhand(models=priced(lead_of), home=home, budget=budget):
-            pass
-    assert "the price of custom is not known" in refused.value.what
-    assert "allow_unknown_price=True" in refused.value.how
+    for bounded in ({"budget": budget}, {"budget": None, "budget_per_day": budget}):
+        with pytest.raises(ConfigurationError) as refused:
+            async with Leadhand(models=priced(lead_of), home=home, **bounded):
+                pass
+        assert "the price of custom is not known" in refused.value.what
+        assert "allow_unknown_price=True" in refused.value.how
     for allowed in ({"budget": budget, "allow_unknown_price": True}, {"budget": None}, {}):
         async with Leadhand(models=priced(lead_of), home=home, **allowed):
             pass

@@ -77,6 +77,26 @@ async def test_a_model_of_unknown_price_that_no_budget_bounds_is_for_admins(keys
     assert (await keys.post("admin", "/api/runs", body)).status_code == 202
 
 
+class Unpriced(Priced):
+    """The same team, of whose models nobody knows the price."""
+
+    def profile(self, model: str) -> ModelProfile:
+        return ModelProfile(name=model)
+
+
+@pytest.mark.parametrize("ceiling", ["budget_nanousd", "daily_nanousd", "total_nanousd"])
+async def test_a_ceiling_in_money_refuses_a_model_of_unknown_price(serve: OpenServer, ceiling: str) -> None:
+    keys = await keys_of((await serve(doors=LOCKED, models=Unpriced(), allow_unknown_price=True)).door)
+    await keys.add("small", Scope.ADMIN, **{ceiling: NANO})
+    free = {} if ceiling == "budget_nanousd" else {"limits": {"budget": None}}
+
+    for more in ({}, {"allow_unknown_price": True}, free):
+        refused = await keys.post("small", "/api/runs", {"request": "measure Paris", **more})
+        assert refused.status_code == 422, more
+        assert "the price of custom is not known" in refused.json()["detail"]
+    assert (await keys.post("runner", "/api/runs", {"request": "measure Paris"})).status_code == 202
+
+
 async def test_a_key_has_ceilings_of_its_own_even_as_an_admin(keys: Keys) -> None:
     await keys.add("small", Scope.RUN, Scope.ADMIN, budget_nanousd=NANO // 100, max_workers=3)
     run_id = await keys.started("small", "measure Paris")
@@ -116,6 +136,34 @@ async def test_runs_at_once_are_counted_whichever_way_they_go_on(keys: Keys, off
     office.gate.set()
     await keys.rests(second, "succeeded")
     assert (await keys.post("one", f"/api/runs/{first}/resume", {})).status_code == 202
+
+
+async def test_a_run_that_waits_for_approval_is_one_of_those_at_once_since_an_answer_continues_it(keys: Keys) -> None:
+    await keys.add("one", Scope.RUN, Scope.APPROVE, max_runs=1)
+    first = await keys.started("one", "pay Dover")
+    (card,) = await keys.asked(first)
+
+    assert (await keys.post("one", "/api/runs", {"request": "pay Dover"})).status_code == 429
+    assert (await keys.post("one", f"/api/approvals/{card['id']}", {"decision": "deny"})).status_code == 200
+    await keys.rests(first, "failed", "partial")
+    await keys.started("one", "measure Paris")
+
+
+async def test_what_a_person_settles_in_a_run_that_is_over_continues_it_and_counts(keys: Keys, office: Office) -> None:
+    await keys.add("one", Scope.RUN, max_runs=1)
+    over = await keys.started("one", "measure Paris, measure Oslo")
+    await keys.rests(over, "partial")
+    other = await keys.started("one", "measure Rome")
+    await keys.door.seen(lambda: keys.events(other), lambda _: office.calls["Rome"])
+
+    for verb, body in (("supply", {"subtask": "wo-001.1", "summary": "12 km"}), ("skip", {"subtask": "wo-001.1"})):
+        refused = await keys.post("one", f"/api/runs/{over}/{verb}", body)
+        assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited"), verb
+    office.gate.set()
+    await keys.rests(other, "succeeded")
+    assert (
+        await keys.post("one", f"/api/runs/{over}/supply", {"subtask": "wo-001.1", "summary": "x"})
+    ).status_code == 202
 
 
 @pytest.mark.parametrize("ceiling", ["daily_nanousd", "total_nanousd"])

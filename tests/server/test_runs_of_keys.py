@@ -57,7 +57,35 @@ async def test_a_key_finds_no_run_of_another_key(keys: Keys, office: Office) -> 
     answered = await keys.post("stranger", f"/api/approvals/{card['id']}", {"decision": "approve"})
     assert answered.status_code == 409
     assert office.calls == {}
-    assert (await keys.get("stranger", "/api/system")).json()["hosts"] == []
+
+
+async def test_what_is_told_of_all_runs_together_is_for_those_who_may_read_them(keys: Keys) -> None:
+    run_id = await keys.started("runner", "pay Dover")
+    await keys.asked(run_id)
+
+    own, all_ = [(await keys.get(who, "/api/system")).json() for who in ("stranger", "auditor")]
+
+    assert (own["hosts"], own["database"]["runs"], [each for each in own["checks"] if each["name"] == "runs"]) == (
+        [],
+        {},
+        [],
+    )
+    assert all_["hosts"]
+    assert all_["database"]["runs"]["waiting"] == 1
+    assert [each["name"] for each in all_["checks"]][-1] == "runs"
+    assert (await keys.get("stranger", "/metrics")).status_code == 403
+    assert "leadhand_runs" in (await keys.get("auditor", "/metrics")).text
+
+
+async def test_an_idempotency_key_finds_no_run_of_another_key(keys: Keys) -> None:
+    body, answers = {"request": "measure Paris"}, []
+    for who in ("runner", "stranger", "stranger"):
+        headers = {**keys.header(who), "idempotency-key": "the same"}
+        answers.append(await keys.door.post("/api/runs", body, headers=headers))
+
+    first, other, again = [each.json()["run_id"] for each in answers]
+    assert first != other == again
+    assert [each.headers.get("idempotency-replayed") for each in answers] == [None, None, "true"]
 
 
 async def test_a_stream_of_another_key_s_run_is_not_opened(keys: Keys) -> None:

@@ -130,10 +130,12 @@ def _unpriced(settings: Settings, models: Models, choice: ModelChoice) -> tuple[
     profiles = {name: models.profile(name) for name in choice.names}
     unpriced = tuple(name for name, profile in profiles.items() if not profile.free and profile.cost(0, 0) is None)
     budget = settings.limits.budget_nanousd
-    if not unpriced or budget is None or not settings.budget_given or settings.allow_unknown_price:
+    bounded = settings.budget_given and (budget is not None or settings.budgets)
+    if not unpriced or not bounded or settings.allow_unknown_price:
         return unpriced
+    which = "the budget of several runs" if budget is None else f"a budget of ${usd(budget):g}"
     raise ConfigurationError(
-        f"the price of {', '.join(unpriced)} is not known, so a budget of ${usd(budget):g} cannot limit it",
+        f"the price of {', '.join(unpriced)} is not known, so {which} cannot limit it",
         "Use a model with a known price, or set LEADHAND_PRICE to its price in US dollars per million tokens, such as"
         " 0.15/0.60 (input/output), or 0 if it is free. To run it without a budget: --allow-unknown-price, or"
         " allow_unknown_price=True.",

@@ -305,8 +305,8 @@ async def fork(
     """Create a run that starts with the log of this one up to event ``at``, and return the state to drive.
 
     ``by`` is who asks for it; ``detached`` whether the fork outlives its process (default: like the first run);
-    ``key_id`` and ``budgets`` are as for :meth:`~leadhand.app.runtime.Runtime.start`; ``given`` are other limits, and
-    ``most`` the highest that the fork gets.
+    ``key_id`` is the API key that the fork belongs to, ``budgets`` are those that it shares with other runs, besides
+    the process's own; ``given`` are other limits, and ``most`` the highest that the fork gets.
     Raises NoSuchRun; UsageError for an invalid event number and, unless ``confirmed``, if the fork may repeat an
     irreversible call; ConfigurationError if this process lacks a tool that the fork needs.
     """

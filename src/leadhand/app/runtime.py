@@ -21,7 +21,7 @@ from leadhand.domain.document import RunDocument, run_document
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UnreadableRun
 from leadhand.domain.events import Entry, ResumeRequested, RunStarted
 from leadhand.domain.evolve import fold, start
-from leadhand.domain.limits import Amount, Limits, SharedBudget
+from leadhand.domain.limits import Amount, Limits
 from leadhand.domain.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.domain.state import RunState
 from leadhand.engine import snapshots
@@ -104,17 +104,15 @@ class Runtime:
         asked: Settings | None = None,
         by: str = "",
         key_id: str = "",
-        budgets: Iterable[SharedBudget] = (),
         once: IdempotentId | None = None,
         instructions: Mapping[str, str] | None = None,
     ) -> RunState:
         """Create a run. Nothing is carried out until it is driven.
 
         ``options`` are those of the flow. ``asked`` are the settings of this run, where they differ from those of the
-        process. ``by`` is who starts the run, ``key_id`` the API key that it belongs to. ``budgets`` are those that it
-        shares with other runs, besides the process's own. ``instructions`` replace the built-in ones, by role. With
-        ``once``, the caller chooses the run's id. Raises UsageError if a run with that id exists, for an unknown flow
-        and for invalid options, and ConfigurationError for a model that cannot be used.
+        process. ``by`` is who starts the run, ``key_id`` the API key that it belongs to. ``instructions`` replace the
+        built-in ones, by role. With ``once``, the caller chooses the run's id. Raises UsageError if a run with that id
+        exists, for an unknown flow and for invalid options, and ConfigurationError for a model that cannot be used.
         """
         checked, own = self.flows.options(flow, options or {}), instructions or {}
         wanted = self.settings if asked is None else asked
@@ -141,7 +139,7 @@ class Runtime:
             detached=detached,
             held_back=held_back(wanted.limits),
             held_back_s=held_back_s(wanted.limits),
-            budgets=(*self.settings.budgets, *budgets),
+            budgets=wanted.budgets,
             by=by,
             key_id=key_id,
             submission=once.submission if once is not None else "",

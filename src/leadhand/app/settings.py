@@ -22,8 +22,8 @@ class Settings:
     """``home`` holds the database (unless ``database`` names another) and the runs' files.
 
     ``models`` are names by role; ``model`` None lets the environment decide. ``offline``: nothing leaves the machine.
-    ``concurrency`` is how many assignments of all runs this process carries out at once. ``budgets`` are shared by all
-    runs of the database. ``budget_given``: the caller set a budget, so every model needs a known price, unless
+    ``concurrency`` is how many assignments of all runs this process carries out at once. ``budgets`` are those that
+    runs share. ``budget_given``: the caller set a budget, so every model needs a known price, unless
     ``allow_unknown_price``.
     """
 

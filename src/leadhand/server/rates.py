@@ -48,19 +48,19 @@ class Rates:
 
     @asynccontextmanager
     async def active_run(
-        self, key_id: str | None, most: int | None, count: Callable[[], Awaitable[int]], *, new: bool = True
+        self, key_id: str | None, most: int | None, count: Callable[[int], Awaitable[int]], *, new: bool = True
     ) -> AsyncGenerator[None]:
         """Begin or continue a run of a key in the block; blocks of one key take turns.
 
-        ``count`` returns how many of its runs are under way; ``most`` is the key's own limit of these. A ``new`` run
-        counts against the new runs per minute. Raises Problem (429) above a limit.
+        ``count`` returns how many of its runs are active, up to a number; ``most`` is the key's own limit of these. A
+        ``new`` run counts against the new runs per minute. Raises Problem (429) above a limit.
         """
         if key_id is None:
             yield
             return
         limit = self.allowed.active_runs if most is None else min(most, self.allowed.active_runs)
         async with self._beginning[key_id]:
-            if await count() >= limit:
+            if await count(limit) >= limit:
                 raise _too_many(f"this key has {limit} active runs, which is the limit", 10.0)
             if new:
                 await self._hit(RateLimitItemPerMinute(self.allowed.runs_a_minute), "runs", key_id, "new runs")

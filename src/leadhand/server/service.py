@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
 from http import HTTPStatus
 
@@ -35,8 +36,6 @@ LONGEST_REST_S = 300.0
 SEEN_WITHIN_S = 5.0
 """The maximum seconds that a request to resume a run waits until the log shows that the run continues."""
 UNDER_WAY = (RunStatus.QUEUED, RunStatus.RUNNING)
-COUNTED = 10_000
-"""The maximum number of runs of a key that are counted."""
 RESTING = frozenset({RunStatus.PAUSED, RunStatus.WAITING, *ENDED})
 
 
@@ -79,7 +78,6 @@ class Service:
                 asked=settings,
                 by=principal.name,
                 key_id=principal.key_id or "",
-                budgets=principal.ceilings.budgets(principal.key_id or ""),
                 once=once(submission, key, principal.key_id or "") if key is not None else None,
                 instructions=await self.agents.instructions(),
             )
@@ -109,18 +107,24 @@ class Service:
             )
         return earlier
 
-    def starting(
-        self, rates: Rates, principal: Principal, *, new: bool = True
-    ) -> contextlib.AbstractAsyncContextManager[None]:
-        """Let the principal begin a run, or continue one, in the block. Raises Problem (429) above a limit."""
-        most = principal.ceilings.max_runs
-        return rates.active_run(principal.key_id, most, lambda: self.active(principal), new=new)
+    @contextlib.asynccontextmanager
+    async def starting(self, rates: Rates, principal: Principal, run_id: str | None = None) -> AsyncGenerator[None]:
+        """Let the principal begin a run, or continue ``run_id``, in the block. Raises Problem (429) above a limit.
 
-    async def active(self, principal: Principal) -> int:
-        """Count the runs of this principal that are under way, here or in another process."""
-        runs, key_id = self.runtime.store.runs, principal.key_id
-        found = [await runs(status=status, key_id=key_id, limit=COUNTED) for status in UNDER_WAY]
-        return sum(map(len, found))
+        Its active runs are those under way, here or in another process; if its key has a limit of its own, also those
+        that wait for approval, since an answer continues them.
+        """
+        most, store = principal.ceilings.max_runs, self.runtime.store
+        active = UNDER_WAY if most is None else (*UNDER_WAY, RunStatus.WAITING)
+
+        async def count(limit: int) -> int:
+            return sum([len(await store.runs(status=each, key_id=principal.key_id, limit=limit)) for each in active])
+
+        if run_id is not None and (await store.run(run_id)).status in active:
+            yield
+            return
+        async with rates.active_run(principal.key_id, most, count, new=run_id is None):
+            yield
 
     def drive(self, state: RunState, on_state: OnState | None = None) -> asyncio.Task[RunState]:
         """Drive a run that this process owns in the background until it rests or ends."""

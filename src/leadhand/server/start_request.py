@@ -138,6 +138,7 @@ def asked_for(
         models={} if offline else roles or ({} if model else {**usual.models, **agents}),
         offline=offline,
         limits=wanted,
+        budgets=(*usual.budgets, *ceilings.budgets(principal.key_id or "")),
         budget_given=usual.budget_given or "budget" in given or ceilings.in_money,
         allow_unknown_price=(usual.allow_unknown_price or submission.allow_unknown_price) and not ceilings.in_money,
         approve=usual.approve if submission.approve is None else approval_policy(submission.approve),

@@ -35,7 +35,9 @@ async def keys_create(
     budget_total: Annotated[
         float | None, Flag("Spending limit of all runs of the key together, in US dollars.", "USD")
     ] = None,
-    max_runs: Annotated[int | None, Flag("Maximum number of runs of the key that run at once.", "N")] = None,
+    max_runs: Annotated[
+        int | None, Flag("Maximum number of runs of the key at once, including those that wait for approval.", "N")
+    ] = None,
     max_workers: Annotated[int | None, Flag("Maximum number of subtasks of a run that run at once.", "N")] = None,
     json: Annotated[bool, Flag("Print a JSON object, including the key.")] = False,
     store: StoreFlags = StoreFlags(),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import AsyncGenerator
 from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Response
@@ -19,10 +17,10 @@ from leadhand.domain.document import RunDocument
 from leadhand.domain.errors import UnreadableRun
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
-from leadhand.server.access import Access, Principal, require
+from leadhand.server.access import Principal, require
 from leadhand.server.problems import conflicts, responses, unconfirmed
 from leadhand.server.routes.dependencies import RunId, Runner, TheAccess, TheService, Words
-from leadhand.server.service import UNDER_WAY, Service
+from leadhand.server.service import Service
 from leadhand.server.start_request import Body, WholeRunLimits, check_ceilings, loosens, most_of
 
 router = APIRouter(
@@ -114,7 +112,7 @@ async def resume_run(
 ) -> RunDocument:
     """Resume a run that is paused, waiting for approval, or orphaned; with a higher limit, also one that ran out."""
     given = (body or ResumeBody()).limits.given(service, principal)
-    async with _continuing(service, access, principal, run_id):
+    async with service.starting(access.rates, principal, run_id):
         with conflicts():
             await service.resume(run_id, principal, given)
     return await service.runtime.document(run_id)
@@ -137,20 +135,10 @@ async def retry_subtasks(
         request = operator.retry(by=principal.name, subtasks=asked.subtasks, args=asked.args, confirmed=asked.confirmed)
         if not asked.confirmed:
             _check_taken_back(state, asked)
-        async with _continuing(service, access, principal, run_id):
+        async with service.starting(access.rates, principal, run_id):
             await operator.change_limits(service.runtime, run_id, given, by=principal.name)
             await service.want(run_id, request)
     return await service.runtime.document(run_id)
-
-
-@contextlib.asynccontextmanager
-async def _continuing(service: Service, access: Access, principal: Principal, run_id: str) -> AsyncGenerator[None]:
-    """Count a run that continues in the block as one of the principal's key. Raises Problem (429) above a limit."""
-    if (await service.runtime.store.run(run_id)).status in UNDER_WAY:
-        yield
-    else:
-        async with service.starting(access.rates, principal, new=False):
-            yield
 
 
 def _check_policy(service: Service, state: RunState, principal: Principal) -> None:
@@ -173,15 +161,21 @@ def _check_taken_back(state: RunState, asked: RetryBody) -> None:
 
 
 @router.post("/skip", status_code=202)
-async def skip_subtask(run_id: RunId, service: TheService, principal: Runner, body: SkipBody) -> RunDocument:
+async def skip_subtask(
+    run_id: RunId, service: TheService, access: TheAccess, principal: Runner, body: SkipBody
+) -> RunDocument:
     """Skip a subtask that is not running. It becomes a gap of the answer."""
     with conflicts():
-        await service.want(run_id, operator.skip(by=principal.name, subtask=body.subtask, reason=body.reason))
+        request = operator.skip(by=principal.name, subtask=body.subtask, reason=body.reason)
+        async with service.starting(access.rates, principal, run_id):
+            await service.want(run_id, request)
     return await service.runtime.document(run_id)
 
 
 @router.post("/supply", status_code=202)
-async def supply_result(run_id: RunId, service: TheService, principal: Runner, body: SupplyBody) -> RunDocument:
+async def supply_result(
+    run_id: RunId, service: TheService, access: TheAccess, principal: Runner, body: SupplyBody
+) -> RunDocument:
     """Supply the result of a subtask that failed or has not started. It counts as evidence from a person."""
     if asks_people(await service.runtime.load(run_id), body.subtask):
         require(principal, Scope.APPROVE)
@@ -193,7 +187,8 @@ async def supply_result(run_id: RunId, service: TheService, principal: Runner, b
             raw=body.raw,
             may_approve=allows(principal.scopes, Scope.APPROVE),
         )
-        await service.want(run_id, request)
+        async with service.starting(access.rates, principal, run_id):
+            await service.want(run_id, request)
     return await service.runtime.document(run_id)
 
 

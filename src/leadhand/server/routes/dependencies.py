@@ -24,6 +24,7 @@ def _access(request: Request) -> Access:
 TheAccess = Annotated[Access, Depends(_access)]
 TheService = Annotated[Service, Depends(_service)]
 Reader = Annotated[Principal, Depends(allowed(Scope.READ))]
+ReaderOfAll = Annotated[Principal, Depends(allowed(Scope.READ_ALL))]
 Runner = Annotated[Principal, Depends(allowed(Scope.RUN))]
 Admin = Annotated[Principal, Depends(allowed(Scope.ADMIN))]
 Approver = Annotated[Principal, Depends(allowed(Scope.APPROVE))]

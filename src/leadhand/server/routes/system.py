@@ -11,7 +11,7 @@ from leadhand.app.checks import check_service, check_writable, failed
 from leadhand.domain.errors import StoreError
 from leadhand.server.metrics import Metrics
 from leadhand.server.problems import responses
-from leadhand.server.routes.dependencies import Reader, TheService
+from leadhand.server.routes.dependencies import Reader, ReaderOfAll, TheService
 from leadhand.server.schemas import CheckLine, DatabaseInfo, Health, ModelInfo, SystemDocument
 
 router = APIRouter(tags=["operators"])
@@ -31,16 +31,16 @@ async def ready(service: TheService) -> Health:
 
 
 @router.get("/metrics", responses={200: {"content": {"text/plain": {}}}, **responses(401, 403, 429)})
-async def metrics(request: Request, _: Reader) -> Response:
-    """Metrics of this process in the Prometheus format."""
+async def metrics(request: Request, _: ReaderOfAll) -> Response:
+    """Metrics of this process, of the runs of all keys, in the Prometheus format."""
     counted: Metrics = request.app.state.metrics
     return Response(counted.text(), headers={"content-type": counted.content_type})
 
 
 @router.get("/api/system", responses=responses(401, 403, 429, 503))
 async def system(request: Request, service: TheService, principal: Reader) -> SystemDocument:
-    """The database, hosts, versions and checks of this server."""
-    store = service.runtime.store
+    """The database, hosts, versions and checks of this server; what is about runs, for those who may read all runs."""
+    store, all_runs = service.runtime.store, principal.reads_of is None
     about = await store.about()
     choice = service.runtime.choice
     try:
@@ -53,12 +53,20 @@ async def system(request: Request, service: TheService, principal: Reader) -> Sy
         platform=f"{platform.system()} {platform.machine()}",
         started_at=service.started_at,
         database=DatabaseInfo(
-            name=about.name, kind=about.kind, schema_version=about.version, bytes=about.bytes, runs=about.runs
+            name=about.name,
+            kind=about.kind,
+            schema_version=about.version,
+            bytes=about.bytes,
+            runs=about.runs if all_runs else {},
         ),
         model=ModelInfo(name=choice.models.default, why=choice.why),
-        hosts=tuple(await store.hosts() if principal.reads_of is None else ()),
+        hosts=tuple(await store.hosts()) if all_runs else (),
         streams=service.feeds.clients,
         driving=len(service.driving),
         console=request.app.state.console,
-        checks=tuple(CheckLine(name=each.check, ok=each.level == "ok", what=each.what, how=each.how) for each in found),
+        checks=tuple(
+            CheckLine(name=each.check, ok=each.level == "ok", what=each.what, how=each.how)
+            for each in found
+            if all_runs or each.check != "runs"
+        ),
     )
