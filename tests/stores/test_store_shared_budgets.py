@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, aclosing, closing
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from store_processes import process, until
 
 from leadhand.ports import AllowanceRefused, ContextStore
-from leadhand.stores.opening import open_store
+from leadhand.stores.opening import database_at, open_store
 from leadhand.testing.store_contract import began, started, tokens, tokens_at_most
 
 RunSql = Callable[..., list[tuple[Any, ...]]]
@@ -35,6 +36,27 @@ async def main():
 
 asyncio.run(main())
 """
+
+
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%shared_accounts%'"
+
+
+async def test_a_reservation_waits_for_the_one_of_another_transaction_and_sees_it(url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started())
+        await store.append("run-1", [began("c1", tokens(1), shared=MOST)])
+        database = database_at(url)
+        with closing(database.connect()) as other:
+            other.begin()
+            other.execute(f"SELECT scope FROM shared_accounts{database.dialect.for_update}")
+            appending = asyncio.ensure_future(store.append("run-1", [began("c2", tokens(40), shared=MOST)]))
+            if url.startswith("postgres"):
+                await until(lambda: asyncio.to_thread(lambda: run_sql(url, WAITING) != [(0,)]))
+            other.execute("UPDATE shared_accounts SET reserved_tokens = reserved_tokens + 60")
+            other.commit()
+        with pytest.raises(AllowanceRefused, match="has 39 tokens left"):
+            await appending
+        assert run_sql(url, ACCOUNT) == [(0, 61)]
 
 
 async def orphaned(store: ContextStore, run_id: str) -> bool:
