@@ -30,6 +30,21 @@ async def test_without_money_no_model_that_costs_any_is_asked(
     assert "raise --budget (it was 0), and resume the run" in result.out.lower()
 
 
+async def test_a_used_up_budget_of_several_runs_is_named_with_what_helps(
+    leadhand: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ScriptedServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        line = ("run", "--model", PRICED, "--budget-per-day", "0", "Weather in Paris?")
+        result = await asyncio.to_thread(leadhand.process, *line)
+        assert not server.requests
+
+    assert result.code == 5
+    assert "the budget of all runs 20" in result.out
+    assert "retry the run on the next day (utc)" in result.out.lower()
+
+
 def test_what_is_free_needs_no_money(leadhand: Any) -> None:
     assert leadhand("run", "--offline", "--budget", "0", "Weather in Paris?").code == 0
 

@@ -24,6 +24,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "max_tokens": (1, 1_000_000_000_000),
     "max_output_tokens": (16, 1_000_000),
     "budget": (0, 1_000_000),
+    "budget_per_day": (0, 1_000_000),
+    "budget_total": (0, 1_000_000),
     "timeout": (0.001, 366 * 86_400),
     "approval_timeout": (0.001, 366 * 86_400),
 }

@@ -141,6 +141,12 @@ class LimitFlags:
     budget: Annotated[
         float, Flag("Spending limit in US dollars. If you set it, the price of the model must be known.", "USD")
     ] = USUAL_BUDGET
+    budget_per_day: Annotated[
+        float | None, Flag("Spending limit on one day (UTC) of all runs that have this flag, in US dollars.", "USD")
+    ] = None
+    budget_total: Annotated[
+        float | None, Flag("Spending limit of all runs that have this flag together, in US dollars.", "USD")
+    ] = None
     allow_unknown_price: Annotated[
         bool, Flag("Allow a model whose price is not known. The budget cannot limit it.")
     ] = False

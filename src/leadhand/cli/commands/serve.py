@@ -31,10 +31,6 @@ async def serve(
         Flag("Also accept requests for this host name, for example behind a proxy. Repeatable.", "NAME"),
     ] = (),
     require_key: Annotated[bool, Flag("Require an API key on this machine too, for example behind a proxy.")] = False,
-    budget_per_day: Annotated[
-        float | None, Flag("Spending limit of all runs together on one day (UTC), in US dollars.", "USD")
-    ] = None,
-    budget_total: Annotated[float | None, Flag("Spending limit of all runs together, in US dollars.", "USD")] = None,
     tools: Tools = (),
     approve: Annotated[
         tuple[str, ...],
@@ -69,8 +65,9 @@ async def serve(
     from leadhand.server.serving import Server, bind
 
     live = Live()
-    approving |= {"budget_per_day": budget_per_day, "budget_total": budget_total, "concurrency": concurrency}
-    lead = open_lead(store, models, limits, tools=all_tools(tools), on_text=live.write, **approving)
+    lead = open_lead(
+        store, models, limits, tools=all_tools(tools), on_text=live.write, concurrency=concurrency, **approving
+    )
     async with lead:
         runtime = await lead.runtime()
         local = host in LOOPBACK
