@@ -331,3 +331,34 @@ async def test_a_conversation_in_which_nothing_is_left_to_shorten_fails_as_too_l
     assert state.assignments["wo-001.0"].failure.class_ is FailureClass.TOO_LARGE
     assert await world.events(ConversationCompacted) == []
     assert bench.counts["measure"] == 1
+
+
+async def test_a_worker_that_states_what_nothing_holds_is_asked_again_for_exactly_that(open_world: Any):
+    models = FakeModels(plan({**ask("a", "look", n=1), "expected_output": "a sentence"}), work=["It is 4711.", "1"])
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert asked(models)["work"] == 2
+    assert "states 4711" in str(models.requests("work")[1].messages[-1])
+    assert state.assignments["wo-001.0"].data.summary == "1"
+
+
+async def test_the_reason_of_each_turn_is_the_same_after_a_restart_as_before_it(open_world: Any):
+    order = plan({**ask("a", "look", n=1), "expected_output": "a sentence"})
+    lines = ["It is 4711.", calls(("look", {"n": 4711})), "", "1"]
+    models = FakeModels(order, work=lines)
+    world = open_world(models, [Bench().look])
+    await world.run()
+    entries = await world.entries()
+    asked_before = models.requests("work")[-1].messages
+    begun = [entry for entry in entries if isinstance(entry.event, ModelCallBegan)]
+    last = max(entry.seq for entry in begun if entry.event.call_id.startswith("wo-001.0/"))
+
+    again = open_world(FakeModels(order, work=lines[-1]), [Bench().look])
+    first, *others = [entry.event for entry in entries[: last - 1]]
+    await again.store.create("run_1", first)
+    await again.store.append("run_1", others)
+    await again.take_over("run_1")
+
+    assert again.models.requests("work")[0].messages == asked_before
+    assert "states 4711" in str(asked_before)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .errors import Failure, FailureClass
 from .ordered_calls import Support, support
@@ -57,17 +58,7 @@ def made_calls(assignment: AssignmentState) -> tuple[MadeCall, ...]:
     """The calls of an assignment in short, those that began and whose end was not seen among them."""
     subtask = assignment.assignment.subtask
     ordered = subtask.args if subtask is not None else None
-    made = [
-        MadeCall(
-            tool=call.tool,
-            args=None if call.args == ordered else call.args,
-            error=call.failure.message if call.failure is not None else "",
-            effect=call.effect,
-            said=_said(call) if call.effect is Effect.ONCE else "",
-            sure=call.failure is None or call.failure.type != INDETERMINATE,
-        )
-        for call in assignment.evidence
-    ]
+    made = [made_call(call, ordered) for call in assignment.evidence]
     unseen = [
         MadeCall(
             call.tool, None if call.args == ordered else call.args, "its end was not seen", call.effect, sure=False
@@ -75,6 +66,18 @@ def made_calls(assignment: AssignmentState) -> tuple[MadeCall, ...]:
         for call in assignment.begun
     ]
     return (*assignment.made, *made, *unseen)
+
+
+def made_call(call: ToolResult, ordered: Mapping[str, Any] | None = None) -> MadeCall:
+    """Return a finished call in short; ``ordered`` are the arguments that its subtask orders."""
+    return MadeCall(
+        tool=call.tool,
+        args=None if call.args == ordered else call.args,
+        error=call.failure.message if call.failure is not None else "",
+        effect=call.effect,
+        said=_said(call) if call.effect is Effect.ONCE else "",
+        sure=call.failure is None or call.failure.type != INDETERMINATE,
+    )
 
 
 def _said(call: ToolResult) -> str:

@@ -74,13 +74,12 @@ def unnamed_arguments(args: Mapping[str, Json], call: ToolResult, schema: Mappin
     ``known`` is the text of everything that the worker received. Dates, and what the schema lists, are chosen freely.
     """
     given: Mapping[str, Any] = schema.get("properties", {})
-    words = set(_words(known))
     for name, value in call.args.items():
         free = is_object(given.get(name)) and not {"enum", "const", "$ref", "anyOf"} & given[name].keys()
         if name in args or not isinstance(value, str) or not free or value == given[name].get("default"):
             continue
         own = [word for word in _words(value) if not word.isdigit()]
-        if own and words.isdisjoint(own):
+        if own and set(_words(known)).isdisjoint(own):
             return f"{written(call)} was called: {name}={value!r} was neither ordered nor found"
     return ""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -80,9 +80,8 @@ class Host:
             result = WorkResult.failed(name, Failure.of(message, "timeout", FailureClass.TRANSIENT))
         except LeadhandError:
             raise
-        except (
-            Exception
-        ) as error:  # A bug in Leadhand must fail only this attempt, be visible in the log, and not be retried.
+        except Exception as error:
+            # A bug in Leadhand must fail only this attempt, be visible in the log, and not be retried.
             message = f"internal error: {type(error).__name__}: {error}"
             result = WorkResult.failed(name, Failure.of(message, "internal", FailureClass.UNAVAILABLE))
         await log.append(AttemptReturned(attempt=attempt, result=result))
@@ -122,9 +121,11 @@ class Attempt:
     def __init__(self, work: Work, turns: Turns) -> None:
         self._work = work
         self._subtask: Subtask = work.assignment.subtask or NO_SUBTASK
+        self._tool = next((tool for tool in work.definition.tools if tool.name == self._subtask.tool), None)
         self._turns = turns
         self._objections = 0
         self._rejected: int | None = None
+        self._evidence: tuple[int, Evidence] | None = None
 
     async def carry_out(self, conversation: Conversation) -> WorkResult:
         """Return the result of the attempt. Raises :class:`~leadhand.engine.turns.Parked` if it has to wait."""
@@ -142,7 +143,8 @@ class Attempt:
             self._objections = max(conversation.replies - 1, 0)
         if conversation.turns and self._work.attempt.feedback:
             # The last answer of the lineage was not accepted: continue the conversation with the reason.
-            self._rejected = conversation.turns[-1].number
+            last = conversation.turns[-1]
+            self._rejected, last.objection = last.number, f"That was not accepted: {self._work.attempt.feedback}"
         elif not conversation.turns and not self._work.attempt.feedback:
             first = self._ordered_turn()
             if first is not None:
@@ -169,11 +171,9 @@ class Attempt:
 
     def _ordered_turn(self) -> Turn | None:
         """Return the call that the subtask itself names, if it names a tool and all arguments are available."""
-        if self._subtask.tool is None:
-            return None
-        tool = next((tool for tool in self._work.definition.tools if tool.name == self._subtask.tool), None)
+        tool = self._tool
         if tool is None or tool.name not in self._work.tools:
-            return None  # the model learns that the tool was not called, and cannot call it either
+            return None  # the model learns that a named tool was not called, and cannot call it either
         args = resolved(self._subtask.args, self._work.needs)
         if argument_problems(tool, args) and self._subtask.needs:
             return None  # the model fills in the arguments from the results
@@ -203,20 +203,25 @@ class Attempt:
                 return self._ok(conversation, said)
             if not self._one_reply:
                 return None
-        problems = self._problems(conversation, turn)
+        made = conversation.finished(turn)
+        problems = self._problems(made, turn, first=self._objections == 0)
         if not problems:
             return self._ok(conversation, turn.message.text.strip() or self._work.assignment.role)
         self._objections += 1
+        turn.objection = self._asked_again(made, turn, problems)
         # A text is asked for again once; code can write the results down instead.
         text = self._one_reply and self._work.role.output is None
         if self._objections > (1 if text else self._work.definition.limits.max_repairs):
-            return self._failed(self._given_up(conversation, turn, problems))
+            return self._failed(self._given_up(made, turn, problems))
         return None
 
     # --- what is wrong with an answer --------------------------------------------------------------------------------
 
-    def _problems(self, conversation: Conversation, turn: Turn) -> list[str]:
-        """Return the problems of an answer, one sentence each."""
+    def _problems(self, made: Sequence[ToolResult], turn: Turn, *, first: bool) -> list[str]:
+        """Return the problems of an answer after the calls ``made``, one sentence each.
+
+        Statements without proof are a problem of the ``first`` answer only: of later ones, people are told.
+        """
         output = self._work.role.output
         if output is None and turn.message.tool_calls:  # each call was answered with an error, as no tools were offered
             return ["the answer calls a tool, but no tools are available here"]
@@ -224,52 +229,51 @@ class Attempt:
             return [f"the answer is not one JSON object that matches the schema of {self._work.role.name}"]
         if output is None and is_blank(turn.message.text):
             return ["the answer is empty"]
-        proof = self._proof(conversation)
+        proof = self._support(made).failure
         if proof is not None:
             return [proof.message]
-        error = self._error(conversation, turn.message.text)
+        error = self._error(made, turn.message.text)
         if error:
             return [error]
-        if self._objections == 0 and (doubt := self._unexplained(conversation, turn.message.text)):
+        if first and (doubt := self._unexplained(made, turn.message.text)):
             return [doubt]
         found = schema_problems(output, turn.value) if output is not None else []
         found = found or self._work.problems(turn.value, turn.message.text)
         return found or self._argument_problems(turn.value)
 
-    def _proof(self, conversation: Conversation) -> Failure | None:
-        """Return why the calls of the attempt do not show that the ordered call was made; None if they do."""
-        return self._support(conversation).failure
-
-    def _support(self, conversation: Conversation) -> Support:
+    def _support(self, made: Sequence[ToolResult]) -> Support:
+        """Return whether the calls of the attempt show that the ordered call was made."""
         answers = self._work.attempt.answers
         approved = [call_id for call_id, answer in answers.items() if answer.ok]
         args = resolved(self._subtask.args, self._work.needs)
-        tool = next((tool for tool in self._work.definition.tools if tool.name == self._subtask.tool), None)
-        if self._subtask.needs and tool is not None and argument_problems(tool, args):
+        if self._subtask.needs and self._tool is not None and argument_problems(self._tool, args):
             # What the results brought does not fit: the model fills it in.
             args = {name: args[name] for name, value in self._subtask.args.items() if result_reference(value) is None}
-        return support(self._subtask, args, conversation.finished, approved)
+        return support(self._subtask, args, made, approved)
 
-    def _error(self, conversation: Conversation, text: str) -> str:
+    def _error(self, made: Sequence[ToolResult], text: str) -> str:
         """Return the error that the result of a subtask reports instead of a result. Words of a tool are a result."""
         error = error_in(text) if self._work.assignment.subtask is not None else ""
-        if not error or error.casefold() in self._evidence(conversation).folded:
+        if not error or error.casefold() in self._found(made).folded:
             return ""
         return f"the result is an error: {' '.join(text.split())[:200]}"
 
-    def _unexplained(self, conversation: Conversation, text: str) -> str:
+    def _unexplained(self, made: Sequence[ToolResult], text: str) -> str:
         """Return the statements of a result that neither a call nor the input of the worker explains."""
-        found = self._subtask.needs or any(call.ok for call in conversation.finished)
-        own = any(call.summary == text for call in conversation.finished)  # the tool's words, as they are
+        found = self._subtask.needs or any(call.ok for call in made)
+        own = any(call.summary == text for call in made)  # the tool's words, as they are
         if self._work.assignment.subtask is None or not found or own:
             return ""
-        stated = self._evidence(conversation).unexplained(text)
+        stated = self._found(made).unexplained(text)
         return f"the result states {', '.join(stated[:5])}, and nothing that it rests on holds that" if stated else ""
 
-    def _evidence(self, conversation: Conversation) -> Evidence:
-        made = conversation.finished
-        calls = [[call.args, call.summary, call.raw, [each.url for each in call.sources]] for call in made]
-        return Evidence([self._work.brief, *calls], read_date(self._work.brief.get("today")))
+    def _found(self, made: Sequence[ToolResult]) -> Evidence:
+        """Return what a result may rest on. It is read again only after further calls."""
+        if self._evidence is None or self._evidence[0] != len(made):
+            calls = [[call.args, call.summary, call.raw, [each.url for each in call.sources]] for call in made]
+            evidence = Evidence([self._work.brief, *calls], read_date(self._work.brief.get("today")))
+            self._evidence = len(made), evidence
+        return self._evidence[1]
 
     def _argument_problems(self, value: Json) -> list[str]:
         """Return the problems of the arguments of proposed calls, one sentence each."""
@@ -283,29 +287,34 @@ class Attempt:
         return found[:8]
 
     def _objection(self, conversation: Conversation, turn: Turn) -> str:
+        """Return why a turn was not accepted; of a turn from the log, find it out again from the calls before it."""
+        if not turn.objection:
+            made = conversation.finished(turn)
+            turn.objection = self._asked_again(made, turn, self._problems(made, turn, first=True))
+        return turn.objection
+
+    def _asked_again(self, made: Sequence[ToolResult], turn: Turn, problems: list[str]) -> str:
         """Return the message that asks a model for a better answer."""
-        if turn.number == self._rejected:
-            return f"That was not accepted: {self._work.attempt.feedback}"
-        problems = self._problems(conversation, turn)
         if self._work.role.output is None and not turn.message.tool_calls:
             if is_blank(turn.message.text):
                 return "Your answer is empty."
-            if self._proof(conversation) is not None:
+            if self._support(made).failure is not None:
                 tool, args = self._subtask.tool or "", resolved(self._subtask.args, self._work.needs)
                 call = written_call(tool, args) if args else tool
                 return f"You have not called {call} successfully. Call it, or call give_up with the reason."
         how = "" if self._work.role.output is None else "; answer with one JSON object, and nothing else"
-        return f"That cannot be used: {'; '.join(problems)}. Write the whole answer again, with corrections{how}."
+        reason = "; ".join(problems) or "it was not accepted"
+        return f"That cannot be used: {reason}. Write the whole answer again, with corrections{how}."
 
-    def _given_up(self, conversation: Conversation, turn: Turn, problems: list[str]) -> Failure:
+    def _given_up(self, made: Sequence[ToolResult], turn: Turn, problems: list[str]) -> Failure:
         """Return the message of an attempt that failed because its answers were not accepted."""
         message = "; ".join(problems)
         role = self._work.role
         if role.output is None:
-            if not self._one_reply and (proof := self._proof(conversation)) is not None:
+            if not self._one_reply and (proof := self._support(made).failure) is not None:
                 lapse = "the worker gave no answer" if is_blank(turn.message.text) else "the worker answered without it"
                 return proof.evolve(message=f"{proof.message}; {lapse}")
-            if self._error(conversation, turn.message.text):
+            if self._error(made, turn.message.text):
                 return Failure.of(message, "gave_up", FailureClass.INVALID)
             type_ = "malformed_answer" if self._one_reply else "bad_thought"
             return Failure.of(message, type_, FailureClass.INVALID, NOT_ACCEPTED)
@@ -318,7 +327,8 @@ class Attempt:
     # --- results -----------------------------------------------------------------------------------------------------
 
     def _ok(self, conversation: Conversation, summary: str) -> WorkResult:
-        used = [result for result in conversation.finished if result.ok]
+        made = conversation.finished()
+        used = [result for result in made if result.ok]
         sources: dict[str, Source] = {source.url: source for result in used for source in result.sources}
         for needed in self._work.needs.values():
             sources |= {source.url: source for source in needed.sources if source.url in summary}
@@ -337,17 +347,16 @@ class Attempt:
             ok=True,
             data=data.model_copy(update={"raw": None}),
             used=tuple(result.call_id for result in used),
-            doubt=self._support(conversation).doubt or self._unnamed(used) or self._unexplained(conversation, summary),
+            doubt=self._support(made).doubt or self._unnamed(used) or self._unexplained(made, summary),
         )
 
     def _unnamed(self, used: list[ToolResult]) -> str:
         """Return what is doubtful about the arguments that the order left to the worker; "" if nothing is."""
-        tool = next((tool for tool in self._work.definition.tools if tool.name == self._subtask.tool), None)
-        if tool is None:
+        tool, args = self._tool, self._subtask.args
+        calls = [call for call in used if call.tool == self._subtask.tool]
+        if tool is None or not calls or any(call.args.keys() <= args.keys() for call in calls):
             return ""
         known = json.dumps(self._work.brief, ensure_ascii=False)
-        args = self._subtask.args
-        calls = [call for call in used if call.tool == tool.name]
         found = [unnamed_arguments(args, call, tool.parameters, known) for call in calls]
         return found[0] if found and all(found) else ""
 
@@ -356,10 +365,11 @@ class Attempt:
 
     def _cause(self, conversation: Conversation, lapse: Failure) -> Failure:
         """Return why there is no result: the failed call, first the ordered one, else the worker's own words."""
-        proof = self._proof(conversation)
+        made = conversation.finished()
+        proof = self._support(made).failure
         if proof is not None and proof.type != "unproven":
             return proof if lapse.type == "gave_up" else proof.evolve(message=f"{proof.message}; {lapse.message}")
-        failed = [result.failure for result in conversation.finished if result.failure is not None]
+        failed = [result.failure for result in made if result.failure is not None]
         return failed[-1] if failed and lapse.type == "gave_up" else lapse
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from leadhand.domain.conversation import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
@@ -47,12 +47,16 @@ def _content(result: ToolResult) -> str:
 
 @dataclass(slots=True)
 class Turn:
-    """One reply of the model (or, as turn 0, the call that the subtask itself names), and the results of its calls."""
+    """One reply of the model (or, as turn 0, the call that the subtask itself names), and the results of its calls.
+
+    ``objection`` is what the model is told if the reply was not accepted; "" as long as nobody has asked for it.
+    """
 
     number: int
     message: AssistantMessage
     value: Json = None
     done: dict[int, ToolResult] = field(default_factory=dict[int, ToolResult])
+    objection: str = ""
 
     @property
     def said(self) -> AssistantMessage:
@@ -75,7 +79,7 @@ class Conversation:
         """Shorten tool results further. Return False if nothing is left to shorten."""
         keep = self.compacted[1] // 4 if self.compacted[1] else LONGEST_KEPT
         while keep >= LEAST_KEPT:
-            if any(len(content_of(done)) > keep for done in self.finished):
+            if any(len(content_of(done)) > keep for done in self.finished()):
                 self.compacted = (self.turns[-1].number, keep)
                 return True
             keep //= 4
@@ -129,11 +133,10 @@ class Conversation:
                 said.append(UserMessage(text=objection(turn)))
         return tuple(said)
 
-    @property
-    def finished(self) -> Iterable[ToolResult]:
-        """Return every finished tool call, in order."""
-        for turn in self.turns:
-            yield from (turn.done[position] for position in sorted(turn.done))
+    def finished(self, through: Turn | None = None) -> list[ToolResult]:
+        """Return the finished tool calls, in order; with ``through``, those of this turn and the ones before it."""
+        turns = [turn for turn in self.turns if through is None or turn.number <= through.number]
+        return [turn.done[position] for turn in turns for position in sorted(turn.done)]
 
     @property
     def replies(self) -> int:

@@ -229,9 +229,7 @@ async def _contained(call: Awaitable[Any]) -> Any:
         await asyncio.wait({task})
     except asyncio.CancelledError:
         task.cancel()
-        task.add_done_callback(
-            lambda done: done.cancelled() or done.exception()
-        )  # retrieved, so that asyncio does not warn
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # read, so that asyncio is silent
         await asyncio.wait({task}, timeout=CLEARING_UP_S)
         if not task.done():  # it ignores cancellation; the loop would wait for it forever at its end
             with contextlib.suppress(RuntimeError, ValueError):

@@ -10,9 +10,10 @@ from leadhand.domain.approval import policy_of
 from leadhand.domain.conversation import Message, ModelReply, ModelRequest, OutputSpec, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.events import ConversationCompacted
+from leadhand.domain.evidence import made_call
 from leadhand.domain.evolve.calls import EXPIRED
 from leadhand.domain.ids import model_call_id, tool_call_id
-from leadhand.domain.state import INDETERMINATE, CallAnswer
+from leadhand.domain.state import CallAnswer
 from leadhand.domain.tool import GIVE_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
 from leadhand.domain.work_order import OpenCall
 from leadhand.engine.conversation import Conversation, Turn
@@ -62,7 +63,7 @@ class Turns:
         self._tools = tools
         self._on_text = on_text
         self._specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.tools}
-        self._acted = {call.call_id for call in work.calls if isinstance(call, ToolResult) and _has_acted(call)}
+        self._acted = {call.call_id for call in work.calls if isinstance(call, ToolResult) and made_call(call).acted}
 
     async def ask(self, conversation: Conversation, objection: Callable[[Turn], str]) -> Turn:
         """Get one more reply of the model and commit it. Raises ModelError.
@@ -192,17 +193,11 @@ class Turns:
             args = call.arguments if answer is None or answer.args is None else answer.args
             attempt, offline = self._work.attempt.attempt, self._work.definition.offline
             result = await self._tools.call(self._log, attempt, call_id, tool, args, offline=offline)
-            if _has_acted(result):
+            if made_call(result).acted:
                 self._acted.add(call_id)
             turn.done[position] = result
             return
         turn.done[position] = ToolResult(call_id=call_id, tool=call.name, failure=failure)
-
-
-def _has_acted(call: ToolResult) -> bool:
-    """Whether a call had its irreversible effect, or may have had it."""
-    doubtful = call.failure is not None and call.failure.type == INDETERMINATE
-    return call.effect is Effect.ONCE and (call.ok or doubtful)
 
 
 def _denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -> str:
