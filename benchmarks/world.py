@@ -32,6 +32,7 @@ class ScriptedLead:
     """Plans ``count`` subtasks, accepts every completed one, answers in one line; costs nothing."""
 
     def __init__(self, count: int) -> None:
+        self._answer = f"All {count} pieces are there."
         self._plan: dict[str, Any] = {
             "goal": "benchmark",
             "subtasks": [{"name": f"piece_{n}", "tool": "piece", "args": {"n": n}} for n in range(count)],
@@ -42,7 +43,7 @@ class ScriptedLead:
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         if request.output is None:
-            return ModelReply(message=AssistantMessage(text="All pieces are there."), usage=Usage(nanousd=0))
+            return ModelReply(message=AssistantMessage(text=self._answer), usage=Usage(nanousd=0))
         if request.output.name == "plan":
             value = self._plan
         else:
@@ -50,7 +51,7 @@ class ScriptedLead:
             verdicts = [{"subtask": piece["subtask"], "verdict": "accept"} for piece in facts["subtasks"]]
             value: dict[str, Any] = {"verdicts": verdicts, "complete": True}
             if facts["compose"]:
-                value["answer"] = "All pieces are there."
+                value["answer"] = self._answer
         return ModelReply(message=AssistantMessage(), value=value, usage=Usage(nanousd=0))
 
     async def aclose(self) -> None:

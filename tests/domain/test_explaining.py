@@ -6,6 +6,8 @@ from datetime import date
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leadhand.domain.explaining import Evidence
 
@@ -119,3 +121,19 @@ def test_an_honest_wording_is_explained(evidence: Any, text: str):
 def test_what_nothing_explains_is_found(evidence: Any, text: str, lie: str):
     found = Evidence([evidence], TODAY).unexplained(text)
     assert any(lie in each for each in found), found
+
+
+VALUES = st.lists(st.sampled_from([WEATHER, ROUTE, PRICES, CITY, PAGE, {"summary": PAGE, "raw": CITY}, None, [3, 4]]))
+TEXTS = st.sampled_from([text for _, text in HONEST] + [text for _, text, _ in LIES])
+
+
+@given(VALUES, st.lists(TEXTS, max_size=3))
+def test_neither_the_order_of_the_evidence_nor_what_was_asked_before_changes_what_it_explains(
+    values: list[Any], texts: list[str]
+):
+    evidence = Evidence(values, TODAY)
+    for text in texts:
+        found = evidence.unexplained(text)
+        assert found == Evidence(reversed(values), TODAY).unexplained(text)
+        assert found == evidence.unexplained(text)
+        assert set(found) >= set(Evidence([*values, *values, text], TODAY).unexplained(text)) == set()

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import cached_property, lru_cache
 from itertools import combinations
 from statistics import median
 
@@ -88,44 +89,88 @@ CONVERSIONS = _units("""
 """)
 
 
+class _Piece:
+    """One text of the evidence. What it holds is read when it is first needed."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def folded(self) -> str:
+        return self.text.casefold()
+
+    @cached_property
+    def flat(self) -> str:
+        return re.sub(r"[^\w]", "", self.folded)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(re.findall(r"\w+", self.folded))
+
+    @cached_property
+    def addresses(self) -> frozenset[str]:
+        return frozenset(_address(url) for url in _URL.findall(self.text))
+
+    @cached_property
+    def read(self) -> tuple[frozenset[float], frozenset[tuple[int | None, int, int]], frozenset[int]]:
+        """Its numbers, its days with their years, and its times in minutes after midnight."""
+        read = stated(self.text, labels=True)
+        numbers = {abs(value) for figure in read.figures for value, _ in figure.readings}
+        numbers |= {float(part) for code in read.codes for part in re.findall(r"\d{2,}", code)}
+        numbers |= {float(FOREIGN_WORDS[word]) for word in self.words & FOREIGN_WORDS.keys()}
+        days = {(day.year, *pair) for day in read.days for pair in day.days}
+        times = {minutes for _, minutes in read.times}
+        for stamp in [n for n in numbers if 1e9 <= n < 2.2e9]:
+            moment = datetime.fromtimestamp(stamp, UTC)
+            days.add((moment.year, moment.month, moment.day))
+            times.add(moment.hour * 60 + moment.minute)
+        numbers |= {float(part) for day in days for part in day if part is not None}
+        return frozenset(numbers), frozenset(days), frozenset(times)
+
+
+_piece = lru_cache(maxsize=64)(_Piece)  # the request is part of what each worker and each section rests on
+
+
 class Evidence:
     """What a text may rest on: texts and data, indexed by their numbers, dates, times and addresses."""
 
     def __init__(self, found: Iterable[Json], today: date | None = None) -> None:
-        values = list(found)
-        self._text = "\n".join(
-            each if isinstance(each, str) else json.dumps(each, ensure_ascii=False, default=str) for each in values
-        )
-        self.flat = re.sub(r"[^\w]", "", self._text.casefold())
-        self._words = set(re.findall(r"\w+", self._text.casefold()))
-        numbers: set[float] = {float(FOREIGN_WORDS[word]) for word in self._words & FOREIGN_WORDS.keys()}
-        self.days: set[tuple[int | None, int, int]] = set()
-        self.times: set[int] = set()
-        self.most = len(values)
-        computed: set[float] = set()
-        read = stated(self._text, labels=True)
-        numbers |= {abs(value) for figure in read.figures for value, _ in figure.readings}
-        numbers |= {float(part) for code in read.codes for part in re.findall(r"\d{2,}", code)}
-        for value in values:
-            for each in _lists(value):
-                self.most = max(self.most, len(each))
-                computed |= set(_aggregates(each))
-        self.most = max(self.most, max((text.count("\n") + 1 for text in values if isinstance(text, str)), default=0))
-        self.days |= {(day.year, *pair) for day in read.days for pair in day.days}
-        self.times |= {minutes for _, minutes in read.times}
-        for stamp in [n for n in numbers if 1e9 <= n < 2.2e9]:
-            moment = datetime.fromtimestamp(stamp, UTC)
-            self.days.add((moment.year, moment.month, moment.day))
-            self.times.add(moment.hour * 60 + moment.minute)
-        numbers |= {float(part) for day in self.days for part in day if part is not None}
-        self._own = sorted(numbers)
-        self._numbers = sorted(numbers | computed | ({float(today.year)} if today else set()))
-        if today is not None:
-            ahead = 8 if _WEEK.search(self._text) else 1
-            for each in (today + timedelta(days=offset) for offset in range(-1, ahead + 1)):
-                self.days.add((each.year, each.month, each.day))
-        self.folded = self._text.casefold()
-        self.addresses = {_address(url) for url in _URL.findall(self._text)}
+        self._values = list(found)
+        self._today = today
+        self._pieces = [_piece(text) for value in self._values for text in _texts(value)]
+
+    @cached_property
+    def folded(self) -> str:
+        """Everything in small letters."""
+        return "\n".join(piece.folded for piece in self._pieces)
+
+    @cached_property
+    def _longest(self) -> int:
+        texts = [value for value in self._values if isinstance(value, str)]
+        lengths = [len(each) for value in self._values for each in _lists(value)]
+        return max([len(self._values), *lengths, *(text.count("\n") + 1 for text in texts)])
+
+    @cached_property
+    def _own(self) -> list[float]:
+        return sorted(frozenset[float]().union(*(piece.read[0] for piece in self._pieces)))
+
+    @cached_property
+    def _numbers(self) -> list[float]:
+        computed = {number for value in self._values for each in _lists(value) for number in _aggregates(each)}
+        return sorted(computed.union(self._own, [] if self._today is None else [float(self._today.year)]))
+
+    @cached_property
+    def _days(self) -> set[tuple[int | None, int, int]]:
+        days = set[tuple[int | None, int, int]]().union(*(piece.read[1] for piece in self._pieces))
+        if self._today is not None:
+            ahead = 8 if any(_WEEK.search(piece.text) for piece in self._pieces) else 1
+            near = (self._today + timedelta(days=offset) for offset in range(-1, ahead + 1))
+            days.update((day.year, day.month, day.day) for day in near)
+        return days
+
+    @cached_property
+    def _times(self) -> frozenset[int]:
+        return frozenset[int]().union(*(piece.read[2] for piece in self._pieces))
 
     def unexplained(self, text: str) -> list[str]:
         """Return what a text states and nothing here explains, as it is written there, each once."""
@@ -138,31 +183,36 @@ class Evidence:
                 known += [value for value, _ in figure.readings[:1]]
             else:
                 doubtful.append(figure)
-        shown = set(known)
-        if len(self._own) <= FEW and _COMPUTED.search(text):
-            shown.update(self._own)
-        derived = _derived(known[:MOST_FIGURES], sorted(shown)[:MOST_FIGURES]) if doubtful else []
+        derived: list[float] = []
+        if doubtful:
+            shown = set(known)
+            if len(self._own) <= FEW and _COMPUTED.search(text):
+                shown.update(self._own)
+            derived = _derived(known[:MOST_FIGURES], sorted(shown)[:MOST_FIGURES])
         figures = [figure.text for figure in doubtful if not self._derives(figure, derived)]
         days = [day.text for day in said.days if not all(self._dated(day.year, *pair) for pair in day.days[:1])]
-        zoned = _ZONE.search(text) is not None
+        zoned = bool(said.times) and _ZONE.search(text) is not None
         times = [written for written, minutes in said.times if not self._timed(minutes, zoned=zoned)]
-        codes = [code for code in said.codes if re.sub(r"[^\w]", "", code.casefold()) not in self.flat]
+        codes = [code for code in said.codes if not self._names(re.sub(r"[^\w]", "", code.casefold()))]
         return list(dict.fromkeys([*figures, *days, *times, *codes, *addresses]))
 
     def _explains(self, figure: Figure, text: str) -> bool:
         digits = re.match(r"[\d.,'’]*\d", figure.text)
-        if digits is not None and len(digits[0]) > 1 and digits[0] in self._words:
+        if digits is not None and len(digits[0]) > 1 and self._writes(digits[0]):
             return True
         hedged = _HEDGE.search(text[max(0, figure.at - 20) : figure.at]) is not None
         return any(self._reads(value, step, figure.unit, hedged=hedged) for value, step in figure.readings)
 
     def _reads(self, value: float, step: float, unit: str, *, hedged: bool) -> bool:
+        measured = unit in _CURRENCIES or unit in CONVERSIONS or unit[:1] in ("%", "°")
+        count = value == int(value) and value <= max(self._most(value), SMALL if unit == "word" else 0)
+        if count and not measured:
+            return True
         room = _room(value, step, hedged=hedged)
         if self._near(value, room):
             return True
-        whole = value == int(value)
-        if whole and value <= max(self.most, SMALL if unit == "word" else 0):
-            return not (unit in _CURRENCIES or unit in CONVERSIONS or unit[:1] in ("%", "°"))
+        if count:
+            return False
         if unit[:1] in ("%", "‰") or unit in ("percent", "per", "prozent", "pct"):
             return self._near(value / 100, room / 100) or self._near(100 - value, room)
         if unit in ("°f", "fahrenheit", "degrees", "°", "grad") and self._near((value - 32) / 1.8, room / 1.8):
@@ -187,22 +237,41 @@ class Evidence:
         return False
 
     def _dated(self, year: int | None, month: int, day: int) -> bool:
-        same = [y for y, m, d in self.days if (m, d) == (month, day)]
+        same = [y for y, m, d in self._days if (m, d) == (month, day)]
         if any(year is None or y is None or y == year for y in same):
             return True
-        return any((y, m, d) == (year, day, month) for y, m, d in self.days)
+        return (year, day, month) in self._days
 
     def _timed(self, minutes: int, *, zoned: bool) -> bool:
-        if any((minutes - known) % 720 == 0 or (zoned and (minutes - known) % 30 == 0) for known in self.times):
+        if any((minutes - known) % 720 == 0 or (zoned and (minutes - known) % 30 == 0) for known in self._times):
             return True
         return any(
             known != minutes and (self._near(abs(known - minutes), 0.5) or self._near(abs(known - minutes) * 60, 30))
-            for known in self.times
+            for known in self._times
         )
+
+    def _most(self, value: float) -> int:
+        """The length of the longest list, or any that reaches ``value``: a count up to it needs no other evidence."""
+        return len(self._values) if value <= len(self._values) else self._longest
+
+    def _writes(self, digits: str) -> bool:
+        return any(digits in piece.text and digits in piece.words for piece in self._pieces)
+
+    def _names(self, code: str) -> bool:
+        return any(code in piece.flat for piece in self._pieces)
 
     def _knows(self, url: str) -> bool:
         address = _address(url)
-        return any(known == address or known.startswith(f"{address}/") for known in self.addresses)
+        known = (known for piece in self._pieces for known in piece.addresses)
+        return any(each == address or each.startswith(f"{address}/") for each in known)
+
+
+def _texts(value: Json) -> list[str]:
+    """The texts of a value: of an object, one for each of its fields."""
+    if isinstance(value, str):
+        return [value]
+    parts = [{name: inner} for name, inner in value.items()] if is_object(value) else [value]
+    return [json.dumps(part, ensure_ascii=False, default=str) for part in parts]
 
 
 def unit_is_share(unit: str) -> bool:

@@ -48,27 +48,47 @@ _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _TENS = "|".join(_WORDS)
 _SCALE = "|".join(_SCALES)
 
+# Most texts do not match most patterns, and a search for what each match contains is many times faster.
+_DIGITS = re.compile(r"\d+")
+_SLASHED = re.compile(r"\d[-/]\d")
 _DATES = (
-    re.compile(r"(?<!\d)(?P<y>\d{4})[-/](?P<m>\d{1,2})[-/](?P<d>\d{1,2})(?=\D|$)"),
-    re.compile(
-        r"(?<!\d)(?:(?P<d0>\d{1,2})(?:st|nd|rd|th|\.)?\s*(?:-|–|to|and|bis|und|au|al)\s*)?"
-        r"(?P<d>\d{1,2})(?:st|nd|rd|th|\.|er)?"
-        rf"\s+(?:of\s+|de\s+)?(?P<n>{_MONTH})\b\.?(?:,?\s+(?:de\s+)?(?P<y>\d{{4}}))?",
-        re.IGNORECASE,
+    (
+        re.compile(r"(?<!\d)(?P<y>\d{4})[-/](?P<m>\d{1,2})[-/](?P<d>\d{1,2})(?=\D|$)"),
+        _SLASHED,
     ),
-    re.compile(
-        rf"\b(?P<n>{_MONTH})\b\.?\s+(?:(?P<d0>\d{{1,2}})(?:st|nd|rd|th)?\s*(?:-|–|to|and)\s*)?(?P<d>\d{{1,2}})"
-        r"(?:st|nd|rd|th)?\b(?![:.,]\d)(?:,?\s+(?P<y>\d{4}))?",
-        re.IGNORECASE,
+    (
+        re.compile(
+            r"(?<!\d)(?:(?P<d0>\d{1,2})(?:st|nd|rd|th|\.)?\s*(?:-|–|to|and|bis|und|au|al)\s*)?"
+            r"(?P<d>\d{1,2})(?:st|nd|rd|th|\.|er)?"
+            rf"\s+(?:of\s+|de\s+)?(?P<n>{_MONTH})\b\.?(?:,?\s+(?:de\s+)?(?P<y>\d{{4}}))?",
+            re.IGNORECASE,
+        ),
+        None,
     ),
-    re.compile(r"(?<![\d.])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.(?:\s?(?P<y>\d{4}))?(?!\d)"),
-    re.compile(r"(?<![\d/])(?P<a>\d{1,2})/(?P<b>\d{1,2})/(?P<y>\d{4})(?!\d)"),
+    (
+        re.compile(
+            rf"\b(?P<n>{_MONTH})\b\.?\s+(?:(?P<d0>\d{{1,2}})(?:st|nd|rd|th)?\s*(?:-|–|to|and)\s*)?(?P<d>\d{{1,2}})"
+            r"(?:st|nd|rd|th)?\b(?![:.,]\d)(?:,?\s+(?P<y>\d{4}))?",
+            re.IGNORECASE,
+        ),
+        None,
+    ),
+    (
+        re.compile(r"(?<![\d.])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.(?:\s?(?P<y>\d{4}))?(?!\d)"),
+        re.compile(r"\d\.\s?\d{1,2}\."),
+    ),
+    (
+        re.compile(r"(?<![\d/])(?P<a>\d{1,2})/(?P<b>\d{1,2})/(?P<y>\d{4})(?!\d)"),
+        _SLASHED,
+    ),
 )
+"""Dates in numbers, each with what a text has where it matches; None: the name of a month."""
 _TIME = re.compile(
     r"(?<![\d:.])(?P<h>[01]?\d|2[0-4])(?:[:.](?P<m>[0-5]\d)(?::[0-5]\d(?:\.\d+)?)?(?:\s?(?P<p>[ap])\.?m\b\.?|\s?uhr\b)"
     r"|:(?P<m2>[0-5]\d)(?::[0-5]\d(?:\.\d+)?)?|\s?(?P<p2>[ap])\.?m\b\.?|\s?uhr\b|h(?P<m3>[0-5]\d))(?![\d:])",
     re.IGNORECASE,
 )
+_CLOCK = re.compile(r"\d(?:[:.h]\d\d|\s?[ap]\.?m|\s?uhr)", re.IGNORECASE)
 _NUMBER = re.compile(
     r"(?<![\w.,])(?<!\w[-_/])"
     r"(?P<n>\d{1,3}(?:[,.'’\u00a0\u202f ]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)"
@@ -85,12 +105,18 @@ _SPELLED = re.compile(
     rf"\b(?:{_TENS})(?:[\s-]+(?:and\s+)?(?:{_TENS}|{_SCALE}))*\b|\b(?:a\s)(?P<s>{_SCALE})\b", re.IGNORECASE
 )
 _CODE = re.compile(r"(?<![\w.])(?:[A-Za-z]+[-_]?(?=\d{3})\d\w*|\d+(?:\.\d+){2,})\b")
+_CODED = re.compile(r"\d\d\d|\d\.\d+\.\d")
+_LABELS = ["step", "day", "part", "option", "stage", "section", "level", "phase", "table", "figure", "tag", "schritt"]
 _LABEL = re.compile(
     r"^\s*(?:[-*]\s*)?\(?\d{1,3}[.)]\s"
-    r"|\b(?:step|day|part|option|stage|section|level|phase|table|figure|tag|schritt)\s\d{1,2}\b"
+    rf"|\b(?:{'|'.join(_LABELS)})\s\d{{1,2}}\b"
     r"|\b24/7\b|\b24[\s-]h(?:ours?)?\b|\b[1-3]\s?[dD]\b",
     re.IGNORECASE | re.MULTILINE,
 )
+_LABELLED = re.compile(r"\d(?:[.)]\s|/7|[\s-]h|\s?d)", re.IGNORECASE)
+_TIMESTAMP = re.compile(r"T(?=\d)")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_NUMBER_WORDS = _WORDS.keys() | _SCALES.keys()
 
 
 class Figure(NamedTuple):
@@ -121,7 +147,12 @@ class Stated(NamedTuple):
 
 def stated(text: str, *, labels: bool = False) -> Stated:
     """Read a text. Numbers of lists and headings state nothing, unless ``labels``."""
-    rest = text if labels else _LABEL.sub(_blank, text)
+    text = _TIMESTAMP.sub(" ", text) if labels else text
+    words = set(_LETTERS.findall(text.casefold()))
+    if _DIGITS.search(text) is None:
+        return Stated([] if words.isdisjoint(_NUMBER_WORDS) else list(_spelled(text)), [], [], [])
+    labelled = not labels and (not words.isdisjoint(_LABELS) or _LABELLED.search(text))
+    rest = _LABEL.sub(_blank, text) if labelled else text
     days: list[Day] = []
 
     def take(found: re.Match[str]) -> str:
@@ -131,15 +162,31 @@ def stated(text: str, *, labels: bool = False) -> Stated:
         days.append(day)
         return _blank(found)
 
-    for pattern in _DATES:
-        rest = pattern.sub(take, rest)
-    rest = rest.replace("T", " ") if labels else rest
-    times = [(found[0].strip(), _minutes(found)) for found in _TIME.finditer(rest)]
-    rest = _TIME.sub(_blank, rest)
-    codes = [found[0] for found in _CODE.finditer(rest)]
-    rest = _CODE.sub(_blank, rest)
-    figures = [*_numbers(rest), *_spelled(rest)]
-    return Stated(sorted(figures, key=lambda figure: figure.at), days, times, codes)
+    months = not words.isdisjoint(MONTHS)
+    for pattern, hint in _DATES:
+        if months if hint is None else hint.search(rest):
+            rest = pattern.sub(take, rest)
+    clock: list[re.Match[str]] = []
+    if _CLOCK.search(rest):
+        rest = _taken(_TIME, rest, clock)
+    times = [(found[0].strip(), _minutes(found)) for found in clock]
+    codes: list[re.Match[str]] = []
+    if _CODED.search(rest):
+        rest = _taken(_CODE, rest, codes)
+    figures = list(_numbers(rest))
+    if not words.isdisjoint(_NUMBER_WORDS):
+        figures += _spelled(rest)
+    return Stated(sorted(figures, key=lambda figure: figure.at), days, times, [code[0] for code in codes])
+
+
+def _taken(pattern: re.Pattern[str], text: str, found: list[re.Match[str]]) -> str:
+    """Add every match to ``found``, and return the text with blanks instead."""
+
+    def take(match: re.Match[str]) -> str:
+        found.append(match)
+        return _blank(match)
+
+    return pattern.sub(take, text)
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -153,7 +200,7 @@ def _day(found: re.Match[str]) -> Day | None:
         a, b = int(parts["a"]), int(parts["b"])
         pairs = [(a, b), (b, a)]
     else:
-        month = MONTHS[parts["n"].lower()] if parts.get("n") else int(parts["m"])
+        month = MONTHS.get(parts["n"].casefold(), 0) if parts.get("n") else int(parts["m"])
         pairs = [(month, int(parts["d"]))] + ([(month, int(parts["d0"]))] if parts.get("d0") else [])
     sound = tuple((month, day) for month, day in pairs if 1 <= month <= 12 and 1 <= day <= 31)
     return Day(found[0].strip(), sound, year) if sound else None
@@ -168,7 +215,12 @@ def _minutes(found: re.Match[str]) -> int:
 
 
 def _numbers(text: str) -> Iterator[Figure]:
-    for found in _NUMBER.finditer(text):
+    end = 0
+    for digits in _DIGITS.finditer(text):  # a number begins with its first digit
+        found = _NUMBER.match(text, digits.start()) if digits.start() >= end else None
+        if found is None:
+            continue
+        end = found.end()
         number, unit = found["n"] or found["n2"], (found["u"] or found["u2"] or "").lower()
         if found["o"]:
             continue
@@ -177,20 +229,26 @@ def _numbers(text: str) -> Iterator[Figure]:
         # "5 m" is five metres as often as five million
         scales = (1, scale) if unit in ("m", "b", "k", "mil", "mille") else (scale,)
         readings = tuple((value * by, step * by) for value, step in _readings(number) for by in scales)
-        before = text[: found.start()].rstrip()[-1:]
         written = found[0].strip() if unit in _SUFFIXES or not unit.isalpha() else number
-        yield Figure(written, readings, unit or (before if before in "€$£¥" else ""), found.start())
+        yield Figure(written, readings, unit or _currency(text, found.start()), found.start())
+
+
+def _currency(text: str, at: int) -> str:
+    """Return the sign of a currency before a number, or ""."""
+    while at and text[at - 1].isspace():
+        at -= 1
+    return text[at - 1] if at and text[at - 1] in "€$£¥" else ""
 
 
 def _readings(number: str) -> list[tuple[float, float]]:
     """What a number may mean, and the size of its last digit: points and commas part thousands, or decimals."""
+    if number.isdecimal():
+        return [(float(number), 1.0)]
     if re.search(r"e[+-]?\d", number, re.IGNORECASE):
         return [(float(number.replace(",", ".")), abs(float(number.replace(",", "."))) * 1e-6)]
     marks = re.sub(r"\d", "", number)
     plain = re.sub(r"\D", "", number)
     whole = (float(plain), 1.0)
-    if not marks:
-        return [whole]
     decimals = len(number) - 1 - max(number.rfind("."), number.rfind(","))
     fraction = (float(plain) / 10**decimals, 10.0**-decimals)
     if len(marks) == 1:

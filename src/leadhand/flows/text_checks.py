@@ -63,28 +63,36 @@ def _unused(text: str, results: Sequence[AssignmentState]) -> list[str]:
 
     Nothing can be said of a result without names and figures where the text is in another language.
     """
-    words = [_words(_own_text(result)) for result in results]
-    among = Counter(word for own in words for word in own)
     said = _words(text)
     if len(results) >= MANY and str(len(results)) in said:
         return []
+    words = [_words(_own_text(result)) for result in results]
+    among = Counter(word for own in words for word in own)
     sources: Counter[str] = Counter(url for result in results for url in _urls(result))
-    order = list(dict.fromkeys(url for result in results for url in _urls(result)))
+    place = {url: number for number, url in enumerate(sources, start=1)}
     marks = cited(text)
-    shared = {word for word in said & among.keys() if len(word) > 3 and not word.isdigit()}
-    unused: list[str] = []
-    # Results whose summaries are alike differ in their arguments only. A text about all of them may name none of these.
-    summaries = [_words(result.data.summary if result.data is not None else "") for result in results]
     particulars = [{word for word in own if among[word] == 1} or own for own in words]
-    by_args = [own.isdisjoint(summary) for own, summary in zip(particulars, summaries, strict=True)]
+    silent = [
+        index
+        for index, (result, own) in enumerate(zip(results, particulars, strict=True))
+        if own.isdisjoint(said) and own and not any(sources[url] == 1 and place[url] in marks for url in _urls(result))
+    ]
+    if not silent:
+        return []
+    shared = any(len(word) > 3 and not word.isdigit() for word in said & among.keys())
+    # Results whose summaries are alike differ in their arguments only. A text about all of them may name none of these.
+    by_args = [_by_args(result, own) for result, own in zip(results, particulars, strict=True)]
     named = any(own & said for own, only in zip(particulars, by_args, strict=True) if only)
-    for result, particular, only_args in zip(results, particulars, by_args, strict=True):
-        by_source = any(sources[url] == 1 and order.index(url) + 1 in marks for url in _urls(result))
-        if by_source or not particular or particular & said or (only_args and not named):
-            continue
-        if shared or any(word[:1].isdigit() for word in particular):
-            unused.append(result.assignment.name)
-    return unused
+    return [
+        results[index].assignment.name
+        for index in silent
+        if (named or not by_args[index]) and (shared or any(word[:1].isdigit() for word in particulars[index]))
+    ]
+
+
+def _by_args(result: AssignmentState, particular: set[str]) -> bool:
+    """Whether what tells a result from the others is in its arguments only."""
+    return particular.isdisjoint(_words(result.data.summary if result.data is not None else ""))
 
 
 def _own_text(result: AssignmentState) -> str:
