@@ -118,7 +118,7 @@ def die_at(moment: str, event: str, subject: str) -> None:
     """
     transact = writer.Writer._transact_once  # pyright: ignore[reportPrivateUsage]
 
-    def fatal(self: Any, writes: Any) -> Any:
+    def fatal(self: Any, writes: Any, **how: Any) -> Any:
         events = [each.event for write in writes if isinstance(write, Append) for each in write.events]
         if any(each.type == event and each.subject.startswith(subject) for each in events):
             commit = self._connection.commit
@@ -129,7 +129,7 @@ def die_at(moment: str, event: str, subject: str) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
             self._connection.commit = dies
-        return transact(self, writes)
+        return transact(self, writes, **how)
 
     writer.Writer._transact_once = fatal  # pyright: ignore[reportPrivateUsage]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -64,6 +65,19 @@ class Process:
         """As ``kill -9`` does."""
         self._process.kill()
         await self._process.wait()
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
+    async def stopped(self) -> None:
+        """Wait until it is stopped, with all its threads."""
+        tasks = Path(f"/proc/{self._process.pid}/task")
+
+        async def every_thread() -> bool:
+            return all("\nState:\tT" in (task / "status").read_text() for task in tasks.iterdir())
+
+        await until(every_thread, 60)
 
     async def rest(self) -> list[str]:
         """What it still has to say, until it ends."""

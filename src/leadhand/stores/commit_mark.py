@@ -56,16 +56,10 @@ class CommitMark:
         if written is not None and 0 < (written - number) % ROUND < ROUND // 2:
             raise self._lost(f"lacks its last commits ({number:,} of {written:,})")
 
-    def raise_number(self, raw: sqlite3.Connection) -> int:
-        """Raise the number in the database as a part of the open transaction, and return it.
-
-        Raises StoreError if the file cannot be written.
-        """
-        if self._descriptor is None:  # not before, as a database of another program gets no file
+    def open(self) -> None:
+        """Open the file: not before a transaction, as a database of another program gets no file. Raises StoreError."""
+        if self._descriptor is None:
             self._descriptor = self._opened()
-        number = (_number(raw) + 1) % ROUND
-        raw.execute(f"PRAGMA user_version = {number}")
-        return number
 
     def write(self, number: int) -> None:
         """Write the number of a commit to the file."""
@@ -109,3 +103,8 @@ class CommitMark:
 
 def _number(raw: sqlite3.Connection) -> int:
     return raw.execute("PRAGMA user_version").fetchone()[0] % ROUND
+
+
+def following(number: int) -> int:
+    """Return the number of the commit after the one that the header of a database names."""
+    return (number + 1) % ROUND

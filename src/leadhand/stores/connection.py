@@ -79,8 +79,12 @@ class Connection(Protocol):
     def prepare(self) -> None:
         """Set up durability, once the database is known to be Leadhand's; a server needs no further settings."""
 
-    def begin(self) -> None:
-        """Begin a transaction that will write."""
+    def begin(self, *, locked: bool = True) -> None:
+        """Begin a transaction that will write.
+
+        Unless it is to be ``locked``, a database with one lock for all does not lock it before the first write, which
+        raises :class:`TryAgain` if another process has written since the first read.
+        """
         self.execute("BEGIN")
 
     def commit(self) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from leadhand.domain.errors import StoreError
 
-from .commit_mark import CommitMark
-from .connection import Connection, Corrupt, Dialect, Row, Unavailable, Unstorable
+from .commit_mark import CommitMark, following
+from .connection import Connection, Corrupt, Dialect, Row, TryAgain, Unavailable, Unstorable
 from .ownership import LockFileHold
 
 PATIENCE_S = 2.0
@@ -34,6 +34,8 @@ DIALECT = Dialect(
     size="SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
     alone=True,
 )
+
+fdatasync = getattr(os, "fdatasync", os.fsync)
 
 # By the beginning of SQLite's name for the error: what is wrong ({name}: the file, {error}: its message), and the fix.
 EXPLAINED: tuple[tuple[str, str, str], ...] = (
@@ -91,7 +93,7 @@ class SqliteDatabase:
             if mark is not None:
                 connection.execute("PRAGMA user_version")  # a file that cannot be read is explained
                 mark.check_number(raw)
-            connection.execute("PRAGMA synchronous = FULL" if writes else "PRAGMA query_only = ON")
+            connection.execute("PRAGMA synchronous = NORMAL" if writes else "PRAGMA query_only = ON")
         except BaseException:
             connection.close()
             raise
@@ -139,6 +141,9 @@ class SqliteConnection(Connection):
         self._raw = raw
         self._name = name
         self._mark = mark
+        self._number = 0
+        self._reads_first = False
+        self._log: int | None = None
 
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         try:
@@ -148,6 +153,8 @@ class SqliteConnection(Connection):
                 f"{self._name} cannot store a value of this write: {error}", "use valid text, and numbers below 2^63"
             ) from error
         except sqlite3.Error as error:
+            if self._reads_first and _named(error).startswith("SQLITE_BUSY"):
+                raise TryAgain(f"{self._name}: another process has written to it meanwhile", "try again") from error
             raise explained(error, self._name) from error
 
     def prepare(self) -> None:
@@ -171,18 +178,37 @@ class SqliteConnection(Connection):
             self.execute("PRAGMA journal_size_limit = 67108864")
             return
 
-    def begin(self) -> None:
-        """Begin a transaction that will write, after waiting for those of other processes."""
-        self.execute("BEGIN IMMEDIATE")
+    def begin(self, *, locked: bool = True) -> None:
+        if self._mark is not None:
+            self._mark.open()
+        self._reads_first = not locked
+        self.execute("BEGIN IMMEDIATE" if locked else "BEGIN")
+        try:
+            ((number,),) = self.execute("PRAGMA user_version")
+            self._number = following(number)
+        except BaseException:
+            self.rollback()
+            raise
 
     def commit(self) -> None:
-        try:
-            number = self._mark.raise_number(self._raw) if self._mark is not None else 0
-        except sqlite3.Error as error:
-            raise explained(error, self._name) from error
+        if self._mark is not None:
+            self.execute(f"PRAGMA user_version = {self._number}")
         super().commit()
         if self._mark is not None:
-            self._mark.write(number)
+            self._sync()
+            self._mark.write(self._number)
+
+    def _sync(self) -> None:
+        """Write the log to the disk; SQLite itself would do so while it keeps other processes from writing."""
+        try:
+            if self._log is None:
+                self._log = os.open(f"{self._name}-wal", os.O_RDWR | os.O_CLOEXEC)
+            fdatasync(self._log)
+        except OSError as error:
+            raise StoreError(
+                f"the disk of {self._name} failed: {error.strerror or error}",
+                "check the disk; run `leadhand doctor` for details",
+            ) from error
 
     def rollback(self) -> None:
         with suppress(sqlite3.Error):  # the original error is the one to report
@@ -216,6 +242,9 @@ class SqliteConnection(Connection):
 
     def close(self) -> None:
         self._raw.close()
+        log, self._log = self._log, None
+        if log is not None:
+            os.close(log)
         if self._mark is not None:
             self._mark.close()
 

@@ -217,7 +217,7 @@ class Writer:
             try:
                 if self._unanswered is not None and self._unanswered[1].is_committed(self._session()):
                     return self._unanswered[0], self._unanswered[1].committed
-                return self._transact_once(writes)
+                return self._transact_once(writes, locked=attempt > 1)
             except TryAgain:
                 if attempt >= TRIES and self._unanswered is None:
                     raise
@@ -229,10 +229,14 @@ class Writer:
     def _is_closed(self) -> bool:
         return self._closed is not None
 
-    def _transact_once(self, writes: Sequence[Write]) -> tuple[list[object], dict[str, list[Entry]]]:
-        """Return the outcome of each write (a result or a refusal) and the new entries. Raises StoreError."""
+    def _transact_once(self, writes: Sequence[Write], *, locked: bool) -> tuple[list[object], dict[str, list[Entry]]]:
+        """Return the outcome of each write (a result or a refusal) and the new entries. Raises StoreError.
+
+        Rows are read and writes judged before the database is locked, so that a process that is stopped, or waits for
+        the interpreter, rarely keeps others waiting. ``locked`` is for a try that must not be overtaken again.
+        """
         connection = self._session()
-        connection.begin()
+        connection.begin(locked=locked)
         outcomes: list[object] = [None] * len(writes)
         try:
             operations = [write for write in writes if not isinstance(write, SideWrite)]
