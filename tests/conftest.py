@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
+# Tests start Python some hundred times: what was compiled is kept, also where the environment says otherwise. This comes
+# first because pytest rewrites the assertions of some libraries, too, and would do so in every process.
+sys.dont_write_bytecode = False
+
+# ruff: noqa: E402
 import os
 import shutil
 import signal
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -15,8 +21,6 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Tests start Python some hundred times: what was compiled is kept, also where the environment says otherwise.
-sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A signal that is ignored stays so in every process one starts, and whatever is started with "&" or nohup ignores some.

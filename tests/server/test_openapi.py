@@ -1,9 +1,5 @@
 """The OpenAPI document: whole, with examples, and true of what the routes answer to whatever is sent."""
 
-# Schemathesis' types leave much unsaid:
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeArgument=false
-# pyright: reportUntypedFunctionDecorator=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import asyncio
@@ -11,25 +7,11 @@ import contextlib
 import itertools
 import threading
 from collections.abc import Generator, Iterator
-from copy import deepcopy
 from pathlib import Path
 from typing import Any, Self, get_args
 
 import jsonschema_rs
 import pytest
-import schemathesis
-from hypothesis import HealthCheck, Phase, settings
-from schemathesis import Case
-from schemathesis.checks import not_a_server_error
-from schemathesis.config import GenerationConfig, ProjectConfig, ProjectsConfig, SchemathesisConfig
-from schemathesis.pytest.lazy import get_all_tests
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    negative_data_rejection,
-    response_headers_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
 from server.doors import PATIENCE_S, Door, Served
 from server.teams import Office
 
@@ -46,18 +28,6 @@ OPERATIONS = [
     for path, operations in DOCUMENT["paths"].items()
     for method, operation in operations.items()
 ]
-CHECKS = [
-    not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_headers_conformance,
-    response_schema_conformance,
-    negative_data_rejection,
-]
-NO_KEYS = GenerationConfig(with_security_parameters=False)  # on this machine nobody needs one, and bad ones are refused
-SCHEMA = schemathesis.openapi.from_dict(
-    deepcopy(DOCUMENT), config=SchemathesisConfig(projects=ProjectsConfig(default=ProjectConfig(generation=NO_KEYS)))
-)
 
 
 @pytest.mark.parametrize(
@@ -206,31 +176,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
 
 @pytest.mark.parametrize(("method", "path"), [(method, path) for method, path, _ in OPERATIONS])
 def test_whatever_is_sent_is_answered_as_the_document_says(method: str, path: str, server: Elsewhere) -> None:
-    """The cases of one route take a while to make: they are made here, not by every process that collects tests."""
-    [made] = get_all_tests(
-        schema=SCHEMA.include(method=method, path=path), test_func=_is_answered, settings=None, given_kwargs=None
-    )
-    _, test = made.ok()
-    test(server=server)
+    """Schemathesis takes a while to import and to make cases: only a process that runs these tests does either."""
+    from server.sent_cases import check_route
 
-
-@settings(
-    max_examples=12,
-    derandomize=True,
-    deadline=None,
-    database=None,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture],
-)
-def _is_answered(case: Case, server: Elsewhere) -> None:
-    """Every other request is for something that is there."""
-    parameters = case.path_parameters or {}
-    if case.meta is not None and case.meta.generation.mode.is_positive and next(EVEN):
-        for name in parameters:
-            if name in server.named:
-                parameters[name] = next(server.named[name])
-    response = case.call(base_url=server.url, timeout=PATIENCE_S)
-    case.validate_response(response, checks=CHECKS)
-
-
-EVEN = itertools.cycle([True, False])
+    check_route(method, path, server.url, server.named)

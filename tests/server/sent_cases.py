@@ -1,0 +1,71 @@
+"""Requests that schemathesis makes up for a route, and what the OpenAPI document says of their responses."""
+
+# Schemathesis' types leave much unsaid:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeArgument=false
+# pyright: reportUntypedFunctionDecorator=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from copy import deepcopy
+
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis import Case
+from schemathesis.checks import not_a_server_error
+from schemathesis.config import GenerationConfig, ProjectConfig, ProjectsConfig, SchemathesisConfig
+from schemathesis.pytest.lazy import get_all_tests
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from server.doors import PATIENCE_S
+
+from leadhand.server.app import routed
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+]
+NO_KEYS = GenerationConfig(with_security_parameters=False)  # on this machine nobody needs one, and bad ones are refused
+SCHEMA = schemathesis.openapi.from_dict(
+    deepcopy(routed().openapi()),
+    config=SchemathesisConfig(projects=ProjectsConfig(default=ProjectConfig(generation=NO_KEYS))),
+)
+EVEN = itertools.cycle([True, False])
+
+
+def check_route(method: str, path: str, url: str, named: dict[str, Iterator[str]]) -> None:
+    """Send the cases of one route to the server at ``url``. ``named``: what there is, by the name of a parameter."""
+    [made] = get_all_tests(
+        schema=SCHEMA.include(method=method, path=path), test_func=_is_answered, settings=None, given_kwargs=None
+    )
+    _, test = made.ok()
+    test(url=url, named=named)
+
+
+@settings(
+    max_examples=12,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture],
+)
+def _is_answered(case: Case, url: str, named: dict[str, Iterator[str]]) -> None:
+    """Every other request is for something that is there."""
+    parameters = case.path_parameters or {}
+    if case.meta is not None and case.meta.generation.mode.is_positive and next(EVEN):
+        for name in parameters:
+            if name in named:
+                parameters[name] = next(named[name])
+    response = case.call(base_url=url, timeout=PATIENCE_S)
+    case.validate_response(response, checks=CHECKS)
