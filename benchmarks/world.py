@@ -32,11 +32,7 @@ class ScriptedLead:
     """Plans ``count`` subtasks, accepts every completed one, answers with every result; costs nothing."""
 
     def __init__(self, count: int) -> None:
-<<<<<<< HEAD
-        self._answer = f"All {count} pieces are there."
-=======
         self._answer = " ".join(f"Piece {n} is done." for n in range(count))
->>>>>>> 67c23dd (Lock a SQLite database only for the inserts and the commit of a transaction)
         self._plan: dict[str, Any] = {
             "goal": "benchmark",
             "subtasks": [{"name": f"piece_{n}", "tool": "piece", "args": {"n": n}} for n in range(count)],
