@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 
-# Tests start Python some hundred times: what was compiled is kept, also where the environment says otherwise. This comes
-# first because pytest rewrites the assertions of some libraries, too, and would do so in every process.
+# Tests start Python some hundred times: what was compiled is kept, also where the environment says otherwise. This
+# comes first because pytest rewrites the assertions of some libraries, too, and would do so in every process.
 sys.dont_write_bytecode = False
 
 # ruff: noqa: E402
+import gc
 import os
 import shutil
 import signal
@@ -44,6 +45,14 @@ pytest.register_assert_rewrite(
     "leadhand.testing.store_contract",
     "store_samples",
 )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over the modules and the collected tests: they took a sixth of a run's CPU."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture
