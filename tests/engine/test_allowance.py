@@ -15,7 +15,7 @@ from leadhand.app.clock import SystemClock
 from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.events import ModelCallBegan, ModelCallReturned
-from leadhand.domain.evolve import replay
+from leadhand.domain.evolve import apply_entry, replay
 from leadhand.domain.limits import Amount, Limits, Usage
 from leadhand.domain.run import RunStatus
 
@@ -37,8 +37,9 @@ async def most_spent(world: World, run_id: str = "run_1") -> Amount:
     """The most that was spent and held at any moment, kind by kind."""
     entries = await world.entries(run_id)
     peaks: dict[str, int] = {"requests": 0, "tokens": 0, "nanousd": 0}
-    for upto in range(1, len(entries) + 1):
-        state = replay(run_id, entries[:upto])
+    state = replay(run_id, entries[:1])
+    for entry in entries[1:]:
+        apply_entry(state, entry)
         sum_ = state.spent + reserved_total(state)
         peaks = {kind: max(peak, getattr(sum_, kind)) for kind, peak in peaks.items()}
     return Amount.model_validate(peaks)

@@ -16,7 +16,7 @@ from leadhand.domain.view import Projection, merge
 from leadhand.server import views
 from leadhand.server.views import LiveView
 
-MANY = ", ".join(f"measure place_{n}" for n in range(1_000))
+MANY = ", ".join(f"measure place_{n}" for n in range(300))
 
 
 @pytest.fixture
@@ -66,14 +66,14 @@ async def test_a_snapshot_is_the_fold_of_the_log(served: Served) -> None:
     assert [lane["status"] for lane in view["assignments"].values() if lane["counts"]] == ["completed", "dropped"]
 
 
-async def test_a_finished_run_of_a_thousand_subtasks_is_shown_whole_by_one_snapshot(served: Served) -> None:
+async def test_a_finished_run_of_three_hundred_subtasks_is_shown_whole_by_one_snapshot(served: Served) -> None:
     run_id = await served.door.started(MANY)
     head = (await served.door.over(run_id))["last_seq"]
 
     view = await snapshot(served.door, run_id)
 
     assert (view["last_seq"], view["run"]["status"]) == (head, "succeeded")
-    assert view["counts"]["current"] == {"total": 1_000, "completed": 1_000, "failed": 0, "dropped": 0, "retriable": 0}
+    assert view["counts"]["current"] == {"total": 300, "completed": 300, "failed": 0, "dropped": 0, "retriable": 0}
     async with served.watch_view(run_id) as stream:
         seen = await rest(stream)
     assert [each.kind for each in seen] == ["snapshot", "end"]
