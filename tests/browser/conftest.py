@@ -20,7 +20,7 @@ from browser.serving import Served
 from browser.watching import Watch
 from leadhand.server.console import built_console
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = 90_000
 HERE = Path(__file__).parent
 PROVIDERS = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "GROQ", "MISTRAL", "OPENROUTER", "DEEPSEEK", "XAI", "COHERE")
 

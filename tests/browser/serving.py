@@ -19,7 +19,7 @@ from leadhand.server.console import built_console
 from leadhand.server.service import Live
 from leadhand.server.serving import Server, bind
 
-PATIENCE_S = 60.0
+PATIENCE_S = 90.0
 OVER = ("succeeded", "partial", "failed", "cancelled")
 NO_MODEL = "127.0.0.1:9"
 """An address at which no model listens."""

@@ -141,12 +141,12 @@ class CommandLine:
         """Carry a command out in a process of its own."""
         given = options.pop("input", None)
         process = self.start(*arguments, stdin=subprocess.PIPE if given is not None else subprocess.DEVNULL, **options)
-        out, err = process.communicate(given, timeout=60)
+        out, err = process.communicate(given, timeout=90)
         return Result(process.returncode, out, err)
 
     def wait(self, condition: Callable[[], object], what: str) -> None:
         """Wait for a state, not for a time."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + 90
         while not condition():
             assert time.monotonic() < end, f"waited in vain: {what}"
             time.sleep(0.02)
@@ -179,7 +179,7 @@ def leadhand(
         process.communicate()
     line.open_gate()
     for process in background.STARTED:  # started by commands of this process: no zombies are left
-        process.wait(timeout=30)
+        process.wait(timeout=90)
     background.STARTED.clear()
     if list(line.home.glob("runs/*/log.txt")):  # what went to the background ends now, too
         line.wait(lambda: not [run for run in line("runs", "list", "--json").json if run["owner"]], "the background")

@@ -53,7 +53,7 @@ def pay_tool(amount: float, to: str) -> str:
 def sleep_tool(how: str) -> str:
     """Sleep for a long time."""
     trace("asleep")
-    time.sleep(30)
+    time.sleep(600)
     return "slept"
 
 
@@ -61,7 +61,7 @@ def sleep_tool(how: str) -> str:
 async def wait_tool(how: str) -> str:
     """Wait for a long time."""
     trace("waiting")
-    await asyncio.sleep(30)
+    await asyncio.sleep(600)
     return "waited"
 '''
 CITIES = "Measure the noise in Lyon and in Oslo"

@@ -23,7 +23,7 @@ def spawn(*arguments: str, columns: int = 120, **environment: str) -> Any:
         env={**inherited, "TERM": "xterm-256color", **environment},
         dimensions=(40, columns),
         encoding="utf-8",
-        timeout=30,
+        timeout=90,
     )
 
 

@@ -54,7 +54,7 @@ def test_the_process_that_drives_the_run_goes_on_when_another_one_answers(leadha
     assert "continues in the process that drives it: leadhand runs watch run_" in answered.err
     leadhand.wait(lambda: leadhand.calls["paid Bob"], "the call")
     leadhand.open_gate()
-    out, _ = driving.communicate(timeout=30)
+    out, _ = driving.communicate(timeout=90)
 
     assert driving.returncode == 0
     assert "paid 30 to Bob" in out
@@ -199,7 +199,7 @@ def doubtful(leadhand: Any, slow_tools: str) -> Any:
     process = leadhand.start("run", "--offline", "--tools", slow_tools, PAY)
     leadhand.wait(lambda: leadhand.calls["sent Bob"], "the call")
     process.kill()
-    process.wait(timeout=30)
+    process.wait(timeout=90)
     run_id = leadhand.listing()["run_id"]
     resumed = leadhand("runs", "resume", run_id, "--tools", slow_tools)
     assert resumed.code == 4

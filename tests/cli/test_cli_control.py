@@ -177,7 +177,7 @@ def test_the_process_that_drives_the_run_does_what_another_one_asks_for(leadhand
     watch = f"{run_id} continues in another process: leadhand runs watch {run_id}\n"
     assert result.err == f"Done: wo-001.1 has your result.\n{watch}"
     leadhand.open_gate()
-    out, err = driving.communicate(timeout=30)
+    out, err = driving.communicate(timeout=90)
     assert driving.returncode == 0
     assert "30 dB, by ear" in out
     assert ": 30 dB, by ear" in err
@@ -195,7 +195,7 @@ def test_what_waits_for_a_yes_is_left_out_of_a_run_that_another_process_drives(l
     assert result.err.startswith("Done: wo-001.0 is skipped.\n")
     assert leadhand("approvals", "list", "--json").json == []
     leadhand.open_gate()
-    out, err = driving.communicate(timeout=30)
+    out, err = driving.communicate(timeout=90)
     assert driving.returncode == 3
     assert "skipped it: too dear" in out + err
     assert leadhand.calls == {"Rome": 1}
@@ -210,7 +210,7 @@ def test_a_retry_from_another_process_goes_as_soon_as_the_order_is_over(leadhand
     assert (result.code, result.out) == (0, "")
     assert result.err.startswith("Done: retrying the failed subtasks.\n")
     leadhand.open_gate()
-    out, _ = driving.communicate(timeout=30)
+    out, _ = driving.communicate(timeout=90)
     assert driving.returncode == 0
     assert "Oslo: 40 dB" in out
     assert leadhand.calls == {"Rome": 1, "Oslo": 2}
@@ -219,7 +219,7 @@ def test_a_retry_from_another_process_goes_as_soon_as_the_order_is_over(leadhand
 def test_a_parked_run_does_it_when_it_is_resumed(leadhand: Any, power: Power) -> None:
     run_id, driving = driven(leadhand, power)
     assert leadhand("runs", "pause", run_id).code == 0
-    driving.communicate(timeout=30)
+    driving.communicate(timeout=90)
 
     result = leadhand("runs", "supply", run_id, "--subtask", "wo-001.1", "--summary", "30 dB, by ear")
     assert (result.code, result.out) == (0, "")
@@ -235,7 +235,7 @@ def test_a_parked_run_does_it_when_it_is_resumed(leadhand: Any, power: Power) ->
 def test_a_run_whose_process_died_is_taken_up_by_who_wants_something_of_it(leadhand: Any, power: Power) -> None:
     run_id, driving = driven(leadhand, power)
     driving.kill()
-    driving.communicate(timeout=30)
+    driving.communicate(timeout=90)
     power.at("Oslo", "Rome")
     leadhand.open_gate()
 

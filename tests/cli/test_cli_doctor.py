@@ -158,7 +158,7 @@ def test_a_run_left_behind_is_a_warning(leadhand: Any) -> None:
     process = leadhand.start("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Rome")
     leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
     process.send_signal(signal.SIGKILL)
-    process.wait(timeout=30)
+    process.wait(timeout=90)
 
     result = leadhand("doctor")
 

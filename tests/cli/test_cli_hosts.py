@@ -27,7 +27,7 @@ def test_a_process_that_drives_a_run_is_listed_until_it_is_over(leadhand: Any) -
     assert line.split("  ") == [run["owner"], run["run_id"], "running", REQUEST]
 
     leadhand.open_gate()
-    driving.communicate(timeout=30)
+    driving.communicate(timeout=90)
     assert driving.returncode == 0
     assert leadhand("hosts", "list").err == "No active runs.\n"
 
@@ -36,7 +36,7 @@ def test_a_process_that_died_is_gone(leadhand: Any) -> None:
     driving = leadhand.start("run", "--offline", "--tools", leadhand.tools, REQUEST)
     leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
     driving.kill()
-    driving.wait(timeout=30)
+    driving.wait(timeout=90)
 
     assert leadhand("hosts", "list").err == "No active runs.\n"
     (run,) = leadhand("runs", "list", "--json").json

@@ -88,7 +88,7 @@ def test_what_became_of_a_call_is_told_on_the_terminal(
     process = leadhand.start("run", "--offline", "--tools", slow_tools, "Pay 30 to Bob")
     leadhand.wait(lambda: leadhand.calls["sent Bob"], "the call")
     process.kill()
-    process.wait(timeout=30)
+    process.wait(timeout=90)
     leadhand.open_gate()
 
     child = terminal("runs", "resume", leadhand.listing()["run_id"], "--tools", slow_tools)

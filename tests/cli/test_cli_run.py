@@ -129,7 +129,7 @@ def test_a_closed_pipe_parks_the_run_and_ends_quietly(leadhand: Any) -> None:
     process.stdout.close()
     process.stdout = None
 
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=90)
 
     assert process.returncode == 141
     assert "Traceback" not in err
@@ -147,7 +147,7 @@ def test_a_full_disk_under_stdout_is_two_lines(leadhand: Any) -> None:
 
 def test_a_closed_stdout_is_no_crash(leadhand: Any) -> None:
     script = f'exec {sys.executable} -P -m leadhand run --offline "Weather in Paris?" >&-'
-    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=90)
 
     assert done.returncode == 141
     assert "Traceback" not in done.stderr
@@ -155,7 +155,7 @@ def test_a_closed_stdout_is_no_crash(leadhand: Any) -> None:
 
 def test_version_imports_nothing_of_weight(leadhand: Any) -> None:
     code = "import sys; from leadhand.cli.app import main; main(['--version']); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=90, check=True)
 
     version, modules = done.stdout.splitlines()
     assert version == f"leadhand {__version__}"
@@ -164,7 +164,7 @@ def test_version_imports_nothing_of_weight(leadhand: Any) -> None:
 
 def test_a_run_in_a_pipe_does_not_import_what_draws(leadhand: Any) -> None:
     code = f"import sys; from leadhand.cli.app import main; code = main({list(WEATHER)!r}); print(code, *sys.modules)"
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=90, check=True)
 
     code, *modules = done.stdout.splitlines()[-1].split()
     assert code == "0"

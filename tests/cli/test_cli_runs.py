@@ -92,7 +92,7 @@ def test_watching_from_another_process_ends_with_the_run_and_its_code(leadhand: 
     leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
     leadhand.open_gate()
 
-    out, err = watching.communicate(timeout=30)
+    out, err = watching.communicate(timeout=90)
 
     assert watching.returncode == 0
     assert json.loads(out)["status"] == "succeeded"

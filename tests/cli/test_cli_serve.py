@@ -38,7 +38,7 @@ class Server:
             self.url + path, data, {"content-type": "application/json", **headers}, method="POST" if data else "GET"
         )
         try:
-            with urllib.request.urlopen(request, timeout=30) as response:
+            with urllib.request.urlopen(request, timeout=90) as response:
                 return json.load(response)
         except urllib.error.HTTPError as error:
             return json.load(error)
@@ -50,7 +50,7 @@ class Server:
         """Send a signal; how it ended, and after how many seconds."""
         began = time.monotonic()
         self.process.send_signal(number)
-        code = self.process.wait(timeout=30)
+        code = self.process.wait(timeout=90)
         return code, time.monotonic() - began
 
 

@@ -31,7 +31,7 @@ def interrupted(leadhand: Any, number: signal.Signals) -> tuple[int, str, str]:
     leadhand.wait(lambda: leadhand.calls["Rome"] == 1, "the call in Rome")
     leadhand.wait(lambda: leadhand.listing()["completed"] == 2, "Paris and London")
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=90)
     return process.returncode, out, err
 
 
@@ -91,7 +91,7 @@ def test_a_second_interrupt_leaves_at_once(leadhand: Any, monkeypatch: pytest.Mo
     while "parking" not in seen:
         seen = process.stderr.readline()
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=90)
 
     assert (process.returncode, out) == (130, "")
     assert err.startswith("Quit without pausing. Resume with: leadhand runs resume run_")

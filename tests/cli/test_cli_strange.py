@@ -96,7 +96,7 @@ def test_stdout_leads_where_it_led_when_the_command_is_over(strange: str) -> Non
         "import os; from leadhand.cli.app import main;"
         f"main(['run', '--offline', '--tools', {strange!r}, 'Shout at Paris']); os.write(1, b'after')"
     )
-    done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, timeout=90, check=True)
 
     assert "Paris: loud red" in done.stdout
     assert done.stdout.endswith("after")
@@ -221,7 +221,7 @@ def test_a_tool_that_has_changed_is_said_in_a_line_when_its_run_is_resumed(leadh
     process = leadhand.start("run", "--offline", "--tools", str(tools), "Measure the noise in Rome")
     leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
     process.terminate()
-    process.communicate(timeout=30)
+    process.communicate(timeout=90)
     tools.write_text(tools.read_text().replace("40 dB", "50 dB"))
     leadhand.open_gate()
 

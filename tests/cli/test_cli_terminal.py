@@ -136,7 +136,7 @@ def test_runs_left_behind_are_mentioned(leadhand: Any, terminal: Terminal) -> No
     process = leadhand.start("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Rome")
     leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
     process.kill()
-    process.wait(timeout=30)
+    process.wait(timeout=90)
 
     run_id = leadhand.listing()["run_id"]
     resume = f"leadhand runs resume {run_id} --tools {leadhand.tools}"
@@ -152,7 +152,7 @@ def test_every_run_that_was_left_behind_is_mentioned_with_its_own_line(leadhand:
         process = leadhand.start("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Rome")
         leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
         process.kill()
-        process.wait(timeout=30)
+        process.wait(timeout=90)
         (leadhand.folder / "calls.txt").unlink()
 
     written = rest_of(terminal("run", "--offline", "Weather in Paris?", columns=300))

@@ -23,7 +23,7 @@ from leadhand.stores.opening import open_store
 
 CHILD = Path(__file__).with_name("child.py")
 SOURCE = Path(leadhand.__file__).parents[1]
-PATIENCE_S = 60.0
+PATIENCE_S = 90.0
 
 
 class Life:

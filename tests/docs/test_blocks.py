@@ -124,7 +124,7 @@ def test_the_readme_shows_what_its_first_command_prints(tmp_path: Path) -> None:
         env={**environment, "LEADHAND_HOME": str(tmp_path), "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=90,
         check=True,
     )
     printed, shown = ran.stdout.strip().splitlines(), block.output.strip().splitlines()

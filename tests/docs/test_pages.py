@@ -279,7 +279,7 @@ def test_the_run_document_on_its_page_has_the_fields_of_a_real_one(tmp_path: Pat
             env={**_environment(), "LEADHAND_HOME": str(tmp_path)},
             capture_output=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=90,
             check=False,
         )
         real = json.loads(ran.stdout)

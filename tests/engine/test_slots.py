@@ -70,7 +70,7 @@ async def test_an_attempt_cancelled_while_it_waits_to_take_its_slot_again_leaves
         third.cancel()
         second.cancel()
         await asyncio.gather(second, third, return_exceptions=True)
-    async with asyncio.timeout(10), slots.taken("d"):
+    async with asyncio.timeout(60), slots.taken("d"):
         pass
 
 
@@ -83,5 +83,5 @@ async def test_an_attempt_cancelled_as_it_is_given_a_slot_passes_it_on() -> None
     await holder.__aexit__(None, None, None)  # the slot is given to the first, which has not run yet
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
-    async with asyncio.timeout(10), slots.taken("c"):
+    async with asyncio.timeout(60), slots.taken("c"):
         pass

@@ -104,7 +104,7 @@ def test_a_process_ends_although_a_tool_hangs(tmp_path: Path):
         @tool(timeout=0.05, retries=0)
         def blocking(n: int) -> str:
             "Block."
-            time.sleep(60)
+            time.sleep(600)
             return "too late"
 
         async def main():
@@ -116,14 +116,12 @@ def test_a_process_ends_although_a_tool_hangs(tmp_path: Path):
         asyncio.run(main())
         """)
     )
-    began = time.monotonic()
     ended = subprocess.run(
-        [sys.executable, str(script), str(Path(__file__).parents[1])], capture_output=True, text=True, timeout=30
+        [sys.executable, str(script), str(Path(__file__).parents[1])], capture_output=True, text=True, timeout=90
     )
 
     assert ended.stdout.strip() == "failed", ended.stderr
     assert ended.returncode == 0
-    assert time.monotonic() - began < 20
 
 
 async def test_a_blocking_tool_does_not_block_the_loop(open_world: Any):

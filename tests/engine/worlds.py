@@ -31,7 +31,7 @@ from leadhand.tools.toolbox import Toolbox
 
 from .fakes import FakeModels, FixedClock
 
-PATIENCE_S = 60.0
+PATIENCE_S = 90.0
 """Nothing here takes long; this only ends a test that would wait for ever."""
 
 _E = TypeVar("_E", bound=AnyEvent)

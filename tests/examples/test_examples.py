@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-PATIENCE_S = 60.0
+PATIENCE_S = 90.0
 
 
 @pytest.fixture

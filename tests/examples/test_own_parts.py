@@ -20,7 +20,7 @@ from leadhand.flows import AssignmentView
 from leadhand.testing.flow_contract import FlowContract
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-PATIENCE_S = 60.0
+PATIENCE_S = 90.0
 
 
 def loaded(name: str) -> Any:

@@ -135,7 +135,7 @@ def test_the_example_runs_as_a_program(tmp_path: Path) -> None:
         env={**kept, "LEADHAND_HOME": str(tmp_path / "home"), "NO_COLOR": "1"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=90,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr

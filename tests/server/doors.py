@@ -22,7 +22,7 @@ from leadhand.server.service import Live, Service
 from leadhand.server.serving import Server, bind
 
 BASE = "http://127.0.0.1:8700"
-PATIENCE_S = 30.0
+PATIENCE_S = 90.0
 OVER = ("succeeded", "partial", "failed", "cancelled")
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import httpx2
 
-PATIENCE_S = 30.0
+PATIENCE_S = 90.0
 
 
 class Streamed(NamedTuple):

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx2
 
 REQUEST = "What is the weather in Paris, Lyon, Nice, Rome, Oslo, Bern, Vienna and Graz tomorrow?"
-PATIENCE_S = 30.0
+PATIENCE_S = 90.0
 
 
 @contextlib.contextmanager

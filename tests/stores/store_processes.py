@@ -50,7 +50,7 @@ class Process:
     async def heard(self) -> list[str]:
         """The words of the next line."""
         assert self._process.stdout is not None
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(90):
             line = await self._process.stdout.readline()
         assert line, f"the process ended with {await self._process.wait()}"
         return line.decode().split()

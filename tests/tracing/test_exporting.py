@@ -57,7 +57,7 @@ def python(code: str, home: Path, **environment: str) -> subprocess.CompletedPro
         env={**os.environ, "LEADHAND_HOME": str(home), "PYTHONIOENCODING": "utf-8", **environment},
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=90,
         check=False,
     )
 
