@@ -29,7 +29,7 @@ from leadhand.stores.opening import open_store
 from leadhand.stores.postgres import PostgresConnection
 from leadhand.stores.sql_store import SqlContextStore
 from leadhand.stores.writer import BATCH, SideWrite, Writer
-from leadhand.testing.store_contract import pauses, reasons, started
+from leadhand.testing.store_contract import began, pauses, reasons, started, tokens, tokens_at_most
 
 
 @pytest.fixture
@@ -292,7 +292,7 @@ async def test_statements_that_time_out_and_sessions_that_end_again_and_again_lo
 
 @pytest.mark.parametrize("place", ["transaction.listing_change", "sqlite.fdatasync"])
 async def test_a_process_stopped_while_it_judges_or_synchronises_does_not_lock_the_database(
-    sqlite_url: str, place: str
+    sqlite_url: str, place: str, run_sql: Any
 ) -> None:
     module, function = place.split(".")
     writer = f"""
@@ -308,7 +308,8 @@ async def test_a_process_stopped_while_it_judges_or_synchronises_does_not_lock_t
             return original(argument)
         module.{function} = stops
         say("about to stop")
-        await store.append("run-1", pauses("stopped"))
+        shared = {{"all runs": tokens_at_most(9)}}
+        await store.append("run-1", [began("c1", tokens(1), shared=shared), *pauses("stopped")])
         say("written")
         os.kill(os.getpid(), signal.SIGKILL)
     asyncio.run(main())
@@ -317,12 +318,14 @@ async def test_a_process_stopped_while_it_judges_or_synchronises_does_not_lock_t
         await other.heard()
         await other.stopped()
         async with aclosing(await open_store(sqlite_url, patience_s=0.0)) as store:
-            await store.append("run-1", pauses("another"))
+            shared = {"all runs": tokens_at_most(9)}
+            await store.append("run-1", [began("c2", tokens(5), shared=shared), *pauses("another")])
             other.send(signal.SIGCONT)
             assert await other.heard() == ["written"]
             found = reasons(await store.read("run-1"))
     judging = function == "listing_change"
     assert found == (["another", "stopped"] if judging else ["stopped", "another"])
+    assert run_sql(sqlite_url, "SELECT scope, reserved_tokens FROM shared_accounts") == [("all runs", 6)]
 
 
 async def test_a_write_waits_for_a_stopped_process_and_names_it(

@@ -192,6 +192,7 @@ class LogTransaction:
         self._at = microseconds(now)
         self._rows: dict[str, RunRow] = {}
         self._shared: dict[str, Account] = {}
+        self._loaded_shared: dict[str, Account] = {}
         self._changed: dict[str, RunRow] = {}
         self._over: set[tuple[str, str]] = set()
         self._events: list[Row] = []
@@ -237,8 +238,10 @@ class LogTransaction:
         RESERVATIONS.delete(self._connection, "run_id, attempt, call_id", settled)
         RESERVATIONS.insert(self._connection, reserved)
         ALLOWANCES.insert(self._connection, allowances, CHANGE_ALLOWANCE)
-        shared = sorted((scope, *account.spent, *account.reserved) for scope, account in self._shared.items())
-        SHARED.insert(self._connection, shared, CHANGE_SHARED)
+        changed = sorted(self._shared.items() - self._loaded_shared.items())
+        SHARED.insert(
+            self._connection, [(scope, *each.spent, *each.reserved) for scope, each in changed], CHANGE_SHARED
+        )
         APPROVALS.delete(self._connection, "run_id, approval_id", answered)
         APPROVALS.insert(self._connection, requested)
         # Always in the same order, so that two transactions that write the same blobs never deadlock.
@@ -366,12 +369,11 @@ class LogTransaction:
         self._over.update((run_id, attempt) for run_id, attempt in over)
 
     def _load_shared(self, scopes: Sequence[Row], dialect: Dialect) -> None:
-        """Lock and load the accounts that runs share: after the runs and in one order, as everywhere.
-
-        A new account is inserted first, since only a row that is there can be locked.
-        """
-        nothing = (*ZERO, *ZERO)
-        SHARED.insert(self._connection, [(*scope, *nothing) for scope in scopes], " ON CONFLICT (scope) DO NOTHING")
+        """Lock and load the accounts that runs share: after the runs and in one order, as everywhere."""
+        if not dialect.alone:  # only a row that is there can be locked
+            nothing = (*ZERO, *ZERO)
+            SHARED.insert(self._connection, [(*scope, *nothing) for scope in scopes], " ON CONFLICT (scope) DO NOTHING")
         locked = f" ORDER BY scope{dialect.for_update}"
         for scope, *amounts in SHARED.find(self._connection, dialect, "scope", scopes, locked):
             self._shared[scope] = Account(UNLIMITED, tuple(amounts[:3]), tuple(amounts[3:]))
+        self._loaded_shared.update(self._shared)
