@@ -1424,6 +1424,7 @@ export interface components {
       readonly parameters: {
         readonly [key: string]: unknown;
       };
+      readonly polling: boolean;
       readonly retries: number;
       readonly timeout_s: number;
       readonly toolset: string;
@@ -1450,6 +1451,7 @@ export interface components {
       readonly parameters: {
         readonly [key: string]: unknown;
       };
+      readonly polling: boolean;
       readonly retries: number;
       readonly timeout_s: number;
       readonly toolset: string;

@@ -250,6 +250,81 @@ async def test_a_worker_that_never_comes_to_an_end_is_stopped_after_its_turns(op
     assert (state.finished.gaps[0].class_, state.assignments["wo-001.0"].failure.type) == ("exhausted", "max_turns")
 
 
+async def test_a_worker_that_repeats_a_call_is_told_and_then_stopped(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", None)), work=calls(("measure", {"n": 1})))
+    world = open_world(models, [bench.measure])
+    state = await world.run()
+
+    assert bench.made == [("measure", 1)] * 2
+    assert asked(models)["work"] == 4
+    told = [message for message in models.requests("work")[-1].messages if isinstance(message, ToolMessage)]
+    assert [json.loads(message.content).get("raw") for message in told] == [{"value": 10}, {"value": 10}, None]
+    assert "the same result 2 times, so it was not made again" in told[-1].content
+    (gap,) = state.finished.gaps
+    assert (gap.class_, state.assignments["wo-001.0"].failure.type) == ("exhausted", "repeated_call")
+    assert gap.reason == "the worker asked for measure(n=1) again and again, although its result did not change"
+    assert gap.next_action.startswith("choose another model")
+
+
+async def test_a_worker_that_takes_the_hint_ends_well(open_world: Any):
+    bench = Bench()
+    again = calls(("measure", {"n": 1}))
+    models = FakeModels(plan(ask("a", "measure", n=1)), work=[again, again, "It measures 10."])
+    state = await open_world(models, [bench.measure]).run()
+
+    assert bench.made == [("measure", 1)] * 2, "the first call is the one that the subtask orders"
+    assert (state.status, state.assignments["wo-001.0"].data.summary) == (RunStatus.SUCCEEDED, "It measures 10.")
+
+
+async def test_a_call_that_fails_in_the_same_way_is_not_repeated_and_its_error_is_the_reason(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", "broken", n=7)), work=calls(("broken", {"n": 7})))
+    world = open_world(models, [bench.broken(refusal("there is no page 7"))])
+    state = await world.run()
+
+    assert len(bench.made) == 2
+    assert state.finished.gaps[0].reason.startswith("there is no page 7; the worker asked for broken(n=7) again")
+
+
+@pytest.mark.parametrize("declared", [True, False], ids=["declared", "seen by its results"])
+async def test_a_tool_whose_result_changes_may_be_called_again_and_again(open_world: Any, declared: bool):
+    left = [4]
+
+    @tool(polling=declared)
+    async def job() -> dict[str, Any]:
+        """The state of the job."""
+        left[0] -= 1
+        return {"done": left[0] == 0} if declared else {"left": left[0]}
+
+    models = FakeModels(plan(ask("a", None)), work=[*[calls(("job", {}))] * 4, "The job is done."])
+    state = await open_world(models, [job]).run()
+
+    assert left == [0]
+    assert state.assignments["wo-001.0"].data.summary == "The job is done."
+
+
+async def test_a_person_is_not_asked_again_about_a_call_whose_result_does_not_change(open_world: Any):
+    bench = Bench()
+
+    @tool(approval="ask")
+    async def peek(n: int) -> dict[str, int]:
+        """Look where others may not."""
+        bench.made.append(("peek", n))
+        return {"value": n}
+
+    models = FakeModels(plan(ask("a", None)), work=calls(("peek", {"n": 1})))
+    world = open_world(models, [peek])
+    await world.run()
+    await world.answer("run_1")
+    await world.take_over("run_1")
+    await world.answer("run_1")
+    state = await world.take_over("run_1")
+
+    assert bench.made == [("peek", 1)] * 2
+    assert state.assignments["wo-001.0"].failure.type == "repeated_call"
+
+
 async def test_a_call_of_turn_two_has_the_key_of_turn_two(open_world: Any):
     models = FakeModels(plan(ask("a", None)), work=[calls(("look", {"n": 1})), calls(("look", {"n": 1})), "seen"])
     world = open_world(models, [Bench().look])

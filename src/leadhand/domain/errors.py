@@ -83,6 +83,10 @@ NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
     (FailureClass.EXHAUSTED, "time"): "raise --timeout, and resume the run",
     (FailureClass.EXHAUSTED, "allowance"): "raise --budget, and resume the run",
     (FailureClass.EXHAUSTED, "max_turns"): "ask for less at once, or choose another model (--worker-model)",
+    (
+        FailureClass.EXHAUSTED,
+        "repeated_call",
+    ): "choose another model (--worker-model), or mark the tool with polling=True if its result changes",
     (FailureClass.EXHAUSTED, "no_progress"): "ask again, or more precisely",
 }
 """What a person can do about failures of a known type, unless it depends on a run's limits (:mod:`.outcome`)."""

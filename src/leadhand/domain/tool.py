@@ -39,10 +39,11 @@ class ToolSpec(Value):
     """A tool as a run records it: enough to plan, to validate arguments and to find its code again.
 
     ``toolset`` names its group, ``cost_usd`` the cost of a call, which approval requests show. ``delegate``: another
-    worker, a child assignment, carries out a call and receives its arguments. ``parameters`` is the JSON schema (draft
-    2020-12) of the arguments, an object. ``timeout_s`` limits one call, in seconds; ``retries`` is how often a
-    ``transient`` failure is retried. ``approval`` is the tool's own policy; without it, the run's policy applies.
-    ``import_path`` (``module:name``) and ``fingerprint`` identify its code.
+    worker, a child assignment, carries out a call and receives its arguments. ``polling``: the result may change, so a
+    worker may repeat a call. ``parameters`` is the JSON schema (draft 2020-12) of the arguments, an object.
+    ``timeout_s`` limits one call, in seconds; ``retries`` is how often a ``transient`` failure is retried. ``approval``
+    is the tool's own policy; without it, the run's policy applies. ``import_path`` (``module:name``) and
+    ``fingerprint`` identify its code.
     """
 
     name: str
@@ -55,6 +56,7 @@ class ToolSpec(Value):
     toolset: str = ""
     cost_usd: float | None = None
     delegate: bool = False
+    polling: bool = False
     import_path: str = ""
     fingerprint: str = ""
 

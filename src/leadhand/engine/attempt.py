@@ -24,14 +24,14 @@ from leadhand.domain.tool import Source, ToolResult
 from leadhand.domain.value import Json
 from leadhand.domain.work_order import Subtask, result_reference
 from leadhand.domain.work_result import ResultData, WorkResult
-from leadhand.engine.conversation import PASSING, Conversation, Turn, ordered_call
+from leadhand.engine.conversation import PASSING, REPEATED, Conversation, Turn, ordered_call
 from leadhand.engine.gate import Unresolved, argument_problems, resolved, schema_problems, unmet
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.slots import TimeIsUp, announce_waits, bounded
 from leadhand.engine.tool_calls import ToolCalls
-from leadhand.engine.turns import GaveUp, Parked, Turns
+from leadhand.engine.turns import GaveUp, Parked, Stuck, Turns
 from leadhand.ports import ContextStore, ModelError, Work
 
 NO_SUBTASK = Subtask(name="-")
@@ -133,6 +133,9 @@ class Attempt:
             return await self._carry_out(conversation)
         except GaveUp as gave_up:
             return self._failed(self._cause(conversation, Failure.of(str(gave_up), "gave_up", FailureClass.INVALID)))
+        except Stuck as stuck:
+            message = f"the worker asked for {stuck.call} again and again, although its result did not change"
+            return self._failed(self._cause(conversation, Failure.of(message, REPEATED, FailureClass.EXHAUSTED)))
         except (ModelError, FlowError) as error:
             return self._failed(error.failure)
         except Unresolved as error:
@@ -152,7 +155,7 @@ class Attempt:
         while True:
             if conversation.turns:
                 turn = conversation.turns[-1]
-                await self._turns.call(turn)
+                await self._turns.call(conversation)
                 hopeless = self._hopeless(turn)
                 if hopeless is not None:
                     return self._failed(hopeless)

@@ -20,6 +20,12 @@ PASSING = frozenset({FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureC
 LONGEST_KEPT = 4_000
 """Characters of a tool result that remain after the first compaction; each further one keeps a quarter of them."""
 LEAST_KEPT = 200
+SAME_RESULTS = 2
+"""Equal results of one call in a row after which it is not made again."""
+REPEATED = "repeated_call"
+"""The type of failure of a call that was not made, and of an attempt that keeps asking for one."""
+MOST_REPEATED = 2
+"""How often a worker asks for such a call until its attempt ends."""
 
 
 def content_of(result: ToolResult, keep: int | None = None) -> str:
@@ -134,14 +140,44 @@ class Conversation:
         return tuple(said)
 
     def finished(self, through: Turn | None = None) -> list[ToolResult]:
-        """Return the finished tool calls, in order; with ``through``, those of this turn and the ones before it."""
+        """Return the finished tool calls, in order; with ``through``, those of this turn and the ones before it.
+
+        Repeated calls that were not made are left out.
+        """
         turns = [turn for turn in self.turns if through is None or turn.number <= through.number]
-        return [turn.done[position] for turn in turns for position in sorted(turn.done)]
+        done = (turn.done[position] for turn in turns for position in sorted(turn.done))
+        return [result for result in done if not _is_refused(result)]
+
+    def repeated(self, turn: Turn, position: int) -> int:
+        """Return how often a call of ``turn`` was asked for although its result did not change: 0 unless it is refused.
+
+        That is the case once its latest results in earlier turns were the same.
+        """
+        call = turn.message.tool_calls[position]
+        refused = 1
+        results: list[str] = []
+        for each in self.turns:
+            if each.number >= turn.number:
+                break
+            for place, made in enumerate(each.message.tool_calls):
+                done = each.done.get(place)
+                if done is None or (made.name, made.arguments) != (call.name, call.arguments):
+                    continue
+                if _is_refused(done):
+                    refused += 1
+                else:
+                    results.append(content_of(done))
+        latest = results[-SAME_RESULTS:]
+        return refused if len(latest) == SAME_RESULTS and len(set(latest)) == 1 else 0
 
     @property
     def replies(self) -> int:
         """The number of model replies."""
         return sum(1 for turn in self.turns if turn.number > 0)
+
+
+def _is_refused(result: ToolResult) -> bool:
+    return result.failure is not None and result.failure.type == REPEATED
 
 
 def ordered_call(call_id: str, tool: str, args: dict[str, Json]) -> AssistantMessage:

@@ -13,10 +13,11 @@ from leadhand.domain.events import ConversationCompacted
 from leadhand.domain.evidence import made_call
 from leadhand.domain.evolve.calls import EXPIRED
 from leadhand.domain.ids import model_call_id, tool_call_id
+from leadhand.domain.ordered_calls import written_call
 from leadhand.domain.state import CallAnswer
 from leadhand.domain.tool import GIVE_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
 from leadhand.domain.work_order import OpenCall
-from leadhand.engine.conversation import Conversation, Turn
+from leadhand.engine.conversation import MOST_REPEATED, REPEATED, SAME_RESULTS, Conversation, Turn
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
@@ -44,6 +45,14 @@ class Parked(Exception):
 
 class GaveUp(Exception):
     """The worker gave up its subtask."""
+
+
+class Stuck(Exception):
+    """The worker keeps asking for a call whose result does not change: ``call``, as people read it."""
+
+    def __init__(self, call: str) -> None:
+        super().__init__(call)
+        self.call = call
 
 
 class Turns:
@@ -116,12 +125,13 @@ class Turns:
             on_text("")  # the earlier text was not accepted
         return await self._models.ask(self._log, call, on_text)
 
-    async def call(self, turn: Turn) -> None:
-        """Make every open call of a turn, in parallel; the log has their ends in the order in which they happen.
+    async def call(self, conversation: Conversation) -> None:
+        """Make every open call of the last turn, in parallel; the log has their ends in the order of their end.
 
-        Raises :class:`Parked` if a call has to wait for a person (after making the others), :class:`GaveUp` if the
-        reply gives up.
+        A call whose result did not change is refused. Raises :class:`Parked` if a call has to wait for a person (after
+        making the others), :class:`GaveUp` if the reply gives up, :class:`Stuck` if it was refused too often.
         """
+        turn = conversation.turns[-1]
         todo = [(position, call) for position, call in enumerate(turn.message.tool_calls) if position not in turn.done]
         for _, call in todo:
             if call.name == GIVE_UP:
@@ -130,6 +140,8 @@ class Turns:
         now: list[tuple[int, ToolCall]] = []
         for position, call in todo:
             tool = self._specs.get(call.name)
+            if tool is not None and self._is_refused(conversation, turn, position, tool):
+                continue
             if tool is not None and call.arguments is not None and (kind := self._waits_for(turn, position, tool)):
                 call_id = self._call_id(turn, position)
                 held.append(OpenCall(call_id=call_id, kind=kind, tool=tool.name, args=call.arguments))
@@ -146,6 +158,24 @@ class Turns:
                 held.append(OpenCall(call_id=result.call_id, kind="asks", tool=result.tool))
         if held:
             raise Parked(tuple(held))
+
+    def _is_refused(self, conversation: Conversation, turn: Turn, position: int, tool: ToolSpec) -> bool:
+        """Refuse a call that would only give the same result again. Raises :class:`Stuck` if it was refused too often.
+
+        People decide about calls with the effect ``once``, and about those that were answered already.
+        """
+        call_id, call = self._call_id(turn, position), turn.message.tool_calls[position]
+        if tool.polling or tool.effect is Effect.ONCE or call_id in self._work.attempt.answers:
+            return False
+        refused = conversation.repeated(turn, position)
+        if refused >= MOST_REPEATED:
+            raise Stuck(written_call(tool.name, call.arguments or {}))
+        if refused:
+            message = f"this call was made and had the same result {SAME_RESULTS} times, so it was not made again: use"
+            message += " the result, make another call, or call give_up"
+            failure = Failure.of(message, REPEATED, FailureClass.INVALID)
+            turn.done[position] = ToolResult(call_id=call_id, tool=tool.name, failure=failure)
+        return refused > 0
 
     def _call_id(self, turn: Turn, position: int) -> str:
         return tool_call_id(self._work.assignment.assignment_id, turn.number, position)

@@ -36,6 +36,7 @@ class Tool(Generic[_P, _R]):
         toolset: str = "",
         cost_usd: float | None = None,
         delegate: bool = False,
+        polling: bool = False,
     ) -> None:
         _check_function(function)
         self.function = function
@@ -66,6 +67,7 @@ class Tool(Generic[_P, _R]):
             "toolset": toolset,
             "cost_usd": cost_usd,
             "delegate": delegate,
+            "polling": polling,
         }
         self.__doc__ = function.__doc__
         self.__name__ = self.name
@@ -184,6 +186,7 @@ def tool(
     toolset: str = "",
     cost_usd: float | None = None,
     delegate: bool = False,
+    polling: bool = False,
 ) -> Callable[[Callable[_P, _R]], Tool[_P, _R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
     """Decorate a sync or async function as a tool.
@@ -200,6 +203,8 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
     :param toolset: its group, for approval rules.
     :param delegate: a worker carries out the call with the arguments as input and may use every other tool; the
         function itself is not called. While the caller waits, it holds no slot and no budget.
+    :param polling: its result may change, as that of a job's status does, so a worker may repeat a call. Without it, a
+        call whose last two results were the same is not made again.
     :param cost_usd: the cost of a call in US dollars, shown in approval requests.
 
     Raises :class:`~leadhand.domain.errors.UsageError` for an invalid policy or name.
