@@ -6,16 +6,17 @@ import json
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.histories import History
 from domain.moves import histories
 from leadhand.domain import events as ev
-from leadhand.domain.document import iso, run_document
+from leadhand.domain.document import iso, run_document, run_line
 from leadhand.domain.lifecycle import SETTLED
-from leadhand.domain.listing import is_subtask, listing_change
-from leadhand.domain.run import ENDED
+from leadhand.domain.listing import RunListing, is_subtask, listing_change
+from leadhand.domain.run import ENDED, RunStatus
 
 KEYS = {
     *("run_id", "flow", "request", "status", "answer", "sources", "gaps", "work_orders", "work_states", "work_state"),
@@ -27,6 +28,15 @@ KEYS = {
 def document(history: History) -> dict[str, Any]:
     """The document of a history, as JSON has it."""
     return json.loads(run_document(history.state, history.log, owner="host-1").model_dump_json())
+
+
+@pytest.mark.parametrize("status", RunStatus)
+def test_a_finished_run_has_no_owner_in_a_list_either(status: RunStatus):
+    listing = RunListing(
+        run_id="run_1", flow="f", request="r", status=status, model="m", created_at=datetime.now(UTC), head_seq=1,
+        epoch=1, owner="host-1",
+    )  # fmt: skip
+    assert run_line(listing).owner == (None if status in ENDED else "host-1")
 
 
 @given(histories(most_steps=60))

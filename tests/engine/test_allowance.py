@@ -46,6 +46,27 @@ async def most_spent(world: World, run_id: str = "run_1") -> Amount:
 
 
 @pytest.mark.parametrize(
+    ("limits", "usage", "flag", "was"),
+    [
+        ({"max_requests": 2}, Usage(nanousd=0), "--max-requests", "2"),
+        ({"max_tokens": 40_000}, Usage(input_tokens=35_000, nanousd=0), "--max-tokens", "40,000"),
+        ({"budget_nanousd": 100_000}, Usage(input_tokens=5, nanousd=90_000), "--budget", "0.0001"),
+    ],
+)
+async def test_what_ran_out_is_named_by_the_failure_and_with_its_value_by_the_gaps(
+    open_world: Any, limits: dict[str, Any], usage: Usage, flag: str, was: str
+):
+    models = FakeModels(many(10), profile=PRICED, usage=usage)
+    world = open_world(models, [Bench().measure], limits=Limits(**limits), held_back=Amount())
+    state = await world.run()
+
+    failures = [state.finished.failure, *(each.failure for each in state.assignments.values())]
+    ran_out = {failure.next_action for failure in failures if failure is not None and failure.type == "allowance"}
+    assert ran_out == {f"raise {flag}, and resume the run"}
+    assert {gap.next_action for gap in state.finished.gaps} == {f"raise {flag} (it was {was}), and resume the run"}
+
+
+@pytest.mark.parametrize(
     ("limits", "held_back", "profile"),
     [
         ({"max_requests": 12}, Amount(requests=1), FREE),
@@ -118,7 +139,7 @@ async def test_a_plan_that_cannot_be_afforded_fails_the_run_with_what_to_do(open
     assert models.asked == []
     assert state.status is RunStatus.FAILED
     assert state.finished.failure.class_ is FailureClass.EXHAUSTED
-    assert "--budget" in state.finished.failure.next_action
+    assert state.finished.failure.next_action == "raise --max-requests, and resume the run"
 
 
 async def test_a_subtask_that_needs_no_model_costs_nothing_and_is_done_however_little_is_left(open_world: Any):

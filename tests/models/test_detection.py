@@ -178,6 +178,7 @@ async def answering(answer: bytes | None, *, wants: str = "") -> AsyncIterator[s
         ("http://box", "http://box:80/v1"),
         ("https://box/", "https://box:443/v1"),
         ("[::1]:1", "http://[::1]:1/v1"),
+        ("http://[box", "http://127.0.0.1:11434/v1"),
         ("box:port", "http://127.0.0.1:11434/v1"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
+
 import pytest
 from asking import asking
 
@@ -10,6 +12,7 @@ from leadhand.app.settings import settings
 from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.errors import ConfigurationError, FailureClass
 from leadhand.domain.limits import Usage
+from leadhand.models.detection import detect_model
 from leadhand.models.offline import OfflineModels
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.models.prices import known_cost, known_profile
@@ -52,6 +55,17 @@ def test_a_provider_can_be_moved() -> None:
     adapter = ModelRouter(env={"OLLAMA_BASE_URL": "http://box:11434/v1/"}).adapter("ollama:llama3.1")
     assert isinstance(adapter, OpenAICompatible)
     assert adapter.base_url == "http://box:11434/v1"
+
+
+async def test_ollama_is_asked_where_it_was_found() -> None:
+    async with ScriptedServer(["from there"], models=["llama3.1"]) as server:
+        env = {"OLLAMA_HOST": server.base_url.removeprefix("http://").removesuffix("/v1")}
+        chosen = await detect_model(env)
+        async with aclosing(ModelRouter(env=env)) as router:
+            reply = await router.ask(asking({"task": "compose"}, model=chosen.name))
+            assert router.profile(chosen.name).free
+    assert (chosen.name, reply.message.text) == ("ollama:llama3.1", "from there")
+    assert not ModelRouter(env={"OLLAMA_HOST": "gpu-box"}).profile("ollama:llama3.1").free
 
 
 def test_any_server_is_named_by_its_address() -> None:

@@ -21,8 +21,8 @@ from leadhand.app.settings import Settings, make_home, tilde
 from leadhand.domain.errors import LeadhandError, StoreError
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import RunStatus
-from leadhand.models.detection import keys_without_extra, ollama_url
-from leadhand.models.providers import ALIASES, ANY_SERVER, OWN_PROTOCOLS, PROVIDERS
+from leadhand.models.detection import keys_without_extra
+from leadhand.models.providers import ALIASES, ANY_SERVER, OWN_PROTOCOLS, PROVIDERS, ollama_url
 from leadhand.models.pydantic_ai.connection import command, is_installed
 from leadhand.models.router import ModelRouter
 from leadhand.models.server_settings import is_loopback

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .errors import NEXT_ACTION, AllowanceRefused, FailureClass
+from .errors import AllowanceRefused
 from .events import (
     AnyEvent,
     AttemptLost,
@@ -31,6 +31,8 @@ Ceilings = tuple[int | None, int | None, int | None]
 
 ZERO: Sum = (0, 0, 0)
 UNLIMITED: Ceilings = (None, None, None)
+FLAGS = ("--max-requests", "--max-tokens", "--budget")
+"""The options that set the ceilings of a run, in the order of their amounts."""
 LARGEST = 2**53
 """The largest amount that is counted, so that sums fit a database's integer."""
 
@@ -268,10 +270,14 @@ def _refused(
             shared=True,
         )
     beside = " besides what is kept for reviews and the answer" if any(kept) else ""
+    needed = counted(event.reserved)
+    short = [flag for flag, amount, rest in zip(FLAGS, needed, left, strict=True) if rest is not None and amount > rest]
     return AllowanceRefused(
-        f"the model call {event.call_id} may need {_amounts(counted(event.reserved))}, and"
+        f"the model call {event.call_id} may need {_amounts(needed)}, and"
         f" {f'the assignment {scope}' if scope else 'the run'} has {_amounts(left)} left{beside}",
-        "raise the ceiling of that assignment or of its role" if scope else NEXT_ACTION[FailureClass.EXHAUSTED],
+        "raise the ceiling of that assignment or of its role"
+        if scope
+        else f"raise {' and '.join(short)}, and resume the run",
         scope=scope,
     )
 

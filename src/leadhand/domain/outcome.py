@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from .allowance import FLAGS
 from .approval import ApprovalStatus
 from .citations import as_data, without_own_sources
 from .commands import Outcome
@@ -285,7 +286,8 @@ ASK_AGAIN = "ask again"
 def next_action(state: RunState, failure: Failure) -> str:
     """Return what a person can do about ``failure``: its own advice, else advice from the run's limits and policy."""
     if failure.next_action != usual_action(failure.class_, failure.type):
-        return failure.next_action
+        ran_out = failure.type == "allowance"
+        return _with_values(state, failure.next_action) if ran_out else failure.next_action
     match failure.class_, failure.type:
         case FailureClass.EXHAUSTED, "time":
             seconds = state.definition.limits.timeout_s
@@ -307,6 +309,16 @@ def more_steps(state: RunState) -> str:
     if state.steps >= most:
         return f"allow more work orders with --max-steps (it was {most}), and ask again"
     return "ask more precisely"
+
+
+def _with_values(state: RunState, action: str) -> str:
+    """Return advice with the values of the limits that it names."""
+    limits = state.definition.limits
+    budget = None if limits.budget_nanousd is None else _dollars(limits.budget_nanousd)
+    was = [None if each is None else f"{each:,}" for each in (limits.max_requests, limits.max_tokens)]
+    for flag, value in zip(FLAGS, [*was, budget], strict=True):
+        action = action if value is None else action.replace(flag, f"{flag} (it was {value})")
+    return action
 
 
 def _more_allowance(state: RunState) -> str:

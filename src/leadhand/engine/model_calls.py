@@ -122,8 +122,8 @@ class ModelCalls:
                 break
             except AllowanceRefused as refused:
                 if not self._under_way[refused.scope if refused.shared else log.run_id]:
-                    advice = refused.how if refused.shared else ""  # the limits of the run do not matter then
-                    raise ModelError(Failure.of(refused.what, "allowance", FailureClass.EXHAUSTED, advice)) from refused
+                    failure = Failure.of(refused.what, "allowance", FailureClass.EXHAUSTED, refused.how)
+                    raise ModelError(failure) from refused
                 async with without_slot():
                     await self._clock.sleep(SETTLING_S)
         taken = [log.run_id, *(allowance.scope for allowance in began.shared)]

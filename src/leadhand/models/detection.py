@@ -16,7 +16,7 @@ from leadhand.domain.errors import ConfigurationError
 from leadhand.domain.value import object_of, objects_of, text_of
 from leadhand.ports import ModelError
 
-from .providers import ANY_SERVER, BY_KEY, OWN_PROTOCOLS, PROVIDERS, OwnProtocol
+from .providers import ANY_SERVER, BY_KEY, OWN_PROTOCOLS, PROVIDERS, OwnProtocol, ollama_url
 from .server_settings import checked_base_url
 
 PROBE_TIMEOUT_S = 0.4
@@ -117,24 +117,6 @@ def keys_without_extra(env: Mapping[str, str]) -> list[OwnProtocol]:
 
     with_key = (OWN_PROTOCOLS[name] for name in BY_KEY if name in OWN_PROTOCOLS)
     return [own for own in with_key if own.key_variable(env) and not is_installed(own)]
-
-
-def ollama_url(env: Mapping[str, str]) -> str:
-    """The URL of Ollama: ``OLLAMA_BASE_URL``, else ``OLLAMA_HOST`` as Ollama reads it, else the default."""
-    if env.get("OLLAMA_BASE_URL"):
-        return env["OLLAMA_BASE_URL"]
-    host = env.get("OLLAMA_HOST", "").strip().rstrip("/")
-    if not host:
-        return PROVIDERS["ollama"].base_url
-    address = host if "://" in host else f"http://{host}"
-    parts = urlsplit(address)
-    try:
-        port = parts.port or (443 if parts.scheme == "https" else 80 if "://" in host else 11434)
-    except ValueError:
-        return PROVIDERS["ollama"].base_url
-    # A server that listens on all addresses is reached on this machine through loopback.
-    name = "127.0.0.1" if parts.hostname in (None, "0.0.0.0", "::") else parts.hostname  # noqa: S104
-    return f"{parts.scheme}://{f'[{name}]' if ':' in name else name}:{port}/v1"
 
 
 async def first_model(base_url: str) -> str | None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,3 +249,21 @@ def instead_of(provider: str, model: str) -> str | None:
     """What to use instead of a model that its provider has shut down; None for any other."""
     of_provider = (retired for retired in RETIRED if retired.provider == provider)
     return next((it.instead for it in of_provider if any(fnmatchcase(model, name) for name in it.names)), None)
+
+
+def ollama_url(env: Mapping[str, str]) -> str:
+    """The URL of Ollama: ``OLLAMA_BASE_URL``, else ``OLLAMA_HOST`` as Ollama reads it, else the default."""
+    if env.get("OLLAMA_BASE_URL"):
+        return env["OLLAMA_BASE_URL"]
+    host = env.get("OLLAMA_HOST", "").strip().rstrip("/")
+    if not host:
+        return PROVIDERS["ollama"].base_url
+    address = host if "://" in host else f"http://{host}"
+    try:
+        parts = urlsplit(address)
+        port = parts.port or (443 if parts.scheme == "https" else 80 if "://" in host else 11434)
+    except ValueError:
+        return PROVIDERS["ollama"].base_url
+    # A server that listens on all addresses is reached on this machine through loopback.
+    name = "127.0.0.1" if parts.hostname in (None, "0.0.0.0", "::") else parts.hostname  # noqa: S104
+    return f"{parts.scheme}://{f'[{name}]' if ':' in name else name}:{port}/v1"

@@ -13,7 +13,18 @@ from .failures import UNSENT, failed
 from .offline import OfflineModels
 from .openai.adapter import OpenAICompatible
 from .prices import known_cost, known_profile, price_of_a_token
-from .providers import ALIASES, ANY_SERVER, AZURE, LOCAL, OWN_PROTOCOLS, PROVIDERS, OwnProtocol, Provider, instead_of
+from .providers import (
+    ALIASES,
+    ANY_SERVER,
+    AZURE,
+    LOCAL,
+    OWN_PROTOCOLS,
+    PROVIDERS,
+    OwnProtocol,
+    Provider,
+    instead_of,
+    ollama_url,
+)
 from .pydantic_ai.client import PydanticAI
 from .pydantic_ai.connection import Connection, require
 from .server_settings import checked_base_url, checked_key, is_loopback
@@ -200,6 +211,8 @@ class ModelRouter:
     def _url(self, provider: Provider) -> str:
         """The address of ``provider``, the default or another one. Raises :class:`ConfigurationError` if malformed."""
         variable = provider.url_variable(self._env)
+        if provider.name == "ollama":
+            return checked_base_url(ollama_url(self._env), setting=variable or "OLLAMA_HOST")
         return checked_base_url(self._env[variable], setting=variable) if variable else provider.base_url
 
     def _key(self, provider: Provider) -> str:

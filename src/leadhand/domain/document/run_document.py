@@ -69,9 +69,10 @@ def run_document(state: RunState, entries: Iterable[Entry], *, owner: str | None
 
 
 def run_line(listing: RunListing) -> shapes.RunLine:
-    """A run in a list."""
-    same = listing.model_dump(exclude={"head_seq", "epoch", "nanousd", "key_id"})
-    return shapes.RunLine(last_seq=listing.head_seq, cost_usd=usd(listing.nanousd), **same)
+    """A run in a list; its process releases it only some time after its end."""
+    same = listing.model_dump(exclude={"head_seq", "epoch", "nanousd", "owner", "key_id"})
+    owner = None if listing.status in ENDED else listing.owner
+    return shapes.RunLine(last_seq=listing.head_seq, cost_usd=usd(listing.nanousd), owner=owner, **same)
 
 
 def _assignment(state: RunState, each: AssignmentState) -> shapes.AssignmentLine:
