@@ -81,6 +81,8 @@ HONEST: list[tuple[Any, str]] = [
     ({"ok": True}, "Both services are up; one of them is slow. Use option 2."),
     ("sieben Zwerge", "There are 7 dwarfs."),
     ({"co2": 411.2}, "CO2 is at 411 ppm, and PM2.5 was not measured in 3D."),
+    (PAGE, "FLIGHT-4711: the board has seven members."),
+    ({"name": "task-123", "said": "value-k123"}, "RESULT-123: value-k123"),
 ]
 
 LIES: list[tuple[Any, str, str]] = [
@@ -104,6 +106,8 @@ LIES: list[tuple[Any, str, str]] = [
     (CITY, "2.4 million people live there.", "2.4 million"),
     (CITY, "It was founded in 1789.", "1789"),
     (PAGE, "Flight LH4712 is full.", "LH4712"),
+    (PAGE, "Flight LHA-4711 is full.", "LHA-4711"),
+    (PAGE, "Ticket-4712 is yours.", "Ticket-4712"),
     (PAGE, "Version 1.3.0 is out.", "1.3.0"),
     (PAGE, "See https://nytimes.example/fake.", "https://nytimes.example/fake"),
     (PAGE, "See [source 9](http://invented.example/).", "http://invented.example/"),

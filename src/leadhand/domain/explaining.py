@@ -41,6 +41,8 @@ _ZONE = re.compile(r"\b(?:UTC|GMT|CES?T|[ECMP][SD]T|BST|JST|IST|local|time zone|
 _WEEK = re.compile(
     r"\b(?:week|weekend|days|mon|tues|wednes|thurs|fri|satur|sun|woche|tage|semaine|semana)\w*\b", re.IGNORECASE
 )
+_NUMBERED = re.compile(r"[A-Za-z]{4,}[-_](\d+)")
+"""A word and a number (order-1234, not LH-4711), which say no more than "order 1234"."""
 _URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'`|\]】]+", re.IGNORECASE)
 
 
@@ -193,7 +195,7 @@ class Evidence:
         days = [day.text for day in said.days if not all(self._dated(day.year, *pair) for pair in day.days[:1])]
         zoned = bool(said.times) and _ZONE.search(text) is not None
         times = [written for written, minutes in said.times if not self._timed(minutes, zoned=zoned)]
-        codes = [code for code in said.codes if not self._names(re.sub(r"[^\w]", "", code.casefold()))]
+        codes = [code for code in said.codes if not self._names(code)]
         return list(dict.fromkeys([*figures, *days, *times, *codes, *addresses]))
 
     def _explains(self, figure: Figure, text: str) -> bool:
@@ -258,7 +260,11 @@ class Evidence:
         return any(digits in piece.text and digits in piece.words for piece in self._pieces)
 
     def _names(self, code: str) -> bool:
-        return any(code in piece.flat for piece in self._pieces)
+        flat = re.sub(r"[^\w]", "", code.casefold())
+        if any(flat in piece.flat for piece in self._pieces):
+            return True
+        numbered = _NUMBERED.fullmatch(code)
+        return numbered is not None and (self._writes(numbered[1]) or self._near(float(numbered[1]), 0.0))
 
     def _knows(self, url: str) -> bool:
         address = _address(url)
