@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.fakes import FakeModels, calls, down, judged
 from engine.worlds import World, ask, plan
 from leadhand.domain.events import AttemptSettled, ToolCallReturned
 from leadhand.domain.tool import ToolReturn
-from leadhand.engine.redaction import REDACTED, Redactor
+from leadhand.engine.redaction import REDACTED, SHORTEST_SECRET, Redactor
 from leadhand.tools.decorator import tool
 
 FROM_ENVIRONMENT = "correct horse battery staple"
@@ -278,3 +281,10 @@ def test_redacting_twice_changes_nothing_more():
 
     assert once.raw == {"api_key": REDACTED, "n": [1]}
     assert environment().value(once) == once
+
+
+@given(st.lists(st.sampled_from(["pwd", "=", ":", '"', "a", "sk-", "xoxb-", "basic ", "lh_", "://", "@"]), max_size=7))
+def test_nothing_shorter_than_a_secret_is_redacted_but_the_credentials_of_a_url(parts: list[str]):
+    text = "".join(parts)[: SHORTEST_SECRET - 1]
+    found = REDACTED in Redactor(["longer than that"]).text(text)
+    assert found == bool(re.search(r"(?<=://)[^\s/?#\"<>\\]+(?=@)", text))

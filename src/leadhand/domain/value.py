@@ -22,25 +22,33 @@ LARGEST = 10_000_000
 TOO_DEEP = f"nested more than {DEEPEST} levels deep"
 
 
+_ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
 def json_problem(value: object, deepest: int = DEEPEST) -> str:
     """Return why a value cannot be stored as JSON, empty if it can. Every door checks the values it lets in."""
+    return _written(value, deepest)[0]
+
+
+def _written(value: object, deepest: int) -> tuple[str, str]:
+    """Return why a value cannot be stored as JSON ("": it can), and the value as JSON."""
     try:
-        written = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        written = _ENCODE(value)
         written.encode()
     except RecursionError:
-        return TOO_DEEP
+        return TOO_DEEP, ""
     except UnicodeEncodeError:
-        return "the text is not valid UTF-8"
+        return "the text is not valid UTF-8", ""
     except (TypeError, ValueError) as error:
-        return str(error)
+        return str(error), ""
     if len(written) > LARGEST:
-        return f"{len(written):,} characters; the limit is {LARGEST:,}"
+        return f"{len(written):,} characters; the limit is {LARGEST:,}", ""
     if written.count("[") + written.count("{") <= deepest:
-        return ""
+        return "", written
     level = [value]
     for _ in range(deepest):
         level = [item for each in level for item in _items(each)]
-    return TOO_DEEP if any(isinstance(each, dict | list | tuple) for each in level) else ""
+    return (TOO_DEEP if any(isinstance(each, dict | list | tuple) for each in level) else ""), written
 
 
 def _items(value: object) -> Iterable[object]:
@@ -55,9 +63,10 @@ class Unfit(ValueError):
 
 def plain_json(value: Any, deepest: int = DEEPEST) -> Any:
     """Return a value as JSON gives it back. Raises Unfit for what JSON cannot represent."""
-    if problem := json_problem(value, deepest):
+    problem, written = _written(value, deepest)
+    if problem:
         raise Unfit(f"cannot be stored as JSON: {problem}")
-    return json.loads(json.dumps(value))
+    return json.loads(written)
 
 
 def fitting(type_: Any, value: object) -> Any:

@@ -178,7 +178,7 @@ class Attempt:
         if tool is None or tool.name not in self._work.tools:
             return None  # the model learns that a named tool was not called, and cannot call it either
         args = resolved(self._subtask.args, self._work.needs)
-        if argument_problems(tool, args) and self._subtask.needs:
+        if self._subtask.needs and argument_problems(tool, args):
             return None  # the model fills in the arguments from the results
         call_id = tool_call_id(self._work.assignment.assignment_id, 0, 0)
         return Turn(number=0, message=ordered_call(call_id, tool.name, args))
@@ -206,10 +206,11 @@ class Attempt:
                 return self._ok(conversation, said)
             if not self._one_reply:
                 return None
-        made = conversation.finished(turn)
-        problems = self._problems(made, turn, first=self._objections == 0)
+        made, first, text = conversation.finished(turn), self._objections == 0, turn.message.text.strip()
+        problems = self._problems(made, turn, first=first)
         if not problems:
-            return self._ok(conversation, turn.message.text.strip() or self._work.assignment.role)
+            doubt = "" if first else self._unexplained(made, text)  # the first answer is sound
+            return self._ok(conversation, text or self._work.assignment.role, doubt)
         self._objections += 1
         turn.objection = self._asked_again(made, turn, problems)
         # A text is asked for again once; code can write the results down instead.
@@ -329,7 +330,7 @@ class Attempt:
 
     # --- results -----------------------------------------------------------------------------------------------------
 
-    def _ok(self, conversation: Conversation, summary: str) -> WorkResult:
+    def _ok(self, conversation: Conversation, summary: str, doubt: str = "") -> WorkResult:
         made = conversation.finished()
         used = [result for result in made if result.ok]
         sources: dict[str, Source] = {source.url: source for result in used for source in result.sources}
@@ -350,7 +351,7 @@ class Attempt:
             ok=True,
             data=data.model_copy(update={"raw": None}),
             used=tuple(result.call_id for result in used),
-            doubt=self._support(made).doubt or self._unnamed(used) or self._unexplained(made, summary),
+            doubt=self._support(made).doubt or self._unnamed(used) or doubt,
         )
 
     def _unnamed(self, used: list[ToolResult]) -> str:

@@ -64,7 +64,8 @@ _KEY_BEGUN = re.compile(r"-----BEGIN [A-Z ]*-{0,5}")
 _SPACE = re.compile(r"\s")
 
 SHORTEST_SECRET = 8
-"""Minimum characters of known values to search for; shorter ones would redact ordinary words."""
+"""Minimum characters of known values to search for; shorter ones would redact ordinary words. What a pattern matches is
+as long, but for the credentials of a URL, which end with ``@``."""
 
 _V = TypeVar("_V", bound=Value)
 
@@ -98,7 +99,7 @@ class Redactor:
 
     def _redacted(self, text: str, stop: int) -> str:
         """``text`` up to ``stop``, with every secret in it redacted, also those that end later."""
-        if self._secret.search(text) is None:
+        if (len(text) < SHORTEST_SECRET and "@" not in text) or self._secret.search(text) is None:
             return text[:stop]
         parts: list[str] = []
         end = 0
