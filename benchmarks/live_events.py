@@ -100,7 +100,7 @@ class Client:
             f"GET /api/runs/{run_id}/events?after={after} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
             "Accept: text/event-stream\r\n\r\n".encode()
         )
-        await reader.readuntil(b"retry: 2000\n\n")
+        await reader.readuntil(b"retry: 2000\n")
         return cls(reader, writer)
 
     async def until(self, seq: int) -> float:

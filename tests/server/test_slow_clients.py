@@ -15,7 +15,7 @@ from server.streams import first, numbers, rest, together
 from server.teams import Office
 
 from leadhand.domain.errors import StoreError
-from leadhand.server import stream
+from leadhand.server import pages, stream
 from leadhand.server.routes import events
 from leadhand.server.serving import ENDS_WITHIN_S
 from leadhand.server.stream import EventStream
@@ -81,6 +81,7 @@ async def _clients(served: Served) -> int:
 
 async def test_a_client_that_reads_slowly_is_not_cut_off(serve: OpenServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """What counts is whether it goes on reading, and not how long it takes for everything."""
+    monkeypatch.setattr(pages, "CHUNK", 2 * SMALL)
     monkeypatch.setattr(stream, "CHUNK", 2 * SMALL)
     monkeypatch.setattr(events, "EventStream", partial(EventStream, cut_after_s=2.0))
     served = await serve(buffer=SMALL)

@@ -1,7 +1,7 @@
 """Live events: the log is the queue, and each client has a cursor in it.
 
-One follower per run reads new entries and formats each once. Clients that keep up receive these lines; a client that
-has fallen behind reads the log. Nothing is queued per client, so a slow client uses no memory and loses no events.
+One follower per run reads new entries and formats each once. Clients that keep up receive these lines; those that have
+fallen behind share pages of the log. Nothing is queued per client, so a slow client uses no memory and loses no events.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import asyncio
 import contextlib
 import json
 from collections import deque
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Protocol, cast
 
 from leadhand.domain.document import event_line
@@ -18,12 +20,13 @@ from leadhand.domain.events import Entry, RunFinished, RunReopened
 from leadhand.domain.run import ENDED
 from leadhand.ports import ContextStore
 from leadhand.server.drafts import Draft, Drafts
-from leadhand.server.views import LiveView, LiveViews, ViewLine, lines_after
+from leadhand.server.pages import Chunk, Pages, chunks
+from leadhand.server.views import LiveView, LiveViews, lines_after
 
 KEPT = 1_000
 """The number of newest lines that are kept for a run with clients."""
-PAGE = 500
-"""The number of events that are read at once for a client that is behind."""
+PAGE = 200
+"""The number of events of a page for clients that are behind. Pages end at multiples of it, to be shared."""
 BRIEF = 300
 """Maximum characters of a text in a brief event."""
 
@@ -80,12 +83,14 @@ class Client(Protocol):
 class Feed:
     """The feed of one run for all its clients."""
 
-    def __init__(self, run_id: str, store: ContextStore, drafts: Drafts, views: LiveViews) -> None:
+    def __init__(self, run_id: str, store: ContextStore, drafts: Drafts, views: LiveViews, pages: Pages) -> None:
         self.run_id = run_id
+        self.pages = pages
         self.head = 0
         self.end: str | None = None
         """The final status of the run, once it has ended."""
         self.clients: dict[Client, None] = {}
+        self._log: tuple[str, datetime | None] = (run_id, None)
         self._store = store
         self._drafts = drafts
         self._views = views
@@ -99,6 +104,7 @@ class Feed:
         """Begin to follow the run, from its latest event. Raises NoSuchRun."""
         listing = await self._store.run(self.run_id)
         self.head = listing.head_seq
+        self._log = (self.run_id, listing.created_at)  # a run that was deleted may be started again under its id
         self.end = listing.status.value if listing.status in ENDED else None
         if self._closed:
             return  # every client left before the feed was open
@@ -133,28 +139,36 @@ class Feed:
         for client in list(self.clients):
             client.poke()
 
-    async def after(self, seq: int) -> list[Line]:
-        """Lines of events above ``seq``, in order, from memory or else from the log; empty if there are no more."""
+    async def after(self, seq: int, *, brief: bool) -> Sequence[Chunk]:
+        """Events above ``seq``, in order, from memory or else from the log; empty if there are no more."""
         if seq >= self.head:
-            return []
+            return ()
         if kept := lines_after(self._lines, seq):
-            return kept
+            return chunks((line.seq, line.of(brief)) for line in kept)
+        limit = min(PAGE - seq % PAGE, self.head - seq)
+
+        async def read() -> list[Chunk]:
+            return chunks((line.seq, line.of(brief)) for line in map(Line, await self._read_from(seq, limit)))
+
+        return await self.pages.of((self._log, seq, limit, brief), read)
+
+    async def _read_from(self, seq: int, limit: int) -> list[Entry]:
+        """Read entries above ``seq``; of a damaged run, those before the damage. Raises UnreadableRun for none."""
         try:
-            page = await self._store.read(self.run_id, after=seq, limit=PAGE)
+            return await self._store.read(self.run_id, after=seq, limit=limit)
         except UnreadableRun as error:
             if error.seq <= seq + 1:
                 raise
-            page = await self._store.read(self.run_id, after=seq, limit=error.seq - 1 - seq)
-        return [Line(entry) for entry in page]
+            return await self._store.read(self.run_id, after=seq, limit=error.seq - 1 - seq)
 
-    async def view_after(self, seq: int) -> list[ViewLine]:
+    async def view_after(self, seq: int) -> Sequence[Chunk]:
         """Return changes to the run's view above ``seq``, or a snapshot; empty if there are no more."""
         if self._view is None:
             self._view = self._views.of(self.run_id)
         if seq >= self.head:
-            return []
+            return ()
         await self._view.reach(self.head)
-        return self._view.after(seq)
+        return chunks((line.seq, line.of(False)) for line in self._view.after(seq))
 
     def drafts(self) -> dict[str, Draft]:
         """Return the current drafts."""
@@ -173,6 +187,7 @@ class Feeds:
 
     def __init__(self, store: ContextStore, drafts: Drafts, *, beat_every_s: float = 15.0) -> None:
         self.views = LiveViews(store)
+        self.pages = Pages()
         self._store = store
         self._drafts = drafts
         self._feeds: dict[str, Feed] = {}
@@ -190,7 +205,7 @@ class Feeds:
         """Watch a run. Raises NoSuchRun."""
         feed = self._feeds.get(run_id)
         if feed is None or feed.error is not None:
-            feed = self._feeds[run_id] = Feed(run_id, self._store, self._drafts, self.views)
+            feed = self._feeds[run_id] = Feed(run_id, self._store, self._drafts, self.views, self.pages)
             self._opening[run_id] = asyncio.get_running_loop().create_task(feed.open())
         feed.clients[client] = None
         try:

@@ -15,10 +15,11 @@ from starlette.types import Message, Receive, Scope, Send
 from leadhand.domain.errors import UnreadableRun
 from leadhand.server.drafts import Reading
 from leadhand.server.feeds import Feed, Feeds, as_json
+from leadhand.server.pages import CHUNK
 
 CUT_AFTER_S = 30.0
-CHUNK = 65_536
-"""Bytes that are sent at once; ``CUT_AFTER_S`` applies to each chunk, so that a slow client is not disconnected."""
+SMALL = 16_384
+"""Bytes that are written without taking turns with other streams."""
 RETRY_MS = 2_000
 """How long a browser waits before it reconnects."""
 HEADERS = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
@@ -62,13 +63,13 @@ class EventStream(Response):
         self._feed: Feed | None = None
         self._drafts: Reading | None = None
         self._sending: asyncio.Task[None] | None = None
+        self._retry = b"retry: %d\n" % RETRY_MS
         self._more = self._beat = self._leaving = self._over = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope, self._send = scope, send
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-            await send(_body(f"retry: {RETRY_MS}\n\n".encode()))
             feed = await self._feeds.join(self._run_id, self)
             try:
                 self._feed = feed
@@ -114,7 +115,7 @@ class EventStream(Response):
             self._over = True
             end = as_json({"status": feed.end, "last_seq": self._after, "error": error.what, "how": error.how})
             with contextlib.suppress(TimeoutError):
-                await self._put(f"event: end\ndata: {end}\n\n".encode(), more=False)
+                await self._put(self._first(f"event: end\ndata: {end}\n\n".encode()), more=False)
         except Exception:  # the feed reports what cannot be read, and the client gets an error when it reconnects
             self._over = True
             with contextlib.suppress(TimeoutError):
@@ -123,19 +124,15 @@ class EventStream(Response):
             self._sending = None
 
     async def _send_lines(self, feed: Feed) -> None:
-        more = feed.view_after if self._view else feed.after
-        while not self._leaving and (lines := await more(self._after)):
-            part: list[bytes] = []
-            size = 0
-            for line in lines:
-                part.append(line.of(self._brief))
-                size += len(part[-1])
-                if size >= CHUNK or line is lines[-1]:
-                    await self._put(b"".join(part))
-                    self._after = line.seq
-                    part, size = [], 0
-                    if self._leaving:
-                        return
+        while not self._leaving:
+            following = feed.view_after(self._after) if self._view else feed.after(self._after, brief=self._brief)
+            if not (found := await following):
+                return
+            for chunk in found:
+                await self._write(feed, self._first(chunk.data))
+                self._after = chunk.seq
+                if self._leaving:
+                    return
 
     async def _send_drafts(self, feed: Feed) -> None:
         drafts = feed.drafts()
@@ -147,7 +144,8 @@ class EventStream(Response):
         if not drafts:
             self._drafts = None
         if pieces and not self._leaving:
-            await self._put("".join(f"event: delta\ndata: {as_json(each._asdict())}\n\n" for each in pieces).encode())
+            deltas = "".join(f"event: delta\ndata: {as_json(each._asdict())}\n\n" for each in pieces)
+            await self._put(self._first(deltas.encode()))
 
     async def _send_the_rest(self, feed: Feed) -> None:
         """Send the heartbeat. End the stream when all of an ended run was sent, or the client must disconnect."""
@@ -163,7 +161,23 @@ class EventStream(Response):
         elif feed.end is not None and self._after >= feed.head:
             self._over = True
             end = as_json({"status": feed.end, "last_seq": feed.head})
-            await self._put(f"event: end\ndata: {end}\n\n".encode(), more=False)
+            await self._put(self._first(f"event: end\ndata: {end}\n\n".encode()), more=False)
+
+    def _first(self, events: bytes) -> bytes:
+        """Put ``retry`` into the block of the first event: some clients take a block of its own for an event."""
+        events, self._retry = self._retry + events, b""
+        return events
+
+    async def _write(self, feed: Feed, data: bytes) -> None:
+        """Send events. Streams take turns to write many, so that other requests are answered in between."""
+        if len(data) <= SMALL:
+            await self._put(data)
+            return
+        for start in range(0, len(data), CHUNK):
+            await self._put(b"")  # wait for the client before the turn, not in it
+            async with feed.pages.turns:
+                await self._put(data[start : start + CHUNK])
+                await asyncio.sleep(0)
 
     async def _put(self, body: bytes, *, more: bool = True) -> None:
         """Send. Raises TimeoutError if the client does not read for too long."""

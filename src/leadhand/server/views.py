@@ -21,7 +21,7 @@ KEPT_CHANGES = 1_000
 """The number of newest changes that are kept for a run; a client that is further behind gets a snapshot."""
 KEPT_VIEWS = 8
 """The number of views that are kept without a client."""
-PAGE = 500
+PAGE = 200
 """The number of entries that are read and folded at once."""
 
 
@@ -76,6 +76,7 @@ class LiveView:
         self._projection = Projection(self._run_id)
         self._lines: deque[ViewLine] = deque(maxlen=KEPT_CHANGES)
         self._snapshot: tuple[int, bytes] = (0, b"")
+        self._whole: ViewLine | None = None
 
     @property
     def seq(self) -> int:
@@ -115,7 +116,9 @@ class LiveView:
             return []
         if seq and (kept := lines_after(self._lines, seq)):
             return kept
-        return [ViewLine(self.seq, None, _message(self.seq, self.snapshot(), b"event: snapshot\n"))]
+        if self._whole is None or self._whole.seq != self.seq:
+            self._whole = ViewLine(self.seq, None, _message(self.seq, self.snapshot(), b"event: snapshot\n"))
+        return [self._whole]
 
 
 class LiveViews:
