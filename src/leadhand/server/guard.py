@@ -9,14 +9,15 @@ Unexpected errors are answered here too, so that every response has these header
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from leadhand.server.problems import LARGEST_BODY, BodyTooLarge, Problem, answer, defect, ending, too_large
+from leadhand.server import problems
+from leadhand.server.problems import LARGEST_BODY, BodyTooLarge, BodyTooSlow, Problem, answer, defect, ending, too_large
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -64,7 +65,7 @@ class Guard:
         problem = self._problem(scope)
         app = self._app if problem is None else answer(problem, scope["path"])
         try:
-            await app(scope, bounded(receive), secured)
+            await app(scope, bounded(receive, lambda: begun), secured)
         except asyncio.CancelledError:  # the server is shutting down
             if begun:
                 raise
@@ -102,13 +103,25 @@ class Guard:
         )
 
 
-def bounded(receive: Receive) -> Receive:
-    """Limit the body that a client sends, with or without Content-Length. Raises BodyTooLarge."""
+def bounded(receive: Receive, begun: Callable[[], bool]) -> Receive:
+    """Limit the body that a client sends, with or without Content-Length, and the time for it.
+
+    Raises BodyTooLarge and BodyTooSlow. If the response has begun, a slow client counts as disconnected.
+    """
     size = 0
+    deadline: float | None = asyncio.get_running_loop().time() + problems.BODY_S
 
     async def counted() -> Message:
-        nonlocal size
-        message = await receive()
+        nonlocal size, deadline
+        try:
+            async with asyncio.timeout_at(deadline):
+                message = await receive()
+        except TimeoutError:
+            if begun():
+                return {"type": "http.disconnect"}
+            raise BodyTooSlow() from None
+        if not message.get("more_body"):
+            deadline = None
         size += len(message.get("body", b""))
         if size > LARGEST_BODY:
             raise BodyTooLarge()

@@ -16,12 +16,16 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import compile_path
 
-from leadhand.domain.errors import LeadhandError, UsageError
+from leadhand.domain.errors import LeadhandError, UnreadableRun, UsageError
 
 LOGGER = logging.getLogger("leadhand.server")
 MEDIA_TYPE = "application/problem+json"
 LARGEST_BODY = 1_000_000
 """Bytes of a request's body; 413 above. A request has 100,000 characters at most, of up to four bytes each."""
+BODY_S = 60.0
+"""Seconds in which a body must arrive; 408 after that."""
+RETRY_AFTER_S = 2
+"""Seconds after which a client may try again what the server cannot do now."""
 LISTED = "See /docs for the routes and their parameters."
 
 STATUS_OF = {
@@ -146,6 +150,8 @@ def answer(problem: LeadhandError, instance: str) -> Response:
         status, headers, more = problem.status, problem.headers, problem.more
     else:
         status, headers, more = STATUS_OF.get(problem.code, HTTPStatus.CONFLICT), dict[str, str](), dict[str, Any]()
+    if status is HTTPStatus.SERVICE_UNAVAILABLE and problem.code != UnreadableRun.code:
+        headers = {"retry-after": str(RETRY_AFTER_S), **headers}
     body = {
         "type": "about:blank",
         "title": status.phrase,
@@ -175,6 +181,29 @@ def too_large() -> Problem:
         f"the body is larger than {LARGEST_BODY:,} bytes",
         "Send a smaller body. A request may have at most 100,000 characters.",
     )
+
+
+class BodyTooSlow(HTTPException):
+    """The body did not arrive in time. An HTTPException for the same reason."""
+
+    def __init__(self) -> None:
+        super().__init__(HTTPStatus.REQUEST_TIMEOUT)
+
+
+def too_slow() -> Problem:
+    """The problem of a body that does not arrive in time (408)."""
+    return Problem(
+        HTTPStatus.REQUEST_TIMEOUT,
+        "timeout",
+        f"the body did not arrive within {BODY_S:g} s",
+        "Send the request again, without pauses.",
+        headers={"connection": "close"},
+    )
+
+
+def busy(what: str) -> Problem:
+    """The problem of a server at its limit (503)."""
+    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "busy", what, "Try again later, or close connections.")
 
 
 def ending() -> Problem:
@@ -224,6 +253,8 @@ def answer_errors(app: FastAPI) -> None:
                 return answer(invalid("the body is not JSON in UTF-8", LISTED), path)
             case 404 | 405:
                 return answer(no_route(app, request.method, path, error.headers), path)
+            case 408:
+                return answer(too_slow(), path)
             case 413:
                 return answer(too_large(), path)
             case other:

@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from starlette.types import Scope
 
 from leadhand.domain.errors import ConfigurationError
+from leadhand.server.connections import KEEP_ALIVE_S, Connection, most_connections
 
 HANGS_UP_AFTER_S = 3
 """Seconds that open requests have to finish after the server starts to shut down; then they are closed."""
@@ -58,6 +59,8 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                http=type("Connection", (Connection,), {"most": most_connections()}),
+                timeout_keep_alive=KEEP_ALIVE_S,
                 log_config=None,
                 access_log=False,
                 server_header=False,
