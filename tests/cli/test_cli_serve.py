@@ -362,11 +362,31 @@ def test_the_log_goes_to_stderr_and_the_address_alone_to_stdout(leadhand: Any, s
 
     assert server.process.stdout is not None
     assert server.process.stdout.read() == ""
-    lines = [json.loads(line) for line in server.log.read_text().splitlines() if line.startswith("{")]
+    lines = [json.loads(line) for line in server.log.read_text().splitlines()]  # from the first one on
+    assert (lines[0]["event"], lines[0]["api"]) == ("serving", f"{server.url}/docs")
     assert [line["path"] for line in lines if "path" in line] == ["/api/runs"]
     assert "confidential" not in server.log.read_text()
     assert not Path(leadhand.home, "core").exists()
     assert os.path.exists(leadhand.home)
+
+
+def test_a_server_with_a_wrong_prefix_does_not_start(leadhand: Any) -> None:
+    refused = leadhand("serve", "--root-path", "leadhand")
+
+    assert refused.code == 2
+    assert "--root-path" in refused.err
+
+
+def test_everything_that_is_logged_is_json_at_the_level_debug_too(
+    leadhand: Any, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEADHAND_LOG_LEVEL", "debug")
+    server = serve("--root-path", "/leadhand/")
+    assert server.ask("/leadhand/healthz") == {"status": "ok"}
+    assert server.end()[0] == 0
+
+    loggers = {json.loads(line)["logger"] for line in server.log.read_text().splitlines()}
+    assert {"uvicorn.error", "leadhand.server", "leadhand.access"} <= loggers
 
 
 def test_no_secret_gets_into_the_log_or_the_home(leadhand: Any, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,7 @@ async def test_whether_an_effect_happened_is_settled(api: Door, office: Office) 
     assert (card["kind"], card["tool"]) == ("effect", "wire")
     unsaid = await api.post(f"/api/approvals/{card['id']}", {"decision": "settle"})
     wrong = await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
-    assert (unsaid.status_code, wrong.status_code) == (409, 409)
+    assert (unsaid.status_code, wrong.status_code) == (422, 409)
 
     settled = await answer(api, card, "settle", happened=True, summary="the bank says so", raw={"booked": True})
 

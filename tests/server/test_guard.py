@@ -92,7 +92,7 @@ async def test_what_a_form_of_another_site_can_send_is_no_json(api: Door, conten
 
     refused = await api.http.post("/api/runs", content=b'{"request": "measure Paris"}', headers=headers)
 
-    assert refused.status_code == 422
+    assert refused.status_code == 415
     assert (await api.get("/api/runs")).json()["runs"] == []
 
 
@@ -234,4 +234,4 @@ async def test_what_is_no_text_is_refused_and_can_be_told_of(api: Door, path: st
 async def test_a_body_that_does_not_say_that_it_is_json_is_told_how_to(api: Door) -> None:
     refused = await api.http.post("/api/runs", content=b'{"request": "x"}', headers={"content-type": "text/plain"})
 
-    assert (refused.status_code, refused.json()["how"]) == (422, "Send it with content-type: application/json.")
+    assert (refused.status_code, refused.json()["how"]) == (415, "Send it with content-type: application/json.")

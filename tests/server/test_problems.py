@@ -38,12 +38,12 @@ async def test_a_path_that_is_no_route_is_a_problem(api: Door, path: str) -> Non
 @pytest.mark.parametrize(
     ("method", "path", "allow"),
     [
-        ("DELETE", "/api/runs", {"GET", "POST"}),
-        ("PUT", "/api/runs/run_x", {"GET"}),
+        ("DELETE", "/api/runs", {"GET", "HEAD", "POST"}),
+        ("PUT", "/api/runs/run_x", {"GET", "HEAD", "DELETE"}),
         ("GET", "/api/runs/run_x/cancel", {"POST"}),
-        ("POST", "/healthz", {"GET"}),
-        ("PATCH", "/api/session", {"GET", "POST", "DELETE"}),
-        ("TRACE", "/api/tools", {"GET"}),
+        ("POST", "/healthz", {"GET", "HEAD"}),
+        ("PATCH", "/api/session", {"GET", "HEAD", "POST", "DELETE"}),
+        ("TRACE", "/api/tools", {"GET", "HEAD"}),
     ],
 )
 async def test_a_method_that_a_route_does_not_know_is_a_problem(

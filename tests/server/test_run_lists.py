@@ -97,7 +97,7 @@ async def test_a_page_that_is_just_full_is_the_last(api: Door) -> None:
         ({"q": "a\0b"}, 422),
         ({"cursor": "a\0b"}, 422),
         ({"q": "x" * 201}, 422),
-        ({"cursor": "run_nobody"}, 404),
+        ({"cursor": "run_nobody"}, 422),
     ],
 )
 async def test_a_filter_that_is_none_is_refused(api: Door, params: dict[str, Any], status: int) -> None:

@@ -107,6 +107,7 @@ class Access:
     async def open_session(self, presented: str) -> tuple[ApiKey, str]:
         """Open a session for a key; return the key and the browser's token. Raises Problem (401)."""
         key = await self._of_secret(presented)
+        await self.rates.check(key.key_id)  # each session is stored
         token = secrets.token_urlsafe(32)
         await self._store.cache(_session(token), key.digest, SESSION_S)
         return key, token

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
+from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import Response
 from starlette.types import Lifespan, Scope
 
 from leadhand import __version__
@@ -19,15 +22,18 @@ from leadhand.domain.document import EventWords
 from leadhand.server.access import Access
 from leadhand.server.api_page import add_api_page
 from leadhand.server.console import add_console
+from leadhand.server.contract import KEEPS_ITSELF
 from leadhand.server.examples import EXAMPLES
 from leadhand.server.guard import LOOPBACK, Guard
 from leadhand.server.logs import AccessLog
 from leadhand.server.metrics import Metrics
-from leadhand.server.problems import ProblemDetails, answer_errors, responses
+from leadhand.server.prefix import Prefix
+from leadhand.server.problems import Problem, ProblemDetails, answer, answer_errors, responses
 from leadhand.server.rates import Allowed, Rates
 from leadhand.server.resumer import Resumer
 from leadhand.server.routes import agents, approvals, control, events, files, runs, session, system, tools
 from leadhand.server.service import Service
+from leadhand.server.start_request import LONGEST_KEY
 
 ABOUT = """Start, watch, steer and approve runs. Errors are problem details (RFC 9457): `detail` says what is wrong,
 `how` says how to fix it. On loopback no key is needed; elsewhere send `Authorization: Bearer lh_…`."""
@@ -36,12 +42,14 @@ ABOUT = """Start, watch, steer and approve runs. Errors are problem details (RFC
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doors:
     """Access rules. ``key_needed``: every request needs a key. ``hosts``: accepted host names (None: any).
-    ``origins``: sites whose pages may use the API with a key. ``allowed``: the rate limits of one key."""
+    ``origins``: sites whose pages may use the API with a key. ``allowed``: the rate limits of one key. ``prefix``: the
+    path below which a proxy shows the server ("": none)."""
 
     key_needed: bool = False
     hosts: Collection[str] | None = LOOPBACK
     origins: Sequence[str] = ()
     allowed: Allowed = field(default_factory=Allowed)
+    prefix: str = ""
 
 
 def create_app(service: Service, *, doors: Doors | None = None, console: Path | None = None) -> FastAPI:
@@ -81,7 +89,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     add_console(app, console)
     if doors.origins:
         app.add_middleware(
-            CORSMiddleware,
+            Cors,
             allow_origins=list(doors.origins),
             allow_methods=["GET", "POST", "PUT", "DELETE"],
             allow_headers=["authorization", "content-type", "idempotency-key", "last-event-id"],
@@ -89,7 +97,23 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
         )
     app.add_middleware(Guard, hosts=doors.hosts, origins=doors.origins)
     app.add_middleware(AccessLog, on_request=counted.http)
+    if doors.prefix:
+        app.add_middleware(Prefix, prefix=doors.prefix)
+    app.openapi = partial(_document_of, doors)
     return app
+
+
+class Cors(CORSMiddleware):
+    """CORS, whose refusals are problem details too."""
+
+    def preflight_response(self, request_headers: Headers) -> Response:
+        response = super().preflight_response(request_headers)
+        if response.status_code < HTTPStatus.BAD_REQUEST:
+            return response
+        what = bytes(response.body).decode().lower()
+        headers = {name: value for name, value in response.headers.items() if name.startswith(("access-", "vary"))}
+        how = "Allow the site with: leadhand serve --cors ORIGIN"
+        return answer(Problem(HTTPStatus.BAD_REQUEST, "cross_site", what, how, headers=headers), "")
 
 
 def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
@@ -113,6 +137,22 @@ def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
     return app
 
 
+def _document_of(doors: Doors) -> dict[str, Any]:
+    """The OpenAPI document of a server: where it is, and whether it needs a key."""
+    document = dict(_document())
+    if doors.prefix:
+        document["servers"] = [{"url": doors.prefix}]
+    if not doors.key_needed:
+        document["paths"] = {
+            path: {
+                method: operation | {"security": [*operation["security"], {}]} if "security" in operation else operation
+                for method, operation in operations.items()
+            }
+            for path, operations in document["paths"].items()
+        }
+    return document
+
+
 @cache
 def _document() -> dict[str, Any]:
     """The OpenAPI document: the same for every app, and made once, because that takes a second.
@@ -125,9 +165,44 @@ def _document() -> dict[str, Any]:
         shapes[shared.__name__] = shared.model_json_schema()
     for name, example in EXAMPLES.items():
         shapes[name]["examples"] = [example]
-    for operations in schema["paths"].values():
+    for path, operations in schema["paths"].items():
         for method, operation in operations.items():
-            usually = responses(421, 500) if method == "get" else responses(403, 421, 500)
+            usually = responses(406, 421, 422, 500) if method == "get" else responses(403, 421, 422, 500)
+            if "requestBody" in operation:
+                usually |= responses(408, 415)
+            if method == "post" and path not in KEEPS_ITSELF:
+                operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
+                usually |= responses(409)
             both = {str(status): each for status, each in usually.items()} | operation["responses"]
             operation["responses"] = dict(sorted(both.items()))
+            for status, response in both.items():
+                if headers := _headers_of(method, path, status):
+                    response["headers"] = headers
     return schema
+
+
+IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY},
+    "description": "A second request with the same key and body within 24 hours gets the response to the first.",
+}
+HEADERS = {
+    "Retry-After": "Seconds after which to try again.",
+    "WWW-Authenticate": "Bearer",
+    "Location": "The path of what was made.",
+    "Idempotency-Replayed": "`true` if this is the response to an earlier request with the same key.",
+    "Content-Disposition": "The name of the file.",
+}
+
+
+def _headers_of(method: str, path: str, status: str) -> dict[str, Any]:
+    """The headers of a response, as OpenAPI describes them."""
+    names = {"401": ["WWW-Authenticate"], "429": ["Retry-After"], "503": ["Retry-After"]}.get(status, [])
+    if method == "post" and status.startswith("2") and path != "/api/session":
+        made = path in ("/api/runs", "/api/agents") or path.endswith("/fork")
+        names = [*(["Location"] if made else []), "Idempotency-Replayed"]
+    elif status == "200" and path.endswith(("/export", "/artifacts/{path}")):
+        names = ["Content-Disposition"]
+    return {name: {"description": HEADERS[name], "schema": {"type": "string"}} for name in names}

@@ -230,6 +230,13 @@ class Feeds:
             self._opening.pop(feed.run_id, None)
         await feed.aclose()
 
+    def forget(self, run_id: str) -> None:
+        """End the streams of a run that was deleted."""
+        self.views.forget(run_id)
+        if (feed := self._feeds.pop(run_id, None)) is not None:
+            for client in list(feed.clients):
+                client.leave()
+
     def changed(self, run_id: str) -> None:
         """Notify the clients of a run that its drafts have changed."""
         feed = self._feeds.get(run_id)

@@ -9,6 +9,7 @@ Unexpected errors are answered here too, so that every response has these header
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Collection
 from http import HTTPStatus
 from urllib.parse import urlsplit
@@ -49,9 +50,14 @@ class Guard:
             return
 
         begun = False
+        only_head = scope["method"] == "HEAD"
+        if only_head:  # answered as GET, without the body
+            scope["method"] = "GET"
 
         async def secured(message: Message) -> None:
             nonlocal begun
+            if only_head and begun:
+                return
             if message["type"] == "http.response.start":
                 begun = True
                 headers = MutableHeaders(scope=message)
@@ -61,6 +67,8 @@ class Guard:
                 # The console's file names have no version, so browsers must revalidate them each time.
                 headers.setdefault("cache-control", "no-store" if scope["path"].startswith("/api") else "no-cache")
             await send(message)
+            if only_head:  # at once, since a stream has no end
+                await send({"type": "http.response.body", "body": b""})
 
         problem = self._problem(scope)
         app = self._app if problem is None else answer(problem, scope["path"])
@@ -74,12 +82,23 @@ class Guard:
             if begun:
                 raise  # part of a response was already sent: the server closes the connection
             await defect(scope["method"], scope["path"], error)(scope, receive, secured)
+        finally:
+            if only_head:
+                scope["method"] = "HEAD"
 
     def _problem(self, scope: Scope) -> Problem | None:
         """Return why this request is refused, or None."""
         headers = Headers(scope=scope)
         if (length := headers.get("content-length", "")).isdecimal() and int(length) > LARGEST_BODY:
             return too_large()
+        if "content-length" in headers and "transfer-encoding" in headers:  # a proxy may see another request in it
+            return Problem(
+                HTTPStatus.BAD_REQUEST,
+                "invalid",
+                "the request has both Content-Length and Transfer-Encoding",
+                "Send one of them.",
+                headers={"connection": "close"},
+            )
         host = headers.get("host", "")
         if self._hosts is not None and _name(host) not in self._hosts:
             return Problem(
@@ -144,7 +163,6 @@ def _own(origin: str, host: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """The name in a Host header, without its port."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].lower().rstrip(".")
+    """The name in a Host header, without its port; "" if it is not a host name."""
+    found = re.fullmatch(r"(\[[^]]+\]|[^:,@\s]+)(:\d*)?", host)
+    return found[1].strip("[]").lower().rstrip(".") if found else ""

@@ -47,8 +47,11 @@ _FIELDS = "leadhand_fields"
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
 
 
-def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Redactor) -> None:
-    """Log to ``stream``, as the environment says. Raises ConfigurationError for an unknown level or format."""
+def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Redactor) -> bool:
+    """Log to ``stream``, as the environment says, and return whether as text.
+
+    Raises ConfigurationError for an unknown level or format.
+    """
     level = _choice(environment, LEVEL, "info", LEVELS)
     text = _choice(environment, FORMAT, "text" if stream.isatty() else "json", FORMATS) == "text"
     reset_logging()
@@ -74,6 +77,12 @@ def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Red
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=False,
     )
+    return text
+
+
+def log_start(**about: str) -> None:
+    """Log that the server starts, and where."""
+    logging.getLogger("leadhand.server").info("serving", extra={_FIELDS: about})
 
 
 def _is_news(record: logging.LogRecord) -> bool:

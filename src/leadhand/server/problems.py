@@ -132,7 +132,7 @@ def no_route(app: FastAPI, method: str, path: str, headers: Mapping[str, str] | 
     """
     routes = app.openapi()["paths"].items()
     methods = next((sorted(found) for route, found in routes if compile_path(route)[0].match(path)), list[str]())
-    known = ", ".join(methods).upper()
+    known = ", ".join([*methods, "head"] if "get" in methods else methods).upper()
     if method in known.split(", ") or not (known or headers):
         return Problem(HTTPStatus.NOT_FOUND, "not_found", f"{path} does not exist", LISTED)
     return Problem(

@@ -11,6 +11,7 @@ from http import HTTPStatus
 
 from leadhand.app import operator
 from leadhand.app.runtime import Runtime
+from leadhand.app.upkeep import delete_runs
 from leadhand.domain.decide.operator_requests import OperatorRequest
 from leadhand.domain.errors import ConfigurationError, Failure, Fenced, LeadhandError, RunOwned, UsageError
 from leadhand.domain.events import CancelRequested, Entry, PauseRequested
@@ -210,6 +211,20 @@ class Service:
         )  # fmt: skip
         self.drive(state)
         return state
+
+    async def delete(self, run_id: str) -> None:
+        """Delete a run, and end its streams. Raises NoSuchRun, and RunOwned for a run that a process drives."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + SEEN_WITHIN_S
+        while True:
+            try:
+                await delete_runs(self.runtime, [run_id])
+                break
+            except RunOwned:
+                if (await self.runtime.store.run(run_id)).status not in ENDED or loop.time() > until:
+                    raise
+                await asyncio.sleep(0.02)  # a run that has ended is about to be released
+        self.feeds.forget(run_id)
 
     async def resume_answered(self, run_id: str) -> None:
         """Resume a run whose approval was answered, unless another process drives it."""

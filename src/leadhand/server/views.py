@@ -139,3 +139,8 @@ class LiveViews:
         while len(self._kept) > KEPT_VIEWS:
             self._kept.popitem(last=False)
         return view
+
+    def forget(self, run_id: str) -> None:
+        """Drop the view of a run that was deleted."""
+        self._views.pop(run_id, None)
+        self._kept.pop(run_id, None)

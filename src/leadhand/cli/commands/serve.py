@@ -30,6 +30,7 @@ async def serve(
         tuple[str, ...],
         Flag("Also accept requests for this host name, for example behind a proxy. Repeatable.", "NAME"),
     ] = (),
+    root_path: Annotated[str, Flag("The path below which a proxy shows the server: /leadhand.", "PATH")] = "",
     require_key: Annotated[bool, Flag("Require an API key on this machine too, for example behind a proxy.")] = False,
     tools: Tools = (),
     approve: Annotated[
@@ -52,7 +53,9 @@ async def serve(
     if not 0 <= port <= 65_535:
         raise UsageError(f"invalid value for --port: {port}", "Give a number from 0 to 65535.")
     origins = tuple(_origin(each) for each in cors)
+    prefix = _prefix(root_path)
     approving = approval_settings(approve)
+    import logging
     import webbrowser
 
     from leadhand.app.keys import key_store
@@ -60,7 +63,7 @@ async def serve(
     from leadhand.server.app import Doors, create_app
     from leadhand.server.console import built_console
     from leadhand.server.guard import LOOPBACK
-    from leadhand.server.logs import reset_logging, set_up_logging
+    from leadhand.server.logs import log_start, reset_logging, set_up_logging
     from leadhand.server.service import Live
     from leadhand.server.serving import Server, bind
 
@@ -80,28 +83,41 @@ async def serve(
         service = live.service(runtime)
         hosts = LOOPBACK | {each.lower() for each in allow_host} if local or allow_host else None
         console = built_console()
-        app = create_app(service, doors=Doors(key_needed=key_needed, hosts=hosts, origins=origins), console=console)
+        doors = Doors(key_needed=key_needed, hosts=hosts, origins=origins, prefix=prefix)
+        app = create_app(service, doors=doors, console=console)
         with contextlib.closing(bind(host, port)) as listening:
             url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
-            say(f"Leadhand {__version__}")
-            say_table(
-                [
-                    ("model", f"{runtime.choice.models.default} ({runtime.choice.why})"),
-                    ("database", database_name(runtime)),
-                    ("console", url if console is not None else "not built: uv sync --reinstall-package leadhand"),
-                    ("api", f"{url}/docs"),
-                    ("access", "with an API key: leadhand keys list" if key_needed else "this machine only, no key"),
-                ]
-            )
-            say("Press Ctrl-C to stop. Runs in progress resume when you start it again.")
-            write_line(url)
-            set_up_logging(runtime.settings.environment, sys.stderr, service.redactor)
-            if open and not webbrowser.open(url):
-                say(f"Could not open a browser. Open {url} yourself.")
+            about = {
+                "model": f"{runtime.choice.models.default} ({runtime.choice.why})",
+                "database": database_name(runtime),
+                "console": url if console is not None else "not built: uv sync --reinstall-package leadhand",
+                "api": f"{url}/docs",
+                "access": "with an API key: leadhand keys list" if key_needed else "this machine only, no key",
+            }
+            as_text = set_up_logging(runtime.settings.environment, sys.stderr, service.redactor)
             try:
+                if as_text:
+                    say(f"Leadhand {__version__}")
+                    say_table(about.items())
+                    say("Press Ctrl-C to stop. Runs in progress resume when you start it again.")
+                else:
+                    log_start(version=__version__, **about)
+                write_line(url)
+                if open and not webbrowser.open(url):
+                    logging.getLogger("leadhand.server").warning("Could not open a browser. Open %s yourself.", url)
                 await Server(app).serve(sockets=[listening])
             finally:
                 reset_logging()
+
+
+def _prefix(given: str) -> str:
+    """Return a path without a slash at its end. Raises UsageError."""
+    import re
+
+    path = given.rstrip("/")
+    if path and not re.fullmatch(r"(/[\w.~-]+)+", path, re.ASCII):
+        raise UsageError(f"invalid value for --root-path: {given!r}", "Give a path that begins with a slash: /leadhand")
+    return path
 
 
 def _origin(given: str) -> str:

@@ -11,12 +11,13 @@ from pydantic import Field
 
 from leadhand.domain.access import LONGEST_INSTRUCTIONS
 from leadhand.server.agents import NAMES
+from leadhand.server.contract import Route
 from leadhand.server.problems import Problem, no_such, responses
 from leadhand.server.routes.dependencies import Admin, Reader, TheService
 from leadhand.server.schemas import AgentDocument, AgentsList
 from leadhand.server.start_request import Body
 
-router = APIRouter(prefix="/api", tags=["agents"])
+router = APIRouter(route_class=Route, prefix="/api", tags=["agents"])
 Name = Annotated[str, Path(description="The role.", examples=["worker"], max_length=100)]
 
 

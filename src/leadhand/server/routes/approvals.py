@@ -13,13 +13,14 @@ from leadhand.domain.access import Scope
 from leadhand.domain.document import ApprovalCard
 from leadhand.domain.errors import UsageError
 from leadhand.server.access import Principal
-from leadhand.server.problems import conflicts, no_such, responses
+from leadhand.server.contract import Route
+from leadhand.server.problems import conflicts, invalid, no_such, responses
 from leadhand.server.routes.dependencies import Approver, Reader, TheAccess, TheService, Words
 from leadhand.server.schemas import ApprovalsList
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body
 
-router = APIRouter(prefix="/api/approvals", tags=["approvals"])
+router = APIRouter(route_class=Route, prefix="/api/approvals", tags=["approvals"])
 Id = Annotated[str, Path(description="The approval's id.", examples=["1a2b3c4d"], max_length=200)]
 
 ANSWERED = {"approve": "approved", "deny": "denied", "settle": "settled"}
@@ -65,6 +66,8 @@ async def get_approval(approval_id: Id, service: TheService, principal: Reader) 
 async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService, principal: Approver) -> ApprovalCard:
     """Answer an approval. The answer is valid once, for the arguments shown. The run continues."""
     runtime, by = service.runtime, principal.name
+    if body.decision == "settle" and body.happened is None:
+        raise invalid("settle must say whether the call happened", 'Send "happened": true or false.')
     with conflicts():
         asked = await _open(service, principal, approval_id)
         match body.decision:
@@ -75,10 +78,8 @@ async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService
             case "deny":
                 await approvals.answer(runtime, asked, by=by, approve=False, reason=body.reason)
             case "settle":
-                if body.happened is None:
-                    raise UsageError("settle must say whether the call happened", 'Send "happened": true or false.')
                 await approvals.settle_effect(
-                    runtime, asked, by=by, happened=body.happened, summary=body.summary, raw=body.raw
+                    runtime, asked, by=by, happened=bool(body.happened), summary=body.summary, raw=body.raw
                 )
     await service.resume_answered(asked.run_id)
     return asked.card().evolve(status=ANSWERED[body.decision], by=by)

@@ -18,15 +18,19 @@ from leadhand.domain.errors import UnreadableRun
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.server.access import Principal, require
-from leadhand.server.problems import conflicts, responses, unconfirmed
+from leadhand.server.contract import Route
+from leadhand.server.problems import conflicts, invalid, responses, unconfirmed
 from leadhand.server.routes.dependencies import RunId, Runner, TheAccess, TheService, Words
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body, WholeRunLimits, check_ceilings, loosens, most_of
 
 router = APIRouter(
-    prefix="/api/runs/{run_id}", tags=["control"], responses=responses(401, 403, 404, 409, 413, 422, 429, 503)
+    route_class=Route,
+    prefix="/api/runs/{run_id}",
+    tags=["control"],
+    responses=responses(401, 403, 404, 409, 413, 422, 429, 503),
 )
-Key = Annotated[str, Field(description="A subtask's key.", examples=["wo-001.0"], max_length=200)]
+Key = Annotated[str, Field(description="A subtask's key.", examples=["wo-001.0"], min_length=1, max_length=200)]
 
 
 class Nothing(Body):
@@ -69,12 +73,12 @@ class SkipBody(Body):
 
 class SupplyBody(Body):
     subtask: Key
-    summary: Words = Field(description="The result in words.")
+    summary: Words = Field(description="The result in words.", min_length=1)
     raw: Any = Field(None, description="The result as data.")
 
 
 class ForkBody(Body):
-    at: int = Field(description="The number of the last event that both runs share.", examples=[12])
+    at: int = Field(ge=1, description="The number of the last event that both runs share.", examples=[12])
     confirmed: bool = Field(False, description="Fork even if the run made irreversible calls after that event.")
     limits: NewLimits = Field(default_factory=NewLimits, description="Other limits of the fork.")
 
@@ -128,17 +132,26 @@ async def retry_subtasks(
 ) -> RunDocument:
     """Retry subtasks, and those that depend on them. A finished run is reopened and gets a new answer."""
     asked = body or RetryBody.model_validate({})
-    state = await service.runtime.load(run_id)
+    state = await _load(service, run_id, *asked.subtasks)
     _check_policy(service, state, principal)
     given = asked.limits.given(service, principal)
+    request = operator.retry(by=principal.name, subtasks=asked.subtasks, args=asked.args, confirmed=asked.confirmed)
     with conflicts():
-        request = operator.retry(by=principal.name, subtasks=asked.subtasks, args=asked.args, confirmed=asked.confirmed)
         if not asked.confirmed:
             _check_taken_back(state, asked)
         async with service.starting(access.rates, principal, run_id):
             await operator.change_limits(service.runtime, run_id, given, by=principal.name)
             await service.want(run_id, request)
     return await service.runtime.document(run_id)
+
+
+async def _load(service: Service, run_id: str, *subtasks: str) -> RunState:
+    """Return the state of a run that has these subtasks. Raises Problem (422)."""
+    state = await service.runtime.load(run_id)
+    for key in subtasks:
+        if key not in state.assignments:
+            raise invalid(f"the run has no subtask {key!r}", f"See its assignments: GET /api/runs/{run_id}")
+    return state
 
 
 def _check_policy(service: Service, state: RunState, principal: Principal) -> None:
@@ -165,8 +178,9 @@ async def skip_subtask(
     run_id: RunId, service: TheService, access: TheAccess, principal: Runner, body: SkipBody
 ) -> RunDocument:
     """Skip a subtask that is not running. It becomes a gap of the answer."""
+    await _load(service, run_id, body.subtask)
+    request = operator.skip(by=principal.name, subtask=body.subtask, reason=body.reason)
     with conflicts():
-        request = operator.skip(by=principal.name, subtask=body.subtask, reason=body.reason)
         async with service.starting(access.rates, principal, run_id):
             await service.want(run_id, request)
     return await service.runtime.document(run_id)
@@ -177,16 +191,16 @@ async def supply_result(
     run_id: RunId, service: TheService, access: TheAccess, principal: Runner, body: SupplyBody
 ) -> RunDocument:
     """Supply the result of a subtask that failed or has not started. It counts as evidence from a person."""
-    if asks_people(await service.runtime.load(run_id), body.subtask):
+    if asks_people(await _load(service, run_id, body.subtask), body.subtask):
         require(principal, Scope.APPROVE)
+    request = operator.supply(
+        by=principal.name,
+        subtask=body.subtask,
+        summary=body.summary,
+        raw=body.raw,
+        may_approve=allows(principal.scopes, Scope.APPROVE),
+    )
     with conflicts():
-        request = operator.supply(
-            by=principal.name,
-            subtask=body.subtask,
-            summary=body.summary,
-            raw=body.raw,
-            may_approve=allows(principal.scopes, Scope.APPROVE),
-        )
         async with service.starting(access.rates, principal, run_id):
             await service.want(run_id, request)
     return await service.runtime.document(run_id)
@@ -199,8 +213,8 @@ async def fork_run(
     """Start a new run from an event of this one: both share the log up to there. This run does not change."""
     given = body.limits.given(service, principal)
     async with service.starting(access.rates, principal):
+        cut = await operator.cut(service.runtime, run_id, body.at)
         with conflicts():
-            cut = await operator.cut(service.runtime, run_id, body.at)
             _check_policy(service, cut.state, principal)
             if cut.done and not body.confirmed:
                 raise unconfirmed(

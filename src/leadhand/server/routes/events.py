@@ -13,14 +13,16 @@ from leadhand.domain.document import event_line
 from leadhand.domain.events import Entry
 from leadhand.domain.view import ViewDocument, words
 from leadhand.server.access import Access, Principal
-from leadhand.server.feeds import shortened
+from leadhand.server.contract import Route
+from leadhand.server.feeds import as_json, shortened
+from leadhand.server.pages import Chunk
 from leadhand.server.problems import invalid, no_such, responses
 from leadhand.server.routes.dependencies import Reader, RunId, TheAccess, TheService
 from leadhand.server.schemas import EventDocument, EventsPage
 from leadhand.server.service import Service
 from leadhand.server.stream import EventStream
 
-router = APIRouter(prefix="/api", tags=["events"])
+router = APIRouter(route_class=Route, prefix="/api", tags=["events"])
 STREAM = "text/event-stream"
 FARTHEST = 2**62
 LastEventId = Annotated[
@@ -40,7 +42,7 @@ Seq = Annotated[int, Path(ge=1, le=FARTHEST, description="The event's number.", 
             "content": {
                 STREAM: {
                     "schema": {"type": "string"},
-                    "example": 'retry: 2000\n\nid: 1\ndata: {"seq":1,"type":"run_started"}\n\n'
+                    "example": 'retry: 2000\nid: 1\ndata: {"seq":1,"type":"run_started"}\n\n'
                     'event: delta\ndata: {"attempt":"compose/a1","offset":0,"text":"Light rain"}\n\n'
                     'event: end\ndata: {"status":"succeeded","last_seq":28}\n\n',
                 }
@@ -74,7 +76,8 @@ async def get_events(
         start = from_seq(last_event_id, after)
         return await event_stream(request, run_id, service, access, principal, after=start, brief=brief)
     store = service.runtime.store
-    head = (await store.run(run_id)).head_seq
+    listing = await store.run(run_id)
+    head = listing.head_seq
     if before is not None:
         if after is not None:
             raise invalid(
@@ -82,19 +85,18 @@ async def get_events(
             )
         end = min(before - 1, head)
         after, limit = max(0, end - limit), min(limit, end)
-    entries = await store.read(run_id, after=after or 0, limit=limit) if limit else []
-    head = max(head, entries[-1].seq if entries else 0)
-    lines = [_line(entry) for entry in entries]
-    last = entries[-1].seq if entries else head
-    first = entries[0].seq if entries else before or head + 1
-    return JSONResponse(
-        {
-            "events": shortened(lines) if brief else lines,
-            "next_after": last if last < head else None,
-            "next_before": first if first > 1 else None,
-            "last_seq": head,
-        }
-    )
+    start = after or 0
+    count = max(min(limit, head - start), 0)
+
+    async def read() -> list[Chunk]:
+        lines = [_line(entry) for entry in await store.read(run_id, after=start, limit=count)]
+        return [Chunk(start + count, ",".join(as_json(shortened(each) if brief else each) for each in lines).encode())]
+
+    page = await service.feeds.pages.of((run_id, listing.created_at, "page", start, count, brief), read)
+    last = start + count if count else head
+    first = start + 1 if count else before or head + 1
+    rest = {"next_after": last if last < head else None, "next_before": first if first > 1 else None, "last_seq": head}
+    return Response(b'{"events":[%s],%s' % (page[0].data, as_json(rest)[1:].encode()), media_type="application/json")
 
 
 def _line(entry: Entry) -> dict[str, Any]:
@@ -180,7 +182,7 @@ async def get_payload(
             "content": {
                 STREAM: {
                     "schema": {"type": "string"},
-                    "example": 'retry: 2000\n\nid: 40\nevent: snapshot\ndata: {"run_id":"run_…","last_seq":40}\n\n'
+                    "example": 'retry: 2000\nid: 40\nevent: snapshot\ndata: {"run_id":"run_…","last_seq":40}\n\n'
                     'id: 41\ndata: {"seq":41,"at":"2026-11-21T17:04:51.872Z","type":"attempt_settled",'
                     '"words":{"title":"Completed"},"patch":{"assignments":{"wo-001.0":{"status":"completed"}}}}\n\n'
                     'event: end\ndata: {"status":"succeeded","last_seq":41}\n\n',

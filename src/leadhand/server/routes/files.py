@@ -9,11 +9,12 @@ from fastapi import APIRouter, Path, Query, Response
 
 from leadhand.app.export import export
 from leadhand.domain.document import ArtifactLine, artifact_lines
+from leadhand.server.contract import Route
 from leadhand.server.feeds import as_json
 from leadhand.server.problems import no_such, responses
 from leadhand.server.routes.dependencies import Reader, RunId, TheService
 
-router = APIRouter(prefix="/api/runs/{run_id}", tags=["files"])
+router = APIRouter(route_class=Route, prefix="/api/runs/{run_id}", tags=["files"])
 TYPES = {"jsonl": "application/x-ndjson", "html": "text/html; charset=utf-8"}
 
 

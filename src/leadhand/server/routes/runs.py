@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
@@ -10,15 +11,16 @@ from pydantic import BeforeValidator
 
 from leadhand.domain.access import Scope
 from leadhand.domain.document import RunDocument, run_line
-from leadhand.domain.errors import NoSuchRun
+from leadhand.domain.errors import NoSuchRun, RunOwned
 from leadhand.domain.run import RunStatus
 from leadhand.server.access import require
-from leadhand.server.problems import invalid, no_such, responses
+from leadhand.server.contract import Route
+from leadhand.server.problems import Problem, invalid, responses
 from leadhand.server.routes.dependencies import Reader, RunId, Runner, TheAccess, TheService
 from leadhand.server.schemas import RunsPage
 from leadhand.server.start_request import Submission, loosens
 
-router = APIRouter(prefix="/api/runs", tags=["runs"])
+router = APIRouter(route_class=Route, prefix="/api/runs", tags=["runs"])
 
 
 def _moment(given: str) -> datetime:
@@ -56,7 +58,7 @@ async def start_run(
     return await service.runtime.document(state.run_id)
 
 
-@router.get("", responses=responses(401, 403, 404, 422, 429, 503))
+@router.get("", responses=responses(401, 403, 422, 429, 503))
 async def list_runs(
     service: TheService,
     access: TheAccess,
@@ -84,7 +86,7 @@ async def list_runs(
             before=_readable(cursor),
         )
     except NoSuchRun as error:
-        raise no_such(f"there is no page after {cursor}", "Use next_cursor of a page, or omit the cursor.") from error
+        raise invalid(f"there is no page after {cursor}", "Use next_cursor of a page, or omit the cursor.") from error
     page = listings[:limit]
     following = page[-1].run_id if len(listings) > limit else None
     return RunsPage(runs=tuple(run_line(each) for each in page), next_cursor=following)
@@ -108,3 +110,14 @@ def _with_zone(moment: datetime | None, name: str) -> datetime | None:
 async def get_run(run_id: RunId, service: TheService, _: Reader) -> RunDocument:
     """The current run document, as ``leadhand run --json`` prints it. Follow its events from ``last_seq``."""
     return await service.runtime.document(run_id)
+
+
+@router.delete("/{run_id}", status_code=204, responses=responses(401, 403, 404, 409, 422, 429, 503))
+async def delete_run(run_id: RunId, service: TheService, _: Runner) -> Response:
+    """Delete a run that no process drives, damaged ones too: its events, artifacts and files. Its streams end."""
+    try:
+        await service.delete(run_id)
+    except RunOwned as error:
+        how = f"Cancel or pause it first: POST /api/runs/{run_id}/cancel"
+        raise Problem(HTTPStatus.CONFLICT, error.code, f"run {run_id} is being driven", how) from error
+    return Response(status_code=204)

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from leadhand import __version__
 from leadhand.domain.access import Scope, allows
 from leadhand.server.access import COOKIE, SECURE_COOKIE, SESSION_S, Principal
+from leadhand.server.contract import Route
 from leadhand.server.problems import Problem, responses
 from leadhand.server.routes.dependencies import TheAccess
 from leadhand.server.schemas import SessionDocument
 from leadhand.server.start_request import Body
 
-router = APIRouter(prefix="/api/session", tags=["session"])
+router = APIRouter(route_class=Route, prefix="/api/session", tags=["session"])
 
 
 class KeyBody(Body):
     key: str = Field(description="An API key.", examples=["lh_…"], max_length=500)
 
 
-@router.get("", responses=responses(429, 503))
+@router.get("", responses=responses(503))
 async def get_session(request: Request, access: TheAccess) -> SessionDocument:
     """The caller's name and scopes. Needs no key."""
     try:
@@ -35,8 +38,9 @@ async def open_session(request: Request, body: KeyBody, access: TheAccess, respo
     """Log in with a key. The session lasts 12 hours and ends early if the key is revoked or expires."""
     try:
         key, token = await access.open_session(body.key)
-    except Problem:  # count failed log-ins only: behind a proxy, all clients share an address
-        await access.rates.check_login(request.client.host if request.client is not None else "unknown")
+    except Problem as error:
+        if error.status is HTTPStatus.UNAUTHORIZED:  # only failed log-ins: behind a proxy, all clients share an address
+            await access.rates.check_login(request.client.host if request.client is not None else "unknown")
         raise
     # A client that forges this header without TLS gets a cookie that its own browser does not send back.
     secure = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
@@ -51,7 +55,7 @@ async def open_session(request: Request, body: KeyBody, access: TheAccess, respo
     return _session(access, Principal(name=key.name, scopes=key.scopes, key_id=key.key_id))
 
 
-@router.delete("", status_code=204, responses=responses(429, 503))
+@router.delete("", status_code=204, responses=responses(503))
 async def end_session(request: Request, access: TheAccess) -> Response:
     """Log out: delete the session."""
     await access.end_session(request)

@@ -9,12 +9,13 @@ from fastapi import APIRouter, Request, Response
 from leadhand import __version__
 from leadhand.app.checks import check_service, check_writable, failed
 from leadhand.domain.errors import StoreError
+from leadhand.server.contract import Route
 from leadhand.server.metrics import Metrics
 from leadhand.server.problems import responses
 from leadhand.server.routes.dependencies import Reader, ReaderOfAll, TheService
 from leadhand.server.schemas import CheckLine, DatabaseInfo, Health, ModelInfo, SystemDocument
 
-router = APIRouter(tags=["operators"])
+router = APIRouter(route_class=Route, tags=["operators"])
 
 
 @router.get("/healthz")

@@ -16,13 +16,14 @@ from leadhand.domain.errors import UsageError
 from leadhand.domain.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.engine.gate import argument_problems
 from leadhand.server.access import Principal, require
+from leadhand.server.contract import Route
 from leadhand.server.problems import no_such, responses, unconfirmed
 from leadhand.server.routes.dependencies import Reader, Runner, TheService
 from leadhand.server.schemas import ToolDocument, ToolsList, ToolTrial, TrialData
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body
 
-router = APIRouter(prefix="/api", tags=["tools"])
+router = APIRouter(route_class=Route, prefix="/api", tags=["tools"])
 Name = Annotated[str, Path(description="The tool's name.", examples=["weather_tool"], max_length=200)]
 
 

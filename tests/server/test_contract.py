@@ -1,0 +1,261 @@
+"""What holds for every route of the OpenAPI document: methods, query parameters, media types, repeated requests."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from server.conftest import OpenDoor
+from server.doors import Door
+from server.teams import Office
+
+from leadhand.domain.access import Scope
+from leadhand.domain.errors import StoreError
+from leadhand.server.app import Doors, routed
+
+PATHS: dict[str, dict[str, Any]] = routed().openapi()["paths"]
+NAMED = {"approval_id": "1a2b3c4d", "name": "measure", "seq": "1", "path": "notes.md", "digest": f"sha256:{'0' * 64}"}
+GETS = [path for path, methods in PATHS.items() if "get" in methods]
+POSTS = [path for path, methods in PATHS.items() if "post" in methods]
+OPERATIONS = [(method, path) for path, methods in PATHS.items() for method in methods]
+WITH_BODY = [(method, path) for method, path in OPERATIONS if "requestBody" in PATHS[path][method]]
+
+
+def filled(path: str, run_id: str) -> str:
+    return path.format(run_id=run_id, **NAMED)
+
+
+@pytest.fixture
+async def run_id(api: Door) -> str:
+    """A run that is over, with an approval of another run open."""
+    over = await api.started("measure Paris")
+    await api.over(over)
+    return over
+
+
+async def test_every_get_has_a_head(api: Door, run_id: str) -> None:
+    for path in GETS:
+        url = filled(path, run_id)
+        got, head = await api.get(url), await api.http.head(url)
+        assert (head.status_code, head.content) == (got.status_code, b""), path
+        assert head.headers["content-type"] == got.headers["content-type"], path
+
+
+async def test_the_head_of_a_stream_ends(api: Door, office: Office) -> None:
+    waiting = await api.started("measure Rome")
+    for path in ("events", "view"):
+        url = f"/api/runs/{waiting}/{path}?after={2**60}"
+        async with asyncio.timeout(10):
+            head = await api.http.head(url, headers={"accept": "text/event-stream"})
+        assert (head.status_code, head.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+    assert api.service.feeds.clients == 0
+
+
+async def test_every_path_names_its_methods(api: Door, run_id: str) -> None:
+    for path, methods in PATHS.items():
+        refused = await api.http.request("PATCH", filled(path, run_id))
+        assert refused.status_code == 405, path
+        known = {*methods, "head"} if "get" in methods else set(methods)
+        assert {each.strip().lower() for each in refused.headers["allow"].split(",")} == known, path
+
+
+async def test_every_route_refuses_an_unknown_query_parameter_and_names_those_it_knows(api: Door, run_id: str) -> None:
+    for method, path in OPERATIONS:
+        refused = await api.http.request(method.upper(), filled(path, run_id), params={"colour": "red"})
+        assert refused.status_code == 422, (method, path)
+        problem = refused.json()
+        assert "'colour'" in problem["detail"]
+        known = [each["name"] for each in PATHS[path][method].get("parameters", ()) if each["in"] == "query"]
+        assert all(name in problem["how"] for name in known), (method, path)
+    assert await api.run(run_id), "nothing was deleted"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"content-type": "text/plain"},
+        {"content-type": "application/json; charset=utf-16"},
+        {"content-type": "application/json", "content-encoding": "gzip"},
+        {},
+    ],
+)
+async def test_every_body_is_json_in_utf_8(api: Door, run_id: str, headers: dict[str, str]) -> None:
+    for method, path in WITH_BODY:
+        refused = await api.http.request(method.upper(), filled(path, run_id), content=b"{}", headers=headers)
+        assert (refused.status_code, refused.json()["code"]) == (415, "unsupported_media_type"), (method, path)
+
+
+async def test_what_a_client_does_not_accept_is_not_sent(api: Door, run_id: str) -> None:
+    for path in GETS:
+        url = filled(path, run_id)
+        if (await api.get(url)).status_code == 200:
+            refused = await api.get(url, headers={"accept": "image/png, audio/*;q=0.5"})
+            assert (refused.status_code, refused.json()["code"]) == (406, "not_acceptable"), path
+    for accepted in ("*/*", "text/html, application/*;q=0.1", "application/json; q=1", "nonsense", ""):
+        assert (await api.get("/api/runs", headers={"accept": accepted})).status_code == 200
+
+
+async def test_every_post_but_the_login_takes_an_idempotency_key() -> None:
+    for path in POSTS:
+        if path != "/api/session":
+            names = [each["name"].lower() for each in PATHS[path]["post"].get("parameters", ())]
+            assert "idempotency-key" in names, path
+
+
+async def test_responses_describe_their_headers() -> None:
+    for methods in PATHS.values():
+        for method, operation in methods.items():
+            for status, response in operation["responses"].items():
+                names = set(response.get("headers", ()))
+                if status in ("429", "503"):
+                    assert "Retry-After" in names
+                if status in ("201", "202") and method == "post":
+                    assert "Idempotency-Replayed" in names
+    for path, status in (("/api/runs", "202"), ("/api/runs/{run_id}/fork", "202"), ("/api/agents", "201")):
+        assert "Location" in PATHS[path]["post"]["responses"][status]["headers"]
+
+
+# --- requests that are sent twice -------------------------------------------------------------------------------------
+
+
+async def test_a_tool_is_called_once_for_one_key(api: Door, office: Office) -> None:
+    body = {"args": {"to": "Ann"}, "confirmed": True}
+    sent = [api.post("/api/tools/pay/call", body, headers={"idempotency-key": "k"}) for _ in range(5)]
+    first, *others = await asyncio.gather(*sent)
+    other_body = await api.post("/api/tools/pay/call", body | {"args": {"to": "Ben"}}, headers={"idempotency-key": "k"})
+
+    assert first.status_code == 200
+    assert {each.text for each in others} == {first.text}
+    replayed = [each.headers.get("idempotency-replayed") for each in (first, *others)]
+    assert sorted(map(str, replayed)) == ["None", *["true"] * 4]
+    assert (other_body.status_code, other_body.json()["code"]) == (422, "idempotency_key_reused")
+    assert office.calls == {"Ann 1": 1}
+
+
+async def test_a_fork_is_made_once_for_one_key_of_one_principal(api: Door) -> None:
+    key = {"idempotency-key": "k"}
+    ann, ben = await api.key("ann"), await api.key("ben", Scope.ADMIN)
+    run_id = await api.started("measure Paris", headers=ann)
+    await api.over(run_id)
+    first = await api.post(f"/api/runs/{run_id}/fork", {"at": 2}, headers=key | ann)
+    again = await api.post(f"/api/runs/{run_id}/fork", {"at": 2}, headers=key | ann)
+
+    assert (first.status_code, again.status_code) == (202, 202)
+    assert (again.text, again.headers["location"]) == (first.text, first.headers["location"])
+    bens = await api.post(f"/api/runs/{run_id}/fork", {"at": 2}, headers=key | ben)
+    assert bens.headers.get("location") != first.headers["location"], "another principal's key is another key"
+
+
+async def test_a_refused_request_may_be_sent_again(api: Door, office: Office) -> None:
+    key = {"idempotency-key": "k"}
+    body = {"args": {"to": "Ann"}}
+    refused = await api.post("/api/tools/pay/call", body, headers=key)
+    sent = await api.post("/api/tools/pay/call", body | {"confirmed": True}, headers=key)
+
+    assert (refused.status_code, sent.status_code) == (409, 200)
+
+
+async def test_a_request_that_broke_off_is_not_repeated(
+    api: Door, office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody knows whether the call was made, so it is not made again."""
+    key = {"idempotency-key": "k"}
+    body = {"args": {"to": "Ann"}, "confirmed": True}
+
+    async def gone(*_: Any, **__: Any) -> None:
+        raise StoreError("the disk is full", "Free some space.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("leadhand.server.routes.tools.try_tool", gone)
+        failed = await api.post("/api/tools/pay/call", body, headers=key)
+    again = await api.post("/api/tools/pay/call", body, headers=key)
+
+    assert (failed.status_code, failed.headers["retry-after"]) == (503, "2")
+    assert (again.status_code, again.json()["code"]) == (409, "idempotency_key_in_use")
+    assert office.calls == {}
+
+
+# --- where the server is shown ----------------------------------------------------------------------------------------
+
+
+async def test_links_and_locations_lead_below_the_prefix_of_a_proxy(open_door: OpenDoor, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text('<!doctype html><script src="/main.js"></script>')
+    (tmp_path / "main.js").write_text('x="/main.js"')
+    api = await open_door(doors=Doors(prefix="/leadhand"), console=tmp_path)
+    run = {"request": "measure Paris"}
+    for base in ("", "/leadhand"):  # a proxy passes the prefix on, or removes it
+        started = await api.post(f"{base}/api/runs", run)
+        assert started.headers["location"].startswith("/leadhand/api/runs/run_")
+        assert (await api.get(f"{base}/runs/run_1", headers={"accept": "text/html"})).text == (
+            '<!doctype html><script src="/leadhand/main.js"></script>'
+        )
+        assert (await api.get(f"{base}/main.js")).text == 'x="/main.js"'
+        assert 'href="/leadhand/openapi.json"' in (await api.get(f"{base}/docs")).text
+        assert (await api.http.head(f"{base}/docs")).status_code == 200
+        assert (await api.get(f"{base}/openapi.json")).json()["servers"] == [{"url": "/leadhand"}]
+    assert (await api.get("/leadhand")).status_code == 200
+    assert (await api.get("/leadhands")).status_code == 404
+
+
+async def test_the_document_asks_for_a_key_only_where_one_is_needed(open_door: OpenDoor, tmp_path: Path) -> None:
+    for needed in (False, True):
+        api = await open_door(doors=Doors(key_needed=needed), home=tmp_path / str(needed))
+        document = (await api.get("/openapi.json")).json()
+        assert ({} in document["paths"]["/api/runs"]["get"]["security"]) is not needed
+
+
+# --- other refusals ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["[::1]evil", "localhost:8700@evil", "127.0.0.1:8700, evil", "127.0.0.1 evil"])
+async def test_a_host_that_only_begins_like_ours_is_not(api: Door, host: str) -> None:
+    assert (await api.get("/healthz", headers={"host": host})).status_code == 421
+
+
+async def test_a_request_with_two_lengths_is_refused(api: Door) -> None:
+    both = {"content-length": "2", "transfer-encoding": "chunked", "content-type": "application/json"}
+    refused = await api.http.post("/api/runs", content=b"{}", headers=both)
+
+    assert (refused.status_code, refused.headers["connection"]) == (400, "close")
+
+
+async def test_a_refused_preflight_is_a_problem(open_door: OpenDoor) -> None:
+    api = await open_door(doors=Doors(origins=["https://app.example.org"]))
+    asks = {"origin": "https://evil.example", "access-control-request-method": "POST"}
+    refused: httpx2.Response = await api.http.options("/api/runs", headers=asks)
+
+    assert (refused.status_code, refused.headers["content-type"]) == (400, "application/problem+json")
+    assert "access-control-allow-origin" not in refused.headers
+
+
+@pytest.mark.parametrize(
+    ("verb", "body"),
+    [
+        ("retry", {"subtasks": ["nonsense key"]}),
+        ("retry", {"subtasks": [""]}),
+        ("skip", {"subtask": "nonsense key"}),
+        ("supply", {"subtask": "wo-001.0", "summary": ""}),
+        ("supply", {"subtask": "wo-001.9", "summary": "x"}),
+        ("fork", {"at": 0}),
+        ("fork", {"at": 99_999}),
+    ],
+)
+async def test_what_no_run_could_do_is_invalid_and_no_conflict(
+    api: Door, run_id: str, verb: str, body: dict[str, Any]
+) -> None:
+    refused = await api.post(f"/api/runs/{run_id}/{verb}", body)
+
+    assert refused.status_code == 422, refused.text
+
+
+async def test_logins_count_against_the_requests_of_a_key(open_door: OpenDoor) -> None:
+    from leadhand.server.rates import Allowed
+
+    api = await open_door(doors=Doors(allowed=Allowed(requests_a_minute=3)))
+    key = (await api.key())["authorization"].removeprefix("Bearer ")
+    statuses = [(await api.post("/api/session", {"key": key})).status_code for _ in range(4)]
+
+    assert statuses == [200, 200, 200, 429]
