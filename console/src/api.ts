@@ -19,6 +19,7 @@ import type {
 } from "./wire.ts";
 import { Problem, problemOf } from "./problem.ts";
 import type { View } from "./run/view.ts";
+import { addressOf } from "./router.ts";
 import { endSession, session } from "./session.ts";
 
 export { asProblem, Problem } from "./problem.ts";
@@ -153,7 +154,7 @@ async function call<T>(path: string, init: RequestInit): Promise<T> {
   let response: Response;
   const sent = Date.now();
   try {
-    response = await fetch(path, {
+    response = await fetch(addressOf(path), {
       ...init,
       headers: { Accept: "application/json", ...init.headers },
       credentials: "same-origin",

@@ -1,6 +1,7 @@
 // Follow one run: each change once and in order, live text, and the state of the connection.
 
 import { type LinkState, reachable } from "./connection.ts";
+import { addressOf } from "./router.ts";
 import type { RunStatus } from "./wire.ts";
 import type { Change, View } from "./run/view.ts";
 
@@ -52,7 +53,9 @@ export function follow(runId: string, after: number, handlers: Handlers): Follow
 
   function open(): void {
     disconnect();
-    const opened = new EventSource(`/api/runs/${encodeURIComponent(runId)}/view?after=${last}`);
+    const opened = new EventSource(
+      addressOf(`/api/runs/${encodeURIComponent(runId)}/view?after=${last}`),
+    );
     source = opened;
     opened.onopen = () => {
       delay = FIRST_DELAY_MS;

@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { getEvent, getPayload } from "../api.ts";
 import { bytes, moment } from "../formats.ts";
+import { addressOf } from "../router.ts";
 import { Button } from "../ui/button.tsx";
 import { Copy } from "../ui/copy.tsx";
 import { JsonView } from "../ui/json_view.tsx";
@@ -40,7 +41,10 @@ export function EventView({ store, seq }: EventViewProps) {
           >
             ↓
           </Button>
-          <Copy text={new URL(eventLink(seq), location.href).href} what="link to this event">
+          <Copy
+            text={new URL(addressOf(eventLink(seq)), location.href).href}
+            what="link to this event"
+          >
             Copy link
           </Copy>
         </div>
