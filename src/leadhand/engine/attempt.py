@@ -224,7 +224,7 @@ class Attempt:
     def _problems(self, made: Sequence[ToolResult], turn: Turn, *, first: bool) -> list[str]:
         """Return the problems of an answer after the calls ``made``, one sentence each.
 
-        Statements without proof are a problem of the ``first`` answer only: of later ones, people are told.
+        Statements without proof are a problem of the ``first`` answer only: later ones leave a doubt.
         """
         output = self._work.role.output
         if output is None and turn.message.tool_calls:  # each call was answered with an error, as no tools were offered

@@ -55,7 +55,7 @@ def _content(result: ToolResult) -> str:
 class Turn:
     """One reply of the model (or, as turn 0, the call that the subtask itself names), and the results of its calls.
 
-    ``objection`` is what the model is told if the reply was not accepted; "" as long as nobody has asked for it.
+    ``objection`` is the message to the model if the reply was not accepted; "" until it is needed.
     """
 
     number: int
