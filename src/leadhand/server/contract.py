@@ -97,7 +97,7 @@ _locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 async def _once(request: Request, key: str, handle: _Handle) -> Response:
     """Carry a request out, or return the response to an earlier one with the same principal, route, key and body.
 
-    Raises Problem: 422 if the earlier body was another, 409 if it is not known what became of the earlier request.
+    Raises Problem: 422 if the earlier body was another, 409 if the outcome of the earlier request is unknown.
     """
     access: Access = request.app.state.access
     service: Service = request.app.state.service

@@ -1,4 +1,4 @@
-"""Pages of events in the form that is sent: each is read and encoded once, whoever asks for it."""
+"""Pages of events in the form that is sent: each is read and encoded once for all clients."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Prefix:
                 return
             body = b"".join(parts).replace(b'="/', b'="%s/' % self._prefix.encode())
             headers = MutableHeaders(scope=page)
-            if body:  # there is none for HEAD, and for a page that has not changed
+            if body:  # absent for HEAD, and for a page that has not changed
                 headers["content-length"] = str(len(body))
             else:
                 del headers["content-length"]
