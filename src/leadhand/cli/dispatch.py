@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import sys
 import traceback
 from collections.abc import Sequence
 
@@ -24,8 +26,7 @@ def dispatch(arguments: Sequence[str]) -> int:
     """Run the command that these arguments name and return its exit code. Raises only KeyboardInterrupt."""
     debug = "--debug" in arguments
     try:
-        _check_encoding(arguments)
-        call = parse(arguments)
+        call = parse([argument if argument.isascii() else _decoded(argument) for argument in arguments])
         if isinstance(call, str):
             write(call)
             return Exit.ANSWERED
@@ -42,6 +43,9 @@ def dispatch(arguments: Sequence[str]) -> int:
     except Exception as error:
         if debug:
             traceback.print_exc()
+        if isinstance(error, UnicodeEncodeError) and error.encoding == sys.getfilesystemencoding():
+            print_error(f"the locale cannot express the file name {error.object!r}", "Set LC_ALL=C.UTF-8.")
+            return Exit.USAGE
         print_error(
             f"internal error: {type(error).__name__}: {error}",
             "Add --debug to see the traceback. If a run had started, leadhand runs list shows it.",
@@ -49,11 +53,12 @@ def dispatch(arguments: Sequence[str]) -> int:
         return Exit.FAILED
 
 
-def _check_encoding(arguments: Sequence[str]) -> None:
-    """Raise UsageError for an argument that is not valid UTF-8: it can be neither stored nor shown."""
-    for argument in arguments:
-        try:
-            argument.encode()
-        except UnicodeEncodeError as error:
-            shown = argument.encode(errors="backslashreplace").decode()
-            raise UsageError(f"the argument '{shown}' is not valid UTF-8", "Encode it as UTF-8.") from error
+def _decoded(argument: str) -> str:
+    """Return an argument as UTF-8, whatever the locale says. Raises UsageError for one that can be neither stored nor
+    shown.
+    """
+    try:
+        return os.fsencode(argument).decode()
+    except UnicodeError as error:
+        shown = argument.encode(errors="backslashreplace").decode()
+        raise UsageError(f"the argument '{shown}' is not valid UTF-8", "Encode it as UTF-8.") from error

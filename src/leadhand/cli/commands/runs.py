@@ -30,7 +30,7 @@ from leadhand.cli.terminal.messages import (
     status_words,
     write_table,
 )
-from leadhand.cli.terminal.streams import as_json, err_is_terminal, print_error, say, write, write_json
+from leadhand.cli.terminal.streams import as_json, err_is_terminal, out_is_utf8, print_error, say, write, write_json
 from leadhand.domain.document import event_line, run_line, work_order, work_state
 from leadhand.domain.errors import Failure, UsageError
 from leadhand.domain.lifecycle import AssignmentStatus
@@ -297,7 +297,7 @@ async def runs_export(
         listing = await find_run(runtime.store, run_id)
         text, damage = await export(runtime, listing.run_id, as_json, html=html)
     if output is None or output == "-":
-        write(text)
+        write(text if not html or out_is_utf8() else text.encode("ascii", "xmlcharrefreplace").decode())
     else:
         _save(output, text)
         say(f"{listing.run_id} written to {output}")

@@ -169,8 +169,12 @@ def write_json(value: Any) -> None:
 
 def as_json(value: Any, *, indent: int | None = None) -> str:
     """Return JSON, with non-ASCII characters escaped unless stdout is UTF-8."""
-    encoding = (getattr(_out(), "encoding", None) or "utf-8").lower().replace("-", "")
-    return json.dumps(value, ensure_ascii=encoding != "utf8", indent=indent)
+    return json.dumps(value, ensure_ascii=not out_is_utf8(), indent=indent)
+
+
+def out_is_utf8() -> bool:
+    """Whether stdout can express every character."""
+    return (getattr(_out(), "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
 
 
 def say(text: str = "") -> None:
