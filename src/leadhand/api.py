@@ -126,10 +126,10 @@ class Leadhand(Answering):
     def settings(self) -> Settings:
         return self._settings
 
-    async def runtime(self) -> Runtime:
-        """The opened parts of this process; opened on first use."""
+    async def runtime(self, *, reading: bool = False) -> Runtime:
+        """The opened parts of this process; opened on first use, also in a home that is read-only if ``reading``."""
         if self._runtime is None:
-            self._runtime = await self._open()
+            self._runtime = await self._open(reading=reading)
         return self._runtime
 
     async def __aenter__(self) -> Self:

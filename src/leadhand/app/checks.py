@@ -139,8 +139,11 @@ def _place(set_up: Settings, name: str, version: int) -> Finding:
 
 async def _database(set_up: Settings, how_to_resume: HowToResume) -> AsyncIterator[Finding]:
     try:
-        async with aclosing(await open_store(set_up.database)) as store:
-            await store.check_writable()
+        async with aclosing(await open_store(set_up.database, reading=True)) as store:
+            try:
+                await store.check_writable()
+            except StoreError as error:
+                yield failed("database", error)
             yield _place(set_up, store.name, VERSION)
             for what in await store.damage():
                 yield Finding(check="log", level="fail", what=what, how=REPAIR)

@@ -362,19 +362,25 @@ async def open_runtime(
     store: ContextStore | None = None,
     flows: FlowRegistry | None = None,
     on_text: OnText | None = None,
+    reading: bool = False,
 ) -> Runtime:
     """Open a runtime. ``models`` replaces the environment's, or adds adapters by name; ``store`` replaces the database.
 
+    If ``reading``, a home or database that is read-only refuses only what would be written to it.
+
     Raises ConfigurationError for a home, database or model that cannot be used.
     """
-    make_home(settings.home)
+    if not (reading and settings.home.is_dir()):
+        make_home(settings.home)
     flows = flows or FlowRegistry()
     chosen, choice = await choose_models(settings, models, flows.offline_rules())
     # A run survives a locked or restarting database up to its deadline.
     patience_s = max(PATIENCE_S, settings.limits.timeout_s or UNLIMITED_PATIENCE_S)
     return Runtime(
         settings=settings,
-        store=store if store is not None else await open_store(settings.database, patience_s=patience_s),
+        store=store
+        if store is not None
+        else await open_store(settings.database, patience_s=patience_s, reading=reading),
         models=chosen,
         choice=choice,
         toolbox=toolbox,

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, cast
@@ -233,8 +233,8 @@ def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: A
 @asynccontextmanager
 async def open_reader(store: StoreFlags) -> AsyncGenerator[Runtime]:
     """Open the store for commands that drive no run: they look for no model."""
-    async with open_lead(store, model="offline") as lead:
-        yield await lead.runtime()
+    async with aclosing(open_lead(store, model="offline")) as lead:
+        yield await lead.runtime(reading=True)
 
 
 def one_of(flag: str, kind: type[_E], given: str) -> _E:

@@ -34,6 +34,10 @@ class Unavailable(StoreError):
     """The database cannot be reached, or another process has locked it; the same work can succeed later."""
 
 
+class ReadOnly(StoreError):
+    """This user cannot write to the database."""
+
+
 class Corrupt(StoreError):
     """A page of the database is damaged: what is stored elsewhere can still be read."""
 

@@ -28,18 +28,19 @@ NETWORKED = frozenset(
 
 
 async def open_store(
-    url: str, *, now: Callable[[], datetime] = utc_now, patience_s: float = PATIENCE_S
+    url: str, *, now: Callable[[], datetime] = utc_now, patience_s: float = PATIENCE_S, reading: bool = False
 ) -> SqlContextStore:
     """Open the store at ``url``, and migrate it to the current schema if needed; close it with ``aclose()``.
 
     ``url`` is ``sqlite:///relative/path``, ``sqlite:////absolute/path``, a plain path or ``postgresql://…``. ``now``
     is the clock that dates entries. For ``patience_s`` seconds, the open store tries again what fails because the
-    database is locked or cannot be reached. Raises ConfigurationError for an unknown kind of URL or a missing driver,
-    and StoreError when the database cannot be opened, belongs to something else or to a newer release.
+    database is locked or cannot be reached. If ``reading``, a SQLite database that is read-only is opened, too: then
+    every write raises what opening it raises otherwise. Raises ConfigurationError for an unknown kind of URL or a
+    missing driver, and StoreError when the database cannot be opened, belongs to something else or to a newer release.
     """
     store = SqlContextStore(database_at(url), now=now, patience_s=patience_s)
     try:
-        await store.open()
+        await store.open(reading=reading)
     except BaseException:
         await store.aclose()
         raise

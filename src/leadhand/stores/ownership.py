@@ -94,9 +94,11 @@ class LockFileHold:
             return True  # no permission to check: a run that waits is better than a run driven twice
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            path.unlink(missing_ok=True)
         except OSError:  # BlockingIOError: its host is alive
             return True
+        else:
+            with suppress(OSError):  # it stays where nothing can be written
+                path.unlink(missing_ok=True)
         finally:
             os.close(descriptor)
         return False

@@ -53,6 +53,16 @@ def version_of(connection: Connection, database: Database) -> int:
     return version
 
 
+def check_current(connection: Connection, database: Database) -> None:
+    """Raise StoreError unless a database that cannot be migrated has the current schema."""
+    version = version_of(connection, database)
+    if version != VERSION:
+        raise StoreError(
+            f"{database.name} is read-only and was written by an earlier release (schema {version}, not {VERSION})",
+            "make the file and its directory writable, so that it can be migrated",
+        )
+
+
 def _tables(connection: Connection, database: Database) -> set[str]:
     return {str(name) for (name,) in connection.execute(database.dialect.tables)}
 

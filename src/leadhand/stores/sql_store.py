@@ -23,9 +23,10 @@ from leadhand.ports import ArtifactStore
 from . import side_tables, upkeep
 from .artifacts import DatabaseArtifacts, FileArtifacts
 from .codec import encode, read_entries, stored
-from .connection import Database, Row, close_in_forked_child
+from .connection import Database, ReadOnly, Row, close_in_forked_child
 from .followers import Followers, Poller
 from .listings import host_lines, run_listing, run_listings, store_info
+from .schema import check_current
 from .side_tables import KEY_COLUMNS, agent_of_row, key_of_row
 from .threads import Readers, closed_error, failed
 from .transaction import Append, Claim, Create, Release
@@ -82,9 +83,19 @@ class SqlContextStore:
         folder = self._database.artifact_folder
         return FileArtifacts(folder) if folder is not None else DatabaseArtifacts(self._keep_blob, self.blob)
 
-    async def open(self) -> None:
-        """Open the database: once, before anything else. Raises StoreError or ConfigurationError."""
-        await self._writer.open()
+    async def open(self, *, reading: bool = False) -> None:
+        """Open the database: once, before anything else. Raises StoreError or ConfigurationError.
+
+        If ``reading``, a database that is read-only is opened for reading; every write raises :class:`ReadOnly`.
+        """
+        try:
+            await self._writer.open()
+        except ReadOnly as error:
+            if not reading:
+                raise
+            await self._query(check_current, self._database)
+            args = self._database, self._hold, self._now, self._followers.publish, error, self._patience_s
+            self._writer = Writer(*args)
         close_in_forked_child(self)
 
     async def create(self, run_id: str, started: RunStarted) -> Entry:

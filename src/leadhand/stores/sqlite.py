@@ -13,7 +13,7 @@ from pathlib import Path
 from leadhand.domain.errors import StoreError
 
 from .commit_mark import CommitMark, following
-from .connection import Connection, Corrupt, Dialect, Row, TryAgain, Unavailable, Unstorable
+from .connection import Connection, Corrupt, Dialect, ReadOnly, Row, TryAgain, Unavailable, Unstorable
 from .ownership import LockFileHold
 
 PATIENCE_S = 2.0
@@ -90,6 +90,10 @@ class SqliteDatabase:
             raise explained(error, self.name) from error
         connection = SqliteConnection(raw, self.name, mark)
         try:
+            if not writes and not self._can_read(raw):
+                raw.close()
+                raw = session(f"{self.path.as_uri()}?immutable=1", uri=True)
+                connection = SqliteConnection(raw, self.name)
             if mark is not None:
                 connection.execute("PRAGMA user_version")  # a file that cannot be read is explained
                 mark.check_number(raw)
@@ -98,6 +102,19 @@ class SqliteDatabase:
             connection.close()
             raise
         return connection
+
+    def _can_read(self, raw: sqlite3.Connection) -> bool:
+        """Whether a file can be read as usual: not where SQLite cannot create the files beside it, as none is there.
+
+        Then nobody writes to it, and it can be read as it is.
+        """
+        try:
+            raw.execute("SELECT 1 FROM sqlite_master")
+        except sqlite3.OperationalError as error:
+            return not _named(error).startswith("SQLITE_CANTOPEN") or Path(f"{self.path}-wal").exists()
+        except sqlite3.Error:
+            pass  # the first query explains it
+        return True
 
     def hold(self) -> LockFileHold:
         return LockFileHold(self.path.with_name(self.path.name + ".hosts"))
@@ -128,7 +145,7 @@ class SqliteDatabase:
             if os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids) or not path.exists():
                 continue
             what = f"the directory of {self.name} is" if path == directory else f"{path} is"
-            raise StoreError(
+            raise ReadOnly(
                 f"{what} read-only for this user, but a database also writes a log and locks next to its file",
                 "make the file and its directory writable, or choose another path with --database",
             )
@@ -249,9 +266,9 @@ class SqliteConnection(Connection):
             self._mark.close()
 
 
-def session(path: Path | str) -> sqlite3.Connection:
+def session(path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
     """Open a session of the driver, with the settings that the class above needs."""
-    raw = sqlite3.connect(path, timeout=PATIENCE_S, isolation_level=None, cached_statements=256)
+    raw = sqlite3.connect(path, timeout=PATIENCE_S, isolation_level=None, cached_statements=256, uri=uri)
     raw.text_factory = _text
     return raw
 
