@@ -10,7 +10,8 @@ from leadhand.domain.figures import Stated, stated
 
 WORDS = (
     "2026-11-23 3/12/2026 23.11. 1.2. 4th 12 5 007 1.5 1,234.5 7e3 \u0663 24 10:05 14:00:00Z T 9pm 5h30 24/7 24-hour "
-    "3D May märz AUG \u017fept apr\u0131l fevrier maybe of de to step Tag Figure p.m. Uhr d LH4711 k-123 RESULT_12 "
+    "3D 2h 50min 9 bis Monday "
+    "May märz AUG \u017fept apr\u0131l fevrier maybe of de to step Tag Figure p.m. Uhr d LH4711 k-123 RESULT_12 "
     "1.2.3 two Ten twenty-one hundred million mil k % € °C km/h e5 x - – / . , : ( ) _ '"
 )
 PIECES = (*WORDS.split(), " ", " ", " ", " ", "\n", "\u00a0", "a ", "1 200")
@@ -29,12 +30,17 @@ def slowly(text: str, *, labels: bool) -> Stated:
 
     for pattern, _ in figures._DATES:
         rest = pattern.sub(take, rest)
-    times = [(found[0].strip(), figures._minutes(found)) for found in figures._TIME.finditer(rest)]
+    weekdays = [(found[0], figures.WEEKDAYS[found[1].lower()]) for found in figures._WEEKDAY.finditer(text)]
+    spans = [figures._span(found) for found in figures._DURATION.finditer(rest)]
+    rest = rest if labels else figures._DURATION.sub(figures._blank, rest)
+    times = [(found[0], 60 * int(found["h"])) for found in figures._FROM.finditer(rest)]
+    rest = figures._FROM.sub(figures._blank, rest)
+    times += [(found[0].strip(), figures._minutes(found)) for found in figures._TIME.finditer(rest)]
     rest = figures._TIME.sub(figures._blank, rest)
     codes = [found[0] for found in figures._CODE.finditer(rest)]
     rest = figures._CODE.sub(figures._blank, rest)
-    read = sorted([*figures._numbers(rest), *figures._spelled(rest)], key=lambda figure: figure.at)
-    return Stated(read, days, times, codes)
+    read = sorted([*spans, *figures._numbers(rest), *figures._spelled(rest)], key=lambda figure: figure.at)
+    return Stated(read, days, times, codes, weekdays)
 
 
 @given(TEXTS, st.booleans())

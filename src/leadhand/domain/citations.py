@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 _NUMBERS = r"\d{1,5}(?:\s*(?:[,;&–-]|and|und|et|to)\s*\^?\d{1,5})*"
 _SOURCE = r"(?:sources?|refs?|references?|quellen?|fuentes?|fonti|fonte|bron|bronnen)\b\.?:?"
 CITATION = re.compile(
     rf"\[\s*(?:{_SOURCE}\s*)?\^?\s*(?P<a>{_NUMBERS})\s*\]"  # [1] [1, 9] [1-9] [^9] [01] [source 9]
     rf"|【\s*(?P<b>{_NUMBERS})[^】]*】"  # 【9】 【9†page】
-    rf"|\(\s*{_SOURCE}\s*(?P<c>{_NUMBERS})\s*\)"  # (source 9)
-    rf"|(?<!\b10)(?<!\b[mx])(?<![kcm]m)<sup>\s*\[?(?P<d>{_NUMBERS})\]?\s*</sup>",  # not 10 to the 9th
+    rf"|\((?:see|cf\.?|siehe|vgl\.?|voir)?\s*{_SOURCE}\s*(?P<c>{_NUMBERS})\s*\)"  # (source 9)
+    rf"|(?<!\b10)(?<!\b[mx])(?<![kcm]m)<sup>\s*\[?(?P<d>{_NUMBERS})\]?\s*</sup>"  # not 10 to the 9th
+    r"|(?:(?<=[\s.,;:!?)\]”\"’])|(?<=[^\W\d_]{4}))(?P<e>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})(?!\w)",  # a word⁹, not km²
     re.IGNORECASE,
 )
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _WORD_JOINER = "\u2060"
 _LONGEST_RANGE = 1_000
 _HEADING = re.compile(
@@ -20,6 +23,9 @@ _HEADING = re.compile(
     r"(?:\s(?:used|cited))?[*_\s]*(?P<colon>:)?[*_\s]*(?P<rest>.*)",
     re.IGNORECASE,
 )
+_DEFINITION = re.compile(r"\s*\[\^?\d{1,5}\]:\s.*")
+"""What a mark stands for, in Markdown: [^1]: Le Monde."""
+_LISTED = re.compile(r"(?:[-*•]|\(?\d{1,3}[.)])\s+")
 _ITEM = re.compile(r"https?://|www\.|^\s*[-*]?\s*(?:\[\^?\d+\]|【\d+】)", re.IGNORECASE)
 
 
@@ -27,7 +33,7 @@ def cited(text: str) -> set[int]:
     """The numbers of the sources that a text cites."""
     found: set[int] = set()
     for group in CITATION.finditer(text):
-        numbers = next(part for part in group.groups() if part is not None)
+        numbers = next(part for part in group.groups() if part is not None).translate(_RAISED)
         for part in re.split(r"[,;&]|and|und|et", numbers, flags=re.IGNORECASE):
             ends = [int(number) for number in re.findall(r"\d+", part)]
             short = len(ends) == 2 and 0 < ends[1] - ends[0] < _LONGEST_RANGE
@@ -38,9 +44,29 @@ def cited(text: str) -> set[int]:
 def as_data(text: str) -> str:
     """A text in which nothing is a citation: a bracketed number of a tool's (``argv[1]``) must not become one.
 
-    It looks the same to people: an invisible word joiner (U+2060) follows the bracket.
+    It looks the same to people: an invisible word joiner (U+2060) follows the bracket, or precedes a raised number.
     """
-    return CITATION.sub(lambda found: f"{found[0][0]}{_WORD_JOINER}{found[0][1:]}", text)
+    return CITATION.sub(
+        lambda found: f"{_WORD_JOINER}{found[0]}" if found["e"] else f"{found[0][0]}{_WORD_JOINER}{found[0][1:]}", text
+    )
+
+
+def named_sources(text: str) -> list[str]:
+    """What a text gives as its sources in words, below a heading or after a colon; figures make it something else."""
+    found: list[str] = []
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        heading = _HEADING.fullmatch(line)
+        if heading is None:
+            continue
+        marked = heading["colon"] or re.match(r"\s*(?:#|\*\*|__)", line)
+        if heading["colon"] and heading["rest"]:
+            found.append(heading["rest"])
+        elif marked and not heading["rest"]:
+            below = (each.strip() for each in lines[number + 1 :])
+            for item in takewhile(lambda each: not each or _LISTED.match(each), below):
+                found += [_LISTED.sub("", item)] if item else []
+    return [each for each in found if not re.search(r"\d", each)]
 
 
 def without_own_sources(text: str) -> str:
@@ -49,6 +75,8 @@ def without_own_sources(text: str) -> str:
     lines = text.split("\n")
     while lines:
         line = lines.pop(0)
+        if _DEFINITION.fullmatch(line):
+            continue
         heading = _HEADING.fullmatch(line)
         rest = heading["rest"] if heading is not None else ""
         items = 0

@@ -8,19 +8,19 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property, lru_cache
-from itertools import combinations
-from statistics import median
 
-from .figures import FOREIGN_WORDS, Figure, stated
-from .value import Json, is_list, is_object, objects_of
+from .computed import FEW, aggregates, derived, lists, shares
+from .figures import FOREIGN_WORDS, MONTHS, SPAN, WEEKDAYS, Figure, Stated, readable, stated
+from .quotations import quotations_in
+from .units import CONVERSIONS, measured_by, unit_is_share
+from .value import Json, is_object
 
 SMALL = 3
 """Counts up to this, in words, are prose."""
-FEW = 12
-"""Numbers in the evidence up to which their sums and differences are tried where the text computes something."""
 MOST_FIGURES = 60
 _CURRENCIES = frozenset(
     ("€", "$", "£", "¥", "eur", "euro", "euros", "usd", "dollar", "dollars", "gbp", "pound", "pounds", "chf", "yen")
@@ -38,64 +38,39 @@ _COMPUTED = re.compile(
     re.IGNORECASE,
 )
 _ZONE = re.compile(r"\b(?:UTC|GMT|CES?T|[ECMP][SD]T|BST|JST|IST|local|time zone|Ortszeit)\b", re.IGNORECASE)
+_CLOCK_UNITS = frozenset(("h", "hrs", "hours", "heures", "horas", "ore", "uur", "uhr", "o'clock", "godz"))
+_CLOCK_AFTER = re.compile(
+    r"\s*(?:in the (?:morning|afternoon|evening)|at night|o['’]clock|uhr|uur|(?:to|until|till) [a-z]+(?=\W))\b",
+    re.IGNORECASE,
+)
+_EVERY_DAY = re.compile(r"\b(?:daily|every|week\w*|täglich|quotidien\w*)\b", re.IGNORECASE)
 _WEEK = re.compile(
     r"\b(?:week|weekend|days|mon|tues|wednes|thurs|fri|satur|sun|woche|tage|semaine|semana)\w*\b", re.IGNORECASE
 )
 _NUMBERED = re.compile(r"[A-Za-z]{4,}[-_](\d+)")
 """A word and a number (order-1234, not LH-4711), which say no more than "order 1234"."""
-_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'`|\]】]+", re.IGNORECASE)
-
-
-def _units(table: str) -> dict[str, tuple[float, ...]]:
-    """For each unit that a text may use: how many of another unit, in which the evidence may be, one of it is."""
-    found: dict[str, tuple[float, ...]] = {}
-    for line in table.strip().splitlines():
-        names, _, factors = line.partition(":")
-        found |= dict.fromkeys(names.split(), tuple(float(factor) for factor in factors.split()))
-    return found
-
-
-CONVERSIONS = _units("""
-    h hr hrs hour hours stunde stunden heure heures hora horas: 60 3600 0.0416666667 3600000
-    min mins minute minutes minuten minutos: 60 0.0166666667 60000
-    s sec secs second seconds sekunden secondes segundos: 1000 0.001 0.0166666667 0.000277778 1000000
-    ms millisecond milliseconds: 0.001 1000 0.000001
-    day days tag tage jour jours día días: 24 1440 86400 0.142857143 86400000
-    week weeks woche wochen semaine semaines: 7 168 604800
-    month months monat monate mois: 0.0833333333 30 30.4375
-    year years jahr jahre ans año años: 12 365 365.25 52
-    km kilometre kilometres kilometer kilometers kilomètres: 1000 0.62137119 0.001 0.53995680
-    m metre metres meter meters mètres: 0.001 3.2808399 100 1000
-    cm centimetre centimetres centimeter centimeters: 0.01 10 0.39370079
-    mm millimetre millimetres millimeter millimeters: 0.1 0.001 0.039370079
-    mi mile miles meilen: 1609.344 1.609344
-    ft foot feet: 0.3048 12 0.0001893939
-    in inch inches: 2.54 25.4
-    km/h kmh: 0.277777778 0.62137119 0.53995680
-    m/s: 3.6 2.23693629
-    mph: 1.609344 0.44704
-    kn knots: 1.852 0.514444
-    kg kilogram kilograms kilo kilos: 1000 2.20462262 0.001
-    g gram grams: 0.001 0.03527396
-    t ton tons tonne tonnes: 1000 1000000
-    lb lbs: 0.45359237 453.59237
-    l litre litres liter liters: 1000 0.26417205
-    kb: 1000 1024 0.001
-    mb: 1000000 1048576 1000 1024 0.001
-    gb: 1000000000 1073741824 1000 1024 1000000 1048576
-    tb: 1000000000000 1000 1024
-    kwh: 1000 0.001
-    kw: 1000 0.001
-    cent cents: 0.01
-    € $ £ eur euro euros usd dollar dollars: 100
-""")
+_URL = re.compile(
+    r"(?:https?://|www\.)[^\s<>\"'`|\]】]+"
+    r"|(?<![\w.+-])[\w.+-]+@\w[\w-]*(?:\.\w[\w-]*)+"  # an e-mail address
+    r"|(?<![\w.@/-])(?:[a-z0-9][a-z0-9-]*\.)+(?:com|org|net|edu|gov|info|example)\b(?:/[^\s<>\"'`|\]】]*)?",
+    re.IGNORECASE,
+)
+_LONG_WORD = re.compile(r"[^\W\d_][^\W\d_’']{2,}")
+_CAPITAL = r"[A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]{2,}"
+_NAME = re.compile(
+    rf"(?<=[\w,] ){_CAPITAL}"
+    rf"(?:[ -](?:(?:van|von|de|del|della|der|den|di|da|la|le|al|bin|ibn|of|the) ){{0,2}}{_CAPITAL})+"
+)
+_PHRASE_END = re.compile(r"(?<=[.!?:])\s+|[(“„\"*•\[→–]|\s-\s")
+_MOST_CAPITALS = 0.25
+"""The share of unknown words with a capital letter in a line above which more than names has one."""
 
 
 class _Piece:
     """One text of the evidence. What it holds is read when it is first needed."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.text = readable(text)
 
     @cached_property
     def folded(self) -> str:
@@ -111,12 +86,16 @@ class _Piece:
 
     @cached_property
     def addresses(self) -> frozenset[str]:
-        return frozenset(_address(url) for url in _URL.findall(self.text))
+        return frozenset(_address(found[0]) for found in _URL.finditer(self.text))
+
+    @cached_property
+    def stated(self) -> Stated:
+        return stated(self.text, labels=True)
 
     @cached_property
     def read(self) -> tuple[frozenset[float], frozenset[tuple[int | None, int, int]], frozenset[int]]:
         """Its numbers, its days with their years, and its times in minutes after midnight."""
-        read = stated(self.text, labels=True)
+        read = self.stated
         numbers = {abs(value) for figure in read.figures for value, _ in figure.readings}
         numbers |= {float(part) for code in read.codes for part in re.findall(r"\d{2,}", code)}
         numbers |= {float(FOREIGN_WORDS[word]) for word in self.words & FOREIGN_WORDS.keys()}
@@ -126,7 +105,7 @@ class _Piece:
             moment = datetime.fromtimestamp(stamp, UTC)
             days.add((moment.year, moment.month, moment.day))
             times.add(moment.hour * 60 + moment.minute)
-        numbers |= {float(part) for day in days for part in day if part is not None}
+        numbers |= {float(part) for day in days for part in day if part}
         return frozenset(numbers), frozenset(days), frozenset(times)
 
 
@@ -149,7 +128,7 @@ class Evidence:
     @cached_property
     def _longest(self) -> int:
         texts = [value for value in self._values if isinstance(value, str)]
-        lengths = [len(each) for value in self._values for each in _lists(value)]
+        lengths = [len(each) for value in self._values for each in lists(value)]
         return max([len(self._values), *lengths, *(text.count("\n") + 1 for text in texts)])
 
     @cached_property
@@ -158,8 +137,37 @@ class Evidence:
 
     @cached_property
     def _numbers(self) -> list[float]:
-        computed = {number for value in self._values for each in _lists(value) for number in _aggregates(each)}
+        computed = {number for value in self._values for each in lists(value) for number in aggregates(each)}
+        alike: defaultdict[str, list[float]] = defaultdict(list)
+        for piece in self._pieces:
+            for unit in {figure.unit for figure in piece.stated.figures} - {""}:
+                amounts = {figure.readings[0][0] for figure in piece.stated.figures if figure.unit == unit}
+                alike[unit] += amounts if len(amounts) == 1 else []
+        computed.update(number for amounts in alike.values() for number in aggregates(amounts))
         return sorted(computed.union(self._own, [] if self._today is None else [float(self._today.year)]))
+
+    @cached_property
+    def _measured(self) -> dict[str, list[float]]:
+        """The numbers by what their units measure; a number of a date measures nothing."""
+        found: defaultdict[str, set[float]] = defaultdict(set)
+        for piece in self._pieces:
+            for figure in piece.stated.figures:
+                found[measured_by(figure.unit)].update(abs(value) for value, _ in figure.readings)
+        return {kind: sorted(values) for kind, values in found.items()}
+
+    @cached_property
+    def _shares(self) -> list[float]:
+        return sorted({share for piece in self._pieces for share in shares(piece.stated.figures)})
+
+    @cached_property
+    def _weekdays(self) -> frozenset[int]:
+        """The days of the week that a text may name; none where the evidence has no dates, or says what is usual."""
+        days = [day for piece in self._pieces for each in piece.read[1] if (day := _date(*each)) is not None]
+        if not days or any(_EVERY_DAY.search(piece.text) for piece in self._pieces):
+            return frozenset()
+        near = [] if self._today is None else [self._today + timedelta(days=offset) for offset in (-1, 0, 1)]
+        named = {day for piece in self._pieces for _, day in piece.stated.weekdays}
+        return frozenset(named.union(day.weekday() for day in (*days, *near)))
 
     @cached_property
     def _days(self) -> set[tuple[int | None, int, int]]:
@@ -176,8 +184,11 @@ class Evidence:
 
     def unexplained(self, text: str) -> list[str]:
         """Return what a text states and nothing here explains, as it is written there, each once."""
-        addresses = [url for url in map(_trimmed, _URL.findall(text)) if not self._knows(url)]
-        said = stated(_URL.sub(" ", text))
+        text = readable(text)
+        addresses = [url for url in (_trimmed(found[0]) for found in _URL.finditer(text)) if not self._knows(url)]
+        quotations = [quoted for quoted in quotations_in(text) if not self._quotes(quoted)]
+        text = _URL.sub(" ", text)
+        said = stated(text)
         known: list[float] = []
         doubtful: list[Figure] = []
         for figure in said.figures:
@@ -185,60 +196,99 @@ class Evidence:
                 known += [value for value, _ in figure.readings[:1]]
             else:
                 doubtful.append(figure)
-        derived: list[float] = []
+        workable: list[float] = []
         if doubtful:
             shown = set(known)
             if len(self._own) <= FEW and _COMPUTED.search(text):
                 shown.update(self._own)
-            derived = _derived(known[:MOST_FIGURES], sorted(shown)[:MOST_FIGURES])
-        figures = [figure.text for figure in doubtful if not self._derives(figure, derived)]
+            workable = derived(known[:MOST_FIGURES], sorted(shown)[:MOST_FIGURES])
+        figures = [figure.text for figure in doubtful if not self._derives(figure, workable)]
         days = [day.text for day in said.days if not all(self._dated(day.year, *pair) for pair in day.days[:1])]
         zoned = bool(said.times) and _ZONE.search(text) is not None
         times = [written for written, minutes in said.times if not self._timed(minutes, zoned=zoned)]
         codes = [code for code in said.codes if not self._names(code)]
-        return list(dict.fromkeys([*figures, *days, *times, *codes, *addresses]))
+        weekdays = [written for written, day in said.weekdays if self._weekdays and day not in self._weekdays]
+        return list(dict.fromkeys([*figures, *days, *times, *weekdays, *codes, *addresses, *quotations]))
+
+    def unknown_names(self, text: str) -> list[str]:
+        """Return the names of two words and more, inside the sentences of a text, of which no word is here.
+
+        A single capital letter says too little: Monday, Celsius and Spain have one, too. Nothing is said of headings,
+        tables and lines with many unknown capital letters: titles, and languages that capitalize nouns.
+        """
+        found: list[str] = []
+        for line in _URL.sub(" ", text).split("\n"):
+            words = _LONG_WORD.findall(line)
+            new = [word for word in words if word[0].isupper() and word.casefold() not in self.folded]
+            if new and not line.lstrip().startswith(("#", "|")) and len(new) <= _MOST_CAPITALS * len(words):
+                found += [name[0] for sentence in _PHRASE_END.split(line) for name in _NAME.finditer(sentence)]
+        known = [*MONTHS, *WEEKDAYS]
+        return [
+            name
+            for name in dict.fromkeys(found)
+            if not any(word in self.folded or word in known for word in _LONG_WORD.findall(name.casefold()))
+        ]
+
+    def mentions(self, name: str) -> bool:
+        """Whether half of the words of a name, or more, are here."""
+        words = re.findall(r"[^\W\d_]{3,}", name.casefold())
+        return sum(any(word in piece.words for piece in self._pieces) for word in words) * 2 >= len(words)
 
     def _explains(self, figure: Figure, text: str) -> bool:
         digits = re.match(r"[\d.,'’]*\d", figure.text)
         if digits is not None and len(digits[0]) > 1 and self._writes(digits[0]):
             return True
+        if figure.unit == SPAN and self._timed(int(figure.readings[0][0]), zoned=False):
+            return True
+        after = text[figure.at + len(figure.text) :][:30]
         hedged = _HEDGE.search(text[max(0, figure.at - 20) : figure.at]) is not None
-        return any(self._reads(value, step, figure.unit, hedged=hedged) for value, step in figure.readings)
+        return any(self._reads(value, step, figure.unit, after, hedged=hedged) for value, step in figure.readings)
 
-    def _reads(self, value: float, step: float, unit: str, *, hedged: bool) -> bool:
-        measured = unit in _CURRENCIES or unit in CONVERSIONS or unit[:1] in ("%", "°")
-        count = value == int(value) and value <= max(self._most(value), SMALL if unit == "word" else 0)
-        if count and not measured:
+    def _reads(self, value: float, step: float, unit: str, after: str, *, hedged: bool) -> bool:
+        measured = unit in _CURRENCIES or unit in CONVERSIONS or unit[:1] in ("%", "°") or unit == SPAN
+        whole = value == int(value)
+        if whole and not measured and value <= max(self._most(value), SMALL if unit == "word" else 0):
             return True
         room = _room(value, step, hedged=hedged)
         if self._near(value, room):
             return True
-        if count:
-            return False
-        if unit[:1] in ("%", "‰") or unit in ("percent", "per", "prozent", "pct"):
-            return self._near(value / 100, room / 100) or self._near(100 - value, room)
+        if unit[:1] == "‰" or unit_is_share(unit):
+            return (
+                self._near(value / 100, room / 100)
+                or self._near(100 - value, room)
+                or _holds(self._shares, value, room)
+            )
+        hour = unit in _CLOCK_UNITS or (unit in ("", "word") and _CLOCK_AFTER.match(after) is not None)
+        if whole and value <= 24 and hour and self._timed(int(value) * 60, zoned=False):
+            return True
         if unit in ("°f", "fahrenheit", "degrees", "°", "grad") and self._near((value - 32) / 1.8, room / 1.8):
             return True
         if unit in ("°c", "celsius", "degrees", "°", "grad"):
             return self._near(value * 1.8 + 32, room * 1.8) or self._near(value + 273.15, room + 0.01)
-        factors = CONVERSIONS.get(unit, ())
-        return any(self._near(value * factor, room * factor * 1.001) for factor in factors)
+        kind, factors = CONVERSIONS.get("min" if unit == SPAN else unit, ("", ()))
+        pools = [self._measured.get(name, []) for name in (kind, "")]
+        return any(_holds(pool, value * factor, room * factor * 1.001) for factor in factors for pool in pools)
 
     def _near(self, value: float, room: float) -> bool:
-        at = bisect_left(self._numbers, abs(value) - room - 1e-9)
-        return at < len(self._numbers) and self._numbers[at] <= abs(value) + room + 1e-9
+        return _holds(self._numbers, value, room)
 
     def _derives(self, figure: Figure, derived: Sequence[float]) -> bool:
         part = unit_is_share(figure.unit)
         for value, step in figure.readings:
             room = _room(value, step, hedged=False)
             for wanted, width in ((value, room), (value / 100, room / 100)) if part else ((value, room),):
-                at = bisect_left(derived, wanted - width - 1e-9)
-                if at < len(derived) and derived[at] <= wanted + width + 1e-9:
+                if _holds(derived, wanted, width):
                     return True
         return False
 
     def _dated(self, year: int | None, month: int, day: int) -> bool:
+        if not day:
+            quarter = re.search(rf"\bq{(month + 2) // 3}\b|\bh{(month + 5) // 6}\b", self.folded)
+            here = (
+                any((y, m) in ((year, month), (None, month)) for y, m, _ in self._days)
+                or f"{year}-{month:02}" in self.folded
+            )
+            return here or (year in self._own and (quarter is not None or month in self._own))
         same = [y for y, m, d in self._days if (m, d) == (month, day)]
         if any(year is None or y is None or y == year for y in same):
             return True
@@ -266,8 +316,15 @@ class Evidence:
         numbered = _NUMBERED.fullmatch(code)
         return numbered is not None and (self._writes(numbered[1]) or self._near(float(numbered[1]), 0.0))
 
+    def _quotes(self, quoted: str) -> bool:
+        """Whether the evidence has the words of a quotation, in this order; an omission (…) parts it."""
+        pieces = re.split(r"…|\.\.\.|\[[^\]]*\]", quoted)
+        return all(self._names(piece) for piece in pieces)
+
     def _knows(self, url: str) -> bool:
         address = _address(url)
+        if "://" not in url and not url.casefold().startswith("www."):
+            return address in self.folded
         known = (known for piece in self._pieces for known in piece.addresses)
         return any(each == address or each.startswith(f"{address}/") for each in known)
 
@@ -280,9 +337,10 @@ def _texts(value: Json) -> list[str]:
     return [json.dumps(part, ensure_ascii=False, default=str) for part in parts]
 
 
-def unit_is_share(unit: str) -> bool:
-    """Whether a figure with this unit is a share of something."""
-    return unit[:1] == "%" or unit in ("percent", "per", "prozent", "pct")
+def _holds(pool: Sequence[float], value: float, room: float) -> bool:
+    """Whether a sorted pool of numbers has one that is at most ``room`` away from a value or its negative."""
+    at = bisect_left(pool, abs(value) - room - 1e-9)
+    return at < len(pool) and pool[at] <= abs(value) + room + 1e-9
 
 
 def _room(value: float, step: float, *, hedged: bool) -> float:
@@ -297,42 +355,16 @@ def _room(value: float, step: float, *, hedged: bool) -> float:
     return room
 
 
-def _derived(ordered: Sequence[float], pool: Sequence[float]) -> list[float]:
-    """What can be worked out from figures that are shown: sums and means of runs of them, and of pairs."""
-    found: set[float] = set()
-    for first in range(len(ordered)):
-        total = 0.0
-        for length, value in enumerate(ordered[first:], start=1):
-            total += value
-            found |= {total, total / length}
-    for one, other in combinations(pool, 2):
-        found |= {abs(one - other), one + other, one * other}
-        if one and other:
-            found |= {one / other, other / one, abs(one - other) / one, abs(one - other) / other}
-    return sorted(found)
+def _date(year: int | None, month: int, day: int) -> date | None:
+    try:
+        return date(year or 0, month, day)
+    except ValueError:  # no year, only a month, or not in the calendar
+        return None
 
 
-def _lists(value: Json) -> Iterator[list[Json]]:
-    """Every list in a JSON value, and every column of a list of objects."""
-    waiting = [value]
-    while waiting:
-        here = waiting.pop()
-        if is_list(here):
-            yield here
-            rows = objects_of(here)
-            for name in dict.fromkeys(name for row in rows[:1] for name in row):
-                yield [row.get(name) for row in rows]
-            waiting += here
-        elif is_object(here):
-            yield list(here)
-            waiting += here.values()
-
-
-def _aggregates(values: Sequence[Json]) -> Iterator[float]:
-    numbers = [float(each) for each in values if isinstance(each, int | float) and not isinstance(each, bool)]
-    if len(numbers) > 1:
-        total = sum(numbers)
-        yield from (abs(total), abs(total / len(numbers)), max(numbers) - min(numbers), abs(median(numbers)))
+def statements(text: str) -> int:
+    """How many different figures, dates, times, weekdays, codes, addresses and quotations a text states."""
+    return len(_NOTHING.unexplained(text))
 
 
 def _trimmed(url: str) -> str:
@@ -343,3 +375,6 @@ def _trimmed(url: str) -> str:
 def _address(url: str) -> str:
     plain = re.sub(r"^(?:https?://)?(?:www\.)?", "", _trimmed(url).casefold())
     return plain.partition("#")[0].rstrip("/\\")
+
+
+_NOTHING = Evidence([])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 _MONTH_NAMES = (
@@ -42,9 +43,25 @@ _SCALES = {"hundred": 100, "thousand": 1_000, "million": 1e6, "billion": 1e9, "t
 _SUFFIXES = _SCALES | {
     **dict.fromkeys(("k", "tausend", "mille", "mil"), 1_000),
     **dict.fromkeys(("m", "mio", "mn", "millions", "millionen", "millones"), 1e6),
+    **dict.fromkeys(("тыс", "tys", "千"), 1_000),
+    **dict.fromkeys(("万", "만"), 10_000),
+    **dict.fromkeys(("億", "亿", "억"), 1e8),
+    **dict.fromkeys(("млн", "mln"), 1e6),
     **dict.fromkeys(("bn", "b", "mrd", "billions", "milliarden", "milliards"), 1e9),
 }
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
+_WEEKDAY_NAMES = (
+    "monday montag lundi lunes lunedì maandag segunda-feira 月曜",
+    "tuesday dienstag mardi martes martedì dinsdag terça-feira 火曜",
+    "wednesday mittwoch mercredi miércoles mercoledì woensdag quarta-feira 水曜",
+    "thursday donnerstag jeudi jueves giovedì donderdag quinta-feira 木曜",
+    "friday freitag vendredi viernes venerdì vrijdag sexta-feira 金曜",
+    "saturday samstag sonnabend samedi sábado sabato zaterdag 土曜",
+    "sunday sonntag dimanche domingo domenica zondag 日曜",
+)
+WEEKDAYS = {name: number for number, names in enumerate(_WEEKDAY_NAMES) for name in names.split()}
+_WEEKDAY = re.compile(rf"(?<!\w)({'|'.join(WEEKDAYS)})(?:s|日)?(?!\w)", re.IGNORECASE)
+_WEEKDAY_WORDS = {*WEEKDAYS, *(f"{name}s" for name in WEEKDAYS), "feira"}
 _TENS = "|".join(_WORDS)
 _SCALE = "|".join(_SCALES)
 
@@ -81,18 +98,36 @@ _DATES = (
         re.compile(r"(?<![\d/])(?P<a>\d{1,2})/(?P<b>\d{1,2})/(?P<y>\d{4})(?!\d)"),
         _SLASHED,
     ),
+    (
+        re.compile(rf"\b(?P<n>{_MONTH})\b\.?,?\s+(?:of\s+|de\s+)?(?P<y>\d{{4}})\b", re.IGNORECASE),
+        None,
+    ),
 )
 """Dates in numbers, each with what a text has where it matches; None: the name of a month."""
 _TIME = re.compile(
-    r"(?<![\d:.])(?P<h>[01]?\d|2[0-4])(?:[:.](?P<m>[0-5]\d)(?::[0-5]\d(?:\.\d+)?)?(?:\s?(?P<p>[ap])\.?m\b\.?|\s?uhr\b)"
-    r"|:(?P<m2>[0-5]\d)(?::[0-5]\d(?:\.\d+)?)?|\s?(?P<p2>[ap])\.?m\b\.?|\s?uhr\b|h(?P<m3>[0-5]\d))(?![\d:])",
+    r"(?<![\d:.])(?P<h>[01]?\d|2[0-4])(?:[:.](?P<m>[0-5]\d)(?::[0-5]\d(?:\.\d+)?)?(?:\s?(?P<p>[ap])\.?m\b\.?|\s?(?:uhr|uur)\b)"
+    r"|:(?P<m2>[0-5]\d)(?::[0-5]\d(?:\.\d+)?)?|\s?(?P<p2>[ap])\.?m\b\.?|\s?(?:uhr|uur|o['’]clock)\b)(?![\d:])",
     re.IGNORECASE,
 )
-_CLOCK = re.compile(r"\d(?:[:.h]\d\d|\s?[ap]\.?m|\s?uhr)", re.IGNORECASE)
+_CLOCK = re.compile(r"\d(?:[:.]\d\d|\s?[ap]\.?m|\s?u[hu]r|\s?o['’]clock)", re.IGNORECASE)
+_HOURS = r"(?:h|hrs?|hours?|std\.?|stunden?|heures?|horas?|ore|uur|godz\.?|ч|час\w*|時間|小时)"
+_MINUTES = r"(?:m|mins?|minutes?|minuten?|minutos?|minuti|мин\w*|分)"
+_DURATION = re.compile(
+    rf"(?<![\d:.,])(?P<h>\d{{1,3}})\s?{_HOURS}\s?(?:(?:and|und|et|y|e|en)\s)?(?P<m>[0-5]?\d)(?![.,:]?\d)(?:\s?{_MINUTES}\b)?"
+    rf"|(?<![\d:.,])(?P<h2>\d{{1,2}}):(?P<m2>[0-5]\d)\s?{_HOURS}(?!\w)",
+    re.IGNORECASE,
+)
+_FROM = re.compile(
+    r"(?<![\d:.,])(?P<h>[01]?\d|2[0-4])"
+    r"(?=\s?(?:-|–|to|until|bis|tot|à|and|und|en)\s?\d[\d:.]*\s?(?:uhr|uur|o['’]clock|[ap]\.?m\b))",
+    re.IGNORECASE,
+)
+"""The beginning of a span of which only the end says that it is a time: 9 to 5 p.m."""
+_SPANNED = re.compile(r"\d\s?[^\W\d_]+\.?\s?(?:[^\W\d_]+\s)?\d|:\d\d\s?[^\W\d_]")
 _NUMBER = re.compile(
     r"(?<![\w.,])(?<!\w[-_/])"
     r"(?P<n>\d{1,3}(?:[,.'’\u00a0\u202f ]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)"
-    r"(?P<o>st|nd|rd|th)?\b(?:[\s\u00a0-]?(?P<u>[%‰°][A-Za-z]?|[^\W\d_]+(?:/[^\W\d_]+)?|[€$£¥]))?"
+    r"(?P<o>st|nd|rd|th)?\b(?![.,]\d)(?:[\s\u00a0-]?(?P<u>[%‰°][A-Za-z]?|[^\W\d_]+(?:/[^\W\d_]+)?|[€$£¥]))?"
     r"|(?<![\w.,])(?P<n2>\d+(?:[.,]\d+)?)(?P<u2>[^\W\d_]+(?:/[^\W\d_]+)?)",
     re.IGNORECASE,
 )
@@ -102,7 +137,7 @@ _RANGE = re.compile(
 )
 """A range whose scale follows its end: between 1.2 and 1.3 million."""
 _SPELLED = re.compile(
-    rf"\b(?:{_TENS})(?:[\s-]+(?:and\s+)?(?:{_TENS}|{_SCALE}))*\b|\b(?:a\s)(?P<s>{_SCALE})\b", re.IGNORECASE
+    rf"\b(?:{_TENS})(?:[\s-]+(?:and\s+)?(?:{_TENS}|{_SCALE}))*\b|\ba\s(?:{_SCALE})(?:\s(?:{_SCALE}))*\b", re.IGNORECASE
 )
 _CODE = re.compile(r"(?<![\w.])(?:[A-Za-z]+[-_]?(?=\d{3})\d\w*|\d+(?:\.\d+){2,})\b")
 _CODED = re.compile(r"\d\d\d|\d\.\d+\.\d")
@@ -117,6 +152,12 @@ _LABELLED = re.compile(r"\d(?:[.)]\s|/7|[\s-]h|\s?d)", re.IGNORECASE)
 _TIMESTAMP = re.compile(r"T(?=\d)")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NUMBER_WORDS = _WORDS.keys() | _SCALES.keys()
+
+
+_SHORT = 4_000
+"""Characters of a text of which it is kept what it states."""
+SPAN = "h:min"
+"""The unit of a time of hours and minutes (2 h 50 min), in minutes: how long something takes, or when it is."""
 
 
 class Figure(NamedTuple):
@@ -137,20 +178,53 @@ class Day(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """Everything of that kind in one text. ``codes`` are names with digits; ``times`` are minutes after midnight."""
+    """Everything of that kind in one text. ``codes`` are names with digits; ``times`` are minutes after midnight.
+
+    A month is a day 0 of ``days``; ``weekdays`` are counted from Monday, 0.
+    """
 
     figures: list[Figure]
     days: list[Day]
     times: list[tuple[str, int]]
     codes: list[str]
+    weekdays: list[tuple[str, int]]
+
+
+_DIGIT_MARKS = "\uff0c\uff0e\uff1a\u066b\u066c"
+_MARKS = str.maketrans(_DIGIT_MARKS, ",.:.,")
+_FAR_EAST = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+
+
+def readable(text: str) -> str:
+    """The text with digits of every script as 0 to 9, and apart from letters that are written without spaces."""
+    if text.isascii():
+        return text
+    text = re.sub(r"[^\W\D]", lambda digit: str(int(digit[0])), text)
+    text = re.sub(rf"(?<=\d)[{_DIGIT_MARKS}](?=\d)", lambda mark: mark[0].translate(_MARKS), text)
+    text = re.sub(r"(\d{4})\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일]", r" \1-\2-\3 ", text)
+    text = re.sub(r"(?<!\d)(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일]", r" \2.\1. ", text)
+    text = re.sub(
+        r"(\d{1,2})\s?[時时시](?![間间])(?:\s?(\d{1,2})\s?[分분])?", lambda at: f" {at[1]}:{int(at[2] or 0):02} ", text
+    )
+    text = re.sub(r"(?<=\d)\s?([万億亿千만억])", r" \1 ", text)
+    return re.sub(rf"(?<=[{_FAR_EAST}])(?=\d)|(?<=\d)(?=[{_FAR_EAST}])", " ", text)
 
 
 def stated(text: str, *, labels: bool = False) -> Stated:
-    """Read a text. Numbers of lists and headings state nothing, unless ``labels``."""
+    """Read a text. Numbers of lists and headings state nothing, unless ``labels``.
+
+    What was read of a short text is kept, since a run reads the same answer and results at several steps.
+    """
+    return _kept(text, labels) if len(text) <= _SHORT else _read(text, labels)
+
+
+def _read(text: str, labels: bool) -> Stated:
     text = _TIMESTAMP.sub(" ", text) if labels else text
     words = set(_LETTERS.findall(text.casefold()))
+    named = not words.isdisjoint(_WEEKDAY_WORDS) or "曜" in text
+    weekdays = [(found[0], WEEKDAYS[found[1].lower()]) for found in _WEEKDAY.finditer(text)] if named else []
     if _DIGITS.search(text) is None:
-        return Stated([] if words.isdisjoint(_NUMBER_WORDS) else list(_spelled(text)), [], [], [])
+        return Stated([] if words.isdisjoint(_NUMBER_WORDS) else list(_spelled(text)), [], [], [], weekdays)
     labelled = not labels and (not words.isdisjoint(_LABELS) or _LABELLED.search(text))
     rest = _LABEL.sub(_blank, text) if labelled else text
     days: list[Day] = []
@@ -166,17 +240,27 @@ def stated(text: str, *, labels: bool = False) -> Stated:
     for pattern, hint in _DATES:
         if months if hint is None else hint.search(rest):
             rest = pattern.sub(take, rest)
-    clock: list[re.Match[str]] = []
+    spans: list[re.Match[str]] = []
+    if _SPANNED.search(rest):
+        taken = _taken(_DURATION, rest, spans)
+        rest = rest if labels else taken  # 50 of "2 h 50 min" is evidence, too
+    times: list[tuple[str, int]] = []
     if _CLOCK.search(rest):
-        rest = _taken(_TIME, rest, clock)
-    times = [(found[0].strip(), _minutes(found)) for found in clock]
+        clock: list[re.Match[str]] = []
+        begins: list[re.Match[str]] = []
+        rest = _taken(_TIME, _taken(_FROM, rest, begins), clock)
+        times = [(found[0], 60 * int(found["h"])) for found in begins]
+        times += [(found[0].strip(), _minutes(found)) for found in clock]
     codes: list[re.Match[str]] = []
     if _CODED.search(rest):
         rest = _taken(_CODE, rest, codes)
-    figures = list(_numbers(rest))
+    figures = [*map(_span, spans), *_numbers(rest)]
     if not words.isdisjoint(_NUMBER_WORDS):
         figures += _spelled(rest)
-    return Stated(sorted(figures, key=lambda figure: figure.at), days, times, [code[0] for code in codes])
+    return Stated(sorted(figures, key=lambda figure: figure.at), days, times, [code[0] for code in codes], weekdays)
+
+
+_kept = lru_cache(maxsize=256)(_read)
 
 
 def _taken(pattern: re.Pattern[str], text: str, found: list[re.Match[str]]) -> str:
@@ -201,8 +285,9 @@ def _day(found: re.Match[str]) -> Day | None:
         pairs = [(a, b), (b, a)]
     else:
         month = MONTHS.get(parts["n"].casefold(), 0) if parts.get("n") else int(parts["m"])
-        pairs = [(month, int(parts["d"]))] + ([(month, int(parts["d0"]))] if parts.get("d0") else [])
-    sound = tuple((month, day) for month, day in pairs if 1 <= month <= 12 and 1 <= day <= 31)
+        pairs = [(month, int(parts.get("d") or 0))] + ([(month, int(parts["d0"]))] if parts.get("d0") else [])
+    lowest = 1 if parts.get("d") or parts.get("a") else 0
+    sound = tuple((month, day) for month, day in pairs if 1 <= month <= 12 and lowest <= day <= 31)
     return Day(found[0].strip(), sound, year) if sound else None
 
 
@@ -211,7 +296,12 @@ def _minutes(found: re.Match[str]) -> int:
     half = (found["p"] or found["p2"] or "").lower()
     if half:
         hour = hour % 12 + (12 if half == "p" else 0)
-    return hour % 24 * 60 + int(found["m"] or found["m2"] or found["m3"] or 0)
+    return hour % 24 * 60 + int(found["m"] or found["m2"] or 0)
+
+
+def _span(found: re.Match[str]) -> Figure:
+    minutes = 60 * int(found["h"] or found["h2"]) + int(found["m"] or found["m2"])
+    return Figure(found[0].strip(), ((float(minutes), 1.0),), SPAN, found.start())
 
 
 def _numbers(text: str) -> Iterator[Figure]:

@@ -30,6 +30,7 @@ CHECK_FIRST = "find out what it did before you ask for it again"
 """What a person can do about a gap of an assignment that did something irreversible."""
 CHECK = "check it yourself, or have a tool called that shows it"
 """What a person can do about a result that no call proves."""
+_WORD = re.compile(r"\w[\w'’-]*")
 _ASKING = re.compile(r"\b(?:ask|try) (?:again|more|for)\b")
 
 
@@ -81,7 +82,9 @@ def _answer(
     elif untold:
         shown = {result.key for result in results}
         for heading, doubted in (("Not verified:", True), ("Not answered:", False)):
-            lines = [_gap_line(gap) for gap in untold if (gap.assignment in shown) is doubted]
+            lines = [
+                _gap_line(gap) for gap in untold if (gap.assignment in shown or gap.next_action == CHECK) is doubted
+            ]
             text = "\n".join([f"{text}\n\n{heading}", *lines]) if lines else text
     if failure is not None and failure.message not in text and not results and not gaps:
         text += f"\n\nNot answered: {failure.message} ({failure.class_}; {failure.next_action})"
@@ -90,9 +93,12 @@ def _answer(
 
 
 def _names(text: str, gap: Gap) -> bool:
-    """Whether a text names a gap and its reason as they are."""
+    """Whether a text names a gap and its reason, as they are or with all of their words in one sentence."""
     flat = " ".join(text.split())
-    return all(" ".join(part.split()).rstrip(".?!") in flat for part in (gap.name, gap.reason))
+    if all(" ".join(part.split()).rstrip(".?!") in flat for part in (gap.name, gap.reason)):
+        return True
+    words = _WORD.findall(f"{gap.name} {gap.reason}".casefold())
+    return any(set(words) <= set(_WORD.findall(sentence)) for sentence in re.split(r"[.!?]\s|\n", text.casefold()))
 
 
 def _acts(state: RunState, results: Sequence[AssignmentState], text: str) -> Iterator[str]:
@@ -135,6 +141,12 @@ def sources_of(results: Iterable[AssignmentState]) -> list[CitedSource]:
                 CitedSource(title=source.title, url=source.url, event_id=result.event_ids[-1]),
             )
     return list(sources.values())
+
+
+def own_sources(results: Iterable[AssignmentState]) -> list[tuple[str, str]]:
+    """Return the sources of some results, by title and address, without duplicates."""
+    found = {(s.title, s.url): None for result in results if result.data is not None for s in result.data.sources}
+    return list(found)
 
 
 def source_numbers(sources: Sequence[CitedSource]) -> dict[tuple[str, str], int]:

@@ -268,7 +268,8 @@ class Attempt:
         own = any(call.summary == text for call in made)  # the tool's words, as they are
         if self._work.assignment.subtask is None or not found or own:
             return ""
-        stated = self._found(made).unexplained(text)
+        evidence = self._found(made)
+        stated = [*evidence.unexplained(text), *evidence.unknown_names(text)]
         return f"the result states {', '.join(stated[:5])}, and nothing that it rests on holds that" if stated else ""
 
     def _found(self, made: Sequence[ToolResult]) -> Evidence:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from leadhand.domain.citations import CITATION, cited, without_own_sources
-from leadhand.domain.explaining import Evidence
+from leadhand.domain.citations import CITATION, cited, named_sources, without_own_sources
+from leadhand.domain.explaining import Evidence, statements
 from leadhand.domain.figures import stated
+from leadhand.domain.outcome import own_sources
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.text import error_in, is_blank
@@ -17,29 +18,42 @@ from leadhand.domain.value import Json
 MANY = 5
 """Results from which on a text may name their number instead of each."""
 _SHOWN = 5
+_LEAD_IN = 25
+"""Characters before a citation at the beginning of a sentence: "According to [1], …"."""
+_MARKS = re.compile(rf"(?:\s*(?:{CITATION.pattern}))+", re.IGNORECASE)
+_MARKS_AFTER_STOP = re.compile(rf"([.!?。])({_MARKS.pattern})", re.IGNORECASE)
+"""Citations behind a full stop belong to the sentence that it ends."""
 
 
 def text_problems(
-    state: RunState, text: str, results: Sequence[AssignmentState], numbers: Collection[int], gaps: Sequence[Gap] = ()
+    state: RunState,
+    text: str,
+    results: Sequence[AssignmentState],
+    numbers: Mapping[tuple[str, str], int],
+    gaps: Sequence[Gap] = (),
 ) -> list[str]:
     """Return what is wrong with a text about some results, one sentence each.
 
-    ``numbers`` are those of the sources that it may cite, ``gaps`` what it may say is missing.
+    ``numbers`` are those of the sources that it may cite, by title and address, ``gaps`` what it may say is missing.
     """
     text = without_own_sources(text)
     if is_blank(text):
         return ["the text is empty"]
-    given: list[Json] = [state.definition.request, [gap.model_dump(mode="json") for gap in gaps]]
+    given = _given(state, gaps)
     evidence = Evidence([*map(_found, results), *given], state.created_at.date())
     error = error_in(text)
     if error and results and not gaps and error.casefold() not in evidence.folded:
         return [f"the text is an error: {error}"]
     found: list[str] = []
     foreign = sorted(cited(CITATION.sub(lambda mark: " " if mark[0].casefold() in evidence.folded else mark[0], text)))
-    foreign = [number for number in foreign if number not in numbers]
+    foreign = [number for number in foreign if number not in numbers.values()]
     if foreign:
-        listed = ", ".join(f"[{number}]" for number in sorted(numbers)) or "none"
+        listed = ", ".join(f"[{number}]" for number in sorted(numbers.values())) or "none"
         found.append(f"the text cites [{foreign[0]}], and the sources are: {listed}")
+    own = [each for each in named_sources(text) if not evidence.mentions(each)]
+    if own:
+        found.append(f"the text names {own[0]!r} as a source, and no result does")
+    found += _misplaced(text, results, numbers, given)
     invented = evidence.unexplained(CITATION.sub(" ", text))
     if invented:
         found.append(f"the text states {', '.join(invented[:_SHOWN])}, and no result holds that")
@@ -47,6 +61,55 @@ def text_problems(
     if unused:
         found.append(f"the text leaves out the result of {', '.join(unused[:_SHOWN])}")
     return found
+
+
+def unknown_names(state: RunState, text: str, results: Sequence[AssignmentState], gaps: Sequence[Gap]) -> list[str]:
+    """Return the names of two words and more that a text about some results states, and nothing that it rests on."""
+    asked = [each.assignment.name for each in state.assignments.values()]
+    return Evidence([*map(_found, results), *_given(state, gaps), asked]).unknown_names(text)[:_SHOWN]
+
+
+def _given(state: RunState, gaps: Sequence[Gap]) -> list[Json]:
+    """What a text may repeat besides results: the request, and what is missing."""
+    return [state.definition.request, [gap.model_dump(mode="json") for gap in gaps]]
+
+
+def _misplaced(
+    text: str, results: Sequence[AssignmentState], numbers: Mapping[tuple[str, str], int], given: Sequence[Json]
+) -> list[str]:
+    """Return the problem of statements whose citations name other results than the ones that hold them.
+
+    A statement belongs to the citations next to it. It may compare: one of several in the results cited is enough.
+    A result without sources cannot be cited.
+    """
+    of = {result.key: {numbers[source] for source in own_sources([result]) if source in numbers} for result in results}
+    if sum(map(bool, of.values())) < 2 or CITATION.search(text) is None:
+        return []
+    found: list[str] = []
+    for part, marks in _cited_parts(text):
+        meant = [result for result in results if of[result.key] & marks or not of[result.key]]
+        if len(meant) == len(results) or not any(of[result.key] for result in meant):
+            continue
+        absent = Evidence([*map(_found, meant), *given]).unexplained(part)
+        if absent and len(absent) == statements(part):
+            elsewhere = Evidence([_found(result) for result in results if result not in meant])
+            found += [each for each in absent if not elsewhere.unexplained(each)]
+    shown = ", ".join(dict.fromkeys(found[:_SHOWN]))
+    return [f"the text cites a source for {shown} that does not hold it"] if found else []
+
+
+def _cited_parts(text: str) -> Iterator[tuple[str, set[int]]]:
+    """Parts of the sentences of a text, between citations, each with the numbers that are cited beside it."""
+    for sentence in re.split(r"(?<=[.!?。])\s|\n", _MARKS_AFTER_STOP.sub(r"\2\1", text)):
+        groups = list(_MARKS.finditer(sentence))
+        before: set[int] = set()
+        begin = 0
+        for group in groups:
+            marks = cited(group[0])
+            yield sentence[begin : group.start()], before | marks
+            before, begin = marks, group.end()
+        if len(groups) == 1 and groups[0].start() <= _LEAD_IN:
+            yield sentence[begin:], before
 
 
 def _found(result: AssignmentState) -> Json:

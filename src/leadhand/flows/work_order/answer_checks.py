@@ -9,14 +9,17 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from leadhand.domain.commands import ProposedCall
+from leadhand.domain.errors import FailureClass
 from leadhand.domain.ids import order_id, page_id
 from leadhand.domain.lifecycle import AssignmentStatus
+from leadhand.domain.outcome import CHECK, source_numbers
+from leadhand.domain.run import Gap
 from leadhand.domain.state import RunState
 from leadhand.domain.text import is_blank
 from leadhand.domain.value import Json, Value, object_of, text_of
 from leadhand.domain.work_order import Assignment, Plan, ProposedSubtask, issue, order_problems
 from leadhand.domain.work_result import Review, VerdictKind
-from leadhand.flows.text_checks import text_problems
+from leadhand.flows.text_checks import text_problems, unknown_names
 
 from .results import all_gaps, answer_sources, answerable_results, section_numbers, subtasks
 from .roles import RoleName
@@ -141,14 +144,24 @@ def _order_problems(state: RunState, proposed: Sequence[ProposedSubtask]) -> lis
 
 def _section_problems(state: RunState, section: Assignment, text: str) -> list[str]:
     results = [state.assignments[key] for key in section.input["covers"]]
-    return text_problems(state, text, results, section_numbers(state, section).values())
+    return text_problems(state, text, results, section_numbers(state, section))
 
 
 def answer_problems(state: RunState, text: str, covers: tuple[str, ...] = ()) -> list[str]:
     """Return what is wrong with a text as the answer of the run; a review accepts the results ``covers`` with it."""
     results = list(answerable_results(state, covers))
-    numbers = range(1, len(answer_sources(state, covers)) + 1)
+    numbers = source_numbers(answer_sources(state, covers))
     return text_problems(state, text, results, numbers, all_gaps(state))
+
+
+def name_gaps(state: RunState, text: str) -> list[Gap]:
+    """The gap of an answer that names what nothing shows: it may be true, and the answer says that it is unverified."""
+    results = list(answerable_results(state))
+    names = unknown_names(state, text, results, all_gaps(state)) if results and text else []
+    if not names:
+        return []
+    reason = f"it names {', '.join(names)}, and no result does: unverified"
+    return [Gap(name="the answer", class_=FailureClass.INSUFFICIENT, reason=reason, next_action=CHECK)]
 
 
 def refused_answer(state: RunState) -> list[str]:

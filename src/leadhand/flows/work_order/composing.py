@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from leadhand.domain import commands as do
 from leadhand.domain.citations import as_data
 from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass
-from leadhand.domain.outcome import next_action, source_numbers
+from leadhand.domain.outcome import next_action, own_sources, source_numbers
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, RunState
 
 from . import briefs
 from .answer_checks import answer_problems, refused_answer
 from .context_budget import context_budget, grouped, is_too_large, tokens
-from .results import answer_sources, answerable_results, own_sources, section_numbers
+from .results import answer_sources, answerable_results, section_numbers
 from .roles import RoleName
 
 SECTION = 25

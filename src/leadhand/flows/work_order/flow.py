@@ -79,11 +79,13 @@ class WorkOrderFlow(Flow):
     def outcome(self, run: RunView[Flow.Options]) -> Outcome:
         state = run.state
         order = state.order
+        text = (_released(state, order) if order is not None else planning.unplanned(state)) or composing.composed(
+            state
+        )
         return Outcome(
-            answer=(_released(state, order) if order is not None else planning.unplanned(state))
-            or composing.composed(state),
+            answer=text,
             uses=[result.key for result in results.answerable_results(state)],
-            gaps=[*results.own_gaps(state), *composing.composition_gaps(state)],
+            gaps=[*results.own_gaps(state), *composing.composition_gaps(state), *answer_checks.name_gaps(state, text)],
         )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from leadhand.domain import outcome
 from leadhand.domain.commands import Outcome
 from leadhand.domain.errors import RAN_OUT, Failure, FailureClass
-from leadhand.domain.outcome import ASK_AGAIN, gap, more_steps, next_action, sources_of, used_up
+from leadhand.domain.outcome import ASK_AGAIN, gap, more_steps, next_action, own_sources, sources_of, used_up
 from leadhand.domain.run import CitedSource, Gap
 from leadhand.domain.state import AssignmentState, OrderState, RunState
 from leadhand.domain.work_order import Assignment
@@ -57,12 +57,6 @@ def section_numbers(state: RunState, section: Assignment) -> dict[tuple[str, str
     """Return the numbers of the sources of a section, as they were when the section was assigned."""
     own = own_sources(state.assignments[key] for key in section.input["covers"])
     return dict(zip(own, section.input["numbers"], strict=True))
-
-
-def own_sources(results: Iterable[AssignmentState]) -> list[tuple[str, str]]:
-    """Return the sources of some results, by title and address, without duplicates."""
-    found = {(s.title, s.url): None for result in results if result.data is not None for s in result.data.sources}
-    return list(found)
 
 
 def own_gaps(state: RunState) -> list[Gap]:
