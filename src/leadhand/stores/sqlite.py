@@ -220,6 +220,11 @@ class SqliteConnection(Connection):
         try:
             if self._log is None:
                 self._log = os.open(f"{self._name}-wal", os.O_RDWR | os.O_CLOEXEC)
+                directory = os.open(Path(self._name).parent, os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    os.fsync(directory)  # the log may be a new file
+                finally:
+                    os.close(directory)
             fdatasync(self._log)
         except OSError as error:
             raise StoreError(
