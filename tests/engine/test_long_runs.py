@@ -136,6 +136,23 @@ async def test_an_answer_that_does_not_fit_is_written_in_sections(open_world: An
     assert all(f"saw {n}" in state.finished.answer for n in range(30))
 
 
+@pytest.mark.parametrize("lie", ["All 30 cost 4711 euros.", "See https://made-up.example/a.", "As [99] says."])
+async def test_an_opening_that_states_what_no_section_holds_reaches_nobody(open_world: Any, lie: str):
+    def lying(request: ModelRequest, facts: dict[str, Any]) -> Any:
+        if "part" not in facts:
+            return down("too long", "too_large", "context_length")
+        return lie if facts["part"] == "opening" else in_parts(request, facts)
+
+    models = FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(30))), compose=lying)
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert [facts.get("part") for facts in models.facts("compose")].count("opening") == 2, "it was asked for again once"
+    assert state.status is RunStatus.PARTIAL
+    assert lie not in state.finished.answer
+    assert all(f"saw {n}" in state.finished.answer for n in range(30))
+
+
 async def test_a_section_that_cannot_be_written_is_told_by_code(open_world: Any):
     def picky(request: ModelRequest, facts: dict[str, Any]) -> Any:
         if facts.get("part") == "section" and facts["results"][0]["name"] == "s25":

@@ -15,13 +15,12 @@ from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.outcome import CHECK, source_numbers
 from leadhand.domain.run import Gap
 from leadhand.domain.state import RunState
-from leadhand.domain.text import is_blank
 from leadhand.domain.value import Json, Value, object_of, text_of
 from leadhand.domain.work_order import Assignment, Plan, ProposedSubtask, issue, order_problems
 from leadhand.domain.work_result import Review, VerdictKind
-from leadhand.flows.text_checks import text_problems, unknown_names
+from leadhand.flows.text_checks import opening_problems, text_problems, unknown_names
 
-from .results import all_gaps, answer_sources, answerable_results, section_numbers, subtasks
+from .results import all_gaps, answer_sources, answerable_results, composed_text, section_numbers, subtasks
 from .roles import RoleName
 
 _V = TypeVar("_V", bound=Value)
@@ -40,7 +39,7 @@ def output_problems(state: RunState, assignment: Assignment, value: Json, text: 
         case RoleName.COMPOSE if "numbers" in assignment.input:
             return _section_problems(state, assignment, text)
         case RoleName.COMPOSE if "over" in assignment.input:
-            return ["the text is empty"] if is_blank(text) else []
+            return _opening_problems(state, assignment, text)
         case RoleName.COMPOSE:
             return [] if refused_answer(state) else answer_problems(state, text)
         case _:
@@ -145,6 +144,14 @@ def _order_problems(state: RunState, proposed: Sequence[ProposedSubtask]) -> lis
 def _section_problems(state: RunState, section: Assignment, text: str) -> list[str]:
     results = [state.assignments[key] for key in section.input["covers"]]
     return text_problems(state, text, results, section_numbers(state, section))
+
+
+def _opening_problems(state: RunState, opening: Assignment, text: str) -> list[str]:
+    """An opening or a digest rests on the texts below it, which were checked, and on how many results there are."""
+    texts: list[Json] = [composed_text(state, state.assignments[node]) for node in opening.input["over"]]
+    gaps, answered = all_gaps(state), len(list(answerable_results(state)))
+    counts: list[Json] = [len(texts), answered, len(gaps), answered + len(gaps), len(list(subtasks(state)))]
+    return opening_problems(state, text, [*texts, counts], source_numbers(answer_sources(state)), gaps)
 
 
 def answer_problems(state: RunState, text: str, covers: tuple[str, ...] = ()) -> list[str]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leadhand.domain import commands as do
-from leadhand.domain.citations import as_data
 from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass
 from leadhand.domain.outcome import next_action, own_sources, source_numbers
 from leadhand.domain.run import Gap
@@ -21,7 +20,7 @@ from leadhand.domain.state import AssignmentState, RunState
 from . import briefs
 from .answer_checks import answer_problems, refused_answer
 from .context_budget import context_budget, grouped, is_too_large, tokens
-from .results import answer_sources, answerable_results, section_numbers
+from .results import answer_sources, answerable_results, composed_text, own_text
 from .roles import RoleName
 
 SECTION = 25
@@ -49,9 +48,9 @@ def composed(state: RunState) -> str:
     name = _name(state)
     whole, opening = state.assignments.get(name), state.assignments.get(f"{name}-whole")
     if whole is not None and whole.ok:
-        return "" if text_refused(state) else _text(whole) or ""
-    said = _text(opening) if opening is not None else None
-    return "" if said is None else "\n\n".join([said, *(text_of(state, section) for section in _level(state, 0))])
+        return "" if text_refused(state) else own_text(whole) or ""
+    said = own_text(opening) if opening is not None else None
+    return "" if said is None else "\n\n".join([said, *(composed_text(state, section) for section in _level(state, 0))])
 
 
 def text_refused(state: RunState) -> list[str]:
@@ -59,7 +58,7 @@ def text_refused(state: RunState) -> list[str]:
     whole = state.assignments.get(_name(state))
     if whole is None or not whole.ok or not refused_answer(state):
         return []
-    return answer_problems(state, _text(whole) or "")
+    return answer_problems(state, own_text(whole) or "")
 
 
 def composition_gaps(state: RunState) -> list[Gap]:
@@ -115,7 +114,7 @@ def _tree(state: RunState) -> list[do.Command]:
     whole = f"{_name(state)}-whole"
     opening = state.assignments.get(whole)
     if opening is None:
-        texts = [(node.key, tokens(text_of(state, node))) for node in level]
+        texts = [(node.key, tokens(composed_text(state, node))) for node in level]
         groups = grouped(texts, context_budget(state, RoleName.COMPOSE) - tokens(briefs.common(state)))
         if len(groups) == 1 or len(groups) == len(level):  # they fit, or cannot be divided further and are cut
             over = [node.key for node in level]
@@ -128,27 +127,7 @@ def _tree(state: RunState) -> list[do.Command]:
         ]
     if not opening.closed:
         return []
-    return [do.Finish(failure=opening.failure if _text(opening) is None else None)]
-
-
-def text_of(state: RunState, node: AssignmentState) -> str:
-    """Return the text of a node of the tree; if its model failed, the results unchanged, one per line."""
-    written = _text(node)
-    if written is not None:
-        return written
-    covers: list[str] = list(node.assignment.input.get("covers", ()))
-    if not covers:
-        return "\n\n".join(text_of(state, state.assignments[below]) for below in node.assignment.input["over"])
-    numbers = section_numbers(state, node.assignment)
-    lines: list[str] = []
-    for subtask in (state.assignments[key] for key in covers):
-        if subtask.data is not None:
-            cited = "".join(f" [{numbers[source.title, source.url]}]" for source in subtask.data.sources)
-            labels = " (sample data)" * subtask.data.sample + " (unverified)" * (
-                not subtask.accepted or bool(subtask.doubt)
-            )
-            lines.append(f"- {as_data(subtask.data.summary)}{labels}{cited}")
-    return "\n".join(lines)
+    return [do.Finish(failure=opening.failure if own_text(opening) is None else None)]
 
 
 def _name(state: RunState) -> str:
@@ -167,7 +146,3 @@ def _level(state: RunState, level: int) -> Iterator[AssignmentState]:
     while (node := state.assignments.get(_section(state, level, number))) is not None:
         yield node
         number += 1
-
-
-def _text(node: AssignmentState) -> str | None:
-    return node.data.summary if node.ok and node.data is not None else None

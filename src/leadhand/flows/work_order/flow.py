@@ -128,5 +128,5 @@ def _compose_brief(state: RunState, assignment: AssignmentState) -> dict[str, An
         return briefs.section(state, assignment.assignment)
     if "over" not in given:
         return briefs.compose(state)
-    texts = [composing.text_of(state, state.assignments[node]) for node in given["over"]]
+    texts = [results.composed_text(state, state.assignments[node]) for node in given["over"]]
     return briefs.compose_over(state, texts, digest=bool(given.get("part")))

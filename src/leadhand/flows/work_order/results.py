@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from leadhand.domain import outcome
+from leadhand.domain.citations import as_data
 from leadhand.domain.commands import Outcome
 from leadhand.domain.errors import RAN_OUT, Failure, FailureClass
 from leadhand.domain.outcome import ASK_AGAIN, gap, more_steps, next_action, own_sources, sources_of, used_up
@@ -57,6 +58,31 @@ def section_numbers(state: RunState, section: Assignment) -> dict[tuple[str, str
     """Return the numbers of the sources of a section, as they were when the section was assigned."""
     own = own_sources(state.assignments[key] for key in section.input["covers"])
     return dict(zip(own, section.input["numbers"], strict=True))
+
+
+def composed_text(state: RunState, node: AssignmentState) -> str:
+    """Return the text of a node of the tree; if its model failed, the results unchanged, one per line."""
+    written = own_text(node)
+    if written is not None:
+        return written
+    covers: list[str] = list(node.assignment.input.get("covers", ()))
+    if not covers:
+        return "\n\n".join(composed_text(state, state.assignments[below]) for below in node.assignment.input["over"])
+    numbers = section_numbers(state, node.assignment)
+    lines: list[str] = []
+    for subtask in (state.assignments[key] for key in covers):
+        if subtask.data is not None:
+            cited = "".join(f" [{numbers[source.title, source.url]}]" for source in subtask.data.sources)
+            labels = " (sample data)" * subtask.data.sample + " (unverified)" * (
+                not subtask.accepted or bool(subtask.doubt)
+            )
+            lines.append(f"- {as_data(subtask.data.summary)}{labels}{cited}")
+    return "\n".join(lines)
+
+
+def own_text(node: AssignmentState) -> str | None:
+    """Return what a model wrote as a composition; None if it failed."""
+    return node.data.summary if node.ok and node.data is not None else None
 
 
 def own_gaps(state: RunState) -> list[Gap]:
