@@ -20,8 +20,8 @@ async def guarded(serve: OpenServer) -> Served:
     return await serve(doors=Doors(key_needed=True))
 
 
-async def key_of(guarded: Served, *scopes: Scope) -> tuple[ApiKey, str]:
-    return await make_key(key_store(guarded.runtime.store), "ann", scopes or (Scope.READ, Scope.RUN, Scope.APPROVE))
+async def key_of(guarded: Served, *scopes: Scope, name: str = "ann") -> tuple[ApiKey, str]:
+    return await make_key(key_store(guarded.runtime.store), name, scopes or (Scope.READ, Scope.RUN, Scope.APPROVE))
 
 
 async def log_in(page: Page, secret: str) -> None:
@@ -97,7 +97,7 @@ async def test_watching_a_run_ends_when_the_key_is_revoked(
 
 async def test_actions_that_the_key_does_not_allow_are_not_offered(guarded: Served, visit: Visit) -> None:
     _, all_scopes = await key_of(guarded)
-    _, reader = await key_of(guarded, Scope.READ)
+    _, reader = await key_of(guarded, Scope.READ_ALL, name="bob")
     owner: Visitor = await visit(guarded.url)
     owner.watch.allow(REFUSED)
     page = await owner.open("/runs")

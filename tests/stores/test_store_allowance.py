@@ -258,7 +258,7 @@ def test_the_refusal_says_what_was_wanted_and_what_is_left() -> None:
         "the model call plan/t0 may need 1 request, 91 tokens, $0.001500, and the run has 90 tokens, $0.002000 left"
         " besides what is kept for reviews and the answer"
     )
-    assert "--budget" in refused.value.how
+    assert refused.value.how == "raise --max-tokens, and resume the run"
 
 
 def test_a_run_without_scopes_costs_no_statement_for_them() -> None:
