@@ -18,12 +18,14 @@ FLAGS: dict[str, set[str]] = {
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
+    | {"--budget-per-day", "--budget-total"}
     | {"--approve", "--detach", "--tools", "--flow", "--flows", "--option"},
     "serve": COMMON
-    | {"--host", "--port", "--open", "--cors", "--allow-host", "--require-key"}
+    | {"--host", "--port", "--open", "--cors", "--allow-host", "--require-key", "--root-path"}
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
+    | {"--budget-per-day", "--budget-total"}
     | {"--approve", "--tools", "--flows", "--concurrency"},
     "runs list": COMMON | {"--status", "--text", "--limit", "--json"},
     "runs show": COMMON | {"--json", "--seq", "--order"},
@@ -46,7 +48,8 @@ FLAGS: dict[str, set[str]] = {
     "tools show": {"--tools", "--json", "--debug"},
     "tools call": COMMON | {"--tools", "--offline", "--json"},
     "hosts list": COMMON | {"--json"},
-    "keys create": COMMON | {"--scope", "--json"},
+    "keys create": COMMON
+    | {"--scope", "--json", "--budget", "--budget-per-day", "--budget-total", "--max-runs", "--max-workers"},
     "keys list": COMMON | {"--json"},
     "keys revoke": COMMON | {"--json"},
     "backup": COMMON,
