@@ -121,6 +121,15 @@ class Evidence:
         self._pieces = [_piece(text) for value in self._values for text in _texts(value)]
 
     @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset[str]().union(*(piece.words for piece in self._pieces))
+
+    @cached_property
+    def _flat(self) -> str:
+        """The letters and digits of every piece; no code goes across two."""
+        return "\n".join(piece.flat for piece in self._pieces)
+
+    @cached_property
     def folded(self) -> str:
         """Everything in small letters."""
         return "\n".join(piece.folded for piece in self._pieces)
@@ -232,7 +241,7 @@ class Evidence:
     def mentions(self, name: str) -> bool:
         """Whether half of the words of a name, or more, are here."""
         words = re.findall(r"[^\W\d_]{3,}", name.casefold())
-        return sum(any(word in piece.words for piece in self._pieces) for word in words) * 2 >= len(words)
+        return sum(word in self._words for word in words) * 2 >= len(words)
 
     def _explains(self, figure: Figure, text: str) -> bool:
         digits = re.match(r"[\d.,'’]*\d", figure.text)
@@ -307,11 +316,11 @@ class Evidence:
         return len(self._values) if value <= len(self._values) else self._longest
 
     def _writes(self, digits: str) -> bool:
-        return any(digits in piece.text and digits in piece.words for piece in self._pieces)
+        return digits in self._words
 
     def _names(self, code: str) -> bool:
         flat = re.sub(r"[^\w]", "", code.casefold())
-        if any(flat in piece.flat for piece in self._pieces):
+        if flat in self._flat:
             return True
         numbered = _NUMBERED.fullmatch(code)
         return numbered is not None and (self._writes(numbered[1]) or self._near(float(numbered[1]), 0.0))
