@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from leadhand.cli.errors import Exit
+
 
 def answered(leadhand: Any) -> str:
     """The id of a run that is over."""
@@ -97,3 +99,13 @@ def test_a_backup_can_be_looked_into(leadhand: Any) -> None:
     assert leadhand("runs", "show", run_id, "--database", str(copy)).code == 0
     assert leadhand("backup", str(copy)).code == 2
     assert leadhand("backup", "/no/such/folder/copy.db").code == 6
+
+
+@pytest.mark.parametrize("name", [".", "", "/"])
+def test_a_backup_needs_the_name_of_a_file(leadhand: Any, name: str) -> None:
+    refused = leadhand("backup", name)
+    assert refused.code == Exit.USAGE
+    assert refused.err.splitlines() == [
+        f"leadhand: {name or '.'} is a directory",
+        "  Name a file that does not exist: backup.db.",
+    ]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import sqlite3
+import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -62,6 +64,14 @@ KINDS: dict[str, type[StoreError]] = {"SQLITE_CORRUPT": Corrupt, "SQLITE_BUSY": 
 UNSTORABLE = (OverflowError, UnicodeError, sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.DataError)
 
 
+_OPEN: Counter[str] = Counter()
+"""The sessions of this process, by the name of the file.
+
+While there is one, the process must not open and close the file otherwise: that would release SQLite's locks on it (see
+https://sqlite.org/howtocorrupt.html, 2.2), and another process would then delete the log with what was committed.
+"""
+_OPENING = threading.Lock()
+
 BESIDE = ("", "-wal", "-shm")
 """The endings of the names of a database's files: SQLite writes all three."""
 
@@ -83,11 +93,14 @@ class SqliteDatabase:
         if writes:
             self._check_writable()
             mark = CommitMark(self.path)
-            mark.check_file()
-        try:
-            raw = session(self.path)
-        except sqlite3.Error as error:
-            raise explained(error, self.name) from error
+        with _OPENING:
+            if mark is not None and not _OPEN[self.name]:
+                mark.check_file()
+            try:
+                raw = session(self.path)
+            except sqlite3.Error as error:
+                raise explained(error, self.name) from error
+            _OPEN[self.name] += 1
         connection = SqliteConnection(raw, self.name, mark)
         try:
             if not writes and not self._can_read(raw):
@@ -161,6 +174,7 @@ class SqliteConnection(Connection):
         self._number = 0
         self._reads_first = False
         self._log: int | None = None
+        self._closed = False
 
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         try:
@@ -264,6 +278,10 @@ class SqliteConnection(Connection):
 
     def close(self) -> None:
         self._raw.close()
+        if not self._closed:
+            self._closed = True
+            with _OPENING:
+                _OPEN[self._name] -= 1
         log, self._log = self._log, None
         if log is not None:
             os.close(log)

@@ -172,6 +172,8 @@ def back_up(database: Database, target: Path) -> None:
 
     Raises UsageError if one of them exists or the database is not a file, StoreError if they cannot be written.
     """
+    if not target.name or target.is_dir():
+        raise UsageError(f"{target} is a directory", "Name a file that does not exist: backup.db.")
     folder = target.with_name(target.name + ".artifacts")
     for path in (target, folder):
         if path.exists():
