@@ -61,7 +61,8 @@ class Rates:
         limit = self.allowed.active_runs if most is None else min(most, self.allowed.active_runs)
         async with self._beginning[key_id]:
             if await count(limit) >= limit:
-                raise _too_many(f"this key has {limit} active runs, which is the limit", 10.0)
+                active = "1 active run" if limit == 1 else f"{limit} active runs"
+                raise _too_many(f"this key has {active}, which is the limit", 10.0)
             if new:
                 await self._hit(RateLimitItemPerMinute(self.allowed.runs_a_minute), "runs", key_id, "new runs")
             yield

@@ -172,7 +172,7 @@ def check_ceilings(given: Mapping[str, Any], wanted: Limits, most: Limits) -> No
                 HTTPStatus.FORBIDDEN,
                 "forbidden",
                 f"limits.{each} is above the maximum of {shown}",
-                f"Send {shown} or less, or omit it. The scope admin allows more than the server's limits.",
+                f"Send {shown} or less, or omit it. Only admin may exceed the server's limits, and no scope its key's.",
             )
 
 
