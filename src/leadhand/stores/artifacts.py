@@ -72,11 +72,11 @@ class FileArtifacts:
         digest = digest_of(content)
         with self._explained("write"):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with _opened(self._folder) as folder:
+            with opened(self._folder) as folder:
                 shard, name = _place(digest)
                 with suppress(FileExistsError):
                     os.mkdir(shard, 0o700, dir_fd=folder)
-                with _opened(shard, folder) as descriptor:
+                with opened(shard, folder) as descriptor:
                     # A damaged file is replaced, so that the stored content can be read.
                     if _read(name, descriptor) != content:
                         _write(name, content, descriptor)
@@ -94,8 +94,8 @@ class FileArtifacts:
         with (
             self._explained("read"),
             suppress(FileNotFoundError),
-            _opened(self._folder) as folder,
-            _opened(shard, folder) as descriptor,
+            opened(self._folder) as folder,
+            opened(shard, folder) as descriptor,
         ):
             return read(name, descriptor)
         return None
@@ -153,7 +153,7 @@ def _place(digest: str) -> tuple[str, str]:
 
 
 @contextmanager
-def _opened(folder: Path | str, within: int | None = None) -> Generator[int]:
+def opened(folder: Path | str, within: int | None = None) -> Generator[int]:
     """Open a folder, but not through a symbolic link, and return its descriptor."""
     descriptor = os.open(folder, _FOLDER, dir_fd=within)
     try:

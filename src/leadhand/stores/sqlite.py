@@ -14,6 +14,7 @@ from pathlib import Path
 
 from leadhand.domain.errors import StoreError
 
+from .artifacts import opened
 from .commit_mark import CommitMark, following
 from .connection import Connection, Corrupt, Dialect, ReadOnly, Row, TryAgain, Unavailable, Unstorable
 from .ownership import LockFileHold
@@ -234,11 +235,8 @@ class SqliteConnection(Connection):
         try:
             if self._log is None:
                 self._log = os.open(f"{self._name}-wal", os.O_RDWR | os.O_CLOEXEC)
-                directory = os.open(Path(self._name).parent, os.O_RDONLY | os.O_CLOEXEC)
-                try:
+                with opened(Path(self._name).parent) as directory:
                     os.fsync(directory)  # the log may be a new file
-                finally:
-                    os.close(directory)
             fdatasync(self._log)
         except OSError as error:
             raise StoreError(
