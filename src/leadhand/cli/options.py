@@ -186,13 +186,16 @@ class NewLimitFlags:
 
 
 def _check_ranges(flags: object) -> None:
-    for name, (least, most) in RANGES.items():
-        value = getattr(flags, name, None)
-        if value is not None and not least <= value <= most:
-            flag = f"--{name.replace('_', '-')}"
-            raise UsageError(
-                f"invalid value for {flag}: {number(value)}", f"Give a number from {least:g} to {most:,.0f}."
-            )
+    for name in RANGES:
+        check_range(name, getattr(flags, name, None))
+
+
+def check_range(name: str, value: float | None) -> None:
+    """Raise UsageError if the value of a flag, such as ``max_workers``, is out of range."""
+    least, most = RANGES[name]
+    if value is not None and not least <= value <= most:
+        flag = f"--{name.replace('_', '-')}"
+        raise UsageError(f"invalid value for {flag}: {number(value)}", f"Give a number from {least:g} to {most:,.0f}.")
 
 
 def approval_settings(given: Sequence[str]) -> dict[str, Any]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
-from leadhand.app.arguments import RANGES, money
+from leadhand.app.arguments import money
 from leadhand.app.formatting import age
 from leadhand.app.keys import USUAL_SCOPES, key_document, key_store, make_key, named_key
-from leadhand.cli.options import Flag, Json, StoreFlags, one_of, open_reader
+from leadhand.cli.options import Flag, Json, StoreFlags, check_range, one_of, open_reader
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.streams import say, write_json, write_line
 from leadhand.domain.access import ApiKey, KeyCeilings, Scope
-from leadhand.domain.errors import UsageError
 
 HEADINGS = ("ID", "KEY", "SCOPES", "CREATED", "USED", "NAME")
 
@@ -43,12 +42,14 @@ async def keys_create(
     store: StoreFlags = StoreFlags(),
 ) -> None:
     """Create an API key and show it once."""
+    check_range("max_runs", max_runs)
+    check_range("max_workers", max_workers)
     ceilings = KeyCeilings(
         budget_nanousd=money(budget, "--budget"),
         daily_nanousd=money(budget_per_day, "--budget-per-day"),
         total_nanousd=money(budget_total, "--budget-total"),
-        max_runs=_count("--max-runs", max_runs),
-        max_workers=_count("--max-workers", max_workers),
+        max_runs=max_runs,
+        max_workers=max_workers,
     )
     scopes = [one_of("--scope", Scope, each.strip().lower()) for each in scope] or USUAL_SCOPES
     async with open_reader(store) as runtime:
@@ -59,13 +60,6 @@ async def keys_create(
         write_line(secret)
     say(f"API key for {key.name} with scopes {', '.join(key.scopes)}. Copy it now: it is not shown again.")
     say(f"Revoke it with: {store.command('keys', 'revoke', key.key_id)}")
-
-
-def _count(flag: str, given: int | None) -> int | None:
-    """Return the number of a flag. Raises UsageError."""
-    if given is not None and not 1 <= given <= RANGES["max_workers"][1]:
-        raise UsageError(f"invalid value for {flag}: {given}", "Give a number of 1 or more.")
-    return given
 
 
 async def keys_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> None:
