@@ -58,6 +58,7 @@ def test_a_long_text_is_read_in_time_that_grows_with_its_length() -> None:
     read = stated("€ " * 20_000 + "5 " * 20_000)
     assert len(read.figures) == 20_000
     assert read.figures[0].unit == "€"
+    assert len(stated("1" + "o" * 1_000_000).figures) == 1
 
 
 def test_numbers_in_words_at_the_beginning_of_a_sentence_are_evidence() -> None:

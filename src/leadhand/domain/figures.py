@@ -123,7 +123,7 @@ _FROM = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a span of which only the end says that it is a time: 9 to 5 p.m."""
-_SPANNED = re.compile(r"\d\s?[^\W\d_]+\.?\s?(?:[^\W\d_]+\s)?\d|:\d\d\s?[^\W\d_]")
+_SPANNED = re.compile(r"\d\s?[^\W\d_]++\.?\s?(?:[^\W\d_]+\s)?\d|:\d\d\s?[^\W\d_]")
 _NUMBER = re.compile(
     r"(?<![\w.,])(?<!\w[-_/])"
     r"(?P<n>\d{1,3}(?:[,.'’\u00a0\u202f ]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)"
