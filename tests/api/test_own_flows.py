@@ -14,6 +14,7 @@ from leadhand import ConfigurationError, Leadhand, LeadhandError, RunStatus, Usa
 from leadhand.app import flows as registry
 from leadhand.app.clock import SystemClock
 from leadhand.app.flows import FlowRegistry
+from leadhand.app.installed import entry_points
 from leadhand.cli.source_files import all_flows
 from leadhand.flows import Assign, Finish, Flow, Role, RunView
 from leadhand.testing.memory_store import MemoryStore
@@ -196,6 +197,21 @@ def test_flows_of_installed_packages_are_found_by_name(monkeypatch: pytest.Monke
     monkeypatch.setattr(registry, "entry_points", lambda group: [broken])
     with pytest.raises(ConfigurationError, match=r"the flow broken of .* cannot be loaded"):
         FlowRegistry().names()
+
+
+def test_installed_packages_are_searched_once_and_again_when_the_path_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    assert "echo" not in FlowRegistry().names()
+    with monkeypatch.context() as patch:
+        patch.setattr("importlib.metadata.entry_points", lambda: pytest.fail("the packages were searched again"))
+        assert "echo" not in entry_points(registry.GROUP).names
+    folder = tmp_path / "echo-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: echo\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text(f"[{registry.GROUP}]\necho = {__name__}:Echo\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "echo" in FlowRegistry().names()
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from importlib.metadata import entry_points
 from typing import Any
 
 from pydantic import BaseModel, Field
 
 from leadhand.app.arguments import json_value
+from leadhand.app.installed import entry_points
 from leadhand.domain.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.domain.run import Role, RunDefinition
 from leadhand.domain.value import Value, one_line, shown
@@ -51,7 +51,7 @@ class FlowRegistry:
         if self._installed:
             return
         self._installed = True
-        for point in entry_points(group=GROUP):
+        for point in entry_points(GROUP):
             if point.name not in self._flows:
                 try:
                     self._add(checked_flow(point.load()))
@@ -167,7 +167,7 @@ def file_of(flow: Flow) -> str:
     if module is None or vars(module).get(kind.__name__) is not kind:
         return ""
     if module.__name__.startswith(("leadhand.", "__main__")) or module.__name__ in {
-        point.module for point in entry_points(group=GROUP)
+        point.module for point in entry_points(GROUP)
     }:
         return ""
     return module.__name__ if "." in module.__name__ else str(module.__file__)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
+from leadhand.app.installed import entry_points
 from leadhand.app.settings import Settings
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.domain.errors import ConfigurationError
@@ -64,7 +64,7 @@ class NamedModels:
         """Return the adapter of the program or of an installed package for a name: ``mine`` or ``mine:a-model``."""
         name = model.partition(":")[0]
         if name not in self._adapters:
-            installed = next(iter(entry_points(group=GROUP, name=name)), None) if name.isidentifier() else None
+            installed = next((point for point in entry_points(GROUP) if point.name == name), None)
             if installed is None:
                 return None
             self._adapters[name] = installed.load()()

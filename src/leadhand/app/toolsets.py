@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from importlib.metadata import entry_points
 from typing import Any
 
+from leadhand.app.installed import entry_points
 from leadhand.domain.errors import ConfigurationError, UsageError
 from leadhand.domain.lifecycle import SETTLED
 from leadhand.domain.state import RunState
@@ -31,7 +31,7 @@ def shipped_tools() -> list[Tool[..., Any]]:
 def installed_tools() -> list[Tool[..., Any] | Callable[..., Any]]:
     """The tools that installed packages offer. Raises ConfigurationError for one that cannot be loaded."""
     found: list[Tool[..., Any] | Callable[..., Any]] = []
-    for point in entry_points(group=GROUP):
+    for point in entry_points(GROUP):
         try:
             found.append(point.load())
         except Exception as error:
@@ -44,7 +44,7 @@ def installed_tools() -> list[Tool[..., Any] | Callable[..., Any]]:
 
 def installed_modules() -> set[str]:
     """The modules of those tools."""
-    return {point.module for point in entry_points(group=GROUP)}
+    return {point.module for point in entry_points(GROUP)}
 
 
 def toolbox(tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None) -> Toolbox:
