@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from cli.power import Power
 from cli.terminals import Terminal, spawn
+from processes import Process
 
 from leadhand.cli import background
 from leadhand.cli.app import main
@@ -130,7 +131,7 @@ class CommandLine:
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
         """Start a command in a process of its own; it is ended after the test."""
-        process = subprocess.Popen(
+        process = Process(
             [sys.executable, "-P", "-m", "leadhand", *arguments],
             **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options},
         )

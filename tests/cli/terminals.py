@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pexpect
+from processes import OnTerminal
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]")
 Terminal = Callable[..., Any]
@@ -17,7 +18,7 @@ Terminal = Callable[..., Any]
 def spawn(*arguments: str, columns: int = 120, **environment: str) -> Any:
     """A command, started on a terminal of so many columns."""
     inherited = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    return pexpect.spawn(
+    return OnTerminal(
         sys.executable,
         ["-P", "-m", "leadhand", *arguments],
         env={**inherited, "TERM": "xterm-256color", **environment},

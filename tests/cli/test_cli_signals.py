@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import pytest
+from processes import Process
 
 REQUEST = "Measure the noise in Paris, London and Rome"
 """Paris and London are measured at once; Rome waits until the gate is open."""
@@ -77,7 +78,7 @@ def test_a_second_interrupt_leaves_at_once(leadhand: Any, monkeypatch: pytest.Mo
     """Parking is made impossible, so that only leaving is left."""
     script = leadhand.folder / "script.py"
     script.write_text(NEVER_PARKS)
-    process = subprocess.Popen(
+    process = Process(
         [sys.executable, "-P", str(script), "run", "--offline", "--tools", leadhand.tools, REQUEST],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

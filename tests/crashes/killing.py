@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from processes import start_async
+
 import leadhand
 from leadhand.domain.events import AttemptLost, Entry, ModelCallReturned, RunClaimed, ToolCallReturned
 from leadhand.domain.evolve import replay
@@ -102,7 +104,7 @@ class Theatre:
             **self.config,
             **config,
         }
-        process = await asyncio.create_subprocess_exec(
+        process = await start_async(
             sys.executable,
             str(CHILD),
             json.dumps(given),

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import Process, run
 
 DRIVER = """
 import asyncio, sys
@@ -44,14 +45,15 @@ asyncio.run(main())
 def listed(home: Path) -> set[str]:
     """The runs that another process finds, by their ids."""
     command = [sys.executable, "-m", "leadhand", "runs", "list", "--json", "--home", str(home)]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=90, check=True)
+    found = run(command)
+    assert found.returncode == 0, found.stderr
     return {run["run_id"] for run in json.loads(found.stdout)}
 
 
 @pytest.mark.parametrize("way", ["deletes a run", "opens its home again"])
 def test_what_is_committed_after_a_second_session_survives_another_process_and_a_kill(tmp_path: Path, way: str) -> None:
     environment = {**os.environ, "LEADHAND_HOME": str(tmp_path)}
-    driving = subprocess.Popen(
+    driving = Process(
         [sys.executable, "-c", DRIVER, way], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     )
     assert driving.stdin is not None

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import Process, run
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PATIENCE_S = 90.0
@@ -27,25 +28,11 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def example(name: str, *arguments: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(EXAMPLES / name), *arguments],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    return run([sys.executable, str(EXAMPLES / name), *arguments], env=env)
 
 
 def leadhand(*arguments: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "leadhand", *arguments],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    return run([sys.executable, "-m", "leadhand", *arguments], env=env)
 
 
 def document(*arguments: str, code: int, env: dict[str, str]) -> dict[str, Any]:
@@ -139,7 +126,7 @@ def test_a_killed_run_of_slow_tools_is_resumed_without_doing_a_finished_town_aga
     env = {**environment, "SURVEY_LOG": str(log), "SURVEY_SECONDS": "0.5"}
     tools = str(EXAMPLES / "slow_tools.py")
     request = "Survey Paris, Lyon, Nice, Lille, Nantes and Bordeaux"
-    running = subprocess.Popen(
+    running = Process(
         [sys.executable, "-m", "leadhand", "run", "--offline", "--tools", tools, "--max-workers", "2", request],
         env=env,
         stdout=subprocess.DEVNULL,

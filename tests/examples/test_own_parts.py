@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 
 from leadhand.app.toolsets import toolbox
@@ -20,7 +21,6 @@ from leadhand.flows import AssignmentView
 from leadhand.testing.flow_contract import FlowContract
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-PATIENCE_S = 90.0
 
 
 def loaded(name: str) -> Any:
@@ -66,9 +66,7 @@ class TestTranslateInOneRound(TestTranslate):
 def run(*command: str, home: Path, **more: Any) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("LEADHAND_")}
     environment = {**kept, "LEADHAND_HOME": str(home), "NO_COLOR": "1"}
-    return subprocess.run(
-        [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
+    return processes.run([sys.executable, *command], env=environment)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import run
 
 from leadhand.domain.errors import StoreError
 from leadhand.domain.events import RunFinished
@@ -130,14 +130,7 @@ async def test_a_second_store_on_the_file_is_refused(tmp_path: Path) -> None:
 def test_the_example_runs_as_a_program(tmp_path: Path) -> None:
     """own_store.py answers a request with its store."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("LEADHAND_")}
-    ran = subprocess.run(
-        [sys.executable, str(EXAMPLE)],
-        env={**kept, "LEADHAND_HOME": str(tmp_path / "home"), "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
-    )
+    ran = run([sys.executable, str(EXAMPLE)], env={**kept, "LEADHAND_HOME": str(tmp_path / "home"), "NO_COLOR": "1"})
     assert ran.returncode == 0, ran.stderr
     assert "Paris" in ran.stdout
     assert "succeeded" in ran.stdout

@@ -11,6 +11,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import httpx2
+from processes import Process
 
 REQUEST = "What is the weather in Paris, Lyon, Nice, Rome, Oslo, Bern, Vienna and Graz tomorrow?"
 PATIENCE_S = 90.0
@@ -23,7 +24,7 @@ def serving(url: str, home: Path) -> Generator[tuple[subprocess.Popen[str], http
     environment = {**os.environ, "LEADHAND_DATABASE_URL": url}
     with (
         (home.parent / f"{home.name}.log").open("w") as log,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment) as process,
+        Process(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment) as process,
     ):
         assert process.stdout is not None
         try:

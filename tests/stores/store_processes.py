@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from textwrap import dedent
 
+from processes import start_async
+
 import leadhand.stores.opening
 from leadhand.ports import ContextStore
 
@@ -91,7 +93,7 @@ class Process:
 @asynccontextmanager
 async def process(url: str, program: str) -> AsyncIterator[Process]:
     """Run ``program`` (after :data:`PREAMBLE`) in another Python; killed when the block is left."""
-    running = await asyncio.create_subprocess_exec(
+    running = await start_async(
         sys.executable,
         "-c",
         PREAMBLE + dedent(program),

@@ -1,0 +1,105 @@
+"""Fork programs on request from a process that has imported Leadhand: see processes.py.
+
+Its stdin is a socket. Each request is one message with three descriptors. The answers are the program's id, then a
+byte once it is adopted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gc
+import importlib
+import io
+import json
+import os
+import pkgutil
+import runpy
+import socket
+import sys
+import tempfile
+import termios
+import time
+import types
+from typing import Any
+
+import leadhand.cli.commands
+from leadhand.cli.app import main as command_line
+
+IMPORTED = ("leadhand.server.app", "leadhand.stores.postgres", "leadhand.testing.scripted_model")
+
+
+def become(asked: dict[str, Any], descriptors: list[int]) -> None:
+    """Take on the environment, the folder, the descriptors and the session that are asked for."""
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    time.tzset()
+    os.chdir(asked["folder"])
+    if asked["session"]:
+        os.setsid()
+    for number, descriptor in enumerate(descriptors):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    if asked["terminal"]:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    sys.stdin = sys.__stdin__ = open(0, closefd=False)  # noqa: SIM115 (the program's own stream)
+    sys.stdout = sys.__stdout__ = open(1, "w", closefd=False)  # noqa: SIM115 (the program's own stream)
+    sys.stderr = sys.__stderr__ = open(2, "w", 1, errors="backslashreplace", closefd=False)  # noqa: SIM115 (the program's own stream)
+
+
+def carry_out(arguments: list[str]) -> None:
+    """Do as ``python ARGUMENTS`` does."""
+    alone = arguments[0] == "-P"
+    way, *rest = arguments[alone:]
+    sys.path[:0] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    if way == "-m":
+        sys.path[:0] = [] if alone else [os.getcwd()]
+        sys.argv = rest
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    elif way == "-c":
+        sys.path[:0] = [] if alone else [""]
+        sys.argv = ["-c", *rest[1:]]
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        exec(compile(rest[0], "<string>", "exec"), vars(sys.modules["__main__"]))
+    else:
+        sys.path[:0] = [] if alone else [os.path.dirname(os.path.realpath(way))]
+        sys.argv = [way, *rest]
+        runpy.run_path(way, run_name="__main__")
+
+
+def served(channel: socket.socket) -> list[str] | None:
+    """Fork programs until nobody is there to ask. Returns the arguments in a program, and None in the server."""
+    while True:
+        message, descriptors, *_ = socket.recv_fds(channel, 1_000_000, 3)
+        if not message:
+            return None
+        asked = json.loads(message)
+        between = os.fork()
+        if not between:
+            program = os.fork()
+            if program:
+                channel.send(str(program).encode())
+                os._exit(0)
+            channel.close()
+            become(asked, descriptors)
+            return asked["arguments"]
+        os.waitpid(between, 0)
+        channel.send(b".")
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def main() -> list[str] | None:
+    for command in pkgutil.iter_modules(leadhand.cli.commands.__path__, "leadhand.cli.commands."):
+        importlib.import_module(command.name)
+    for name in IMPORTED:
+        importlib.import_module(name)
+    with tempfile.TemporaryDirectory() as home, contextlib.redirect_stderr(io.StringIO()):
+        command_line(["run", "--offline", "--home", home, "weather in Paris"])
+    gc.collect()
+    gc.freeze()
+    return served(socket.socket(fileno=os.dup(0)))
+
+
+if __name__ == "__main__" and (arguments := main()):
+    carry_out(arguments)
