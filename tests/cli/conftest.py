@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -20,6 +22,7 @@ from processes import Process
 
 from leadhand.cli import background
 from leadhand.cli.app import main
+from leadhand.stores.opening import open_store
 
 PROVIDERS = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "GROQ", "MISTRAL", "OPENROUTER", "DEEPSEEK", "XAI", "COHERE")
 TOOLS = '''
@@ -157,9 +160,22 @@ class CommandLine:
         return self("runs", "list", "--json").json[0]
 
 
+@pytest.fixture(scope="session")
+def new_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home in which nothing has run yet, to copy."""
+
+    async def make(database: Path) -> None:
+        await (await open_store(str(database))).aclose()
+
+    home = tmp_path_factory.mktemp("new") / "home"
+    home.mkdir(mode=0o700)
+    asyncio.run(make(home / "leadhand.db"))
+    return home
+
+
 @pytest.fixture
 def leadhand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], new_home: Path
 ) -> Iterator[CommandLine]:
     for name in list(os.environ):
         if name.startswith((*PROVIDERS, "LEADHAND_", "OLLAMA_")):
@@ -171,6 +187,7 @@ def leadhand(
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
     line = CommandLine(tmp_path, capsys)
+    shutil.copytree(new_home, line.home)
     yield line
     for name in ("noise_tools", "slow_tools"):
         sys.modules.pop(name, None)

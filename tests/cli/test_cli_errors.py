@@ -95,8 +95,8 @@ BAD = [
     ),
     (
         6,
-        "cannot open /nope/x.db: there is no directory /nope",
-        "Create it with `mkdir -p /nope`, ",
+        "there is no database /nope/x.db",
+        "Name another with --home DIR, --database URL, ",
         "runs list --database sqlite:////nope/x.db",
     ),
     (6, "the database URL begins with mysql://", "Use sqlite:///path", "run --offline --database mysql://x x"),

@@ -158,7 +158,6 @@ def test_the_home_is_made_with_its_database(leadhand: Any, tmp_path: Path) -> No
 
 
 def test_the_doctor_notices_a_home_that_cannot_be_written(leadhand: Any) -> None:
-    leadhand.home.mkdir()
     (leadhand.home / "runs").write_text("not a directory: root may write anywhere else")
 
     result = leadhand("doctor")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import os
 import platform
 import shutil
 import sys
@@ -27,6 +28,7 @@ from leadhand.models.pydantic_ai.connection import command, is_installed
 from leadhand.models.router import ModelRouter
 from leadhand.models.server_settings import is_loopback
 from leadhand.ports import ContextStore, ModelError
+from leadhand.stores.connection import Absent
 from leadhand.stores.opening import network_file_system, open_store
 from leadhand.stores.schema import VERSION
 
@@ -77,14 +79,25 @@ def _python() -> Finding:
 
 
 def _home(set_up: Settings) -> Finding:
+    home, there = tilde(set_up.home), _existing(set_up.home)
+    if there != set_up.home:
+        if os.access(there, os.W_OK | os.X_OK):
+            return Finding(check="home", what=f"{home} does not exist yet; the first run creates it")
+        how = "Choose another one with --home DIR or LEADHAND_HOME."
+        return Finding(check="home", level="fail", what=f"{home} cannot be created: {there} is not writable", how=how)
     try:
         return Finding(check="home", what=f"{tilde(make_home(set_up.home))} is writable")
     except LeadhandError as error:
         return failed("home", error)
 
 
+def _existing(path: Path) -> Path:
+    """Return a path, or the nearest directory above it that exists."""
+    return next(each for each in (path, *path.parents) if os.path.exists(each))
+
+
 def _disk(set_up: Settings) -> Finding:
-    free = shutil.disk_usage(set_up.home).free
+    free = shutil.disk_usage(_existing(set_up.home)).free
     what = f"{free / 1e9:,.1f} GB free"
     if free < LEAST_FREE_BYTES:
         return Finding(check="disk", level="warn", what=what, how="Free some space, or use --home DIR.")
@@ -149,6 +162,8 @@ async def _database(set_up: Settings, how_to_resume: HowToResume) -> AsyncIterat
                 yield Finding(check="log", level="fail", what=what, how=REPAIR)
             orphans = await _orphans(store)
             yield _runs(orphans, "", await how_to_resume(store, orphans) if orphans else "")
+    except Absent as error:  # as after an installation
+        yield Finding(check="database", level="warn", what=error.what, how=error.how)
     except LeadhandError as error:
         yield failed("database", error)
 

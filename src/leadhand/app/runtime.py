@@ -366,11 +366,11 @@ async def open_runtime(
 ) -> Runtime:
     """Open a runtime. ``models`` replaces the environment's, or adds adapters by name; ``store`` replaces the database.
 
-    If ``reading``, a home or database that is read-only refuses only what would be written to it.
+    If ``reading``, a home or database that is read-only refuses only what would be written to it, and none is created.
 
     Raises ConfigurationError for a home, database or model that cannot be used.
     """
-    if not (reading and settings.home.is_dir()):
+    if not reading:
         make_home(settings.home)
     flows = flows or FlowRegistry()
     chosen, choice = await choose_models(settings, models, flows.offline_rules())

@@ -234,10 +234,10 @@ def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: A
 
 
 @asynccontextmanager
-async def open_reader(store: StoreFlags) -> AsyncGenerator[Runtime]:
-    """Open the store for commands that drive no run: they look for no model."""
+async def open_reader(store: StoreFlags, *, creates: bool = False) -> AsyncGenerator[Runtime]:
+    """Open the store for commands that drive no run: they look for no model. ``creates``: also a store that is new."""
     async with aclosing(open_lead(store, model="offline")) as lead:
-        yield await lead.runtime(reading=True)
+        yield await lead.runtime(reading=not creates)
 
 
 def one_of(flag: str, kind: type[_E], given: str) -> _E:

@@ -34,6 +34,10 @@ class Unavailable(StoreError):
     """The database cannot be reached, or another process has locked it; the same work can succeed later."""
 
 
+class Absent(StoreError):
+    """There is no database to be read."""
+
+
 class ReadOnly(StoreError):
     """This user cannot write to the database."""
 

@@ -35,10 +35,11 @@ async def open_store(
     ``url`` is ``sqlite:///relative/path``, ``sqlite:////absolute/path``, a plain path or ``postgresql://…``. ``now``
     is the clock that dates entries. For ``patience_s`` seconds, the open store tries again what fails because the
     database is locked or cannot be reached. If ``reading``, a SQLite database that is read-only is opened, too: then
-    every write raises what opening it raises otherwise. Raises ConfigurationError for an unknown kind of URL or a
-    missing driver, and StoreError when the database cannot be opened, belongs to something else or to a newer release.
+    every write raises what opening it raises otherwise, and no file is created. Raises ConfigurationError for an
+    unknown kind of URL or a missing driver, and StoreError when the database cannot be opened, belongs to something
+    else or to a newer release, or is not there to be read.
     """
-    store = SqlContextStore(database_at(url), now=now, patience_s=patience_s)
+    store = SqlContextStore(database_at(url, reading=reading), now=now, patience_s=patience_s)
     try:
         await store.open(reading=reading)
     except BaseException:
@@ -47,14 +48,17 @@ async def open_store(
     return store
 
 
-def database_at(url: str) -> Database:
-    """Return the database that a URL names, not opened yet. Raises ConfigurationError, StoreError."""
+def database_at(url: str, *, reading: bool = False) -> Database:
+    """Return the database that a URL names, not opened yet; if ``reading``, a file that exists.
+
+    Raises ConfigurationError, StoreError.
+    """
     scheme, separator, rest = url.partition("://")
     if not separator:
-        return _sqlite(url)
+        return _sqlite(url, reading)
     match scheme:
         case "sqlite":
-            return _sqlite(rest.removeprefix("/"))
+            return _sqlite(rest.removeprefix("/"), reading)
         case "postgresql" | "postgres":
             try:
                 from .postgres import PostgresDatabase
@@ -71,7 +75,7 @@ def database_at(url: str) -> Database:
             )
 
 
-def _sqlite(path: str) -> Database:
+def _sqlite(path: str, reading: bool) -> Database:
     from .sqlite import SqliteDatabase
 
     if not path or path == ":memory:":
@@ -85,7 +89,10 @@ def _sqlite(path: str) -> Database:
             f"{path} is on a network file system ({type_}), where SQLite's locks are not reliable",
             f"move it to a local disk, or use PostgreSQL; to open it anyway, set {ALLOW_NETWORK}=1",
         )
-    return SqliteDatabase(Path(path))
+    database = SqliteDatabase(Path(path))
+    if reading:
+        database.check_exists()
+    return database
 
 
 def network_file_system(path: Path | str, mounts: Path = MOUNTS) -> str | None:

@@ -16,7 +16,7 @@ from leadhand.domain.errors import StoreError
 
 from .artifacts import opened
 from .commit_mark import CommitMark, following
-from .connection import Connection, Corrupt, Dialect, ReadOnly, Row, TryAgain, Unavailable, Unstorable
+from .connection import Absent, Connection, Corrupt, Dialect, ReadOnly, Row, TryAgain, Unavailable, Unstorable
 from .ownership import LockFileHold
 
 PATIENCE_S = 2.0
@@ -129,6 +129,16 @@ class SqliteDatabase:
         except sqlite3.Error:
             pass  # the first query explains it
         return True
+
+    def check_exists(self) -> None:
+        """Raise Absent if there is no database at this path, and no mark of one that was lost."""
+        with suppress(OSError):  # connecting explains a directory that cannot be opened
+            if not self.path.exists() and not self.path.with_name(self.path.name + ".mark").exists():
+                raise Absent(
+                    f"there is no database {self.name}",
+                    "name another with --home DIR, --database URL, LEADHAND_HOME or LEADHAND_DATABASE_URL, or start a"
+                    " run, which creates one.",
+                )
 
     def hold(self) -> LockFileHold:
         return LockFileHold(self.path.with_name(self.path.name + ".hosts"))

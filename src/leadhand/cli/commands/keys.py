@@ -52,7 +52,7 @@ async def keys_create(
         max_workers=max_workers,
     )
     scopes = [one_of("--scope", Scope, each.strip().lower()) for each in scope] or USUAL_SCOPES
-    async with open_reader(store) as runtime:
+    async with open_reader(store, creates=True) as runtime:
         key, secret = await make_key(key_store(runtime.store), name, scopes, ceilings)
     if json:
         write_json({**key_document(key), "key": secret})
