@@ -11,8 +11,9 @@ import pytest
 from server.conftest import OpenDoor, OpenServer
 from server.doors import Door
 
-from leadhand.domain.errors import StoreError
+from leadhand.domain.errors import RESTORE, StoreError
 from leadhand.server.problems import LARGEST_BODY
+from leadhand.server.wording import with_routes
 
 
 def check_problem(response: httpx2.Response, status: int, code: str, path: str) -> dict[str, Any]:
@@ -78,6 +79,54 @@ async def test_every_fault_of_a_body_is_named(api: Door) -> None:
     problem = check_problem(response, 422, "invalid", "/api/runs")
     wheres = {error["where"] for error in problem["errors"]}
     assert wheres == {"body.request", "body.limits.max_steps", "body.limits.timeout", "body.reqest"}
+
+
+FAULTS: list[tuple[str, str, Any, str, str]] = [
+    ("GET", "/api/runs?since=yesterday", None, "invalid value for the query parameter since", "Use ISO 8601, for"),
+    ("GET", "/api/runs?limit=x", None, "the query parameter limit is not a whole number", "Send a whole number."),
+    ("GET", "/api/runs?limit=0", None, "the query parameter limit must be greater than or equal to 1", "Send a value"),
+    ("GET", "/api/runs?status=x", None, "the query parameter status must be 'queued', 'running',", "Send a value"),
+    ("POST", "/api/runs", b"{", "the body is not valid JSON: expecting property name", "Send a JSON object."),
+    ("POST", "/api/runs", b"", "the body is missing", "Send it as a JSON object."),
+    ("POST", "/api/runs", b"[]", "the body is not a JSON object", "Send a JSON object."),
+    ("POST", "/api/runs", b"{}", "request is missing", "Send request."),
+    ("POST", "/api/runs", b'{"request": 5}', "request is not text", "Send text."),
+    ("POST", "/api/runs", b'{"request": ""}', "request must have at least 1 character", "Send a value that meets this."),
+    ("POST", "/api/runs", b'{"request": "x", "limit": {}}', "limit is not a field of this request", "Remove it, or"),
+    ("POST", "/api/runs", b'{"request": "x", "limits": {"budget": "x"}}', "limits.budget is not a number", "Send a n"),
+    ("POST", "/api/runs", b'{"request": "x", "approve": "yes"}', "approve must be 'ask', 'auto' or 'never'", "Send a"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "detail", "how"), FAULTS)
+async def test_a_fault_of_a_request_is_one_plain_line_with_a_fix(
+    api: Door, method: str, path: str, body: bytes | None, detail: str, how: str
+) -> None:
+    response = await api.http.request(method, path, content=body, headers={"content-type": "application/json"})
+
+    problem = check_problem(response, 422, "invalid", path.partition("?")[0])
+    assert problem["detail"].startswith(detail)
+    assert problem["how"].startswith(how)
+    said = problem["detail"] + problem["how"]
+    assert not [each for each in ("pydantic", "Value error", "should", "See /docs", "\n") if each in said]
+
+
+async def test_advice_names_routes_instead_of_commands(api: Door) -> None:
+    assert (await api.get("/api/runs/run_x")).json()["how"] == "`GET /api/runs` shows the runs of this database"
+
+
+@pytest.mark.parametrize(
+    ("said", "how"),
+    [
+        ("follow it: leadhand runs watch run_1", "follow it: GET /api/runs/run_1/events"),
+        ("cancel it first with `leadhand runs cancel run_1`", "cancel it first with `POST /api/runs/run_1/cancel`"),
+        (RESTORE.format("run_1"), "with GET /api/runs/run_1/export, and then delete the run with DELETE /api/runs/run_1;"),
+        ("Settle it: leadhand approvals settle 1a --happened, or --did-not (in", "POST /api/approvals/1a {"),
+        ("from 1 to 5; leadhand runs show run_1 --seq N shows one.", "GET /api/runs/run_1/events shows them."),
+    ],
+)
+def test_commands_in_advice_become_routes(said: str, how: str) -> None:
+    assert how in with_routes(said)
 
 
 async def test_what_was_sent_is_not_sent_back(api: Door) -> None:

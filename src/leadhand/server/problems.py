@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 
 from leadhand.domain.errors import LeadhandError, UnreadableRun, UsageError
+from leadhand.server.wording import fault_of, with_routes
 
 LOGGER = logging.getLogger("leadhand.server")
 MEDIA_TYPE = "application/problem+json"
@@ -53,7 +54,7 @@ class ProblemDetails(BaseModel):
                     "title": "Not Found",
                     "status": 404,
                     "detail": "there is no run run_01m7zh2rmzdvjq26wwj6s9pcjw",
-                    "how": "List the runs: leadhand runs list",
+                    "how": "`GET /api/runs` shows the runs of this database",
                     "code": "no_such_run",
                     "instance": "/api/runs/run_01m7zh2rmzdvjq26wwj6s9pcjw",
                 }
@@ -157,7 +158,7 @@ def answer(problem: LeadhandError, instance: str) -> Response:
         "title": status.phrase,
         "status": status.value,
         "detail": problem.what,
-        "how": problem.how,
+        "how": with_routes(problem.how),
         "code": problem.code,
         "instance": instance,
         **more,
@@ -237,20 +238,16 @@ def answer_errors(app: FastAPI) -> None:
 
     async def of_pydantic(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        faults = [
-            {"where": ".".join(map(str, fault["loc"])) or "body", "what": fault["msg"]} for fault in error.errors()
-        ]
-        first = faults[0]
-        is_json = "json" in request.headers.get("content-type", "json")
-        how = LISTED if is_json else "Send it with content-type: application/json."
-        return answer(invalid(f"{first['where']}: {first['what']}", how, errors=faults), request.url.path)
+        found = [(".".join(map(str, each["loc"])), fault_of(each)) for each in error.errors()]
+        faults = [{"where": where, "what": fault.what} for where, fault in found]
+        return answer(invalid(*found[0][1], errors=faults), request.url.path)
 
     async def of_http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         path = request.url.path
         match error.status_code:
             case 400:  # FastAPI raises this for a body that is not UTF-8
-                return answer(invalid("the body is not JSON in UTF-8", LISTED), path)
+                return answer(invalid("the body is not JSON in UTF-8", "Send a JSON object in UTF-8."), path)
             case 404 | 405:
                 return answer(no_route(app, request.method, path, error.headers), path)
             case 408:
