@@ -677,6 +677,13 @@ export interface components {
     readonly KeyBody: {
       readonly key: string;
     };
+    readonly KeyLimits: {
+      readonly budget: number | null;
+      readonly budget_per_day: number | null;
+      readonly budget_total: number | null;
+      readonly max_runs: number | null;
+      readonly max_workers: number | null;
+    };
     readonly Limits: {
       readonly approval_timeout_s: number | null;
       readonly attempt_timeout_s: number;
@@ -1217,6 +1224,7 @@ export interface components {
     readonly Scope: "read" | "read:all" | "run" | "approve" | "admin";
     readonly SessionDocument: {
       readonly authenticated: boolean;
+      readonly ceilings: components["schemas"]["KeyLimits"];
       readonly name: string | null;
       readonly needed: boolean;
       readonly scopes: readonly components["schemas"]["Scope"][];
@@ -1647,6 +1655,7 @@ export type HostLine = components["schemas"]["HostLine"];
 export type IssuedOrder = components["schemas"]["IssuedOrder"];
 export type JsonValue = components["schemas"]["JsonValue"];
 export type KeyBody = components["schemas"]["KeyBody"];
+export type KeyLimits = components["schemas"]["KeyLimits"];
 export type Limits = components["schemas"]["Limits"];
 export type LimitsBody = components["schemas"]["LimitsBody"];
 export type LimitsChanged = components["schemas"]["LimitsChanged"];

@@ -68,6 +68,11 @@ def test_scopes_are_named_one_by_one(leadhand: Any) -> None:
         (("create", "  "), "the name of the key is empty", "Choose a name of 1 to 100 characters"),
         (("create", "x" * 101), "the name of the key is empty, too long", "Choose a name of 1 to 100 characters"),
         (("create",), "NAME is missing", "leadhand keys create --help"),
+        (
+            ("create", "a", "--scope", "read", "--budget", "1"),
+            "a key with the scope read starts no runs, so limits have no effect",
+            "Omit the limits, or add the scope run.",
+        ),
         (("revoke", "0a1b2c3d"), "no key matches '0a1b2c3d'", "leadhand keys list"),
         (("revoke", ""), "the key id is empty", "leadhand keys list"),
     ],
@@ -101,11 +106,11 @@ def test_keys_are_listed_newest_first_and_never_shown(leadhand: Any) -> None:
     listed = leadhand("keys", "list")
 
     head, second, first = listed.out.splitlines()
-    assert head.split() == ["ID", "KEY", "SCOPES", "CREATED", "USED", "NAME"]
+    assert head.split() == ["ID", "KEY", "SCOPES", "LIMITS", "CREATED", "USED", "NAME"]
     assert second.endswith(" never  second")
     assert first.endswith(" never  first")
     assert f"{secrets[0][:9]}…" in first
-    assert " read,run,approve " in first
+    assert " read,run,approve  -  " in first
     assert not any(secret in listed.out + listed.err for secret in secrets)
 
 
@@ -133,7 +138,10 @@ def test_a_key_that_is_revoked_opens_nothing_and_stays_in_the_list(leadhand: Any
 def test_a_key_is_created_with_ceilings_of_its_own(leadhand: Any) -> None:
     flags = ("--budget", "0.5", "--budget-per-day", "5", "--max-runs", "4", "--max-workers", "8")
 
-    made = leadhand("keys", "create", "ben", *flags, "--json").json
+    created = leadhand("keys", "create", "ben", *flags, "--json")
+    made, words = created.json, "$0.5 a run, $5 a day, 4 runs at once, 8 workers a run"
+    assert f"Its limits: {words}." in created.err
+    assert f"  {words}  " in leadhand("keys", "list").out
 
     shown = {"budget": 0.5, "budget_per_day": 5.0, "budget_total": None, "max_runs": 4, "max_workers": 8}
     assert made["ceilings"] == shown

@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from leadhand.app.formatting import listed
-from leadhand.domain.access import UNBOUNDED, ApiKey, KeyCeilings, Scope
+from leadhand.domain.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
 from leadhand.domain.document import iso
 from leadhand.domain.errors import ConfigurationError, UsageError
-from leadhand.domain.limits import usd
 from leadhand.ports import ContextStore, KeyStore
 
 
@@ -48,7 +47,8 @@ async def make_key(
 ) -> tuple[ApiKey, str]:
     """Create and store a key; return its record and the key itself, which is not stored.
 
-    Raises UsageError for a name that is unreadable or in use, and for no scopes.
+    Raises UsageError for a name that is unreadable or in use, for no scopes, and for limits of a key that starts no
+    runs.
     """
     kept_name = " ".join(name.split())
     if not kept_name or not kept_name.isprintable() or len(kept_name) > LONGEST_NAME:
@@ -64,6 +64,11 @@ async def make_key(
     kept_scopes = tuple(scope for scope in Scope if scope in set(scopes))
     if not kept_scopes:
         raise UsageError("the key has no scope", f"Choose one or more of: {', '.join(Scope)}.")
+    if ceilings != UNBOUNDED and not allows(kept_scopes, Scope.RUN):
+        raise UsageError(
+            f"a key with the scope {', '.join(kept_scopes)} starts no runs, so limits have no effect",
+            "Omit the limits, or add the scope run.",
+        )
     secret = MARK + secrets.token_urlsafe(SECRET_BYTES)
     key = ApiKey(
         key_id=secrets.token_hex(4),
@@ -108,21 +113,11 @@ def key_document(key: ApiKey) -> dict[str, Any]:
     """The JSON document of a key, without its digest."""
     return {
         **key.model_dump(mode="json", exclude={"digest"}),
-        "ceilings": {
-            "budget": _dollars(key.ceilings.budget_nanousd),
-            "budget_per_day": _dollars(key.ceilings.daily_nanousd),
-            "budget_total": _dollars(key.ceilings.total_nanousd),
-            "max_runs": key.ceilings.max_runs,
-            "max_workers": key.ceilings.max_workers,
-        },
+        "ceilings": key.ceilings.document(),
         "created_at": iso(key.created_at),
         "revoked_at": iso(key.revoked_at),
         "last_used_at": iso(key.last_used_at),
     }
-
-
-def _dollars(nanousd: int | None) -> float | None:
-    return None if nanousd is None else usd(nanousd)
 
 
 def digest_of(secret: str) -> str:

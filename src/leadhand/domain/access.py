@@ -9,7 +9,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from .errors import UsageError
-from .limits import Limits, SharedBudget, smaller
+from .limits import Limits, SharedBudget, smaller, usd
 from .value import Value
 
 
@@ -51,6 +51,16 @@ class KeyCeilings(Value):
     def in_money(self) -> bool:
         """Whether one of the ceilings is in money, so that the price of every call must be known."""
         return any(each is not None for each in (self.budget_nanousd, self.daily_nanousd, self.total_nanousd))
+
+    def document(self) -> dict[str, float | int | None]:
+        """Return the ceilings as people see them, money in US dollars."""
+        money = {
+            "budget": self.budget_nanousd,
+            "budget_per_day": self.daily_nanousd,
+            "budget_total": self.total_nanousd,
+        }
+        dollars = {name: None if each is None else usd(each) for name, each in money.items()}
+        return {**dollars, "max_runs": self.max_runs, "max_workers": self.max_workers}
 
     def budgets(self, key_id: str) -> tuple[SharedBudget, ...]:
         """Return the budgets that all runs of the key share."""

@@ -110,13 +110,24 @@ class AgentsList(Document):
     agents: tuple[AgentDocument, ...]
 
 
+class KeyLimits(Document):
+    """The limits of a key, money in US dollars; null where only the server's limits apply."""
+
+    budget: float | None = Field(description="The most that one run may spend.")
+    budget_per_day: float | None = Field(description="The most that all its runs may spend on one day (UTC).")
+    budget_total: float | None = Field(description="The most that all its runs may spend.")
+    max_runs: int | None = Field(description="The most runs at once, including those that wait for approval.")
+    max_workers: int | None = Field(description="The most assignments of one run at once.")
+
+
 class SessionDocument(Document):
-    """The caller's name and scopes. ``needed``: this server requires a key."""
+    """The caller's name, scopes and limits. ``needed``: this server requires a key."""
 
     authenticated: bool
     needed: bool
     name: str | None
     scopes: tuple[Scope, ...]
+    ceilings: KeyLimits
     version: str
 
 

@@ -6,14 +6,15 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from leadhand.app.arguments import money
-from leadhand.app.formatting import age
+from leadhand.app.formatting import age, count
 from leadhand.app.keys import USUAL_SCOPES, key_document, key_store, make_key, named_key
 from leadhand.cli.options import Flag, Json, StoreFlags, check_range, one_of, open_reader
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.streams import say, write_json, write_line
 from leadhand.domain.access import ApiKey, KeyCeilings, Scope
+from leadhand.domain.limits import usd
 
-HEADINGS = ("ID", "KEY", "SCOPES", "CREATED", "USED", "NAME")
+HEADINGS = ("ID", "KEY", "SCOPES", "LIMITS", "CREATED", "USED", "NAME")
 
 
 async def keys_create(
@@ -59,6 +60,8 @@ async def keys_create(
     else:
         write_line(secret)
     say(f"API key for {key.name} with scopes {', '.join(key.scopes)}. Copy it now: it is not shown again.")
+    if limits := _limits(key):
+        say(f"Its limits: {limits}.")
     say(f"Revoke it with: {store.command('keys', 'revoke', key.key_id)}")
 
 
@@ -75,10 +78,20 @@ async def keys_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> 
         say(f"No API keys yet. Create one: {store.command('keys', 'create', 'NAME')}")
 
 
+def _limits(key: ApiKey) -> str:
+    """Return the limits of a key in words: ``$1 a run, 3 runs at once``; "" if it has none."""
+    ceilings = key.ceilings
+    money = {"a run": ceilings.budget_nanousd, "a day": ceilings.daily_nanousd, "in total": ceilings.total_nanousd}
+    words = [f"${usd(each):g} {when}" for when, each in money.items() if each is not None]
+    words += [] if ceilings.max_runs is None else [f"{count(ceilings.max_runs, 'run')} at once"]
+    words += [] if ceilings.max_workers is None else [f"{count(ceilings.max_workers, 'worker')} a run"]
+    return ", ".join(words)
+
+
 def _row(key: ApiKey, now: datetime) -> tuple[str, ...]:
     used = "never" if key.last_used_at is None else age(key.last_used_at, now)
     name = key.name if key.revoked_at is None else f"{key.name} (revoked {age(key.revoked_at, now)} ago)"
-    return key.key_id, f"{key.prefix}…", ",".join(key.scopes), age(key.created_at, now), used, name
+    return key.key_id, f"{key.prefix}…", ",".join(key.scopes), _limits(key) or "-", age(key.created_at, now), used, name
 
 
 async def keys_revoke(

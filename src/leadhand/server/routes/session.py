@@ -8,12 +8,12 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from leadhand import __version__
-from leadhand.domain.access import Scope, allows
+from leadhand.domain.access import UNBOUNDED, Scope, allows
 from leadhand.server.access import COOKIE, SECURE_COOKIE, SESSION_S, Principal
 from leadhand.server.contract import Route
 from leadhand.server.problems import Problem, responses
 from leadhand.server.routes.dependencies import TheAccess
-from leadhand.server.schemas import SessionDocument
+from leadhand.server.schemas import KeyLimits, SessionDocument
 from leadhand.server.start_request import Body
 
 router = APIRouter(route_class=Route, prefix="/api/session", tags=["session"])
@@ -25,7 +25,7 @@ class KeyBody(Body):
 
 @router.get("", responses=responses(503))
 async def get_session(request: Request, access: TheAccess) -> SessionDocument:
-    """The caller's name and scopes. Needs no key."""
+    """The caller's name, scopes and limits. Needs no key."""
     try:
         principal = await access.who(request)
     except Problem:
@@ -52,7 +52,7 @@ async def open_session(request: Request, body: KeyBody, access: TheAccess, respo
         httponly=True,
         samesite="strict",
     )
-    return _session(access, Principal(name=key.name, scopes=key.scopes, key_id=key.key_id))
+    return _session(access, Principal(name=key.name, scopes=key.scopes, key_id=key.key_id, ceilings=key.ceilings))
 
 
 @router.delete("", status_code=204, responses=responses(503))
@@ -72,5 +72,6 @@ def _session(access: TheAccess, principal: Principal | None) -> SessionDocument:
         needed=access.needed,
         name=None if principal is None else principal.name,
         scopes=scopes,
+        ceilings=KeyLimits.model_validate((UNBOUNDED if principal is None else principal.ceilings).document()),
         version=__version__,
     )
