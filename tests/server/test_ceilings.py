@@ -99,6 +99,8 @@ async def test_a_ceiling_in_money_refuses_a_model_of_unknown_price(serve: OpenSe
 
 async def test_a_key_has_ceilings_of_its_own_even_as_an_admin(keys: Keys) -> None:
     await keys.add("small", Scope.RUN, Scope.ADMIN, budget_nanousd=NANO // 100, max_workers=3)
+    shown = {"budget": 0.01, "budget_per_day": None, "budget_total": None, "max_runs": None, "max_workers": 3}
+    assert (await keys.get("small", "/api/session")).json()["ceilings"] == shown
     run_id = await keys.started("small", "measure Paris")
     limits = (await keys.events(run_id))[0]["definition"]["limits"]
     assert (limits["budget_nanousd"], limits["max_workers"]) == (NANO // 100, 3)
@@ -125,7 +127,10 @@ async def test_runs_at_once_are_counted_whichever_way_they_go_on(keys: Keys, off
     await keys.add("one", Scope.RUN, max_runs=1)
     first = await keys.started("one", "measure Rome")
     await keys.door.seen(lambda: keys.events(first), lambda _: office.calls["Rome"])
-    assert (await keys.post("one", "/api/runs", {"request": "measure Rome"})).status_code == 429
+    refused = await keys.post("one", "/api/runs", {"request": "measure Rome"})
+    assert (refused.status_code, refused.json()["how"]) == (429, "Try again in 10 s.")
+    never = await keys.post("one", "/api/runs", {"request": "measure Rome", "limits": {"budget": 1_000}})
+    assert never.status_code == 403, "what is never allowed is refused first"
     await keys.post("one", f"/api/runs/{first}/pause", {})
     second = await keys.started("one", "measure Rome")
 
@@ -143,7 +148,9 @@ async def test_a_run_that_waits_for_approval_is_one_of_those_at_once_since_an_an
     first = await keys.started("one", "pay Dover")
     (card,) = await keys.asked(first)
 
-    assert (await keys.post("one", "/api/runs", {"request": "pay Dover"})).status_code == 429
+    refused = await keys.post("one", "/api/runs", {"request": "pay Dover"})
+    assert (refused.status_code, "retry-after" in refused.headers) == (429, False), "no time helps"
+    assert refused.json()["how"] == "1 waits for approval: answer (GET /api/approvals) or cancel it."
     assert (await keys.post("one", f"/api/approvals/{card['id']}", {"decision": "deny"})).status_code == 200
     await keys.rests(first, "failed", "partial")
     await keys.started("one", "measure Paris")

@@ -34,6 +34,7 @@ async def test_requests_of_a_key_are_counted(open_door: OpenDoor) -> None:
 
     check_refused(await api.get("/api/runs", headers=ann))
     check_refused(await api.get("/api/tools", headers=ann))
+    assert (await api.get("/metrics", headers=ann)).status_code == 403, "which no time changes"
     assert (await api.get("/api/runs", headers=ben)).status_code == 200
     for _ in range(10):
         assert (await api.get("/api/runs")).status_code == 200

@@ -179,8 +179,8 @@ def allowed(scope: Scope) -> Callable[..., Awaitable[Principal]]:
         if principal is None:
             raise _unauthorized("an API key is required")
         request.state.principal = principal.name
-        await access.rates.check(principal.key_id)
         require(principal, scope)
+        await access.rates.check(principal.key_id)
         run_id = request.path_params.get("run_id")
         if run_id is not None:
             await access.check_run(principal, run_id, scope)

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import NamedTuple
 
 from limits import RateLimitItem, RateLimitItemPerMinute
 from limits.aio.storage import MemoryStorage
@@ -32,6 +33,13 @@ class Allowed:
     streams: int = 50
 
 
+class Active(NamedTuple):
+    """The runs of a key that count against its limit: those under way, and those that wait for approval."""
+
+    under_way: int
+    waiting: int = 0
+
+
 class Rates:
     """Counts requests in this process."""
 
@@ -48,21 +56,23 @@ class Rates:
 
     @asynccontextmanager
     async def active_run(
-        self, key_id: str | None, most: int | None, count: Callable[[int], Awaitable[int]], *, new: bool = True
+        self, key_id: str | None, most: int | None, count: Callable[[int], Awaitable[Active]], *, new: bool = True
     ) -> AsyncGenerator[None]:
         """Begin or continue a run of a key in the block; blocks of one key take turns.
 
-        ``count`` returns how many of its runs are active, up to a number; ``most`` is the key's own limit of these. A
-        ``new`` run counts against the new runs per minute. Raises Problem (429) above a limit.
+        ``count`` returns its active runs, up to a number; ``most`` is the key's own limit of these. A ``new`` run counts against the new runs per minute. Raises Problem (429) above a limit.
         """
         if key_id is None:
             yield
             return
         limit = self.allowed.active_runs if most is None else min(most, self.allowed.active_runs)
         async with self._beginning[key_id]:
-            if await count(limit) >= limit:
-                active = "1 active run" if limit == 1 else f"{limit} active runs"
-                raise _too_many(f"this key has {active}, which is the limit", 10.0)
+            active = await count(limit)
+            if sum(active) >= limit:
+                what = f"this key has {'1 active run' if limit == 1 else f'{limit} active runs'}, which is the limit"
+                verb, them = ("waits", "it") if active.waiting == 1 else ("wait", "them")
+                how = f"{active.waiting} {verb} for approval: answer (GET /api/approvals) or cancel {them}."
+                raise _too_many(what, 10.0 if active.under_way else None, how if active.waiting else "")
             if new:
                 await self._hit(RateLimitItemPerMinute(self.allowed.runs_a_minute), "runs", key_id, "new runs")
             yield
@@ -92,12 +102,10 @@ class Rates:
         raise _too_many(f"more than {item.amount} {what} per minute", max(1.0, reset - time.time()))
 
 
-def _too_many(what: str, seconds: float) -> Problem:
-    after = math.ceil(seconds)
-    return Problem(
-        HTTPStatus.TOO_MANY_REQUESTS,
-        "rate_limited",
-        what,
-        f"Try again in {after} s.",
-        headers={"retry-after": str(after)},
-    )
+def _too_many(what: str, seconds: float | None, how: str = "") -> Problem:
+    """The problem of a request above a limit (429). ``seconds``: after which time may help; None: it does not."""
+    headers: dict[str, str] = {}
+    if seconds is not None:
+        headers["retry-after"] = str(math.ceil(seconds))
+        how = f"Try again in {math.ceil(seconds)} s. {how}".rstrip()
+    return Problem(HTTPStatus.TOO_MANY_REQUESTS, "rate_limited", what, how, headers=headers)

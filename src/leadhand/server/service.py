@@ -11,6 +11,7 @@ from http import HTTPStatus
 
 from leadhand.app import operator
 from leadhand.app.runtime import Runtime
+from leadhand.app.settings import Settings
 from leadhand.app.upkeep import delete_runs
 from leadhand.domain.decide.operator_requests import OperatorRequest
 from leadhand.domain.errors import ConfigurationError, Failure, Fenced, LeadhandError, RunOwned, UsageError
@@ -26,7 +27,7 @@ from leadhand.server.agents import Agents
 from leadhand.server.drafts import Drafts
 from leadhand.server.feeds import Feeds
 from leadhand.server.problems import Problem
-from leadhand.server.rates import Rates
+from leadhand.server.rates import Active, Rates
 from leadhand.server.schemas import ToolError
 from leadhand.server.start_request import Submission, asked_for, most_of, once
 
@@ -64,12 +65,19 @@ class Service:
 
     # --- starting and driving ------------------------------------------------------------------------------------
 
-    async def start(self, submission: Submission, principal: Principal, key: str | None) -> tuple[RunState, bool]:
+    async def asked(self, submission: Submission, principal: Principal) -> tuple[str, Settings]:
+        """Return the request and the settings of a run. Raises UsageError, and Problem (403) above a ceiling."""
+        return asked_for(submission, self.runtime, await self.agents.models(), principal)
+
+    async def start(
+        self, submission: Submission, asked: tuple[str, Settings], principal: Principal, key: str | None
+    ) -> tuple[RunState, bool]:
         """Start a run in the background; return its state, and whether it already existed under this key.
 
-        Raises UsageError and ConfigurationError for an invalid request, Problem (422) for a key of another request.
+        ``asked`` is what :meth:`asked` returns. Raises UsageError and ConfigurationError for an invalid request, Problem
+        (422) for a key of another request.
         """
-        request, settings = asked_for(submission, self.runtime, await self.agents.models(), principal)
+        request, settings = asked
         try:
             state = await self.runtime.start(
                 request,
@@ -116,12 +124,16 @@ class Service:
         that wait for approval, since an answer continues them.
         """
         most, store = principal.ceilings.max_runs, self.runtime.store
-        active = UNDER_WAY if most is None else (*UNDER_WAY, RunStatus.WAITING)
+        waiting = () if most is None else (RunStatus.WAITING,)
 
-        async def count(limit: int) -> int:
-            return sum([len(await store.runs(status=each, key_id=principal.key_id, limit=limit)) for each in active])
+        async def count(limit: int) -> Active:
+            found = [
+                sum([len(await store.runs(status=each, key_id=principal.key_id, limit=limit)) for each in statuses])
+                for statuses in (UNDER_WAY, waiting)
+            ]
+            return Active(*found)
 
-        if run_id is not None and (await store.run(run_id)).status in active:
+        if run_id is not None and (await store.run(run_id)).status in (*UNDER_WAY, *waiting):
             yield
             return
         async with rates.active_run(principal.key_id, most, count, new=run_id is None):

@@ -212,16 +212,16 @@ async def fork_run(
 ) -> RunDocument:
     """Start a new run from an event of this one: both share the log up to there. This run does not change."""
     given = body.limits.given(service, principal)
+    cut = await operator.cut(service.runtime, run_id, body.at)
+    _check_policy(service, cut.state, principal)
+    if cut.done and not body.confirmed:
+        raise unconfirmed(
+            f"the run made irreversible calls after event {body.at}, and the fork may repeat them",
+            'Send "confirmed": true to do it anyway.',
+            done=[{"seq": each.seq, "tool": each.tool, "args": each.args} for each in cut.done],
+        )
     async with service.starting(access.rates, principal):
-        cut = await operator.cut(service.runtime, run_id, body.at)
         with conflicts():
-            _check_policy(service, cut.state, principal)
-            if cut.done and not body.confirmed:
-                raise unconfirmed(
-                    f"the run made irreversible calls after event {body.at}, and the fork may repeat them",
-                    'Send "confirmed": true to do it anyway.',
-                    done=[{"seq": each.seq, "tool": each.tool, "args": each.args} for each in cut.done],
-                )
             state = await service.fork(run_id, body.at, principal, given)
     response.headers["location"] = f"/api/runs/{state.run_id}"
     return await service.runtime.document(state.run_id)

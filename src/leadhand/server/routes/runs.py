@@ -50,8 +50,9 @@ async def start_run(
         require(principal, Scope.APPROVE)
     state, again = await service.started_before(submission, principal, idempotency_key), True
     if state is None:
+        asked = await service.asked(submission, principal)  # what is never allowed is refused first
         async with service.starting(access.rates, principal):
-            state, again = await service.start(submission, principal, idempotency_key)
+            state, again = await service.start(submission, asked, principal, idempotency_key)
     response.headers["location"] = f"/api/runs/{state.run_id}"
     if again:
         response.headers["idempotency-replayed"] = "true"
