@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from leadhand.cli.commands.serve import _prefix
+
 REQUEST = "Measure the noise in Paris, London and Rome"
 """Paris and London are measured at once; Rome waits until the gate is open."""
 
@@ -370,11 +372,18 @@ def test_the_log_goes_to_stderr_and_the_address_alone_to_stdout(leadhand: Any, s
     assert os.path.exists(leadhand.home)
 
 
-def test_a_server_with_a_wrong_prefix_does_not_start(leadhand: Any) -> None:
-    refused = leadhand("serve", "--root-path", "leadhand")
+@pytest.mark.parametrize("prefix", ["leadhand", "/a b", "/../x", "/x/.", "/a//b"])
+def test_a_server_with_a_wrong_prefix_does_not_start(leadhand: Any, prefix: str) -> None:
+    refused = leadhand("serve", "--root-path", prefix)
 
     assert refused.code == 2
-    assert "--root-path" in refused.err
+    assert f"invalid value for --root-path: {prefix!r}" in refused.err
+    assert "names of letters, digits" in refused.err
+
+
+@pytest.mark.parametrize("prefix", ["/leadhand", "/a/b.c/", "/..x", ""])
+def test_a_path_of_names_is_a_prefix(prefix: str) -> None:
+    assert _prefix(prefix) == prefix.rstrip("/")
 
 
 def test_everything_that_is_logged_is_json_at_the_level_debug_too(

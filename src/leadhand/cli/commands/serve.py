@@ -115,8 +115,11 @@ def _prefix(given: str) -> str:
     import re
 
     path = given.rstrip("/")
-    if path and not re.fullmatch(r"(/[\w.~-]+)+", path, re.ASCII):
-        raise UsageError(f"invalid value for --root-path: {given!r}", "Give a path that begins with a slash: /leadhand")
+    if path and not re.fullmatch(r"(/(?!\.\.?(/|$))[\w.~-]+)+", path, re.ASCII):
+        raise UsageError(
+            f"invalid value for --root-path: {given!r}",
+            "Give a path such as /leadhand: names of letters, digits, '.', '_', '~' and '-', each after a slash.",
+        )
     return path
 
 
