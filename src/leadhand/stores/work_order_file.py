@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import threading
+import time
 from pathlib import Path
 
+from pydantic_core import to_json
+
 from leadhand.domain.document import work_order, work_state
+from leadhand.domain.document.shapes import IssuedOrder
 from leadhand.domain.state import RunState
 
 LOGGER = logging.getLogger("leadhand")
 INTERVAL_S = 0.2
 """Minimum seconds between two writes of the file, except for the final state."""
+SHARE = 0.02
+"""The share of the time that is spent on writing the file of a large order, at most."""
 
 
 class WorkOrderFile:
@@ -30,6 +35,7 @@ class WorkOrderFile:
         self._task: asyncio.Task[None] | None = None
         self._writing = threading.Lock()
         self._failed = False
+        self._orders: dict[str, IssuedOrder] = {}
 
     def note(self, state: RunState) -> None:
         """Accept a committed state; it is written soon."""
@@ -39,8 +45,9 @@ class WorkOrderFile:
 
     async def _soon(self) -> None:
         while self._latest is not None and self._latest.seq != self._written:
+            began = time.monotonic()
             await asyncio.to_thread(self._write, self._latest)
-            await asyncio.sleep(INTERVAL_S)
+            await asyncio.sleep(max(INTERVAL_S, (time.monotonic() - began) / SHARE))
 
     async def aclose(self) -> None:
         """Write the last state, if it is not written yet."""
@@ -51,29 +58,32 @@ class WorkOrderFile:
             self._write(self._latest)
 
     def _write(self, state: RunState) -> None:
+        for key, order in state.orders.items():
+            if key not in self._orders:
+                self._orders[key] = work_order(order)
         document = {
             "run_id": state.run_id,
             "status": state.status.value,
             "last_seq": state.seq,
-            "work_orders": [work_order(order).as_json() for order in state.orders.values()],
-            "work_states": [work_state(state, order).as_json() for order in state.orders.values()],
+            "work_orders": list(self._orders.values()),
+            "work_states": [work_state(state, order) for order in state.orders.values()],
         }
         with self._writing:  # the last write may begin while an earlier one is still on its thread
             if state.seq <= self._written:
                 return
             try:
-                self._replace(json.dumps(document, ensure_ascii=False, indent=1))
+                self._replace(to_json(document, indent=1))
             except OSError as error:
                 if not self._failed:
                     LOGGER.warning("cannot write %s: %s; the run continues without it", self._path, error.strerror)
                 self._failed = True
             self._written = state.seq
 
-    def _replace(self, text: str) -> None:
+    def _replace(self, content: bytes) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         draft = self._path.with_suffix(".json.tmp")
         try:
-            draft.write_text(text, encoding="utf-8")
+            draft.write_bytes(content)
             os.replace(draft, self._path)
         except OSError:
             draft.unlink(missing_ok=True)  # half a file is of no use
