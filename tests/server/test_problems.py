@@ -91,7 +91,7 @@ FAULTS: list[tuple[str, str, Any, str, str]] = [
     ("POST", "/api/runs", b"[]", "the body is not a JSON object", "Send a JSON object."),
     ("POST", "/api/runs", b"{}", "request is missing", "Send request."),
     ("POST", "/api/runs", b'{"request": 5}', "request is not text", "Send text."),
-    ("POST", "/api/runs", b'{"request": ""}', "request must have at least 1 character", "Send a value that meets this."),
+    ("POST", "/api/runs", b'{"request": ""}', "request must have at least 1 character", "Send a value"),
     ("POST", "/api/runs", b'{"request": "x", "limit": {}}', "limit is not a field of this request", "Remove it, or"),
     ("POST", "/api/runs", b'{"request": "x", "limits": {"budget": "x"}}', "limits.budget is not a number", "Send a n"),
     ("POST", "/api/runs", b'{"request": "x", "approve": "yes"}', "approve must be 'ask', 'auto' or 'never'", "Send a"),
@@ -120,7 +120,7 @@ async def test_advice_names_routes_instead_of_commands(api: Door) -> None:
     [
         ("follow it: leadhand runs watch run_1", "follow it: GET /api/runs/run_1/events"),
         ("cancel it first with `leadhand runs cancel run_1`", "cancel it first with `POST /api/runs/run_1/cancel`"),
-        (RESTORE.format("run_1"), "with GET /api/runs/run_1/export, and then delete the run with DELETE /api/runs/run_1;"),
+        (RESTORE.format("run_1"), "with GET /api/runs/run_1/export, and then delete the run with DELETE /api/runs/r"),
         ("Settle it: leadhand approvals settle 1a --happened, or --did-not (in", "POST /api/approvals/1a {"),
         ("from 1 to 5; leadhand runs show run_1 --seq N shows one.", "GET /api/runs/run_1/events shows them."),
     ],

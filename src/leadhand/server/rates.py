@@ -60,7 +60,8 @@ class Rates:
     ) -> AsyncGenerator[None]:
         """Begin or continue a run of a key in the block; blocks of one key take turns.
 
-        ``count`` returns its active runs, up to a number; ``most`` is the key's own limit of these. A ``new`` run counts against the new runs per minute. Raises Problem (429) above a limit.
+        ``count`` returns its active runs, up to a number; ``most`` is the key's own limit of these. A ``new`` run
+        counts against the new runs per minute. Raises Problem (429) above a limit.
         """
         if key_id is None:
             yield

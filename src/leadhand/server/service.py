@@ -74,8 +74,8 @@ class Service:
     ) -> tuple[RunState, bool]:
         """Start a run in the background; return its state, and whether it already existed under this key.
 
-        ``asked`` is what :meth:`asked` returns. Raises UsageError and ConfigurationError for an invalid request, Problem
-        (422) for a key of another request.
+        ``asked`` is what :meth:`asked` returns. Raises UsageError and ConfigurationError for an invalid request, and
+        Problem (422) for a key of another request.
         """
         request, settings = asked
         try:

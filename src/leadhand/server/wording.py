@@ -38,7 +38,8 @@ def fault_of(error: Mapping[str, Any]) -> Fault:
     field = ".".join(map(str, names))
     if error["type"] == "json_invalid":
         why = str(error["ctx"]["error"])
-        return Fault(f"the body is not valid JSON: {why[:1].lower()}{why[1:]} at character {field}", "Send a JSON object.")
+        what = f"the body is not valid JSON: {why[:1].lower()}{why[1:]} at character {field}"
+        return Fault(what, "Send a JSON object.")
     what = field if place == "body" else f"the {place} parameter {field}"
     what = what or "the body"
     match error["type"]:
