@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -41,9 +41,20 @@ def configured(model_config: str) -> str:
     return model_config
 
 
+def misnamed(place: str) -> str:
+    """Measure a place.
+
+    Args:
+        town: where to measure
+    """
+    return place
+
+
 @pytest.mark.parametrize(
     ("given", "what", "how"),
     [
+        (Shop, "Shop is a class, not a function", "tools=[Thing().method]"),
+        (misnamed, "the docstring of the tool misnamed describes the argument town", "Correct the name"),
         (3, "3 is not a function", "Write @tool above a function"),
         (Shop(), "has no name", "Write a function that calls it."),
         (functools.partial(prices, "Corner"), "has no name", "Write a function that calls it"),
@@ -58,6 +69,36 @@ def test_what_cannot_be_a_tool_is_refused_with_the_way_to_write_it(given: Any, w
         _ = tool(given).spec
     assert what in refused.value.what
     assert how in refused.value.how
+
+
+def test_an_unknown_option_is_refused_with_the_nearest_of_those_there_are():
+    with pytest.raises(UsageError) as refused:
+        tool(**cast("Any", {"timeot": 3}))
+    assert refused.value.what == "@tool has no option 'timeot'"
+    assert refused.value.how.startswith("There are: name, description, effect, timeout,")
+    assert refused.value.how.endswith("Did you mean timeout?")
+
+
+def test_options_beside_the_function_count():
+    assert cast("Any", tool)(prices, timeout=3).spec.timeout_s == 3
+
+
+def test_a_default_without_json_makes_the_argument_optional():
+    nothing = object()
+
+    @tool
+    def look(shop: str, day: Any = nothing) -> str:
+        """Look at a shop.
+
+        Args:
+            shop: its name
+            day: the day; today by default
+        """
+        return f"{shop} {day is nothing}"
+
+    assert look.spec.parameters["required"] == ["shop"]
+    assert look.spec.parameters["properties"]["day"] == {"description": "the day; today by default"}
+    assert look.call({"shop": "Corner"}, cast("Any", None)) == "Corner True"
 
 
 def test_a_method_of_an_object_is_a_tool():

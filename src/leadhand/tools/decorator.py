@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Generic, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
 
@@ -86,7 +87,13 @@ class Tool(Generic[_P, _R]):
     def spec(self) -> ToolSpec:
         """The specification that a run records. Raises UsageError if the signature has no schema."""
         summary, parameters = _docstring(self.function)
-        schema = self._arguments.model_json_schema()
+        stray = next((name for name in parameters if name not in inspect.signature(self.function).parameters), None)
+        if stray is not None:
+            raise UsageError(
+                f"the docstring of the tool {self.name} describes the argument {stray}, which does not exist",
+                "Correct the name in the docstring, or remove the entry.",
+            )
+        schema = _schema_of(self._arguments)
         schema.pop("title", None)
         schema.pop("description", None)
         properties: dict[str, dict[str, Any]] = schema.setdefault("properties", {})
@@ -157,7 +164,7 @@ class Tool(Generic[_P, _R]):
             fields[parameter.name] = (hint, default)
         try:
             model = create_model(self.name, __config__=ConfigDict(extra="forbid"), **fields)
-            model.model_json_schema()
+            _schema_of(model)
         except Exception as error:
             raise UsageError(
                 f"the signature of the tool {self.name} cannot be turned into a schema: {str(error).splitlines()[0]}",
@@ -207,10 +214,16 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
         call whose last two results were the same is not made again.
     :param cost_usd: the cost of a call in US dollars, shown in approval requests.
 
-    Raises :class:`~leadhand.domain.errors.UsageError` for an invalid policy or name.
+    Raises :class:`~leadhand.domain.errors.UsageError` for an invalid policy or name, and for what is not a function.
     """
+    known = [name for name, each in inspect.signature(Tool).parameters.items() if each.kind is each.KEYWORD_ONLY]
+    for name in policy:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise UsageError(f"@tool has no option {name!r}", f"There are: {', '.join(known)}.{hint}")
     if function is not None:
-        return Tool(function)
+        return Tool(function, **policy)
 
     def decorate(decorated: Callable[..., Any]) -> Tool[..., Any]:
         return Tool(decorated, **policy)
@@ -222,6 +235,11 @@ def _check_function(function: Any) -> None:
     """Raise UsageError for what cannot be called as a tool."""
     if not callable(function):
         raise UsageError(f"{function!r} is not a function", "Write @tool above a function, or call tool(function).")
+    if inspect.isclass(function):
+        raise UsageError(
+            f"{function.__name__} is a class, not a function",
+            "Write a function, or pass the method of an object: tools=[Thing().method].",
+        )
     if not hasattr(function, "__name__"):
         raise UsageError(f"{function!r} has no name and signature of its own", "Write a function that calls it.")
     if inspect.isasyncgenfunction(function):
@@ -235,6 +253,16 @@ def _check_function(function: Any) -> None:
             f"the tool {function.__name__} is a method without its object",
             f"Leave the decorator out, and pass the method of an object: tools=[thing.{function.__name__}].",
         )
+
+
+def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON schema of a model. A default that JSON cannot express is left out: its argument is optional."""
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class Schema(GenerateJsonSchema):
+        ignored_warning_kinds = {*GenerateJsonSchema.ignored_warning_kinds, "non-serializable-default"}
+
+    return model.model_json_schema(schema_generator=Schema)
 
 
 def _member(kind: type[_E], value: str, name: str, what: str) -> _E:
@@ -253,7 +281,9 @@ def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
 
     parsed = parse(text)
     return "\n".join(filter(None, [parsed.short_description, parsed.long_description])).strip(), {
-        parameter.arg_name: (parameter.description or "").strip() for parameter in parsed.params
+        parameter.arg_name: (parameter.description or "").strip()
+        for parameter in parsed.params
+        if parameter.args[0] in ("param", "parameter", "arg", "argument")
     }
 
 
