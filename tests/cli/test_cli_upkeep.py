@@ -82,6 +82,17 @@ def test_prune_deletes_what_finished_long_ago_and_nothing_else(leadhand: Any) ->
     assert leadhand("runs", "prune", "--older-than", "30d").err == "0 runs deleted.\n"
 
 
+def test_an_age_of_any_length_is_accepted(leadhand: Any) -> None:
+    assert leadhand("runs", "prune", "--older-than", "99999999999w").err == "0 runs deleted.\n"
+
+
+@pytest.mark.parametrize("run_id", ["run_", " RUN_ "])
+def test_the_beginning_that_all_ids_share_names_no_run(leadhand: Any, run_id: str) -> None:
+    refused = leadhand("runs", "delete", run_id)
+    assert refused.code == 2
+    assert "every run's id begins with 'run_'" in refused.err
+
+
 @pytest.mark.parametrize("age", ["never", "30", "-1d", "", "1.5d", "3y"])
 def test_an_age_that_is_none_is_refused(leadhand: Any, age: str) -> None:
     assert leadhand("runs", "prune", f"--older-than={age}").code == 2

@@ -259,3 +259,11 @@ async def test_logins_count_against_the_requests_of_a_key(open_door: OpenDoor) -
     statuses = [(await api.post("/api/session", {"key": key})).status_code for _ in range(4)]
 
     assert statuses == [200, 200, 200, 429]
+
+
+async def test_two_idempotency_keys_of_one_request_are_refused(api: Door) -> None:
+    headers = [("idempotency-key", "one"), ("idempotency-key", "two")]
+    refused = await api.http.post("/api/runs", json={"request": "measure Paris"}, headers=headers)
+    assert refused.status_code == 422
+    assert refused.json()["detail"] == "the request has more than one Idempotency-Key header"
+    assert (await api.get("/api/runs")).json()["runs"] == []

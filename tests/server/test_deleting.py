@@ -63,7 +63,11 @@ async def test_streams_of_a_deleted_run_end(serve: OpenServer) -> None:
     await served.door.asked(run_id)
     async with served.watch(run_id) as events, served.watch_view(run_id) as view:
         await asyncio.gather(first(events, "message", type="run_started"), anext(view))
-        assert (await served.door.http.delete(f"/api/runs/{run_id}")).status_code == 204
+        refused = await served.door.http.delete(f"/api/runs/{run_id}")
+        assert (refused.status_code, refused.json()["code"]) == (409, "unconfirmed")
+        assert refused.json()["detail"] == f"run {run_id} has not finished (waiting)"
+        assert "?confirmed=true" in refused.json()["how"]
+        assert (await served.door.http.delete(f"/api/runs/{run_id}?confirmed=true")).status_code == 204
         assert "end" not in {each.kind for each in [*await rest(events), *await rest(view)]}
     assert served.door.service.feeds.clients == 0
 

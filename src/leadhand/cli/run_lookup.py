@@ -26,8 +26,10 @@ async def find_run(store: ContextStore, given: str) -> RunListing:
     Raises NoSuchRun, and UsageError if there are several.
     """
     prefix = given.strip().lower().removesuffix("…")
-    if not prefix.removeprefix("run_"):
+    if not prefix:
         raise UsageError("the run's id is empty", "See: leadhand runs list")
+    if prefix == "run_":
+        raise UsageError("every run's id begins with 'run_'", "Give more of the id; see: leadhand runs list")
     try:
         return await store.run(prefix)
     except NoSuchRun:

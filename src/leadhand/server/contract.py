@@ -42,6 +42,8 @@ class Route(APIRoute):
 
         async def handler(request: Request) -> Response:
             _check_query(request, known)
+            if len(request.headers.getlist("idempotency-key")) > 1:
+                raise invalid("the request has more than one Idempotency-Key header", "Send one of them.")
             if self.body_field is not None:
                 await _check_media_type(request)
             if keyed and (key := request.headers.get("idempotency-key")) is not None:

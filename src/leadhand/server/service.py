@@ -14,7 +14,7 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.upkeep import delete_runs
 from leadhand.domain.decide.operator_requests import OperatorRequest
-from leadhand.domain.errors import ConfigurationError, Failure, Fenced, LeadhandError, RunOwned, UsageError
+from leadhand.domain.errors import ConfigurationError, Failure, Fenced, LeadhandError, NoSuchRun, RunOwned, UsageError
 from leadhand.domain.events import CancelRequested, Entry, PauseRequested
 from leadhand.domain.listing import RunListing
 from leadhand.domain.run import ENDED, RunStatus
@@ -26,7 +26,7 @@ from leadhand.server.access import Principal
 from leadhand.server.agents import Agents
 from leadhand.server.drafts import Drafts
 from leadhand.server.feeds import Feeds
-from leadhand.server.problems import Problem
+from leadhand.server.problems import Problem, unconfirmed
 from leadhand.server.rates import Active, Rates
 from leadhand.server.schemas import ToolError
 from leadhand.server.start_request import Submission, asked_for, most_of, once
@@ -224,8 +224,19 @@ class Service:
         self.drive(state)
         return state
 
-    async def delete(self, run_id: str) -> None:
-        """Delete a run, and end its streams. Raises NoSuchRun, and RunOwned for a run that a process drives."""
+    async def delete(self, run_id: str, *, confirmed: bool = False) -> None:
+        """Delete a run, and end its streams.
+
+        Raises NoSuchRun, RunOwned for a run that a process drives, and, unless ``confirmed``, Problem (409) for another
+        one that has not finished.
+        """
+        with contextlib.suppress(NoSuchRun):  # events without a row are deleted too
+            listing = await self.runtime.store.run(run_id)
+            if not confirmed and listing.owner is None and listing.status not in ENDED:
+                raise unconfirmed(
+                    f"run {run_id} has not finished ({listing.status.value})",
+                    f"Cancel it first: POST /api/runs/{run_id}/cancel. To delete it anyway, send ?confirmed=true.",
+                )
         loop = asyncio.get_running_loop()
         until = loop.time() + SEEN_WITHIN_S
         while True:

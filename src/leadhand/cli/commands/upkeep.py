@@ -19,7 +19,7 @@ from leadhand.domain.errors import NoSuchRun, UsageError
 from leadhand.domain.run import ENDED
 
 UNITS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-LONGEST_AGE = timedelta(days=365_000)
+LONGEST_AGE_S = 365_000 * 86_400
 
 
 async def runs_delete(
@@ -69,10 +69,10 @@ async def runs_prune(
 
 
 def _age(given: str) -> timedelta:
-    found = re.fullmatch(r"([0-9]{1,6})([mhdw])", given.strip().lower(), re.ASCII)
+    found = re.fullmatch(r"([0-9]{1,100})([mhdw])", given.strip().lower(), re.ASCII)
     if found is None:
         raise UsageError(f"invalid value for --older-than: {one_line(given)}", "Give a number and m, h, d or w: 30d.")
-    return min(timedelta(seconds=int(found[1]) * UNITS[found[2]]), LONGEST_AGE)
+    return timedelta(seconds=min(int(found[1]) * UNITS[found[2]], LONGEST_AGE_S))
 
 
 async def backup(

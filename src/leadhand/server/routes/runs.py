@@ -114,10 +114,15 @@ async def get_run(run_id: RunId, service: TheService, _: Reader) -> RunDocument:
 
 
 @router.delete("/{run_id}", status_code=204, responses=responses(401, 403, 404, 409, 422, 429, 503))
-async def delete_run(run_id: RunId, service: TheService, _: Runner) -> Response:
+async def delete_run(
+    run_id: RunId,
+    service: TheService,
+    _: Runner,
+    confirmed: Annotated[bool, Query(description="Delete the run even if it has not finished.")] = False,
+) -> Response:
     """Delete a run that no process drives, damaged ones too: its events, artifacts and files. Its streams end."""
     try:
-        await service.delete(run_id)
+        await service.delete(run_id, confirmed=confirmed)
     except RunOwned as error:
         how = f"Cancel or pause it first: POST /api/runs/{run_id}/cancel"
         raise Problem(HTTPStatus.CONFLICT, error.code, f"run {run_id} is being driven", how) from error
