@@ -76,12 +76,18 @@ async def test_two_processes_at_once_get_the_rest_of_a_budget_once_and_it_stays_
         heard = [(await host.heard())[0] for host in hosts]
         assert sorted(heard) == ["fits", "refused"]
 
+        async def refusal(amount: int) -> tuple[bool, bool]:
+            with pytest.raises(AllowanceRefused, match="the budget of all runs has 40 tokens left") as refused:
+                await store.append("run-3", [began("c1", tokens(amount), shared=MOST)])
+            return refused.value.hopeless, refused.value.elsewhere
+
         winner = heard.index("fits")
+        await store.create("run-3", started())
+        assert await refusal(41) == (False, True), "a living process may give back what it reserved"
+        assert await refusal(101) == (True, True)
         await hosts[winner].kill()
         await until(partial(orphaned, store, runs[winner]))
-        await store.create("run-3", started())
-        with pytest.raises(AllowanceRefused, match="the budget of all runs has 40 tokens left"):
-            await store.append("run-3", [began("c1", tokens(41), shared=MOST)])
+        assert await refusal(41) == (False, False)
         assert run_sql(url, ACCOUNT) == [(0, 60)]
 
         await store.delete_runs([runs[winner]])

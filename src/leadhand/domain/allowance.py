@@ -211,7 +211,8 @@ class _Trial:
         for allowance in event.shared:
             account = self._shared(allowance.scope)._replace(ceiling=ceilings(allowance.ceiling))
             if not account.fits(amount):
-                raise _refused(event, allowance.scope, account.left(), shared=True)
+                hopeless = not account._replace(reserved=ZERO).fits(amount)
+                raise _refused(event, allowance.scope, account.left(), shared=True, hopeless=hopeless)
             self.shared[allowance.scope] = account.reserve(amount)
         names = tuple(allowance.scope for allowance in event.shared)
         self.calls(event.attempt)[event.call_id] = Reservation(amount, tuple(scopes), names)
@@ -258,7 +259,13 @@ def _smaller(one: Ceilings, other: Ceilings) -> Ceilings:
 
 
 def _refused(
-    event: ModelCallBegan, scope: str, left: Ceilings, kept: Sum = ZERO, *, shared: bool = False
+    event: ModelCallBegan,
+    scope: str,
+    left: Ceilings,
+    kept: Sum = ZERO,
+    *,
+    shared: bool = False,
+    hopeless: bool = False,
 ) -> AllowanceRefused:
     """Return the error of a reservation that exceeds the scope, or the run if ``scope`` is empty."""
     if shared:
@@ -268,6 +275,7 @@ def _refused(
             "retry the run on the next day (UTC) if the budget is for a day; otherwise fork it under a higher one",
             scope=scope,
             shared=True,
+            hopeless=hopeless,
         )
     beside = " besides what is kept for reviews and the answer" if any(kept) else ""
     needed = counted(event.reserved)

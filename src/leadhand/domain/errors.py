@@ -212,16 +212,22 @@ class StaleAttempt(LeadhandError):
 class AllowanceRefused(LeadhandError):
     """A reservation exceeds an allowance, so nothing was written.
 
-    ``scope`` is the exceeded scope, "" for the run. ``shared``: the scope is a budget of many runs.
+    ``scope`` is the exceeded scope, "" for the run. ``shared``: the scope is a budget of many runs. ``hopeless``: it
+    would exceed the budget even without what others have reserved. ``elsewhere``: other living processes have
+    reservations there, which they may give back.
     """
 
     code = "exhausted"
     exit_code = 5
 
-    def __init__(self, what: str, how: str = "", *, scope: str = "", shared: bool = False) -> None:
+    def __init__(
+        self, what: str, how: str = "", *, scope: str = "", shared: bool = False, hopeless: bool = False
+    ) -> None:
         super().__init__(what, how)
         self.scope = scope
         self.shared = shared
+        self.hopeless = hopeless
+        self.elsewhere = False
 
 
 class ToolError(Exception):

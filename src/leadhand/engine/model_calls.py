@@ -66,7 +66,8 @@ class ModelCalls:
         """Make the call, and return once the reply is committed. Raises :class:`ModelError` with a classed failure.
 
         First, an upper bound of the call's cost is reserved from the run's allowance. If it does not fit, the call
-        waits until others of this process release a reservation; if no other call is open, it is ``exhausted``.
+        waits until others of this process, and for a budget of many runs those of other processes, release a
+        reservation; if no other call is open, it is ``exhausted``.
 
         A model that is ``unavailable`` (an invalid key, a used-up quota, an unknown name) is not called again in this
         run while this process drives it: the circuit is open after one refusal.
@@ -121,7 +122,8 @@ class ModelCalls:
                 await log.append(began)
                 break
             except AllowanceRefused as refused:
-                if not self._under_way[refused.scope if refused.shared else log.run_id]:
+                here = self._under_way[refused.scope if refused.shared else log.run_id]
+                if refused.hopeless or not (here or refused.elsewhere):
                     failure = Failure.of(refused.what, "allowance", FailureClass.EXHAUSTED, refused.how)
                     raise ModelError(failure) from refused
                 async with without_slot():

@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import chain
 
 from leadhand.domain.allowance import UNLIMITED, ZERO, Account, Budget, Reservation, ceilings, counted
-from leadhand.domain.errors import Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
+from leadhand.domain.errors import AllowanceRefused, Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
 from leadhand.domain.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
 from leadhand.domain.listing import APPROVAL_EVENTS, REQUEST_SHOWN, OpenApproval, listing_change, open_approvals_after
 from leadhand.domain.run import ENDED, RunStatus
@@ -269,9 +269,22 @@ class LogTransaction:
                 f"attempt {append.current} of run {append.run_id} has ended, so it must not start another call"
             )
         if append.metered:
-            row.budget.apply(append.metered)
+            try:
+                row.budget.apply(append.metered)
+            except AllowanceRefused as refused:
+                refused.elsewhere = refused.shared and self._is_reserved_elsewhere(refused.scope)
+                raise
         self._blobs.update(append.blobs)
         return self._enter(append.run_id, row, append.events)
+
+    def _is_reserved_elsewhere(self, scope: str) -> bool:
+        """Whether other living processes have reserved a part of a budget that runs share."""
+        query = (
+            "SELECT DISTINCT runs.owner FROM reservations JOIN runs ON runs.run_id = reservations.run_id"
+            " WHERE reservations.shared LIKE ? AND runs.owner <> ?"
+        )
+        owners = {owner for (owner,) in self._connection.execute(query, (f"%{json.dumps(scope)}%", self._hold.host))}
+        return bool(owners and self._hold.living(owners, self._connection))
 
     def _create(self, create: Create) -> Entry:
         if create.run_id in self._rows:
