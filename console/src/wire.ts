@@ -697,10 +697,12 @@ export interface components {
       readonly max_tokens: number | null;
       readonly max_turns: number;
       readonly max_workers: number;
+      readonly model_patience_s: number;
       readonly timeout_s: number | null;
     };
     readonly LimitsBody: {
       readonly approval_timeout?: number | null;
+      readonly attempt_timeout?: number | null;
       readonly batch_size?: number | null;
       readonly budget?: number | null;
       readonly max_output_tokens?: number | null;
@@ -708,6 +710,7 @@ export interface components {
       readonly max_steps?: number | null;
       readonly max_tokens?: number | null;
       readonly max_workers?: number | null;
+      readonly model_patience?: number | null;
       readonly timeout?: number | null;
     };
     readonly LimitsChanged: {
@@ -1113,6 +1116,7 @@ export interface components {
       readonly max_tokens: number | null;
       readonly max_turns: number;
       readonly max_workers: number;
+      readonly model_patience_s: number;
       readonly timeout_s: number | null;
     };
     readonly RunLine: {

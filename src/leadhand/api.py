@@ -39,11 +39,13 @@ class Leadhand(Answering):
     ones: ``models={"mine": adapter}, model="mine"``. ``flows`` are flows of your own (see ``leadhand.flows``), and
     ``store`` a context store of your own in place of the database. ``tools`` are functions, plain or
     decorated with ``@tool``; by default the built-in ones. ``budget`` is in dollars (None: no limit), ``timeout`` in
-    seconds (None: no limit); ``max_requests`` and ``max_tokens`` bound the model calls of a run and the tokens of all
-    of them together, ``max_output_tokens`` those of one reply (a model that thinks at length, and a long plan, need
-    more). ``max_workers`` bounds the assignments of one run that are carried out at once, ``concurrency`` those of all
-    runs together (not given: ``LEADHAND_CONCURRENCY``, else 1,000). A ``budget`` needs a known price: a model without
-    one is refused, unless ``allow_unknown_price``. ``home`` and ``database`` say where runs are kept.
+    seconds (None: no limit), ``attempt_timeout`` that of one attempt; ``model_patience`` is how long a call waits for a
+    model server that is away, or that does not begin to answer. ``max_requests`` and ``max_tokens`` bound the model
+    calls of a run and the tokens of all of them together, ``max_output_tokens`` those of one reply (a model that thinks
+    at length, and a long plan, need more). ``max_workers`` bounds the assignments of one run that are carried out at
+    once, ``concurrency`` those of all runs together (not given: ``LEADHAND_CONCURRENCY``, else 1,000). A ``budget``
+    needs a known price: a model without one is refused, unless ``allow_unknown_price``. ``home`` and ``database`` say
+    where runs are kept.
 
     ``approve`` is the policy for calls that need approval: ``ask`` a person, make them (``auto``) or deny them
     (``never``). ``approve_rules`` override it for some calls; the first match applies: ``{"tool:send_*": "auto",
@@ -76,6 +78,8 @@ class Leadhand(Answering):
         budget_total: float | None = None,
         allow_unknown_price: bool = False,
         timeout: float | None = 1_800.0,
+        attempt_timeout: float = 300.0,
+        model_patience: float = 300.0,
         max_requests: int | None = None,
         max_tokens: int | None = None,
         max_output_tokens: int = 2_000,
@@ -100,6 +104,8 @@ class Leadhand(Answering):
                 batch_size=batch_size,
                 budget=budget,
                 timeout=timeout,
+                attempt_timeout=attempt_timeout,
+                model_patience=model_patience,
                 max_requests=max_requests,
                 max_tokens=max_tokens,
                 max_output_tokens=max_output_tokens,

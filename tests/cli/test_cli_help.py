@@ -18,6 +18,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
+    | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
     | {"--approve", "--detach", "--tools", "--flow", "--flows", "--option"},
     "serve": COMMON
@@ -25,6 +26,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
+    | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total"}
     | {"--approve", "--tools", "--flows", "--concurrency"},
     "runs list": COMMON | {"--status", "--text", "--limit", "--json"},

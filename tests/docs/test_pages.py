@@ -233,12 +233,14 @@ def test_the_addresses_of_the_services_are_those_of_the_code() -> None:
 
 def test_the_limits_are_those_of_the_code() -> None:
     page, limits = text_of(DOCS / "reference" / "settings.md"), Limits()
-    for name in ("attempt_timeout_s", "max_turns", "max_repairs", "max_retries"):
+    for name in ("max_turns", "max_repairs", "max_retries"):
         assert f"| `{name}` | {getattr(limits, name):,.0f} |" in page, name
     for flag, name in (
         ("--max-steps", "max_steps"),
         ("--max-workers", "max_workers"),
         ("--timeout", "timeout_s"),
+        ("--attempt-timeout", "attempt_timeout_s"),
+        ("--model-patience", "model_patience_s"),
         ("--max-output-tokens", "max_output_tokens"),
     ):
         assert re.search(rf"\| `{flag}` \| `\w+=` \| {getattr(limits, name):.0f} \|", page), flag

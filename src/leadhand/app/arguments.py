@@ -29,10 +29,14 @@ RANGES: dict[str, tuple[float, float]] = {
     "budget_total": (0, 1_000_000),
     "timeout": (0.001, 366 * 86_400),
     "approval_timeout": (0.001, 366 * 86_400),
+    "attempt_timeout": (0.001, 366 * 86_400),
+    "model_patience": (0.001, 366 * 86_400),
 }
-FIELDS = {"budget": "budget_nanousd", "timeout": "timeout_s", "approval_timeout": "approval_timeout_s"}
+FIELDS = {"budget": "budget_nanousd"} | {
+    name: f"{name}_s" for name in ("timeout", "approval_timeout", "attempt_timeout", "model_patience")
+}
 """The limits that need not be whole numbers, and their names in Limits."""
-_OPTIONAL = {*FIELDS, "batch_size", "max_requests", "max_tokens"}
+_OPTIONAL = {"budget", "timeout", "approval_timeout", "batch_size", "max_requests", "max_tokens"}
 
 
 class Usual(float):

@@ -151,6 +151,13 @@ class LimitFlags:
         bool, Flag("Allow a model whose price is not known. The budget cannot limit it.")
     ] = False
     timeout: Annotated[float, Flag("Time limit of the run, in seconds.", "SECONDS")] = 1_800.0
+    attempt_timeout: Annotated[
+        float, Flag("Time limit of one attempt at a subtask, in seconds. A slow model needs more.", "SECONDS")
+    ] = 300.0
+    model_patience: Annotated[
+        float,
+        Flag("How long to wait for a model server that is away, or for the beginning of an answer.", "SECONDS"),
+    ] = 300.0
     max_requests: Annotated[int | None, Flag("Maximum number of model calls (default: no limit).", "N")] = None
     max_tokens: Annotated[
         int | None, Flag("Maximum number of tokens of all model calls together (default: no limit).", "N")

@@ -69,7 +69,8 @@ class ModelRequest(Value):
     """One call of a model, with everything that an adapter needs.
 
     ``model`` is the full name (``openai_compatible:llama3.1``). ``max_tokens`` limits the answer. ``deadline_s`` is the
-    time for the whole call in seconds. ``key`` is the id of the call in the log, ``role`` the role that asks.
+    time for the whole call in seconds, ``patience_s`` until the answer begins. ``key`` is the id of the call in the
+    log, ``role`` the role that asks.
     """
 
     model: str
@@ -78,6 +79,7 @@ class ModelRequest(Value):
     output: OutputSpec | None = None
     max_tokens: int = 2_000
     deadline_s: float = 120.0
+    patience_s: float = 300.0
     key: str = ""
     role: str = ""
 

@@ -57,6 +57,9 @@ NEXT_ACTION: dict[FailureClass, str] = {
 
 RAN_OUT = frozenset({"time", "allowance"})
 """Types of failures of what a larger limit of the run would have allowed."""
+AWAY = "model_away"
+"""The type of the failure of a call whose model server did not come back in time. It is not retried by itself."""
+_AWAY_TYPES = frozenset({"connection", "http_502", "http_503", "http_529", "overloaded"})
 NOT_ACCEPTED = "ask more precisely, or choose another model (--model)"
 """What a person can do if a flow does not accept a worker's result."""
 _BETTER_MODEL = "choose a model that follows schemas (--lead-model)"
@@ -128,6 +131,11 @@ class Failure(Value):
         if len(message) > LONGEST_MESSAGE:
             message = f"{message[: LONGEST_MESSAGE - 1]}…"
         return cls(message=message, type=type, class_=class_, next_action=next_action, retry_after_s=retry_after_s)
+
+    @property
+    def is_away(self) -> bool:
+        """Whether a model call failed because its server is down, starting or overloaded."""
+        return self.class_ is FailureClass.TRANSIENT and self.type in _AWAY_TYPES
 
     def model_post_init(self, context: Any, /) -> None:
         if not self.next_action:

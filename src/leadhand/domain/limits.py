@@ -115,9 +115,11 @@ class Limits(Value):
 
     ``max_steps`` counts work orders, including the first. ``max_workers`` is how many assignments run at once,
     ``batch_size`` starts subtasks in groups of that size. ``budget_nanousd`` is in nano-dollars, ``timeout_s`` in
-    seconds from the start of the run, ``attempt_timeout_s`` in seconds for one attempt. ``max_turns`` limits the model
-    calls of one attempt, ``max_repairs`` the retries after a malformed answer or result, ``max_retries`` those after a
-    transient failure of an assignment without a tool. ``approval_timeout_s`` is when an unanswered approval expires.
+    seconds from the start of the run, ``attempt_timeout_s`` in seconds for one attempt. ``model_patience_s`` is how
+    long a call waits for a server that is away, and for one that does not begin to answer. ``max_turns`` limits the
+    model calls of one attempt, ``max_repairs`` the retries after a malformed answer or result, ``max_retries`` those
+    after a transient failure of an assignment without a tool. ``approval_timeout_s`` is when an unanswered approval
+    expires.
     """
 
     max_steps: int = Field(default=3, ge=1, le=100)
@@ -129,6 +131,7 @@ class Limits(Value):
     max_output_tokens: int = Field(default=2_000, ge=1)
     timeout_s: float | None = Field(default=1_800.0, gt=0)
     attempt_timeout_s: float = Field(default=300.0, gt=0)
+    model_patience_s: float = Field(default=300.0, gt=0)
     approval_timeout_s: float | None = Field(default=None, gt=0)
     max_turns: int = Field(default=8, ge=1)
     max_repairs: int = Field(default=2, ge=0)

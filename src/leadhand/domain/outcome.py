@@ -82,10 +82,8 @@ def _answer(
     elif untold:
         shown = {result.key for result in results}
         for heading, doubted in (("Not verified:", True), ("Not answered:", False)):
-            lines = [
-                _gap_line(gap) for gap in untold if (gap.assignment in shown or gap.next_action == CHECK) is doubted
-            ]
-            text = "\n".join([f"{text}\n\n{heading}", *lines]) if lines else text
+            named = [gap for gap in untold if (gap.assignment in shown or gap.next_action == CHECK) is doubted]
+            text = "\n".join([f"{text}\n\n{heading}", *_gap_lines(named)]) if named else text
     if failure is not None and failure.message not in text and not results and not gaps:
         text += f"\n\nNot answered: {failure.message} ({failure.class_}; {failure.next_action})"
     acts = "\n".join(_acts(state, results, text))
@@ -275,14 +273,19 @@ def plain_summary(state: RunState, results: Sequence[AssignmentState], gaps: Seq
         parts.append([*why, *unreviewed])
     if missing:
         heading = "Not answered:" if found or unreviewed else "No part of the request could be answered:"
-        parts.append([heading, *map(_gap_line, missing)])
+        parts.append([heading, *_gap_lines(missing)])
     if not (found or unreviewed or missing):
         parts.append(["No part of the request could be answered."])
     return "\n\n".join("\n".join(lines) for lines in parts)
 
 
-def _gap_line(gap: Gap) -> str:
-    return f"- {gap.name}: {_shortened(gap.reason)} ({gap.class_}; {gap.next_action})"
+def _gap_lines(gaps: Iterable[Gap]) -> Iterator[str]:
+    """The gaps, a line each; those with the same reason share one."""
+    same: dict[tuple[str, str, str], list[str]] = {}
+    for each in gaps:
+        same.setdefault((each.reason, each.class_, each.next_action), []).append(each.name)
+    for (reason, class_, action), names in same.items():
+        yield f"- {', '.join(names)}: {_shortened(reason)} ({class_}; {action})"
 
 
 def _shortened(text: str, where: str = "") -> str:

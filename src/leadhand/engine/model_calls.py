@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, input_bound
-from leadhand.domain.errors import ConfigurationError, Failure, FailureClass
-from leadhand.domain.events import ModelCallBegan, ModelCallReturned
+from leadhand.domain.errors import AWAY, ConfigurationError, Failure, FailureClass, usual_action
+from leadhand.domain.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.domain.limits import Allowance, Amount, SharedBudget, Usage
 from leadhand.domain.value import json_problem
 from leadhand.engine.log import RunLog
+from leadhand.engine.server_gate import ServerGate
 from leadhand.engine.slots import without_slot
 from leadhand.ports import AllowanceRefused, Clock, ContextStore, FormRefused, ModelError, Models
 
@@ -33,6 +34,8 @@ LONGEST_HOLD_S = 3_600.0
 """The longest wait, in seconds, that is accepted from one answer of a service."""
 MOST_FORMS = 8
 """Requests of one call while its adapter learns which forms the server supports."""
+MOST_INTERRUPTED = 2
+"""How often a call is made again after its connection was lost: the call itself may crash its server."""
 LOOKING_S = 1.0
 """How often, in seconds, a process checks whether a model asked another process to wait."""
 
@@ -61,6 +64,8 @@ class ModelCalls:
         """How many open calls took from each run and from each shared budget."""
         self._paces: dict[str, RateController] = {}
         self._circuits: dict[tuple[str, str], Failure] = {}
+        self._away: dict[tuple[str, str], datetime] = {}
+        """Since when each run has been waiting for the server of a model."""
 
     async def ask(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """Make the call, and return once the reply is committed. Raises :class:`ModelError` with a classed failure.
@@ -70,7 +75,8 @@ class ModelCalls:
         reservation; if no other call is open, it is ``exhausted``.
 
         A model that is ``unavailable`` (an invalid key, a used-up quota, an unknown name) is not called again in this
-        run while this process drives it: the circuit is open after one refusal.
+        run while this process drives it: the circuit is open after one refusal. If its server is away, the call is made
+        again once the server is back, and the circuit is open if the server is not back within ``patience_s``.
         """
         model = call.request.model
         circuit = self._circuits.get((log.run_id, model))
@@ -79,6 +85,67 @@ class ModelCalls:
         pace = self._paces.get(model)
         if pace is None:
             pace = self._paces[model] = RateController(model, self._store, self._clock)
+        since: datetime | None = None
+        interrupted = 0
+        while True:
+            probes = not pace.server.is_open and await self._back(log, call, pace.server, since)
+            try:
+                reply = await self._at_pace(log, call, pace, on_text)
+            except ModelError as error:
+                interrupted += error.usage is None
+                if not error.failure.is_away or interrupted > MOST_INTERRUPTED:
+                    if error.failure.class_ is not FailureClass.EXHAUSTED:  # else the server was not called
+                        self._is_back(log, call, pace.server)
+                    raise
+                pace.server.keep_closed(error.failure, probed=probes)
+                since = since or self._clock.now()
+                probes = False
+                if on_text is not None:
+                    on_text("")  # a part of the answer may have arrived
+            else:
+                self._is_back(log, call, pace.server)
+                return reply
+            finally:
+                if probes:
+                    pace.server.stop_probing()
+
+    async def _back(self, log: RunLog, call: ModelCall, server: ServerGate, since: datetime | None) -> bool:
+        """Wait until a server that is away may be called, and return whether the call is the one that finds out.
+
+        Raises ModelError when the run, or this call ``since`` its first failure, has waited for ``patience_s``.
+        """
+        cause, key, patience_s = server.failure, (log.run_id, call.request.model), call.request.patience_s
+        assert cause is not None
+        advice = "" if cause.next_action == usual_action(cause.class_, cause.type) else cause.next_action
+        now = self._clock.now()
+        if key not in self._away:
+            self._away[key] = now
+            message = f"waiting up to {patience_s:g} s for {key[1]}, which is away: {cause.message}"
+            log.append(NoteEmitted(attempt=call.attempt, message=f"{message} ({advice})" if advice else message))
+        until = min(self._away[key], since or now) + timedelta(seconds=patience_s)
+        if now < until:
+            probes = await server.passed(until)
+            if probes or server.is_open or self._clock.now() < until:
+                return probes
+        failure = self._circuits.get(key)
+        if failure is None:
+            message = f"{key[1]} was away for {patience_s:g} s: {(server.failure or cause).message}"
+            action = f"{advice or 'check that the server runs'}; then continue with leadhand runs retry {log.run_id}"
+            failure = Failure.of(message, AWAY, FailureClass.TRANSIENT, action)
+            if self._away.get(key, until) + timedelta(seconds=patience_s) <= self._clock.now():
+                self._circuits[key] = failure
+        raise ModelError(failure, Usage(requests=0, nanousd=0))
+
+    def _is_back(self, log: RunLog, call: ModelCall, server: ServerGate) -> None:
+        """Record that the server of a model answered."""
+        server.open()
+        if self._away and self._away.pop((log.run_id, call.request.model), None) is not None:
+            log.append(NoteEmitted(attempt=call.attempt, message=f"{call.request.model} answers again"))
+
+    async def _at_pace(
+        self, log: RunLog, call: ModelCall, pace: RateController, on_text: Callable[[str], None] | None
+    ) -> ModelReply:
+        """Make the call when the rate of its model allows it, and report the outcome."""
         async with pace.turn() as round_:
             try:
                 reply = await self._in_some_form(log, call, on_text)
@@ -86,17 +153,16 @@ class ModelCalls:
                 if error.failure.class_ is FailureClass.RATE_LIMITED:
                     await pace.refused(round_, error.failure.retry_after_s)
                 elif error.failure.class_ is FailureClass.UNAVAILABLE:
-                    self._circuits[log.run_id, model] = error.failure
+                    self._circuits[log.run_id, call.request.model] = error.failure
                 raise
             pace.answered()
             return reply
 
     def forget(self, run_id: str) -> None:
-        """Close the circuits of a run that is no longer driven here, so that its models are tried again after a
-        resume.
-        """
-        for key in [key for key in self._circuits if key[0] == run_id]:
-            del self._circuits[key]
+        """Close the circuits of a run that is no longer driven here, so that a resumed run tries its models again."""
+        for marks in (self._circuits, self._away):
+            for key in [key for key in marks if key[0] == run_id]:
+                del marks[key]
 
     async def _in_some_form(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None) -> ModelReply:
         """Make the call again while the server refuses its form. Each request has a reservation and log entries."""
@@ -221,6 +287,7 @@ class RateController:
     """
 
     def __init__(self, model: str, store: ContextStore, clock: Clock) -> None:
+        self.server = ServerGate(clock)
         self._gate = f"model {model}"
         self._store = store
         self._clock = clock

@@ -108,6 +108,7 @@ class Turns:
             output=None if schema is None else OutputSpec.model_validate({"name": work.role.name, "schema": schema}),
             max_tokens=limits.max_output_tokens,
             deadline_s=limits.attempt_timeout_s,
+            patience_s=limits.model_patience_s,
             key=f"{work.run_id}/{call_id}",
             role=work.role.name,
         )

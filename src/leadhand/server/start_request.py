@@ -59,6 +59,15 @@ class LimitsBody(WholeRunLimits):
     approval_timeout: float | None = Field(
         default=None, ge=0.001, le=366 * 86_400, description="Seconds until an unanswered approval is denied."
     )
+    attempt_timeout: float | None = Field(
+        default=None, ge=0.001, le=366 * 86_400, description="Maximum time of one attempt in seconds."
+    )
+    model_patience: float | None = Field(
+        default=None,
+        ge=0.001,
+        le=366 * 86_400,
+        description="Seconds to wait for a model server that is away, or for the beginning of an answer.",
+    )
 
 
 class Submission(Body):
@@ -150,7 +159,8 @@ def asked_for(
 
 UNLIMITED = Limits(
     max_steps=100, max_workers=10_000, budget_nanousd=None, max_output_tokens=1_000_000, timeout_s=None,
-    attempt_timeout_s=366 * 86_400.0, max_turns=2**31, max_repairs=2**31, max_retries=2**31,
+    attempt_timeout_s=366 * 86_400.0, model_patience_s=366 * 86_400.0,
+    max_turns=2**31, max_repairs=2**31, max_retries=2**31,
 )  # fmt: skip
 """The highest limits that the scope admin may ask for."""
 

@@ -10,7 +10,7 @@ from leadhand.domain import commands as do
 from leadhand.domain import events as ev
 from leadhand.domain.approval import EFFECT
 from leadhand.domain.commands import FlowError, Policy
-from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass
+from leadhand.domain.errors import AWAY, NOT_ACCEPTED, Failure, FailureClass
 from leadhand.domain.evidence import indeterminate, unsupported_claim
 from leadhand.domain.evolve.attempts import INTERRUPTED, last_value
 from leadhand.domain.ids import assignment_of, attempt_id
@@ -266,7 +266,7 @@ def retry(
     afresh = False
     match failure.class_:
         case FailureClass.TRANSIENT:
-            if count >= (limits.max_retries if tool is None else tool.retries):
+            if failure.type == AWAY or count >= (limits.max_retries if tool is None else tool.retries):
                 return None
             delay = backoff_s(count, key)
         case FailureClass.RATE_LIMITED:

@@ -1,0 +1,79 @@
+"""Hold back the calls of a model whose server is away; one call at a time finds out whether it is back."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta
+
+from leadhand.domain.errors import Failure
+from leadhand.engine.slots import without_slot
+from leadhand.ports import Clock
+
+FIRST_DELAY_S = 1.0
+LONGEST_DELAY_S = 30.0
+
+
+class ServerGate:
+    """Open while the server of a model answers, for all attempts of this process.
+
+    Once the server is away, one call is made after 1 s, then after 2, 4, … 30 s; the others wait, without a slot and
+    outside the timeout of their attempt, until one of these calls is answered. ``failure`` is why it is closed.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.failure: Failure | None = None
+        self._delay_s = 0.0
+        self._next = clock.now()
+        self._probing = False
+        self._changed = asyncio.Event()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls can be made without waiting."""
+        return self.failure is None
+
+    async def passed(self, until: datetime) -> bool:
+        """Wait until a call may be made, at the latest until ``until``. Return whether it is the one that probes.
+
+        After the probing call, use :meth:`open`, :meth:`keep_closed` or :meth:`stop_probing`.
+        """
+        async with without_slot():
+            while not self.is_open:
+                if not self._probing:
+                    return await self._probe(until)
+                if self._clock.now() >= until:
+                    return False
+                await self._changed.wait()
+        return False
+
+    async def _probe(self, until: datetime) -> bool:
+        self._probing = True
+        try:
+            await self._clock.sleep(max(0.0, (min(self._next, until) - self._clock.now()).total_seconds()))
+        except BaseException:
+            self.stop_probing()
+            raise
+        return True
+
+    def open(self) -> None:
+        """Record that the server answered."""
+        if not self.is_open:
+            self.failure, self._delay_s = None, 0.0
+            self.stop_probing()
+
+    def keep_closed(self, failure: Failure, *, probed: bool) -> None:
+        """Record that the server is away. Calls that were open together count once."""
+        if probed or self.is_open:
+            self._delay_s = min(self._delay_s * 2, LONGEST_DELAY_S) or FIRST_DELAY_S
+            wait_s = max(self._delay_s, min(failure.retry_after_s or 0.0, LONGEST_DELAY_S))
+            self._next = self._clock.now() + timedelta(seconds=wait_s)
+        self.failure = failure
+        if probed:
+            self.stop_probing()
+
+    def stop_probing(self) -> None:
+        """Let another call probe, and every waiting one look again."""
+        self._probing = False
+        self._changed.set()
+        self._changed = asyncio.Event()
