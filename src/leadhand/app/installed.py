@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import sys
 from functools import lru_cache
+from typing import cast
 
 
 def entry_points(group: str) -> importlib.metadata.EntryPoints:
@@ -14,4 +15,4 @@ def entry_points(group: str) -> importlib.metadata.EntryPoints:
 
 @lru_cache(maxsize=4)
 def _entry_points(_path: tuple[str, ...]) -> importlib.metadata.EntryPoints:
-    return importlib.metadata.entry_points()
+    return cast("importlib.metadata.EntryPoints", importlib.metadata.entry_points())  # typed as its past, up to 3.11
