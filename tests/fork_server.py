@@ -24,9 +24,17 @@ import types
 from typing import Any
 
 import leadhand.cli.commands
+import leadhand.cli.terminal
 from leadhand.cli.app import main as command_line
 
 IMPORTED = ("leadhand.server.app", "leadhand.stores.postgres", "leadhand.testing.scripted_model")
+
+
+def _python_path() -> list[str]:
+    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+
+
+IMPORTED_FROM = _python_path()
 
 
 def become(asked: dict[str, Any], descriptors: list[int]) -> None:
@@ -51,7 +59,7 @@ def carry_out(arguments: list[str]) -> None:
     """Do as ``python ARGUMENTS`` does."""
     alone = arguments[0] == "-P"
     way, *rest = arguments[alone:]
-    sys.path[:0] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    sys.path[:] = [*_python_path(), *(path for path in sys.path if path not in IMPORTED_FROM)]
     if way == "-m":
         sys.path[:0] = [] if alone else [os.getcwd()]
         sys.argv = rest
@@ -90,8 +98,9 @@ def served(channel: socket.socket) -> list[str] | None:
 
 
 def main() -> list[str] | None:
-    for command in pkgutil.iter_modules(leadhand.cli.commands.__path__, "leadhand.cli.commands."):
-        importlib.import_module(command.name)
+    for package in (leadhand.cli.commands, leadhand.cli.terminal):
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
     for name in IMPORTED:
         importlib.import_module(name)
     with tempfile.TemporaryDirectory() as home, contextlib.redirect_stderr(io.StringIO()):

@@ -32,6 +32,8 @@ import pexpect
 from ptyprocess import PtyProcess
 
 _CHILD_SUBREAPER = 36
+_ENVIRONMENT = dict(os.environ)
+"""Of the server: what the tests were started with."""
 _OF_THE_INTERPRETER = ("PYTHON", "LC_", "LANG", "LD_")
 """The beginnings of the names of variables that an interpreter reads when it starts."""
 
@@ -50,8 +52,8 @@ def start(
     With ``session`` it leads a session of its own, with ``terminal`` its stdin is the terminal of that session, too.
     """
     environment = dict(os.environ if environment is None else environment)
-    settings = {name for name in {*environment, *_started_with()} if name.startswith(_OF_THE_INTERPRETER)}
-    changed = [name for name in settings - {"PYTHONPATH"} if environment.get(name) != _started_with().get(name)]
+    settings = {name for name in {*environment, *_ENVIRONMENT} if name.startswith(_OF_THE_INTERPRETER)}
+    changed = [name for name in settings - {"PYTHONPATH"} if environment.get(name) != _ENVIRONMENT.get(name)]
     if sys.platform != "linux" or command[0] != sys.executable or changed:
         return None
     asked = {
@@ -75,18 +77,12 @@ def start(
 
 
 @cache
-def _started_with() -> dict[str, str]:
-    """The environment of the server."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-
-
-@cache
 def _server() -> socket.socket:
     """Start the server, which ends with this process."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with its:
         program = str(Path(__file__).with_name("fork_server.py"))
-        process = Popen([sys.executable, "-P", program], stdin=its, stdout=subprocess.DEVNULL, env=_started_with())
+        process = Popen([sys.executable, "-P", program], stdin=its, stdout=subprocess.DEVNULL, env=_ENVIRONMENT)
 
     def end() -> None:
         ours.close()
@@ -142,7 +138,7 @@ class OnTerminal(pexpect.spawn):
     def _spawnpty(self, args: list[str], *, env: Any = None, dimensions: Any = (24, 80), **options: Any) -> PtyProcess:
         master, its = pty.openpty()
         fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("4H", *dimensions, 0, 0))
-        process_id = start(args, env, [its, its, its], terminal=True)
+        process_id = start([os.fsdecode(each) for each in args], env, [its, its, its], terminal=True)
         os.close(its)
         if process_id is None:
             os.close(master)

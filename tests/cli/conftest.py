@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -132,10 +132,12 @@ class CommandLine:
         out, err = self.capsys.readouterr()
         return Result(int(code), out, err)
 
-    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-        """Start a command in a process of its own; it is ended after the test."""
+    def start(
+        self, *arguments: str, program: Sequence[str] = ("-m", "leadhand"), **options: Any
+    ) -> subprocess.Popen[str]:
+        """Start a command in a process of its own; it is ended after the test. ``program`` is what Python runs."""
         process = Process(
-            [sys.executable, "-P", "-m", "leadhand", *arguments],
+            [sys.executable, "-P", *program, *arguments],
             **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options},
         )
         self.started.append(process)

@@ -15,9 +15,8 @@ from server.streams import first, numbers, rest, together
 from server.teams import Office
 
 from leadhand.domain.errors import StoreError
-from leadhand.server import pages, stream
+from leadhand.server import pages, serving, stream
 from leadhand.server.routes import events
-from leadhand.server.serving import ENDS_WITHIN_S
 from leadhand.server.stream import EventStream
 
 LONG = ", ".join(f"measure place_{n}" for n in range(150))
@@ -101,18 +100,20 @@ async def test_a_client_that_reads_slowly_is_not_cut_off(serve: OpenServer, monk
     assert loop.time() - began > 2.0, "it read so fast that this shows nothing"
 
 
-async def test_streams_are_over_when_the_server_ends_and_it_ends_soon(served: Served) -> None:
+async def test_streams_are_over_when_the_server_ends_and_it_waits_for_none(
+    serve: OpenServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "ENDS_WITHIN_S", 36_000)
+    monkeypatch.setattr(serving, "HANGS_UP_AFTER_S", 36_000)
+    served = await serve()
     run_id = await served.door.started("measure Rome")
-    loop = asyncio.get_running_loop()
     async with together([served.watch(run_id) for _ in range(10)]) as watching:
         for one in watching:
             await first(one, "message", type="tool_call_began")
-        began = loop.time()
         ending = asyncio.create_task(served.end())
         for one in watching:
             assert {each.kind for each in await rest(one)} <= {"message", "delta", "comment"}
         await ending
-    assert loop.time() - began < ENDS_WITHIN_S / 2
 
 
 @pytest.fixture
@@ -120,14 +121,16 @@ async def served(serve: OpenServer) -> Served:
     return await serve()
 
 
-async def test_a_client_that_does_not_read_does_not_keep_the_server_from_ending(serve: OpenServer) -> None:
+async def test_a_client_that_does_not_read_does_not_keep_the_server_from_ending(
+    serve: OpenServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "ENDS_WITHIN_S", 36_000)
     served = await serve(buffer=SMALL)
     run_id = await served.door.started(LONG)
     await served.door.over(run_id)
     async with deaf(served, run_id):
         await served.door.seen(lambda: _clients(served), lambda count: count == 1)
-        async with asyncio.timeout(ENDS_WITHIN_S):
-            await served.end()
+        await served.end()
 
 
 async def test_a_log_that_cannot_be_read_sends_everybody_away_and_they_may_come_back(
