@@ -6,6 +6,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -91,17 +92,24 @@ def pieces(path: Path) -> Iterator[tuple[int, str]]:
         yield begun, comment
 
 
+@cache
+def phrases(piece: str) -> list[tuple[int, str, str]]:
+    """Each phrase to avoid: how many lines further down, the phrase, and what to write instead."""
+    joined = re.sub(r"\s", " ", piece)  # a phrase may be wrapped; the length stays, so that lines can be counted
+    return [
+        (piece[: match.start()].count("\n"), match[0], hint)
+        for pattern, hint in PATTERNS.items()
+        for match in pattern.finditer(joined)
+    ]
+
+
 def findings(path: Path) -> list[str]:
     """Each phrase to avoid in a file: where it is, and what to write instead."""
-    found: list[str] = []
-    for line, piece in pieces(path):
-        joined = re.sub(r"\s", " ", piece)  # a phrase may be wrapped; the length stays, so that lines can be counted
-        for pattern, hint in PATTERNS.items():
-            found += [
-                f"{named(path)}:{line + piece[: match.start()].count(chr(10))}: {match[0]!r}: {hint}"
-                for match in pattern.finditer(joined)
-            ]
-    return found
+    return [
+        f"{named(path)}:{line + below}: {phrase!r}: {hint}"
+        for line, piece in pieces(path)
+        for below, phrase, hint in phrases(piece)
+    ]
 
 
 def test_every_text_is_plain_technical_english() -> None:

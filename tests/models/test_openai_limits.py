@@ -11,7 +11,9 @@ from asking import asking, planning
 from http_client import client
 
 from leadhand.domain.errors import Failure
+from leadhand.models import failures
 from leadhand.models.failures import LARGEST_BODY
+from leadhand.models.openai import http
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 from leadhand.testing.model_server import ScriptedServer, drip, hang_body, refuses, served_fault
@@ -81,8 +83,14 @@ async def test_a_connection_that_never_comes_about_is_given_up() -> None:
     assert caught.value.usage is not None
 
 
-@pytest.mark.parametrize("streamed", [False, True])
-async def test_an_answer_without_end_is_left_and_fills_no_memory(streamed: bool) -> None:
+@pytest.mark.parametrize(("streamed", "megabytes"), [(False, 10), (True, 1)])
+async def test_an_answer_without_end_is_left_and_fills_no_memory(
+    streamed: bool, megabytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """10 MB are the limit; with a smaller one the many pieces of a stream are read in less time."""
+    assert LARGEST_BODY == 10_000_000
+    for module in (failures, http):
+        monkeypatch.setattr(module, "LARGEST_BODY", megabytes * 1_000_000)
     tracemalloc.start()
     try:
         failure = await failure_of(served_fault("endless"), streamed=streamed, deadline_s=100.0)
@@ -90,8 +98,8 @@ async def test_an_answer_without_end_is_left_and_fills_no_memory(streamed: bool)
     finally:
         tracemalloc.stop()
     assert (failure.class_, failure.type) == ("invalid", "too_long_answer")
-    assert "10 MB" in failure.message
-    assert peak < 5 * LARGEST_BODY
+    assert f"{megabytes} MB" in failure.message
+    assert peak < megabytes * 5_000_000
 
 
 async def test_the_server_sees_a_cancelled_stream_go_away() -> None:
