@@ -35,6 +35,10 @@ class Door:
         self.service = service
         self.app = app
         self.http = self.client()
+        self._moved = asyncio.Event()
+        runtime.watchers.append(lambda *_: self._moved.set())
+        self._let_go = asyncio.Event()
+        runtime.on_release.append(lambda _: self._let_go.set())
 
     def client(self, base: str = BASE, **options: Any) -> httpx2.AsyncClient:
         """A client that asks the app without a network; what the app raises does not reach the client."""
@@ -62,18 +66,37 @@ class Door:
 
     async def over(self, run_id: str) -> dict[str, Any]:
         """The run's document, once it is over and nobody drives it any more."""
-        return await self.seen(lambda: self.run(run_id), lambda run: run["status"] in OVER and run["owner"] is None)
+        return await self._rests(run_id, lambda run: run["status"] in OVER)
 
     async def asked(self, run_id: str) -> list[dict[str, Any]]:
         """The open questions of a run, once it waits for their answers and nobody drives it any more."""
-        await self.seen(lambda: self.run(run_id), lambda run: run["status"] == "waiting" and run["owner"] is None)
+        await self._rests(run_id, lambda run: run["status"] == "waiting")
         return (await self.get("/api/approvals", params={"run_id": run_id})).json()["approvals"]
 
-    async def seen(self, look: Callable[[], Awaitable[Any]], holds: Callable[[Any], object]) -> Any:
-        """What is seen, once it is as it should be."""
+    async def _rests(self, run_id: str, holds: Callable[[Any], object]) -> dict[str, Any]:
+        """The run's document, once it is as it should be and nobody drives it any more."""
+
+        def rests(run: dict[str, Any]) -> bool:
+            return bool(holds(run)) and run["owner"] is None
+
+        return await self.seen(lambda: self.run(run_id), rests, self._let_go)
+
+    async def seen(
+        self, look: Callable[[], Awaitable[Any]], holds: Callable[[Any], object], moved: asyncio.Event | None = None
+    ) -> Any:
+        """What is seen, once it is as it should be.
+
+        A look costs as much as a step of a run. So there is one after each step, or after the event ``moved``, and
+        now and then: other processes set no event, and a run is released a moment after its event.
+        """
+        moved = moved or self._moved
         async with asyncio.timeout(PATIENCE_S):
-            while not holds(seen := await look()):  # noqa: ASYNC110 (others change it)
-                await asyncio.sleep(0.01)
+            while not holds(seen := await look()):
+                pause_s = 0.01 if moved.is_set() else 0.1
+                moved.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(pause_s):
+                        await moved.wait()
         return seen
 
     async def events(self, run_id: str) -> list[dict[str, Any]]:
