@@ -368,7 +368,7 @@ class AgentStore(Protocol):
 
 @runtime_checkable
 class KeyStore(Protocol):
-    """Stores API keys, without the keys themselves. Every method may raise StoreError."""
+    """Stores API keys, without the keys themselves, and lets servers take turns. Every method may raise StoreError."""
 
     async def add_key(self, key: ApiKey) -> None:
         """Store a key. Raises UsageError if its id or digest is in use, or its name by a key that is not revoked."""
@@ -388,4 +388,11 @@ class KeyStore(Protocol):
 
     async def used_key(self, key_id: str, at: datetime) -> None:
         """Record that a key was used at ``at``, unless a later use is recorded; ignores an unknown id."""
+        ...
+
+    async def cache_new(self, key: str, value: Json, ttl_s: float) -> bool:
+        """Cache an answer unless there is one that has not expired; return whether it was cached.
+
+        Of several processes at once, one caches its answer.
+        """
         ...

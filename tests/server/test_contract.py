@@ -135,6 +135,25 @@ async def test_a_tool_is_called_once_for_one_key(api: Door, office: Office) -> N
     assert office.calls == {"Ann 1": 1}
 
 
+async def test_two_servers_of_one_database_call_a_tool_once_for_one_key(
+    open_door: OpenDoor, api: Door, office: Office
+) -> None:
+    doors, keys = (api, await open_door()), [f"k{number}" for number in range(8)]
+
+    async def send(door: Door, key: str) -> httpx2.Response:
+        body = {"args": {"to": key}, "confirmed": True}
+        return await door.post("/api/tools/pay/call", body, headers={"idempotency-key": key})
+
+    sent = await asyncio.gather(*(send(door, key) for key in keys for door in doors))
+    again = [await send(doors[1], key) for key in keys]
+
+    assert office.calls == {f"{key} 1": 1 for key in keys}
+    assert {each.status_code for each in sent} <= {200, 409}, "409 while the other server carries it out"
+    assert {(each.status_code, each.headers["idempotency-replayed"]) for each in again} == {(200, "true")}
+    runs = await asyncio.gather(*(door.started("measure Paris", headers={"idempotency-key": "k"}) for door in doors))
+    assert len({*runs}) == 1
+
+
 async def test_a_fork_is_made_once_for_one_key_of_one_principal(api: Door) -> None:
     key = {"idempotency-key": "k"}
     ann, ben = await api.key("ann"), await api.key("ben", Scope.ADMIN)

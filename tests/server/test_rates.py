@@ -78,6 +78,16 @@ async def test_runs_that_are_started_at_once_are_counted_too(open_door: OpenDoor
     assert len((await api.get("/api/runs")).json()["runs"]) == 2
 
 
+async def test_runs_that_are_started_at_once_on_two_servers_are_counted_together(open_door: OpenDoor) -> None:
+    one, other = await limited(open_door, active_runs=1), await limited(open_door, active_runs=1)
+    ann = await one.key("ann")
+
+    asked = (api.post("/api/runs", {"request": "measure Rome"}, headers=ann) for api in (one, other) * 3)
+    answers = await asyncio.gather(*asked)
+
+    assert sorted(each.status_code for each in answers) == [202, 429, 429, 429, 429, 429]
+
+
 async def test_who_asks_again_under_the_same_key_is_told_the_run_whatever_the_limits(open_door: OpenDoor) -> None:
     """A client that lost the answer must be able to get it again, or it would start the work twice."""
     api = await limited(open_door, active_runs=1, runs_a_minute=1)

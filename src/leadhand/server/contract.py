@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable, Collection
 from email.message import Message
 from http import HTTPStatus
 from typing import Any
-from weakref import WeakValueDictionary
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
+from leadhand.app.keys import key_store
 from leadhand.domain.errors import LeadhandError
 from leadhand.domain.value import Json
 from leadhand.server.access import Access
@@ -93,9 +93,6 @@ def _check_accepted(request: Request, response: Response) -> None:
         )
 
 
-_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
-
 async def _once(request: Request, key: str, handle: _Handle) -> Response:
     """Carry a request out, or return the response to an earlier one with the same principal, route, key and body.
 
@@ -110,12 +107,11 @@ async def _once(request: Request, key: str, handle: _Handle) -> Response:
     name = f"idempotency: {hashlib.sha256(who.encode()).hexdigest()}"
     body = hashlib.sha256(await request.body()).hexdigest()
     store = service.runtime.store
-    async with _locks.setdefault(name, asyncio.Lock()):
-        earlier: Any = await store.cached(name)
-        if earlier is not None:
-            await access.rates.check(principal.key_id)
-            return _repeated(earlier, body)
-        await store.cache(name, {"body": body}, KEPT_S)
+    async with service.locks.setdefault(name, asyncio.Lock()):
+        while not await key_store(store).cache_new(name, {"body": body}, KEPT_S):
+            if (earlier := await store.cached(name)) is not None:  # else another server has just refused it
+                await access.rates.check(principal.key_id)
+                return _repeated(earlier, body)
         try:
             response = await handle(request)
         except (LeadhandError, RequestValidationError, HTTPException) as error:
@@ -141,7 +137,7 @@ def _repeated(earlier: Any, body: str) -> Response:
         raise Problem(
             HTTPStatus.CONFLICT,
             "idempotency_key_in_use",
-            "a request with this Idempotency-Key was interrupted, and may have been carried out",
-            "See what the run shows. Then send what is missing with a new key.",
+            "a request with this Idempotency-Key is being carried out by another server, or was interrupted",
+            "Send it again for the response. If that does not help, see what the run shows, and use a new key.",
         )
     return Response(sent["content"], sent["status"], {**sent["headers"], "idempotency-replayed": "true"})

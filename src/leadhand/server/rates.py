@@ -5,12 +5,11 @@ The user of this machine, who needs no key, has no limits.
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
-from collections import Counter, defaultdict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections import Counter
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import NamedTuple
@@ -47,36 +46,31 @@ class Rates:
         self.allowed = allowed or Allowed()
         self._window = MovingWindowRateLimiter(MemoryStorage())
         self._streams: Counter[str] = Counter()
-        self._beginning: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def check(self, key_id: str | None) -> None:
         """Count a request. Raises Problem (429) above the limit."""
         if key_id is not None:
             await self._hit(RateLimitItemPerMinute(self.allowed.requests_a_minute), "requests", key_id, "requests")
 
-    @asynccontextmanager
-    async def active_run(
+    async def check_active(
         self, key_id: str | None, most: int | None, count: Callable[[int], Awaitable[Active]], *, new: bool = True
-    ) -> AsyncGenerator[None]:
-        """Begin or continue a run of a key in the block; blocks of one key take turns.
+    ) -> None:
+        """Count a run of a key that begins or continues. Requests of one key must take turns until it is under way.
 
         ``count`` returns its active runs, up to a number; ``most`` is the key's own limit of these. A ``new`` run
         counts against the new runs per minute. Raises Problem (429) above a limit.
         """
         if key_id is None:
-            yield
             return
         limit = self.allowed.active_runs if most is None else min(most, self.allowed.active_runs)
-        async with self._beginning[key_id]:
-            active = await count(limit)
-            if sum(active) >= limit:
-                what = f"this key has {'1 active run' if limit == 1 else f'{limit} active runs'}, which is the limit"
-                verb, them = ("waits", "it") if active.waiting == 1 else ("wait", "them")
-                how = f"{active.waiting} {verb} for approval: answer (GET /api/approvals) or cancel {them}."
-                raise _too_many(what, 10.0 if active.under_way else None, how if active.waiting else "")
-            if new:
-                await self._hit(RateLimitItemPerMinute(self.allowed.runs_a_minute), "runs", key_id, "new runs")
-            yield
+        active = await count(limit)
+        if sum(active) >= limit:
+            what = f"this key has {'1 active run' if limit == 1 else f'{limit} active runs'}, which is the limit"
+            verb, them = ("waits", "it") if active.waiting == 1 else ("wait", "them")
+            how = f"{active.waiting} {verb} for approval: answer (GET /api/approvals) or cancel {them}."
+            raise _too_many(what, 10.0 if active.under_way else None, how if active.waiting else "")
+        if new:
+            await self._hit(RateLimitItemPerMinute(self.allowed.runs_a_minute), "runs", key_id, "new runs")
 
     async def check_login(self, address: str) -> None:
         """Count a login attempt. Raises Problem (429) above the limit."""

@@ -8,8 +8,10 @@ import logging
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
 from http import HTTPStatus
+from weakref import WeakValueDictionary
 
 from leadhand.app import operator
+from leadhand.app.keys import key_store
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.upkeep import delete_runs
@@ -37,6 +39,9 @@ LONGEST_REST_S = 300.0
 """The longest wait, in seconds, before driving a run again after errors. Waits double from 1 s."""
 SEEN_WITHIN_S = 5.0
 """The maximum seconds that a request to resume a run waits until the log shows that the run continues."""
+LONGEST_TURN_S = 15.0
+"""Seconds after which another server may begin a run of a key, if the one whose turn it is died."""
+LOOK_EVERY_S = 0.02
 UNDER_WAY = (RunStatus.QUEUED, RunStatus.RUNNING)
 RESTING = frozenset({RunStatus.PAUSED, RunStatus.WAITING, *ENDED})
 
@@ -55,6 +60,8 @@ class Service:
         """The runs that are driven here."""
         self._failed: dict[str, tuple[int, float]] = {}
         self._noting: set[asyncio.Task[None]] = set()
+        self.locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """By name, for requests to this server that take turns."""
         runtime.watchers.append(drafts.watch)
         runtime.watchers.append(self._note_errors)
         runtime.on_release.append(drafts.release)
@@ -136,8 +143,25 @@ class Service:
         if run_id is not None and (await store.run(run_id)).status in (*UNDER_WAY, *waiting):
             yield
             return
-        async with rates.active_run(principal.key_id, most, count, new=run_id is None):
+        async with self._turn(principal.key_id):
+            await rates.check_active(principal.key_id, most, count, new=run_id is None)
             yield
+
+    @contextlib.asynccontextmanager
+    async def _turn(self, key_id: str | None) -> AsyncGenerator[None]:
+        """Let one request of a key at a time begin a run, here and in the other servers of the database."""
+        if key_id is None:
+            yield
+            return
+        name, store = f"begins a run: key {key_id}", self.runtime.store
+        keys = key_store(store)
+        async with self.locks.setdefault(name, asyncio.Lock()):
+            while not await keys.cache_new(name, True, LONGEST_TURN_S):  # noqa: ASYNC110 (another process ends it)
+                await asyncio.sleep(LOOK_EVERY_S)
+            try:
+                yield
+            finally:
+                await store.cache(name, None, 0.0)
 
     def drive(self, state: RunState, on_state: OnState | None = None) -> asyncio.Task[RunState]:
         """Drive a run that this process owns in the background until it rests or ends."""

@@ -65,17 +65,19 @@ class Keeper:
         self._dialect = dialect
         self._clean_at = time.monotonic()
 
-    def keep(self, connection: Connection, key: str, value: str, ttl_s: float) -> None:
-        """Cache JSON text under ``key`` for ``ttl_s`` seconds."""
+    def keep(self, connection: Connection, key: str, value: str, ttl_s: float, *, new: bool = False) -> bool:
+        """Cache JSON text under ``key`` for ``ttl_s`` seconds; if it must be ``new`` and is not, return False."""
         now = self._dialect.now
-        connection.execute(
+        kept = connection.execute(
             f"INSERT INTO cache (cache_key, value, expires_at) VALUES (?, ?, {now} + ?)"
-            " ON CONFLICT (cache_key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at",
+            " ON CONFLICT (cache_key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at"
+            f"{f' WHERE cache.expires_at <= {now}' if new else ''} RETURNING cache_key",
             (key, value, int(min(ttl_s, LONGEST_S) * 1_000_000)),
         )
         if time.monotonic() >= self._clean_at:
             self._clean_at = time.monotonic() + CLEANING_INTERVAL_S
             connection.execute(f"DELETE FROM cache WHERE expires_at <= {now}")
+        return bool(kept)
 
 
 def free_at(now: str) -> str:

@@ -209,6 +209,10 @@ class SqlContextStore:
     async def cache(self, key: str, value: Json, ttl_s: float) -> None:
         await self._write_beside(f"3 {key}", self._keeper.keep, key, json.dumps(value), ttl_s)
 
+    async def cache_new(self, key: str, value: Json, ttl_s: float) -> bool:
+        keep = partial(self._keeper.keep, new=True)
+        return await self._write_beside(f"3 {key}", keep, key, json.dumps(value), ttl_s)
+
     async def add_key(self, key: ApiKey) -> None:
         insert = f"INSERT INTO api_keys ({KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
         times = map(stored, (key.created_at, key.revoked_at, key.last_used_at))

@@ -201,6 +201,12 @@ class MemoryStore:
     async def cache(self, key: str, value: Json, ttl_s: float) -> None:
         self._cache[key] = (self._clock.now().timestamp() + ttl_s, json.dumps(value))
 
+    async def cache_new(self, key: str, value: Json, ttl_s: float) -> bool:
+        there = key in self._cache and self._cache[key][0] > self._clock.now().timestamp()
+        if not there:
+            await self.cache(key, value, ttl_s)
+        return not there
+
     async def aclose(self) -> None:
         for record in self._records.values():
             record.release()

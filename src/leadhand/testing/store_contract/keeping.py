@@ -168,6 +168,11 @@ class KeyStoreContract(Contract):
         await store.used_key("nowhere", later)
         assert await store.keys() == [api_key(last_used_at=later)]
 
+    async def test_a_new_answer_takes_the_place_of_an_expired_one_only(self, store: KeyStore) -> None:
+        assert await store.cache_new("oslo", "gone", 0)
+        assert await store.cache_new("oslo", "back", 60)
+        assert not await store.cache_new("oslo", "again", 60)
+
 
 class SharedKeyStoreContract(KeyStoreContract):
     """The contract for several processes on one database. Provide ``store`` and ``second_store``."""
@@ -179,6 +184,10 @@ class SharedKeyStoreContract(KeyStoreContract):
         assert await second_store.key_of("digest of 0a1b2c3d") == api_key()
         revoked = await second_store.revoke_key("0a1b2c3d")
         assert await store.key_of("digest of 0a1b2c3d") == revoked
+
+    async def test_of_several_processes_one_caches_an_answer(self, store: KeyStore, second_store: KeyStore) -> None:
+        taken = await asyncio.gather(*(each.cache_new("oslo", 1, 60) for each in (store, second_store) * 5))
+        assert sorted(taken) == [False] * 9 + [True]
 
 
 def agent(name: str, **more: Any) -> AgentSettings:
