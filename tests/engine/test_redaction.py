@@ -265,8 +265,10 @@ def test_variables_that_only_sound_like_secrets_are_left_alone(name: str, value:
 
 def test_what_holds_no_secret_is_the_very_same_object():
     event = AttemptSettled(attempt="wo-001.0/a1", ok=True, final=True)
+    named = ToolCallReturned(attempt="a/a1", call_id="a/t0/c0", tool="task-1", ok=True, raw={"risk-free": "desk-17"})
 
     assert environment().value(event) is event
+    assert environment().value(named) is named
 
 
 def test_the_words_of_a_schema_are_no_secrets():

@@ -50,13 +50,16 @@ _KEY_BEGIN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _KEY_END = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
 _KEY_LINES = re.compile(r"(?:(?:\s|\\n)*[A-Za-z0-9+/=]{8,})*")
 _MARKS = (
-    *("sk-", "gsk_", "aiza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "akia", "xox", "lh_"),
+    *("gsk_", "aiza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "akia", "xox", "lh_"),
     *("bearer", "basic", "private key", "@", "apikey", "api_key", "api-key", "authorization", "pass", "pwd", "secret"),
     *('_pat"', '-pat"', '_dsn"', '-dsn"'),
     *("accesstoken", "access_token", "access-token", "refreshtoken", "refresh_token", "refresh-token"),
     *("privatekey", "private_key", "private-key"),
 )
-"""One of these, in lower case, is in every text that a pattern or a name matches. No event field has such a name."""
+"""One of these, in lower case, is in every text that a pattern or a name matches, apart from the first pattern. No event
+field has such a name."""
+_SK = re.compile(r"sk-[a-z0-9_\-]{16}")
+"""The first pattern in lower case. Its prefix alone is too common a mark: it is in ``task-1`` and ``risk-free``."""
 
 _BEGUN = re.compile(rf"(?:(?i:bearer|basic)\s+\S*|{_QUOTED}(?:\"[^\"\n]*|'[^'\n]*)?)\Z")
 _KEY_BEGUN = re.compile(r"-----BEGIN [A-Z ]*-{0,5}")
@@ -139,7 +142,7 @@ class Redactor:
     def value(self, value: _V) -> _V:
         """Return the value without secrets; the same object if it contains none."""
         written = value.model_dump_json().lower()
-        if not any(map(written.__contains__, self._marks)):
+        if not any(map(written.__contains__, self._marks)) and _SK.search(written) is None:
             return value
         return type(value).model_validate(self.payload(value.model_dump(mode="json", by_alias=True)))
 
