@@ -32,32 +32,35 @@ def pack(body: str) -> tuple[str, dict[str, bytes]]:
     return (PACKED + _json(event), values) if values else (body, {})
 
 
-def _packed(value: Any, values: dict[str, bytes]) -> tuple[Any, bool]:
-    """Return a value with references for the large ones in it, and whether it has any."""
-    inside = False
+def _packed(value: Any, values: dict[str, bytes]) -> tuple[Any, int]:
+    """Return a value with references for the large ones in it, and its most bytes as JSON; 0 if it has references."""
     match value:
+        case str():
+            most = 6 * len(value) + 2  # an escaped control character has six
         case dict():
-            parts = {name: _packed(each, values) for name, each in cast("dict[str, Any]", value).items()}
-            inside = any(found for _, found in parts.values())
-            value = {name: each for name, (each, _) in parts.items()}
+            members = cast("dict[str, Any]", value)
+            parts = {name: _packed(each, values) for name, each in members.items()}
+            most = 2 + sum(6 * len(name) + 4 + size for name, (_, size) in parts.items())
+            if not all(size for _, size in parts.values()):
+                return {name: each for name, (each, _) in parts.items()}, 0
         case list():
             items = [_packed(each, values) for each in cast("list[Any]", value)]
-            inside = any(found for _, found in items)
-            value = [each for each, _ in items]
-        case str():
-            if len(value) * 4 <= BLOB_ABOVE:
-                return value, False
+            most = 2 + sum(1 + size for _, size in items)
+            if not all(size for _, size in items):
+                return [each for each, _ in items], 0
+        case int() | float():
+            return value, len(str(value))
         case _:
-            return value, False
-    if inside:
-        return value, True
+            return value, 5
+    if most <= BLOB_ABOVE:
+        return value, most
     content = _json(value).encode()
     # A list or object that names a digest stays in the body, where it is looked for.
     if len(content) <= BLOB_ABOVE or (not isinstance(value, str) and DIGEST.encode() in content):
-        return value, False
+        return value, len(content)
     digest = digest_of(content)
     values[digest] = content
-    return {"$stored": digest}, True
+    return {"$stored": digest}, 0
 
 
 def unpack(body: str, values: Mapping[str, bytes]) -> str:
