@@ -27,6 +27,8 @@ _ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 def json_problem(value: object, deepest: int = DEEPEST) -> str:
     """Return why a value cannot be stored as JSON, empty if it can. Every door checks the values it lets in."""
+    if value is None or (type(value) is str and value.isascii() and 6 * len(value) < LARGEST):
+        return ""
     return _written(value, deepest)[0]
 
 

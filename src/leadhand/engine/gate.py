@@ -109,7 +109,7 @@ def resolved(args: Mapping[str, Json], needs: Mapping[str, ResultData]) -> dict[
 def unmet(checks: tuple[Check, ...], data: ResultData) -> list[str]:
     """Return the checks of a subtask that a result does not meet, one sentence each."""
     found: list[str] = []
-    document = data.model_dump(mode="json")
+    document = data.model_dump(mode="json") if checks else {}
     for check in checks:
         try:
             value = pointed(document, check.path)

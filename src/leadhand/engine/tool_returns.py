@@ -35,13 +35,14 @@ def returned_value(value: object) -> ToolReturn:
         written = to_json(room.listed(returned.raw), inf_nan_mode="null")  # exactly as the log will hold it
         room.check(len(written))
         raw: Any = from_json(written)
-        for part in (returned.summary, *returned.sources, *returned.asks):
+        for part in (*returned.sources, *returned.asks):
             fitting(type(part), part)
     except ToolError:
         raise
     except Exception as error:
         raise Unreadable(f"the tool's answer is not JSON: {described(error)}", type="not_json") from error
-    if problem := json_problem(raw) or json_problem(returned.summary):
+    deep = written.count(b"[") + written.count(b"{") > DEEPEST
+    if problem := (json_problem(raw) if deep else "") or json_problem(returned.summary):
         raise Unreadable(f"the tool's answer cannot be stored as JSON: {problem}", type="not_json")
     returned = returned.model_copy(update={"raw": raw})
     match raw:

@@ -96,8 +96,9 @@ def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
         "last_order": state.steps >= state.definition.limits.max_steps,
     }
     covered = set(covers)
-    others = [state.assignments[key].subtask for key in order.order.subtask_keys() if key not in covered]
-    if others and whole:
+    keys = order.order.subtask_keys() if whole else []
+    others = [state.assignments[key].subtask for key in keys if key not in covered]
+    if others:
         _also_ordered(facts, others, context_budget(state, RoleName.REVIEW) - tokens(facts))
     if composing:
         numbers = source_numbers(answer_sources(state, covers))
