@@ -55,7 +55,7 @@ class Rates:
     async def check_active(
         self, key_id: str | None, most: int | None, count: Callable[[int], Awaitable[Active]], *, new: bool = True
     ) -> None:
-        """Count a run of a key that begins or continues. Requests of one key must take turns until it is under way.
+        """Count a run of a key that begins or continues. Requests of one key must take turns until it is running.
 
         ``count`` returns its active runs, up to a number; ``most`` is the key's own limit of these. A ``new`` run
         counts against the new runs per minute. Raises Problem (429) above a limit.
