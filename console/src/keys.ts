@@ -1,7 +1,7 @@
 // Keyboard shortcuts: the keys of the current screen and their actions, also for the help.
 
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 interface Shortcut {
   /** For the help: "Next row". */
@@ -28,7 +28,7 @@ export function activeLayers(): readonly Layer[] {
 export function useShortcuts(title: string, shortcuts: Shortcuts): void {
   const layer = useRef<Layer>({ title, shortcuts });
   layer.current.shortcuts = shortcuts; // the newest closures, without a new layer at every render
-  useEffect(() => {
+  useLayoutEffect(() => { // before the screen is painted, so that no key is lost
     const mine = layer.current;
     layers.value = [...layers.value, mine];
     return () => {
