@@ -1,4 +1,8 @@
-"""The browser of the tests: a Chromium on PATH, and flags that keep it from making requests of its own."""
+"""The browser of the tests: a Chromium on PATH, and its flags.
+
+The flags keep it from making requests of its own, and let the pages of a profile share one process whatever their
+origin: a new process compiles and optimizes the console anew.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ ARGUMENTS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-site-isolation-trials",
+    "--renderer-process-limit=1",
 )
 
 

@@ -10,17 +10,15 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+from playwright.async_api import Browser, async_playwright, expect
 from server.teams import Office, team
 
 from browser.chromium import ARGUMENTS, NAMES, executable
 from browser.judging import SCREENSHOTS
-from browser.long_run import write_long_run
 from browser.serving import Served
-from browser.watching import Watch
+from browser.visiting import PATIENCE_MS, Profiles, Visitor
 from leadhand.server.console import built_console
 
-PATIENCE_MS = 90_000
 HERE = Path(__file__).parent
 PROVIDERS = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "GROQ", "MISTRAL", "OPENROUTER", "DEEPSEEK", "XAI", "COHERE")
 
@@ -51,7 +49,7 @@ def _no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    """A Chromium; each context of it is a fresh profile."""
+    """A Chromium."""
     path = executable()
     if path is None:
         pytest.skip(f"no Chromium on PATH (looked for {', '.join(NAMES)})")
@@ -67,6 +65,12 @@ async def office() -> AsyncIterator[Office]:
     office = Office()
     yield office
     office.gate.set()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def profiles(browser: Browser) -> Profiles:
+    """The profiles of the browser."""
+    return Profiles(browser)
 
 
 OpenServer = Callable[..., Awaitable[Served]]
@@ -91,43 +95,29 @@ async def served(serve: OpenServer) -> Served:
     return await serve()
 
 
-class Visitor:
-    """A person with their own browser profile, who opens pages of one server; faults of the pages are recorded."""
-
-    def __init__(self, context: BrowserContext, url: str) -> None:
-        self.context = context
-        self.url = url
-        self.watch = Watch(context, url)
-
-    async def open(self, path: str = "/runs") -> Page:
-        """Open a tab at a path."""
-        page = await self.context.new_page()
-        await page.goto(self.url + path)
-        return page
-
-
 Visit = Callable[..., Awaitable[Visitor]]
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def visit(browser: Browser, request: pytest.FixtureRequest) -> AsyncIterator[Visit]:
+async def visit(profiles: Profiles, request: pytest.FixtureRequest) -> AsyncIterator[Visit]:
     """Make visitors. Faults of their pages fail the test; pictures of the pages of a failed test are kept."""
     visitors: list[Visitor] = []
 
     async def visit_(url: str, **options: Any) -> Visitor:
-        context = await browser.new_context(**options)
-        context.set_default_timeout(PATIENCE_MS)
-        visitors.append(Visitor(context, url))
+        visitors.append(Visitor(await profiles.page(), url, **options))
         return visitors[-1]
 
     yield visit_
-    pages = [page for visitor in visitors for page in visitor.context.pages]
     if request.node.stash.get(FAILED, False):
         SCREENSHOTS.mkdir(exist_ok=True)
+        pages = [page for visitor in visitors for page in visitor.context.pages]
         for number, page in enumerate(pages):
             await page.screenshot(path=SCREENSHOTS / f"failed-{request.node.name}-{number}.png")
-    for visitor in visitors:
-        await visitor.context.close()
+        for visitor in visitors:
+            await visitor.context.close()
+    else:
+        for visitor in visitors:
+            profiles.keep(await visitor.leave())
     for visitor in visitors:
         visitor.watch.check()
 
@@ -148,11 +138,3 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 async def ann(served: Served, visit: Visit) -> Visitor:
     """A visitor of the server of this test."""
     return await visit(served.url)
-
-
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def long_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with one run of 1,000 workers and 10,000 events; serving it does not change it."""
-    home = tmp_path_factory.mktemp("long") / "home"
-    await write_long_run(home)
-    return home

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Page
+from playwright.async_api import Page, ViewportSize
 
 SCREENSHOTS = Path(__file__).parent / "screenshots"
-RUN_AXE = """async (rules) => {
+DESK: ViewportSize = {"width": 1400, "height": 900}
+PHONE: ViewportSize = {"width": 360, "height": 740}
+KEPT = bool(os.environ.get("PICTURES"))
+"""Whether pictures of all screens are kept: they are for people, and take as long as the checks."""
+RUN_AXE = """async ([rules, within]) => {
   const found = await axe.run(
-    { exclude: [".fleet > :nth-child(n + 60)"] }, // the first sixty shapes represent the thousand
-    { resultTypes: ["violations"], ...(rules && { runOnly: rules }) },
+    { include: within ?? "html", exclude: [".fleet > :nth-child(n + 60)"] }, // the first sixty represent the thousand
+    { resultTypes: ["violations"], ...(rules.length && { runOnly: rules }) },
   );
+  window.judged ??= new WeakSet();
+  for (const element of document.querySelectorAll("body *")) {
+    if (element.checkVisibility()) window.judged.add(element);
+  }
   return found.violations.map(({ id, help, nodes }) =>
     `${id}: ${help}\\n` + nodes.map((node) => `    ${node.target}: ${node.html.slice(0, 200)}`).join("\\n"));
+}"""
+COLOURS_OF_OTHERS = """() => { // from now on, check the contrast only of what was not drawn before
+  for (const element of document.querySelectorAll("body *")) {
+    if (element.checkVisibility() && !window.judged.has(element)) element.dataset.unjudged = "";
+  }
+  axe.configure({ rules: [{ id: "color-contrast", selector: "[data-unjudged]" }] });
 }"""
 SIDEWAYS = """() => {
   const root = document.scrollingElement;
@@ -26,11 +42,11 @@ SIDEWAYS = """() => {
 }"""
 
 
-async def check_accessible(page: Page, *rules: str) -> None:
+async def check_accessible(page: Page, *rules: str, within: str | None = None) -> None:
     """Raise AssertionError with the violations that axe-core finds, by all its rules or only by some."""
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(Axe().axe_script)
-    found = await page.evaluate(RUN_AXE, list(rules) or None)
+    found = await page.evaluate(RUN_AXE, [rules, within])
     assert not found, "\n".join(["axe-core finds:", *found])
 
 
@@ -40,8 +56,30 @@ async def check_width(page: Page) -> None:
     assert not wide, f"the page is wider than its window, by: {', '.join(wide)}"
 
 
+async def check_screen(page: Page, ready: Callable[[Page], Awaitable[None]], name: str) -> None:
+    """Check a page in a wide window, in light and dark, and on a phone."""
+    await ready(page)
+    await check_accessible(page)
+    await check_width(page)
+    await picture(page, f"{name}-light")
+
+    await page.emulate_media(color_scheme="dark")  # nothing but colours changes
+    await check_accessible(page, "color-contrast", "link-in-text-block")
+    await picture(page, f"{name}-dark")
+
+    await page.emulate_media(color_scheme="light")
+    await page.set_viewport_size(PHONE)
+    await ready(page)
+    await page.evaluate(COLOURS_OF_OTHERS)  # another width changes no colours
+    await check_accessible(page)
+    await check_width(page)
+    await picture(page, f"{name}-narrow")
+
+
 async def picture(page: Page, name: str, *, whole: bool = True) -> None:
-    """Keep a picture of the whole page, or of its visible part."""
+    """Keep a picture of the whole page, or of its visible part, if pictures are asked for."""
+    if not KEPT:
+        return
     SCREENSHOTS.mkdir(exist_ok=True)
     if whole:
         await page.evaluate("scrollTo(0, 0)")

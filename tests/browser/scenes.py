@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from playwright.async_api import Page, expect
 from server.teams import Office, team
 
-from browser.long_run import EVENTS, RUN
 from browser.notes import PATH, Notebook, Notes
 from browser.serving import Served
 from browser.survey import REQUEST, SOUTH, TOWNS, Survey
@@ -28,8 +27,8 @@ class Scene(NamedTuple):
     ready: Callable[[Page], Awaitable[None]]
 
 
-Play = Callable[[Path, Path], Any]
-"""Set up a scene for the length of a block, in an empty home. The second path is the home of the long run."""
+Play = Callable[[Path], Any]
+"""Set up a scene for the length of a block, in an empty home."""
 
 
 def _shows(*texts: str) -> Callable[[Page], Awaitable[None]]:
@@ -53,13 +52,13 @@ async def _office(home: Path, **options: Any) -> AsyncGenerator[tuple[Served, Of
 
 
 @asynccontextmanager
-async def runs_empty(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def runs_empty(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
         yield Scene(served, "/runs", _shows("No runs yet"))
 
 
 @asynccontextmanager
-async def runs_full(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def runs_full(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
         over = [
             await served.started(request) for request in ("measure Paris, measure Lyon", "measure Lyon, measure Oslo")
@@ -81,7 +80,7 @@ async def runs_full(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 
 
 @asynccontextmanager
-async def run_live(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def run_live(home: Path) -> AsyncGenerator[Scene]:
     async with surveyed(home) as (served, run_id):
 
         async def ready(page: Page) -> None:
@@ -118,7 +117,7 @@ async def surveyed(home: Path) -> AsyncGenerator[tuple[Served, str]]:
 
 
 @asynccontextmanager
-async def run_asking(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def run_asking(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
         run_id = await served.started("pay Ann, wire Bob, measure Paris, measure Oslo")
         await served.open_approvals(run_id, 2)
@@ -127,7 +126,7 @@ async def run_asking(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 
 
 @asynccontextmanager
-async def run_failed(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def run_failed(home: Path) -> AsyncGenerator[Scene]:
     refused = fails("unavailable", "http_401", "the provider refused the key: it was revoked")
     async with _office(home, models=ScriptedModel(plan=refused)) as (served, _):
         run_id = await served.started("measure Paris")
@@ -136,7 +135,7 @@ async def run_failed(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 
 
 @asynccontextmanager
-async def run_answered(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def run_answered(home: Path) -> AsyncGenerator[Scene]:
     survey = Survey()
     survey.release()
     async with Served(home, models=survey.models, tools=survey.tools, approve="auto") as served:
@@ -146,7 +145,7 @@ async def run_answered(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 
 
 @asynccontextmanager
-async def run_repaired(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def run_repaired(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, office):
         run_id = await served.started("measure Paris, measure Oslo")
         await served.finished(run_id)
@@ -157,7 +156,7 @@ async def run_repaired(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 
 
 @asynccontextmanager
-async def run_event(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def run_event(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
         run_id = await served.started("measure Paris, measure Oslo")
         await served.finished(run_id)
@@ -166,13 +165,13 @@ async def run_event(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 
 
 @asynccontextmanager
-async def run_todos(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def run_todos(home: Path) -> AsyncGenerator[Scene]:
     async with notes_live(home) as (served, run_id):
         yield Scene(served, f"/runs/{run_id}?tab=todos", _shows("Compare the towns"))
 
 
 @asynccontextmanager
-async def run_artifacts(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def run_artifacts(home: Path) -> AsyncGenerator[Scene]:
     async with notes_live(home) as (served, run_id):
         yield Scene(served, f"/runs/{run_id}?tab=artifacts", _shows(PATH))
 
@@ -189,16 +188,7 @@ async def notes_live(home: Path) -> AsyncGenerator[tuple[Served, str]]:
 
 
 @asynccontextmanager
-async def run_long(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
-    async def ready(page: Page) -> None:
-        await expect(page.get_by_role("grid", name="Events")).to_have_attribute("aria-rowcount", str(EVENTS))
-
-    async with Served(long_home, models=team()) as served:
-        yield Scene(served, f"/runs/{RUN}?worker=wo-001.7", ready)
-
-
-@asynccontextmanager
-async def approvals(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def approvals(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home, approval_timeout=3_600.0) as (served, _):
         for request in ("pay Ann", "wire Bob, measure Paris", "pay Marie-Christine-de-la-Tour-d’Auvergne"):
             await served.open_approvals(await served.started(request))
@@ -206,26 +196,26 @@ async def approvals(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 
 
 @asynccontextmanager
-async def approvals_empty(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def approvals_empty(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
         yield Scene(served, "/approvals", _shows("No open approvals."))
 
 
 @asynccontextmanager
-async def tools(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def tools(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
         await served.finished(await served.started("measure Oslo"))
         yield Scene(served, "/tools", _shows("Measure the noise at a place.", "Last call failed"))
 
 
 @asynccontextmanager
-async def tool(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def tool(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home, tools=None) as (served, _):
         yield Scene(served, "/tools/directions_tool", _shows("Run tool"))
 
 
 @asynccontextmanager
-async def role(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def role(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
 
         async def ready(page: Page) -> None:
@@ -239,7 +229,7 @@ async def role(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 
 
 @asynccontextmanager
-async def system(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def system(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
         await served.finished(await served.started("measure Paris"))
         await served.event(await served.started("measure Rome"), "tool_call_began")
@@ -247,20 +237,20 @@ async def system(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
 
 
 @asynccontextmanager
-async def login(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def login(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home, doors=Doors(key_needed=True)) as (served, _):
         await make_key(key_store(served.runtime.store), "ann", (Scope.READ,))
         yield Scene(served, "/runs", _shows("API key"))
 
 
 @asynccontextmanager
-async def no_such_run(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def no_such_run(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
         yield Scene(served, "/runs/run_nowhere", _shows("Run not found"))
 
 
 @asynccontextmanager
-async def no_such_page(home: Path, long_home: Path) -> AsyncGenerator[Scene]:
+async def no_such_page(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
         yield Scene(served, "/nowhere/at/all", _shows("Page not found"))
 
@@ -276,7 +266,6 @@ SCENES: dict[str, Play] = {
     "run-event": run_event,
     "run-todos": run_todos,
     "run-artifacts": run_artifacts,
-    "run-long": run_long,
     "approvals": approvals,
     "approvals-empty": approvals_empty,
     "tools": tools,

@@ -23,6 +23,9 @@ PATIENCE_S = 90.0
 OVER = ("succeeded", "partial", "failed", "cancelled")
 NO_MODEL = "127.0.0.1:9"
 """An address at which no model listens."""
+_listening: list[socket.socket] = []
+"""Sockets of servers that ended. They go on listening, so that the next server has the same origin: Chromium then does
+not compile the console again."""
 
 
 class Client:
@@ -30,7 +33,7 @@ class Client:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.http = httpx2.AsyncClient(base_url=url, timeout=PATIENCE_S)
+        self.http = httpx2.AsyncClient(base_url=url, timeout=PATIENCE_S, verify=False)  # no certificates are loaded
 
     async def get(self, path: str, **params: Any) -> Any:
         """Return the document at a path."""
@@ -78,7 +81,7 @@ class Client:
         """Call ``look`` until its result passes ``holds``; return the result."""
         async with asyncio.timeout(PATIENCE_S):
             while not holds(seen := await look()):  # noqa: ASYNC110 (others change it)
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.05)
         return seen
 
 
@@ -89,18 +92,18 @@ class Served(Client):
         self._home, self._doors, self._team = home, doors, team
         self._console = built_console() if console else None
         self._open = contextlib.AsyncExitStack()
-        self._listening = bind("127.0.0.1", 0)
+        self._listening = _listening.pop() if _listening else bind("127.0.0.1", 0)
         super().__init__(f"http://127.0.0.1:{self._listening.getsockname()[1]}")
 
     async def __aenter__(self) -> Self:
         live = Live()
-        self._open.callback(self._listening.close)
+        self._open.callback(_listening.append, self._listening)
         self._open.push_async_callback(self.http.aclose)
         lead = await self._open.enter_async_context(Leadhand(home=self._home, on_text=live.write, **self._team))
         self.runtime = await lead.runtime()
         self.service = live.service(self.runtime)
         server = Server(create_app(self.service, doors=self._doors, console=self._console))
-        serving = asyncio.create_task(server.serve(sockets=[self._listening]))
+        serving = asyncio.create_task(server.serve(sockets=[self._listening.dup()]))
         self._open.push_async_callback(self._end, server, serving)
         async with asyncio.timeout(PATIENCE_S):
             while not server.started:  # noqa: ASYNC110 (uvicorn has no event for it)

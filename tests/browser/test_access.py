@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest_asyncio
 from playwright.async_api import Page, expect
 
-from browser.conftest import OpenServer, Visit, Visitor
+from browser.conftest import OpenServer, Visit
 from browser.serving import Served
+from browser.visiting import Visitor
 from leadhand.app.keys import key_store, make_key
 from leadhand.domain.access import ApiKey, Scope
 from leadhand.server.app import Doors

@@ -7,8 +7,8 @@ import json
 from playwright.async_api import Page, Route, expect
 from server.teams import Office
 
-from browser.conftest import Visitor
 from browser.serving import Served
+from browser.visiting import Visitor
 
 
 async def waiting_run(served: Served, request: str = "pay Ann") -> str:

@@ -47,6 +47,8 @@ FOREIGN = "script, img, iframe, object, embed, style, svg [onload], form[action]
 ATTRIBUTES = """() => [...document.querySelectorAll("main *")]
   .flatMap(one => [...one.attributes]).map(each => each.name).filter(name => name.startsWith("on"))"""
 
+LINKS = "links => links.map(link => [link.getAttribute('href') ?? '', link.getAttribute('rel') ?? ''])"
+
 
 @pytest.fixture
 def hostile_tools(office: Office) -> list[object]:
@@ -71,12 +73,10 @@ async def check_harmless(page: Page) -> None:
     assert await page.evaluate("window.owned") is None
     assert await page.locator("main").locator(FOREIGN).count() == 0
     assert await page.evaluate(ATTRIBUTES) == []
-    links = page.locator("main a")
-    for link in await links.all():
-        href = await link.get_attribute("href") or ""
+    for href, rel in await page.locator("main a").evaluate_all(LINKS):
         assert href.startswith(("/runs", "/tools", "/approvals", "/api/runs/", "https://")), href
         if href.startswith("https://"):
-            assert {"noopener", "noreferrer", "nofollow"} <= set((await link.get_attribute("rel") or "").split())
+            assert {"noopener", "noreferrer", "nofollow"} <= set(rel.split())
 
 
 async def test_a_hostile_answer_is_text(serve: OpenServer, visit: Visit, hostile_tools: list[object]) -> None:

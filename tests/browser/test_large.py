@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import AsyncIterator
 
-from playwright.async_api import expect
+import pytest
+import pytest_asyncio
+from playwright.async_api import Page, expect
+from server.teams import team
 
-from browser.conftest import OpenServer, Visit
-from browser.long_run import EVENTS, FAILED, RUN, WORKERS
+from browser.conftest import Visit
+from browser.judging import DESK, check_screen
+from browser.long_run import EVENTS, FAILED, RUN, WORKERS, write_long_run
+from browser.serving import Served
 
 MOST_NODES = 3_000
 """Nodes of the page, the fleet's thousand shapes included."""
 
 
-async def test_the_page_stays_usable_with_a_thousand_workers(serve: OpenServer, visit: Visit, long_home: Path) -> None:
-    served = await serve(home=long_home)
-    page = await (await visit(served.url, viewport={"width": 1400, "height": 900})).open(f"/runs/{RUN}")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def long_served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
+    """A server of the long run, which no test changes."""
+    home = tmp_path_factory.mktemp("long") / "home"
+    await write_long_run(home)
+    async with Served(home, models=team()) as served:
+        yield served
+
+
+async def test_the_page_stays_usable_with_a_thousand_workers(long_served: Served, visit: Visit) -> None:
+    page = await (await visit(long_served.url, viewport=DESK)).open(f"/runs/{RUN}")
     log = page.get_by_role("grid", name="Events")
     await expect(log).to_have_attribute("aria-rowcount", str(EVENTS))
     await expect(page.get_by_role("listbox", name="Workers").get_by_role("option")).to_have_count(WORKERS)
@@ -63,3 +76,11 @@ async def test_the_page_stays_usable_with_a_thousand_workers(serve: OpenServer, 
     await page.keyboard.press("Home")
     await expect(lanes.locator("[aria-rowindex='1']")).to_contain_text("crossing_7")
     assert await page.evaluate("document.querySelectorAll('*').length") < MOST_NODES
+
+
+async def test_the_page_is_accessible_with_a_thousand_workers(long_served: Served, visit: Visit) -> None:
+    async def ready(page: Page) -> None:
+        await expect(page.get_by_role("grid", name="Events")).to_have_attribute("aria-rowcount", str(EVENTS))
+
+    page = await (await visit(long_served.url, viewport=DESK)).open(f"/runs/{RUN}?worker=wo-001.7")
+    await check_screen(page, ready, "run-long")

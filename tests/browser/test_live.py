@@ -6,9 +6,10 @@ import pytest
 from playwright.async_api import Page, expect
 from server.teams import Author, Office
 
-from browser.conftest import OpenServer, Visit, Visitor
+from browser.conftest import OpenServer, Visit
 from browser.reading import event_numbers
 from browser.serving import Served
+from browser.visiting import Visitor
 
 HIDE = """hidden => {
   Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });

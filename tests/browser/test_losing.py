@@ -46,7 +46,9 @@ async def process(tmp_path: Path) -> AsyncIterator[Process]:
         yield process
 
 
-async def test_the_page_reconnects_after_the_server_was_killed(process: Process, visit: Visit, tmp_path: Path) -> None:
+async def test_pages_reconnect_after_the_server_was_killed_and_lose_nothing(
+    process: Process, visit: Visit, tmp_path: Path
+) -> None:
     visitor = await visit(process.url)
     page = await visitor.open("/runs")
     await page.get_by_label("Request").fill("Measure Paris and Rome")
@@ -54,6 +56,9 @@ async def test_the_page_reconnects_after_the_server_was_killed(process: Process,
     await expect(page.locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
     state = page.locator(".header").get_by_role("status")
     await expect(state).to_have_text("●Live")
+    composer = await visitor.open("/runs")
+    request = composer.get_by_label("Request")
+    await request.fill("Measure Paris")
 
     visitor.watch.allow(*LOST)
     await process.kill()
@@ -61,33 +66,24 @@ async def test_the_page_reconnects_after_the_server_was_killed(process: Process,
     await expect(page.locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
     await page.get_by_role("button", name="Pause").click()
     await expect(page.locator(".run-actions").get_by_role("alert")).to_contain_text("The service does not answer")
+    await expect(composer.locator(".header").get_by_role("status")).to_have_text("◌Reconnecting")
+    await composer.get_by_role("button", name="Start").click()
+    await expect(composer.get_by_role("form", name="New run").get_by_role("alert")).to_contain_text(
+        "Your input is kept"
+    )
+    await expect(request).to_have_value("Measure Paris")
     (tmp_path / "gate").touch()
     await process.start()
 
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("Rome: 40 dB")
     await expect(state).to_have_text("■Ended")
-    run_id = page.url.rpartition("/")[2]
-    run = await process.finished(run_id)
+    run = await process.finished(page.url.rpartition("/")[2])
     assert run["status"] == "succeeded"
     await expect(page.get_by_role("grid", name="Events")).to_have_attribute("aria-rowcount", str(run["last_seq"]))
     assert await event_numbers(page) == list(range(1, run["last_seq"] + 1))
     assert (tmp_path / "calls.txt").read_text().split().count("Paris") == 1
 
-
-async def test_a_typed_request_survives_a_restart_of_the_server(process: Process, visit: Visit) -> None:
-    visitor = await visit(process.url)
-    page = await visitor.open("/runs")
-    request = page.get_by_label("Request")
-    await request.fill("Measure Paris")
-    visitor.watch.allow(*LOST)
-    await process.kill()
-    await expect(page.locator(".header").get_by_role("status")).to_have_text("◌Reconnecting")
-    await page.get_by_role("button", name="Start").click()
-    await expect(page.get_by_role("form", name="New run").get_by_role("alert")).to_contain_text("Your input is kept")
-    await expect(request).to_have_value("Measure Paris")
-
-    await process.start()
-    await expect(page.locator(".header").get_by_role("status")).to_have_text("●Connected")
-    await page.get_by_role("button", name="Start").click()
-    await expect(page.get_by_role("article", name="Answer")).to_contain_text("Paris: 40 dB")
-    assert len((await process.get("/api/runs"))["runs"]) == 1
+    await expect(composer.locator(".header").get_by_role("status")).to_have_text("●Connected")
+    await composer.get_by_role("button", name="Start").click()
+    await expect(composer.get_by_role("article", name="Answer")).to_contain_text("Paris: 40 dB")
+    assert len((await process.get("/api/runs"))["runs"]) == 2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from playwright.async_api import expect
 
-from browser.conftest import Visitor
 from browser.serving import Served
+from browser.visiting import Visitor
 
 
 async def test_a_run_is_started_from_the_composer_and_watched_to_its_answer(served: Served, ann: Visitor) -> None:

@@ -7,8 +7,8 @@ import re
 from playwright.async_api import Page, expect
 from server.teams import Office
 
-from browser.conftest import Visitor
 from browser.serving import Served
+from browser.visiting import Visitor
 
 
 async def shown(ann: Visitor, run_id: str, place: str = "") -> Page:

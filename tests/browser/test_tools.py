@@ -5,8 +5,8 @@ from __future__ import annotations
 from playwright.async_api import expect
 from server.teams import Office
 
-from browser.conftest import Visitor
 from browser.serving import Served
+from browser.visiting import Visitor
 
 
 async def test_a_tool_is_called_by_hand(served: Served, ann: Visitor, office: Office) -> None:

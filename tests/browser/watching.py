@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlsplit
 
 from playwright.async_api import BrowserContext, ConsoleMessage, Request, Response, WebError
@@ -18,11 +20,22 @@ class Watch:
         self._host = urlsplit(url).netloc
         self._wrong: list[str] = []
         self._allowed: list[re.Pattern[str]] = []
-        context.on("console", self._console)
-        context.on("weberror", self._page_error)
-        context.on("request", self._request)
-        context.on("requestfailed", self._request_failed)
-        context.on("response", self._response)
+        self._listeners: dict[Any, Callable[[Any], None]] = {
+            "console": self._console,
+            "weberror": self._page_error,
+            "request": self._request,
+            "requestfailed": self._request_failed,
+            "response": self._response,
+        }
+        for event, listener in self._listeners.items():
+            context.on(event, listener)
+        self._context = context
+
+    def end(self) -> None:
+        """Stop watching."""
+        for event, listener in self._listeners.items():
+            self._context.remove_listener(event, listener)
+        self._listeners.clear()
 
     def allow(self, *patterns: str) -> None:
         """Ignore faults that match one of these patterns: the test causes them."""
