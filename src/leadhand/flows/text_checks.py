@@ -15,6 +15,7 @@ from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.text import error_in, is_blank
 from leadhand.domain.value import Json
 
+EMPTY = "the text is empty"
 MANY = 5
 """Results from which on a text may name their number instead of each."""
 _SHOWN = 5
@@ -37,14 +38,15 @@ def text_problems(
     ``numbers`` are those of the sources that it may cite, by title and address, ``gaps`` what it may say is missing.
     """
     text = without_own_sources(text)
+    if is_blank(text):
+        return [EMPTY]
     given = _given(state, gaps)
     evidence = Evidence([*map(_found, results), *given], state.created_at.date())
     error = error_in(text)
     if error and results and not gaps and error.casefold() not in evidence.folded:
         return [f"the text is an error: {error}"]
     found = _unfounded(text, evidence, numbers, _misplaced(text, results, numbers, given))
-    unused = _unused(text, results) if not is_blank(text) else []
-    if unused:
+    if unused := _unused(text, results):
         found.append(f"the text leaves out the result of {', '.join(unused[:_SHOWN])}")
     return found
 
@@ -53,16 +55,15 @@ def opening_problems(
     state: RunState, text: str, below: Sequence[Json], numbers: Mapping[tuple[str, str], int], gaps: Sequence[Gap]
 ) -> list[str]:
     """Return what is wrong with a text that introduces other texts, ``below``, and need not repeat what they say."""
+    text = without_own_sources(text)
     evidence = Evidence([*below, *_given(state, gaps)], state.created_at.date())
-    return _unfounded(without_own_sources(text), evidence, numbers)
+    return [EMPTY] if is_blank(text) else _unfounded(text, evidence, numbers)
 
 
 def _unfounded(
     text: str, evidence: Evidence, numbers: Mapping[tuple[str, str], int], misplaced: Sequence[str] = ()
 ) -> list[str]:
     """Return what a text cites, names or states without evidence."""
-    if is_blank(text):
-        return ["the text is empty"]
     found: list[str] = []
     foreign = sorted(cited(CITATION.sub(lambda mark: " " if mark[0].casefold() in evidence.folded else mark[0], text)))
     foreign = [number for number in foreign if number not in numbers.values()]
