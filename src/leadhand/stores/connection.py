@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -44,6 +46,17 @@ class ReadOnly(StoreError):
 
 class Corrupt(StoreError):
     """A page of the database is damaged: what is stored elsewhere can still be read."""
+
+
+TRIES = 5
+"""Maximum attempts at a transaction that conflicts with another."""
+
+
+def wait_to_repeat(conflict: TryAgain, attempt: int) -> None:
+    """Wait a moment before a transaction is tried again; raise its error after the last attempt."""
+    if attempt >= TRIES:
+        raise conflict
+    time.sleep(random.uniform(0, 0.01 * attempt))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,20 +6,20 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import re
 import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
 from leadhand.domain.errors import RunOwned, StoreError, UsageError, no_such_run
 
 from .artifacts import FileArtifacts
-from .connection import Connection, Database, Dialect, Hold, Table, TryAgain, among
+from .connection import Connection, Database, Dialect, Hold, Table, TryAgain, among, wait_to_repeat
 
 Result = TypeVar("Result")
 
@@ -37,7 +37,6 @@ DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 REFERENCE = re.compile(r'"\$(?:blob|stored)":"(sha256:[0-9a-f]{64})"')
 AT_ONCE = 100
 """Runs deleted in one transaction, so that other processes never wait long."""
-TRIES = 5
 UNNAMED_S = 3600.0
 """Seconds that new content is kept although no event names it yet: its event is written after it."""
 
@@ -69,22 +68,20 @@ def delete_runs(database: Database, hold: Hold, run_ids: Sequence[str]) -> None:
 
 
 def _transact(connection: Connection, work: Callable[[], Result]) -> Result:
-    for attempt in range(1, TRIES + 1):
+    for attempt in count(1):
         connection.begin()
         try:
             result = work()
             connection.commit()
-        except TryAgain:
+        except TryAgain as conflict:
             connection.rollback()
-            if attempt == TRIES:
-                raise
-            time.sleep(random.uniform(0, 0.01 * attempt))
+            wait_to_repeat(conflict, attempt)
         except BaseException:
             connection.rollback()
             raise
         else:
             return result
-    raise AssertionError("the last attempt returns or raises")
+    raise AssertionError
 
 
 def _delete(connection: Connection, dialect: Dialect, hold: Hold, run_ids: Sequence[str]) -> None:

@@ -9,9 +9,7 @@ one transaction and commits. During the commit, the next batch is queued, so eac
 from __future__ import annotations
 
 import asyncio
-import random
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,7 +22,7 @@ from typing import Any, TypeVar
 from leadhand.domain.errors import LeadhandError, StoreError
 from leadhand.domain.events import Entry
 
-from .connection import Connection, Database, Hold, TryAgain, Unavailable, Unstorable
+from .connection import Connection, Database, Hold, TryAgain, Unavailable, Unstorable, wait_to_repeat
 from .schema import VERSION, migrate, version_of
 from .threads import Patience, Service, Wakeups, closed_error, copy_error, failed
 from .transaction import LogTransaction, Operation, Release
@@ -33,9 +31,6 @@ Argument = TypeVar("Argument")
 
 BATCH = 512
 """Maximum writes in one transaction."""
-
-TRIES = 5
-"""Maximum attempts at a transaction that conflicts with another."""
 
 RETRY_S = 1.0
 """Seconds between attempts to write releases that failed."""
@@ -218,10 +213,8 @@ class Writer:
                 if self._unanswered is not None and self._unanswered[1].is_committed(self._session()):
                     return self._unanswered[0], self._unanswered[1].committed
                 return self._transact_once(writes, locked=attempt > 1)
-            except TryAgain:
-                if attempt >= TRIES and self._unanswered is None:
-                    raise
-                time.sleep(random.uniform(0, 0.01 * attempt))
+            except TryAgain as conflict:
+                wait_to_repeat(conflict, attempt if self._unanswered is None else 1)
             except Unavailable as error:
                 patience.wait(error)
         raise AssertionError
