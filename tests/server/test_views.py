@@ -218,3 +218,24 @@ async def test_a_fold_that_fails_leaves_nothing_half_done(served: Served, monkey
     assert view.seq == 0
     await view.reach(len(log))
     assert json.loads(view.snapshot()) == await folded(served.door, run_id)
+
+
+async def test_the_document_of_a_run_that_is_driven_here_does_not_fold_its_log_again(
+    api: Door, office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = await api.started("measure Paris, measure Rome")
+    await api.seen(lambda: api.events(run_id), lambda _: office.calls["Rome"])
+    before = await api.run(run_id)
+
+    def again(*_: object) -> None:
+        raise AssertionError("the log was folded from its beginning")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("leadhand.engine.snapshots.replay", again)
+        shown = await api.run(run_id)
+    assert shown["last_seq"] >= before["last_seq"]
+    assert {each["id"]: each["status"] for each in shown["assignments"]}["wo-001.1"] == "running"
+    office.gate.set()
+    over = await api.over(run_id)
+    assert over["last_seq"] == len(await api.events(run_id))
+    assert over["status"] == "succeeded"

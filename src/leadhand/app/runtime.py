@@ -81,6 +81,7 @@ class Runtime:
         self.redactor = Redactor.of_environment(self.settings.environment)
         self._webs: dict[bool, Web] = {}
         self._driving: set[asyncio.Task[RunState]] = set()
+        self._held: dict[str, RunState] = {}
         self._sleep = SleepWatch()
         self._watching: asyncio.Task[None] | None = None
         self._reported: set[tuple[str, str]] = set()
@@ -166,8 +167,9 @@ class Runtime:
         return choice.evolve(windows=windows)
 
     async def load(self, run_id: str) -> RunState:
-        """The state of a run, folded from its log."""
-        return await snapshots.load(self.store, run_id)
+        """The state of a run, folded from its log: of a run that is driven here, only what is new."""
+        held = self._held.get(run_id)
+        return await (snapshots.load(self.store, run_id) if held is None else snapshots.catch_up(self.store, held))
 
     async def document(self, run_id: str) -> RunDocument:
         """The run document as of now. Raises NoSuchRun."""
@@ -235,11 +237,9 @@ class Runtime:
         flow = self.flows.of(state.definition)
         file = WorkOrderFile(self.settings.home / "runs", state.run_id)
         keeper = snapshots.SnapshotKeeper(self.store, state)
-        last = state
 
         def note(now: RunState, entries: list[Entry]) -> None:
-            nonlocal last
-            last = now
+            self._held[state.run_id] = now
             file.note(now)
             keeper.note(now)
             if on_state is not None:
@@ -256,13 +256,14 @@ class Runtime:
             on_entries=note,
             asleep=self._asleep_s,
         )
+        self._held[state.run_id] = state
         try:
             state = await controller.drive()
             file.note(state)
             await keeper.rest(state)
             return state
         finally:
-            self._notify(self.on_release, last)
+            self._notify(self.on_release, self._held.pop(state.run_id))
             self._model_calls.forget(state.run_id)
             await keeper.aclose()
             await file.aclose()
