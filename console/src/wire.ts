@@ -540,6 +540,17 @@ export interface components {
       readonly type: "effect_questioned";
       readonly words: components["schemas"]["EventWords"];
     };
+    readonly ElementWritten: {
+      readonly at: string;
+      readonly attempt: string;
+      readonly epoch: number;
+      readonly index: number;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "element_written";
+      readonly value: unknown;
+      readonly words: components["schemas"]["EventWords"];
+    };
     readonly EventDocument:
       | components["schemas"]["RunStarted"]
       | components["schemas"]["RunClaimed"]
@@ -561,11 +572,13 @@ export interface components {
       | components["schemas"]["RunReopened"]
       | components["schemas"]["RetryGranted"]
       | components["schemas"]["SubtaskResolved"]
+      | components["schemas"]["SubtaskReused"]
       | components["schemas"]["RequestDeclined"]
       | components["schemas"]["RunFinished"]
       | components["schemas"]["AttemptStarted"]
       | components["schemas"]["ModelCallBegan"]
       | components["schemas"]["ModelCallReturned"]
+      | components["schemas"]["ElementWritten"]
       | components["schemas"]["ConversationCompacted"]
       | components["schemas"]["ToolCallBegan"]
       | components["schemas"]["ToolCallReturned"]
@@ -1011,6 +1024,7 @@ export interface components {
     readonly Role: {
       readonly budget: number | null;
       readonly counts: boolean;
+      readonly elements?: string;
       readonly instructions: string;
       /** @enum {string} */
       readonly loop: "turns" | "reply";
@@ -1334,6 +1348,16 @@ export interface components {
       readonly type: "subtask_resolved";
       readonly words: components["schemas"]["EventWords"];
     };
+    readonly SubtaskReused: {
+      readonly at: string;
+      readonly begun: string;
+      readonly epoch: number;
+      readonly seq: number;
+      readonly subtask: string;
+      /** @constant */
+      readonly type: "subtask_reused";
+      readonly words: components["schemas"]["EventWords"];
+    };
     readonly SupplyBody: {
       readonly raw?: unknown;
       readonly subtask: string;
@@ -1549,6 +1573,7 @@ export interface components {
     };
     readonly WorkOrderIssued: {
       readonly at: string;
+      readonly begun?: number;
       readonly by: string;
       readonly epoch: number;
       readonly order: components["schemas"]["WorkOrder"];
@@ -1643,6 +1668,7 @@ export type EarlierAnswer = components["schemas"]["EarlierAnswer"];
 export type Effect = components["schemas"]["Effect"];
 export type EffectAnswered = components["schemas"]["EffectAnswered"];
 export type EffectQuestioned = components["schemas"]["EffectQuestioned"];
+export type ElementWritten = components["schemas"]["ElementWritten"];
 export type EventDocument = components["schemas"]["EventDocument"];
 export type EventRefs = components["schemas"]["EventRefs"];
 export type EventsPage = components["schemas"]["EventsPage"];
@@ -1724,6 +1750,7 @@ export type Subtask = components["schemas"]["Subtask"];
 export type SubtaskBlocked = components["schemas"]["SubtaskBlocked"];
 export type SubtaskProgress = components["schemas"]["SubtaskProgress"];
 export type SubtaskResolved = components["schemas"]["SubtaskResolved"];
+export type SubtaskReused = components["schemas"]["SubtaskReused"];
 export type SupplyBody = components["schemas"]["SupplyBody"];
 export type SystemDocument = components["schemas"]["SystemDocument"];
 export type Todo = components["schemas"]["Todo"];

@@ -81,7 +81,8 @@ async def fork(n: int, context: ToolContext) -> ToolReturn:
 async def planned(request: ModelRequest) -> Step:
     note("asked", request.key)
     await held("plan")
-    return plans(*(subtask(f"{name}_{n}", name, n=n) for name, n in CONFIG["plan"]))
+    plan = plans(*(subtask(f"{name}_{n}", name, n=n) for name, n in CONFIG["plan"]))
+    return plan.slowly(CONFIG.get("word_s", 0))
 
 
 async def reviewed(request: ModelRequest) -> Step:

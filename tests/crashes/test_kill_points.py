@@ -60,6 +60,23 @@ async def test_killed_in_the_middle_of_a_fan_out(any_theatre: Theatre) -> None:
     assert len(theatre.noted("call")) <= 100 + 20, "more was done again than was under way"
 
 
+async def test_killed_while_the_plan_is_being_written(theatre: Theatre) -> None:
+    """Pieces that were done before the plan was complete are not done again, although the plan is."""
+    theatre.plan = [("piece", n) for n in range(20)]
+    async with theatre.life(word_s=0.05) as life, theatre.store() as store:
+        run_id = (await life.said())["run_id"]
+        async for batch in store.follow(run_id):
+            if batch and (await store.run(run_id)).completed >= 3:
+                break
+        await life.kill()
+    cut = await left_by(theatre, run_id)
+    assert not cut.state.orders
+    assert len(cut.completed) >= 3
+    await check_resumed(theatre, cut)
+    made = theatre.noted("call")
+    assert all(made.count(f"{run_id}/{key}/t0/c0") == 1 for key in cut.completed)
+
+
 @pytest.mark.parametrize(
     ("moment", "event", "subject"),
     [

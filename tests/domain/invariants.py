@@ -15,6 +15,7 @@ from leadhand.domain.lifecycle import ASSIGNMENT, ATTEMPT, RUN, SETTLED, Assignm
 from leadhand.domain.limits import Amount
 from leadhand.domain.run import ENDED, RunStatus
 from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.tool import Effect
 from leadhand.flows.flow import FlowPolicy
 from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.flows.work_order.results import own_gaps
@@ -100,6 +101,14 @@ def _check_readiness(state: RunState) -> None:
         needs = subtask.assignment.needs
         waits = [needed for needed in needs if state.assignments[needed].status not in SETTLED]
         match subtask.status:
+            case AssignmentStatus.PENDING if subtask.reuses:
+                assert assignment.attempt is None
+                assert key not in state.ready
+                assert state.assignments[subtask.reuses].status not in (
+                    AssignmentStatus.FAILED,
+                    AssignmentStatus.DROPPED,
+                )
+                assert (key in state.reusable) == state.assignments[subtask.reuses].ok
             case AssignmentStatus.PENDING:
                 assert assignment.attempt is None
                 assert (key in state.ready) + (key in state.blocked or key in state.awaited) == 1, f"{key} is nowhere"
@@ -129,11 +138,12 @@ def _check_readiness(state: RunState) -> None:
             assert cause in needs
             assert state.assignments[cause].status in (AssignmentStatus.FAILED, AssignmentStatus.DROPPED)
     pending = {key for key, subtask in state.assignments.items() if subtask.status is AssignmentStatus.PENDING}
-    assert pending >= set(state.ready) | set(state.blocked) | set(state.awaited)
+    assert pending >= set(state.ready) | set(state.blocked) | set(state.awaited) | set(state.reusable)
 
 
 def _check_orders(state: RunState) -> None:
-    for number, (key, order) in enumerate(state.orders.items(), start=1):
+    early = [each for each in state.assignments.values() if each.assignment.subtask is not None and not each.order]
+    for number, (key, order) in enumerate(state.orders.items(), start=2 if early and state.orders else 1):
         assert key == f"wo-{number:03d}"
         subtasks = [state.assignments[subtask] for subtask in order.order.subtask_keys()]
         assert order.open == sum(subtask.status not in SETTLED for subtask in subtasks)
@@ -143,7 +153,11 @@ def _check_orders(state: RunState) -> None:
         key for key, each in state.assignments.items() if each.counts and each.status in under_way
     }
     for subtask in state.assignments.values():
-        if subtask.superseded_by is not None:
+        if subtask in early:
+            assert (subtask.superseded_by is None) == (not state.orders)
+            assert not subtask.assignment.needs
+            assert state.tools[subtask.subtask.tool or ""].effect is not Effect.ONCE, f"{subtask.key} began too early"
+        elif subtask.superseded_by is not None:
             assert state.assignments[subtask.superseded_by].subtask.repairs_subtask == subtask.key
             assert not subtask.accepted, f"{subtask.key} was accepted and is done again"
 
@@ -159,7 +173,7 @@ def _check_evidence(state: RunState, entries: Sequence[ev.Entry]) -> None:
             match entry.event:
                 case ev.AttemptSettled():
                     assert assignment_of(entry.event.attempt) == subtask.key
-                case ev.SubtaskBlocked() | ev.SubtaskResolved():
+                case ev.SubtaskBlocked() | ev.SubtaskResolved() | ev.SubtaskReused():
                     assert entry.event.subtask == subtask.key
                 case _:
                     raise AssertionError(f"{cited} is {entry.event.type}, which says nothing about {subtask.key}")

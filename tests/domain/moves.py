@@ -55,6 +55,24 @@ def proposed_plan(pick: Pick) -> Any:
     return {"goal": "it", "subtasks": subtasks, "cannot": cannot}
 
 
+def write(history: History, pick: Pick) -> None:
+    """A model writes a part of its plan: the next one, or again from the start."""
+    planning = [attempt for attempt in history.live if history.role(attempt) == RoleName.PLAN]
+    if planning:
+        attempt = pick(planning)
+        if attempt.status is AttemptStatus.SCHEDULED:
+            history.starts(attempt)
+        index = pick([len(attempt.written)] * 4 + [0])
+        history.write(ev.ElementWritten(attempt=attempt.attempt, index=index, value=proposal(pick, pick([[], [0]]))))
+
+
+def as_written(pick: Pick, attempt: AttemptState) -> Any:
+    """A plan as it was written so far, with something after it; or in another order."""
+    subtasks: list[Any] = [value for _, value in attempt.written]
+    subtasks = pick([subtasks, subtasks, subtasks[1:], subtasks[::-1]])
+    return {"goal": "it", "subtasks": [*subtasks, proposal(pick, [])]}
+
+
 def proposed_review(pick: Pick, history: History, covers: tuple[str, ...]) -> Any:
     """What a lead answers when it is asked to review: any verdicts, now and then one too few."""
     known = subtasks(history)
@@ -80,7 +98,7 @@ def proposed_review(pick: Pick, history: History, covers: tuple[str, ...]) -> An
 
 def subtasks(history: History) -> list[str]:
     """The keys of all subtasks so far."""
-    return [key for key, each in history.state.assignments.items() if each.order]
+    return [key for key, each in history.state.assignments.items() if each.assignment.subtask is not None]
 
 
 # --- what may happen -------------------------------------------------------------------------------------------------
@@ -108,7 +126,7 @@ def think(history: History, pick: Pick) -> None:
     covers = tuple(given.input.get("covers", ()))
     value = None
     if role == RoleName.PLAN:
-        value = proposed_plan(pick)
+        value = as_written(pick, attempt) if attempt.written and pick([True, True, False]) else proposed_plan(pick)
     elif role == RoleName.REVIEW:
         value = proposed_review(pick, history, covers)
     history.thinks(attempt, value, pick([None, None, "an answer", "it cites [7]", " "]))
@@ -261,6 +279,7 @@ def decide_all(history: History, pick: Pick) -> None:
 MOVES: dict[Callable[[History, Pick], None], int] = {
     decide_all: 6,
     think: 6,
+    write: 4,
     work: 5,
     think_well: 2,
     start: 2,

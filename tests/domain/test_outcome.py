@@ -60,7 +60,7 @@ def test_the_plain_summary_cites_only_sources_the_answer_has(history: History):
 def test_everything_asked_for_is_either_in_the_answer_or_a_gap(history: History):
     state = history.state
     shown = {subtask.key for subtask in answerable_results(state) if subtask.accepted}
-    missing = {f"{gap.work_order_id}.{gap.subtask_index}" for gap in gaps(state) if gap.work_order_id is not None}
+    missing = {gap.assignment for gap in gaps(state) if gap.assignment is not None}
 
     for subtask in subtasks(state):
         key = subtask.key
@@ -75,11 +75,11 @@ def test_everything_asked_for_is_either_in_the_answer_or_a_gap(history: History)
 @given(histories(most_steps=60))
 def test_what_was_not_reviewed_is_shown_and_is_a_gap(history: History):
     state = history.state
-    named = {(gap.work_order_id, gap.subtask_index) for gap in gaps(state)}
+    named = {gap.assignment: (gap.work_order_id, gap.subtask_index) for gap in gaps(state)}
 
     for subtask in subtasks(state):
         if unverified(subtask) and subtask.superseded_by is None:
-            assert (subtask.order, subtask.position) in named
+            assert named[subtask.key] == ((subtask.order, subtask.position) if subtask.order else (None, None))
             assert "(unverified)" in plain_summary(state)
 
 

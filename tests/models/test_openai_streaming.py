@@ -39,12 +39,15 @@ class TestStreaming:
         assert reply.message.tool_calls[0].arguments == {"location": "Paris"}
         assert heard == []
 
-    async def test_a_structured_answer_is_not_streamed(self) -> None:
+    async def test_a_structured_answer_is_streamed_to_whoever_listens(self) -> None:
         heard: list[str] = []
-        async with ScriptedServer([gives({"goal": "g"})]) as server, client(server) as models:
-            await models.ask(PLAN, heard.append)
-        assert "stream" not in server.bodies[0]
-        assert heard == []
+        plan = gives({"goal": "a goal of some words"})
+        async with ScriptedServer([plan, plan]) as server, client(server) as models:
+            reply = await models.ask(PLAN, heard.append)
+            assert (await models.ask(PLAN)).value == reply.value == {"goal": "a goal of some words"}
+        assert [body.get("stream") for body in server.bodies] == [True, None]
+        assert "".join(heard) == reply.message.text
+        assert len(heard) > 3
 
     async def test_a_server_that_does_not_stream_is_heard_at_once(self) -> None:
         plain = Served(body='{"choices": [{"message": {"content": "whole"}}]}')

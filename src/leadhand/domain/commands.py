@@ -13,7 +13,7 @@ from .errors import Failure
 from .run import Gap
 from .state import AssignmentState, RunState
 from .value import Json, plain_json
-from .work_order import LONGEST_ID, LONGEST_TITLE, Unsupported, WorkOrder
+from .work_order import LONGEST_ID, LONGEST_TITLE, Subtask, Unsupported, WorkOrder
 from .work_result import Review
 
 
@@ -22,6 +22,19 @@ class IssueOrder(NamedTuple):
 
     order: WorkOrder
     by: str = ""
+
+
+class Begin(NamedTuple):
+    """Begin a subtask of the first order while its plan is being written; ``position`` is its place in the order."""
+
+    position: int
+    subtask: Subtask
+
+
+class Reuse(NamedTuple):
+    """Let a subtask take over the result of the one that it reuses."""
+
+    subtask: str
 
 
 class DecideRequest(NamedTuple):
@@ -170,6 +183,8 @@ class Finish(NamedTuple):
 
 Command = (
     IssueOrder
+    | Begin
+    | Reuse
     | DecideRequest
     | DeclineRetry
     | NoteGaps

@@ -96,12 +96,14 @@ def listing_change(events: Sequence[ev.AnyEvent]) -> ListingChange:
             case ev.RunFinished():
                 status = event.status
             case ev.WorkOrderIssued():
-                subtasks += len(event.order.subtasks)
+                subtasks += len(event.order.subtasks) - event.begun
             case ev.SubtaskBlocked():
                 failed += 1
             case ev.SubtaskResolved():
                 completed += (event.data is not None) - (event.counted == "completed")
                 failed += (event.data is None) - (event.counted == "failed")
+            case ev.SubtaskReused():
+                completed += 1
             case ev.AssignmentIssued():
                 subtasks += event.assignment.counts
             case ev.RetryGranted():

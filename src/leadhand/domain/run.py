@@ -34,8 +34,10 @@ class Role(Value):
     is a pydantic model or a JSON schema that the final answer must match (None: text). ``tools`` lists the tools that
     assignments may use at most; ``("*",)`` means every tool of the run. With ``loop="turns"``, a model is called until
     it answers without calling a tool; with ``"reply"``, it gives one answer and has no tools. If a role ``counts``, its
-    results belong to the answer, and a failed one is a gap. ``max_turns`` and ``max_requests`` limit the model calls of
-    one assignment, ``max_tokens`` its tokens (input and output together), ``budget`` its cost in US dollars.
+    results belong to the answer, and a failed one is a gap. ``elements`` names a list of the output: its elements are
+    recorded while the model writes them, so that a flow can use them before the whole answer is there. ``max_turns``
+    and ``max_requests`` limit the model calls of one assignment, ``max_tokens`` its tokens (input and output together),
+    ``budget`` its cost in US dollars.
     """
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")
@@ -45,6 +47,7 @@ class Role(Value):
     tools: tuple[str, ...] = ()
     loop: Literal["turns", "reply"] = "turns"
     counts: bool = False
+    elements: str = Field(default="", exclude_if=operator.not_)
     max_turns: int | None = Field(default=None, ge=1)
     max_requests: int | None = Field(default=None, ge=1)
     max_tokens: int | None = Field(default=None, ge=1)

@@ -96,7 +96,7 @@ class CallAnswer(NamedTuple):
 
 
 class AttemptState(NamedTuple):
-    """The current attempt at an assignment."""
+    """The current attempt at an assignment; ``written`` are the elements of its answer so far, with their indexes."""
 
     attempt: str
     number: int
@@ -107,6 +107,7 @@ class AttemptState(NamedTuple):
     host: str | None = None
     open_calls: tuple[OpenCall, ...] = ()
     answers: Mapping[str, CallAnswer] = {}
+    written: tuple[tuple[int, Json], ...] = ()
     result: WorkResult | None = None
 
     @property
@@ -125,7 +126,8 @@ class AssignmentState(NamedTuple):
     and to how many characters, tool results are shortened for the model. ``acted``: it made, or may have made, a
     ``once`` call, so it is not repeated unless a person asks. ``by`` names the person who settled it, if any.
     ``made`` are its calls in short, ``doubt`` is why its result is unverified ("": it is proven).
-    ``by_hand``: a person chose its arguments, or repeated something irreversible.
+    ``by_hand``: a person chose its arguments, or repeated something irreversible. ``reuses`` is the subtask, begun
+    while the plan was being written, whose result it takes over.
     """
 
     assignment: Assignment
@@ -149,6 +151,7 @@ class AssignmentState(NamedTuple):
     doubt: str = ""
     by: str = ""
     by_hand: bool = False
+    reuses: str = ""
 
     @property
     def key(self) -> str:
@@ -230,7 +233,8 @@ class RunState:
     The maps are flat, by key, so that one event changes one entry of each, however many assignments there are:
     ``awaited`` (how many needs are not yet completed), ``ready`` (may start), ``blocked`` (needs something that failed:
     key → cause), ``unsettled`` (returned, not judged), ``retrying`` (settled, with a retry due), ``live`` (scheduled or
-    running), ``parked``, ``busy`` (it counts, has started and is not settled). ``reserved`` holds, by attempt, the
+    running), ``parked``, ``busy`` (it counts, has started and is not settled), ``reusable`` (what it reuses is
+    completed). ``reserved`` holds, by attempt, the
     reservations of its open model calls; ``allowed`` the tools that a person approved for the whole run;
     ``retries_wanted`` the assignments to repeat at a person's request; ``answers`` the earlier answers of a reopened
     run; ``workers`` the roles defined during the run; ``pending_requests`` the undecided requests of people.
@@ -254,6 +258,7 @@ class RunState:
     parked: dict[str, None] = field(default_factory=dict[str, None])
     retrying: dict[str, None] = field(default_factory=dict[str, None])
     busy: dict[str, None] = field(default_factory=dict[str, None])
+    reusable: dict[str, None] = field(default_factory=dict[str, None])
     unsupported: tuple[Unsupported, ...] = ()
     approvals: dict[str, Approval] = field(default_factory=dict[str, Approval])
     allowed: dict[str, str] = field(default_factory=dict[str, str])

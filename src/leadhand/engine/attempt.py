@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from leadhand.domain.commands import FlowError
@@ -21,7 +21,7 @@ from leadhand.domain.ids import tool_call_id
 from leadhand.domain.ordered_calls import Support, support, unnamed_arguments, written_call
 from leadhand.domain.text import error_in, is_blank
 from leadhand.domain.tool import Source, ToolResult
-from leadhand.domain.value import Json
+from leadhand.domain.value import Json, json_problem, object_of
 from leadhand.domain.work_order import Subtask, result_reference
 from leadhand.domain.work_result import ResultData, WorkResult
 from leadhand.engine.conversation import PASSING, REPEATED, Conversation, Turn, ordered_call
@@ -166,7 +166,7 @@ class Attempt:
                 message = f"no result after {conversation.replies} turns"
                 failure = Failure.of(message, "max_turns", FailureClass.EXHAUSTED)
                 return self._failed(self._cause(conversation, failure))
-            await self._turns.ask(conversation, lambda turn: self._objection(conversation, turn))
+            await self._turns.ask(conversation, lambda turn: self._objection(conversation, turn), self._is_sound)
 
     @property
     def _one_reply(self) -> bool:
@@ -290,6 +290,20 @@ class Attempt:
                 problems = argument_problems(tool, call.args, complete=call.complete)
                 found += [f"{call.where}, arguments of {tool.name}: {problem}" for problem in problems]
         return found[:8]
+
+    def _is_sound(self, element: Json) -> bool:
+        """Whether one element of an answer that is being written passes the checks that need nothing else."""
+        value = {self._work.role.elements: [element]}
+        if json_problem(value) or schema_problems(self._schema_of_elements, value):
+            return False
+        try:
+            return not self._argument_problems(value)
+        except FlowError:
+            return False  # the whole answer fails with it
+
+    @cached_property
+    def _schema_of_elements(self) -> dict[str, Any]:
+        return {**object_of(self._work.role.output), "required": [self._work.role.elements]}
 
     def _objection(self, conversation: Conversation, turn: Turn) -> str:
         """Return why a turn was not accepted; of a turn from the log, find it out again from the calls before it."""

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from itertools import count
 from typing import Literal
 
 from leadhand.domain.approval import policy_of
 from leadhand.domain.conversation import Message, ModelReply, ModelRequest, OutputSpec, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.events import ConversationCompacted
+from leadhand.domain.events import ConversationCompacted, ElementWritten
 from leadhand.domain.evidence import made_call
 from leadhand.domain.evolve.calls import EXPIRED
 from leadhand.domain.ids import model_call_id, tool_call_id
 from leadhand.domain.ordered_calls import written_call
 from leadhand.domain.state import CallAnswer
 from leadhand.domain.tool import GIVE_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
+from leadhand.domain.value import Json
 from leadhand.domain.work_order import OpenCall
 from leadhand.engine.conversation import MOST_REPEATED, REPEATED, SAME_RESULTS, Conversation, Turn
+from leadhand.engine.elements import Elements
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
@@ -74,8 +77,15 @@ class Turns:
         self._specs = {tool.name: tool for tool in work.definition.tools if tool.name in work.tools}
         self._acted = {call.call_id for call in work.calls if isinstance(call, ToolResult) and made_call(call).acted}
 
-    async def ask(self, conversation: Conversation, objection: Callable[[Turn], str]) -> Turn:
+    async def ask(
+        self,
+        conversation: Conversation,
+        objection: Callable[[Turn], str],
+        is_sound: Callable[[Json], bool] = lambda _element: False,
+    ) -> Turn:
         """Get one more reply of the model and commit it. Raises ModelError.
+
+        For a role with ``elements``, those that ``is_sound`` accepts are committed while the model writes them.
 
         If the conversation exceeds the model's context window, tool results are shortened, and the model is called
         again.
@@ -84,7 +94,7 @@ class Turns:
         number = conversation.turns[-1].number + 1 if conversation.turns else 1
         while True:
             try:
-                reply = await self._ask(number, conversation.messages(objection))
+                reply = await self._ask(number, conversation.messages(objection), is_sound)
                 break
             except ModelError as error:
                 if error.failure.class_ is not FailureClass.TOO_LARGE or not conversation.compact():
@@ -95,7 +105,7 @@ class Turns:
         conversation.turns.append(turn)
         return turn
 
-    async def _ask(self, number: int, messages: tuple[Message, ...]) -> ModelReply:
+    async def _ask(self, number: int, messages: tuple[Message, ...], is_sound: Callable[[Json], bool]) -> ModelReply:
         work = self._work
         limits = work.definition.limits
         specs = tuple(self._specs.values())
@@ -121,10 +131,26 @@ class Turns:
             within=work.scopes,
             budgets=work.definition.budgets,
         )
-        on_text = self._on_text if work.assignment.answers else None
-        if on_text is not None and number > 1:
+        on_text = self._on_text if work.assignment.answers else self._on_elements(is_sound)
+        if on_text is not None and number > 1 and work.assignment.answers:
             on_text("")  # the earlier text was not accepted
         return await self._models.ask(self._log, call, on_text)
+
+    def _on_elements(self, is_sound: Callable[[Json], bool]) -> Callable[[str], None] | None:
+        """Return what records the elements of an answer from its pieces, for a role with ``elements``."""
+        name = self._work.role.elements
+        if not name:
+            return None
+        elements, indexes = Elements(name), count()
+
+        def take(piece: str) -> None:
+            written = [(next(indexes), value) for value in elements.take(piece)]
+            attempt = self._work.attempt.attempt
+            events = [ElementWritten(attempt=attempt, index=n, value=value) for n, value in written if is_sound(value)]
+            if events:
+                self._log.append(*events)
+
+        return take
 
     async def call(self, conversation: Conversation) -> None:
         """Make every open call of the last turn, in parallel; the log has their ends in the order of their end.

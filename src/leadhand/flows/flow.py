@@ -82,7 +82,10 @@ class Flow:
         return brief or {"request": run.request}
 
     def proposed_calls(self, run: RunView[Any], assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
-        """Return the tool calls that a result proposes; their arguments are validated against the tools' schemas."""
+        """Return the tool calls that a result proposes; their arguments are validated against the tools' schemas.
+
+        Of a role with ``elements``, a value can also be one element that was written: ``{"subtasks": [element]}``.
+        """
         return []
 
     @classmethod

@@ -72,6 +72,11 @@ class AssignmentView:
         return self._of.data.raw if self._of.data is not None else None
 
     @property
+    def written(self) -> Mapping[int, Json]:
+        """The elements of an unfinished answer until now, by their index, for a role with ``elements``."""
+        return dict(self._of.attempt.written) if self._of.attempt is not None else {}
+
+    @property
     def error(self) -> Failure | None:
         """Why the assignment failed: class, message and next action."""
         return self._of.failure

@@ -110,9 +110,11 @@ class ScriptedModel:
                 step = fails("transient", "timeout", f"no answer within {request.deadline_s:g} s")
             elif step.delay_s > 0:
                 await self._sleep(step.delay_s)
-            if on_text is not None and request.output is None:
+            if on_text is not None and (request.output is None or step.pause_s):
                 for word in words_of(step.text):
                     on_text(word)
+                    if step.pause_s:
+                        await self._sleep(step.pause_s)
             return step.reply(request)
         except asyncio.CancelledError:
             self.abandoned += 1

@@ -23,7 +23,8 @@ class Step:
     """One answer of a model, or its failure.
 
     ``calls`` are tool names and arguments (text for arguments that are not JSON). ``delay_s`` passes before
-    the answer, in seconds of the model's clock. ``usage`` is the reported usage; None on a failure leaves it unknown.
+    the answer, ``pause_s`` after each word of it, in seconds of the model's clock. ``usage`` is the reported usage;
+    None on a failure leaves it unknown.
     """
 
     text: str = ""
@@ -32,6 +33,11 @@ class Step:
     usage: Usage | None = _FREE
     finish_reason: str = ""
     delay_s: float = 0.0
+    pause_s: float = 0.0
+
+    def slowly(self, seconds: float) -> Step:
+        """Return the same step, written word by word with ``seconds`` after each, also a structured answer."""
+        return replace(self, pause_s=seconds)
 
     def after(self, seconds: float) -> Step:
         """Return the same step, ``seconds`` later."""

@@ -18,8 +18,8 @@ from leadhand.domain.rights import is_work
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 
-from . import asks, attempts, orders
-from .attempts import failure_of, under_way, unseen_effect
+from . import asks, attempts, beginning, orders
+from .attempts import failure_of, under_way
 from .operator_requests import decide_request
 
 
@@ -34,6 +34,10 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
     match command:
         case do.IssueOrder():
             return orders.issue_order(state, command.order, command.by)
+        case do.Begin():
+            return beginning.begin(state, command, now)
+        case do.Reuse():
+            return beginning.reuse(state, command.subtask)
         case do.DecideRequest():
             return decide_request(state)
         case do.DeclineRetry():
@@ -105,6 +109,7 @@ def due(state: RunState) -> list[do.Command]:
     if state.pause_reason is not None:
         return [*wanted, do.Pause(reason=state.pause_reason)]
     wanted += asks.due_asks(state)
+    wanted += [do.Reuse(subtask=key) for key in state.reusable]
     wanted += [do.Block(assignment=key, cause=cause) for key, cause in state.blocked.items()]
     answered = [do.Continue(assignment=key) for key in state.parked if attempts.under_way(state, key).answered]
     if state.status is RunStatus.WAITING and (answered or not state.parked):
@@ -168,9 +173,5 @@ def _end_attempts(state: RunState, failure: Failure | None, policy: Policy) -> l
         if attempt.result is not None:
             ended.append(attempts.settled(assignment, attempt, failure_of(state, assignment, attempt.result, policy)))
     for key in (*state.live, *state.parked, *state.retrying):
-        assignment, attempt = state.assignments[key], under_way(state, key)
-        why = unseen_effect(assignment) or cause
-        if key in state.live:
-            ended.append(ev.AttemptLost(attempt=attempt.attempt, failure=why))
-        ended.append(attempts.settled(assignment, attempt, why))
+        ended += attempts.end_attempt(state, key, cause)
     return ended

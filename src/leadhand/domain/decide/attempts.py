@@ -110,7 +110,12 @@ def run_out(state: RunState, key: str) -> list[ev.AnyEvent]:
             ev.AttemptLost(attempt=begun, failure=failure),
             settled(assignment, AttemptState(attempt=begun, number=assignment.attempts + 1), failure),
         ]
-    attempt = under_way(state, key)
+    return end_attempt(state, key, failure)
+
+
+def end_attempt(state: RunState, key: str, failure: Failure) -> list[ev.AnyEvent]:
+    """End the attempt at an assignment that is under way, and the assignment with it."""
+    assignment, attempt = state.assignments[key], under_way(state, key)
     why = unseen_effect(assignment) or failure
     lost = [ev.AttemptLost(attempt=attempt.attempt, failure=why)] if key in state.live else []
     return [*lost, settled(assignment, attempt, why)]

@@ -10,6 +10,7 @@ from leadhand.domain import events as ev
 from leadhand.domain.approval import ApprovalStatus
 from leadhand.domain.errors import RAN_OUT
 from leadhand.domain.evolve.attempts import blocked_by, descendants
+from leadhand.domain.evolve.begun import begun
 from leadhand.domain.ids import assignment_of, split_key
 from leadhand.domain.lifecycle import UNSUCCESSFUL, AttemptStatus
 from leadhand.domain.state import AssignmentState, RunState
@@ -96,6 +97,8 @@ def why_refused(state: RunState, request: OperatorRequest, *, resting: bool = Fa
             return f"{acted[0]} {ACTED}" if acted else "no subtask has failed"
         if request.args is not None and len(request.subtasks) != 1:
             return "new arguments apply to one subtask: name it"
+        if request.args is not None and any(each.key in request.subtasks for each in begun(state)):
+            return "the plan is not complete: give it other arguments once it belongs to an order"
         said = (_not_again(state, key, confirmed=request.confirmed) for key in request.subtasks)
         return next((each for each in said if each), "")
     missing = _missing(state, request.subtask)

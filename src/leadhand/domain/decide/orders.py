@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from leadhand.domain import commands as do
 from leadhand.domain import events as ev
-from leadhand.domain.ids import order_id
+from leadhand.domain.evolve.begun import begun, next_order_id
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.state import RunState
 from leadhand.domain.work_order import WorkOrder, order_problems
 from leadhand.domain.work_result import Review, Verdict, VerdictKind
+
+from .beginning import end_unused
 
 
 def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]:
     """Issue an order that can be carried out; ``by`` is the person who requested it, if any."""
     if order.work_order_id in state.orders:
         raise do.Refused(f"{order.work_order_id} was already issued, and an order cannot change")
-    if order.work_order_id != order_id(len(state.orders) + 1):
-        raise do.Refused(f"the next order is {order_id(len(state.orders) + 1)}, not {order.work_order_id}")
+    expected = next_order_id(state, order.subtasks)
+    if order.work_order_id != expected:
+        raise do.Refused(f"the next order is {expected}, not {order.work_order_id}")
     if not by and state.steps >= state.definition.limits.max_steps:
         raise do.Refused(f"the run is limited to {state.definition.limits.max_steps} orders")
     latest = state.order
@@ -41,7 +44,10 @@ def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]
         for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)
         if (wanted := state.retries_wanted.get(subtask.repairs_subtask or "")) is not None and wanted.data is not None
     ]
-    return [ev.WorkOrderIssued(order=order, by=by), *(supplied if by else [])]
+    keys = set(order.subtask_keys())
+    adopted = sum(each.key in keys for each in begun(state))
+    unused = [] if adopted else end_unused(state, order)
+    return [ev.WorkOrderIssued(order=order, by=by, begun=adopted), *(supplied if by else []), *unused]
 
 
 def _repairable(state: RunState, key: str) -> bool:

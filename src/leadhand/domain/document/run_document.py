@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from leadhand.domain.errors import Failure
-from leadhand.domain.events import AttemptSettled, Entry, SubtaskBlocked, SubtaskResolved
+from leadhand.domain.events import AttemptSettled, Entry, SubtaskBlocked, SubtaskResolved, SubtaskReused
 from leadhand.domain.evidence import needs_failed, skipped
 from leadhand.domain.evolve.attempts import parent_of
 from leadhand.domain.ids import assignment_of, event_id
@@ -122,6 +122,8 @@ def _context_event(state: RunState, entry: Entry) -> shapes.ContextEvent | None:
             outcome = state.assignments[key].data if ok else event.failure
         case SubtaskBlocked():
             ok, key, outcome = False, event.subtask, needs_failed(event.cause)
+        case SubtaskReused():
+            ok, key, outcome = True, event.subtask, state.assignments[event.subtask].data
         case SubtaskResolved():
             by, ok, key = event.by, event.data is not None, event.subtask
             outcome = skipped(event.by, event.reason) if event.data is None else event.data

@@ -46,6 +46,7 @@ from .decisions import RunStarted as RunStarted
 from .decisions import RunWaiting as RunWaiting
 from .decisions import SubtaskBlocked as SubtaskBlocked
 from .decisions import SubtaskResolved as SubtaskResolved
+from .decisions import SubtaskReused as SubtaskReused
 from .decisions import TodosSet as TodosSet
 from .decisions import WorkerDefined as WorkerDefined
 from .decisions import WorkOrderIssued as WorkOrderIssued
@@ -99,6 +100,15 @@ class ModelCallReturned(Observation):
     usage: Usage | None = None
     finish_reason: str = ""
     duration_ms: int = 0
+
+
+class ElementWritten(Observation):
+    """A model has written an element of the list that ``Role.elements`` names. It passed the checks that need nothing
+    else; the whole answer is still being written, and can turn out invalid."""
+
+    type: Literal["element_written"] = "element_written"
+    index: int = Field(ge=0)
+    value: Json
 
 
 class ConversationCompacted(Observation):
@@ -276,11 +286,13 @@ AnyEvent = (
     | RunReopened
     | RetryGranted
     | SubtaskResolved
+    | SubtaskReused
     | RequestDeclined
     | RunFinished
     | AttemptStarted
     | ModelCallBegan
     | ModelCallReturned
+    | ElementWritten
     | ConversationCompacted
     | ToolCallBegan
     | ToolCallReturned

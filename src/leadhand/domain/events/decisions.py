@@ -58,12 +58,16 @@ class RunClaimed(EventBase):
 
 
 class WorkOrderIssued(EventBase):
-    """An order was accepted, and is immutable. ``max_steps`` does not count one that a person requested (``by``)."""
+    """An order was accepted, and is immutable. ``max_steps`` does not count one that a person requested (``by``).
+
+    ``begun`` counts its subtasks that began while the plan was being written, for lists.
+    """
 
     about: ClassVar[str] = "order.work_order_id"
     type: Literal["work_order_issued"] = "work_order_issued"
     order: WorkOrder
     by: str = ""
+    begun: int = Field(default=0, ge=0, exclude_if=operator.not_)
 
 
 class GapsNoted(EventBase):
@@ -224,6 +228,15 @@ class SubtaskResolved(EventBase):
     by: str
     reason: str = ""
     counted: Literal["open", "completed", "failed"] = "open"
+
+
+class SubtaskReused(EventBase):
+    """A subtask took over the result of ``begun``, which made the same call while the plan was being written."""
+
+    about: ClassVar[str] = "subtask"
+    type: Literal["subtask_reused"] = "subtask_reused"
+    subtask: str
+    begun: str
 
 
 class RequestDeclined(EventBase):

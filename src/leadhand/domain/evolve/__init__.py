@@ -17,7 +17,7 @@ from leadhand.domain.errors import UnreadableRun
 from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 
-from . import attempts, calls, orders
+from . import attempts, begun, calls, orders
 
 
 def start(run_id: str, entry: ev.Entry) -> RunState:
@@ -185,11 +185,13 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.RunReopened: _reopened,
     ev.RetryGranted: orders.retry_granted,
     ev.SubtaskResolved: orders.resolved,
+    ev.SubtaskReused: begun.reused,
     ev.RequestDeclined: _declined,
     ev.RunFinished: _finished,
     ev.AttemptStarted: attempts.attempt_started,
     ev.ModelCallBegan: calls.model_began,
     ev.ModelCallReturned: calls.model_returned,
+    ev.ElementWritten: calls.element_written,
     ev.ConversationCompacted: calls.compacted,
     ev.ToolCallBegan: calls.tool_began,
     ev.ToolCallReturned: calls.tool_returned,

@@ -212,6 +212,9 @@ def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
         order = state.orders[assignment.order]
         state.orders[assignment.order] = order._replace(open=order.open - 1)
     for dependent in state.dependents.pop(key, ()):
+        if state.assignments[dependent].reuses == key:
+            reused_settled(state, dependent, ok=ok)
+            continue
         if not ok:
             if state.assignments[dependent].status is AssignmentStatus.PENDING:
                 state.blocked.setdefault(dependent, key)
@@ -223,6 +226,17 @@ def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
             del state.awaited[dependent]
             if dependent not in state.blocked:
                 state.ready[dependent] = None
+
+
+def reused_settled(state: RunState, key: str, *, ok: bool) -> None:
+    """Let a subtask take over the result of the one that it reuses, or start it if that one failed."""
+    if state.assignments[key].status is not AssignmentStatus.PENDING:
+        return
+    if ok:
+        state.reusable[key] = None
+    else:
+        state.assignments[key] = state.assignments[key]._replace(reuses="")
+        await_needs(state, key)
 
 
 def await_needs(state: RunState, key: str) -> None:

@@ -41,6 +41,15 @@ def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturne
         state.assignments[assignment.key] = assignment._replace(calls=(*assignment.calls, turn))
 
 
+def element_written(state: RunState, _entry: ev.Entry, event: ev.ElementWritten) -> None:
+    """Record an element. If the answer is written again, an element replaces those from its place on."""
+    assignment = current(state, event.attempt)
+    if assignment is not None and assignment.attempt is not None:
+        before = (each for each in assignment.attempt.written if each[0] < event.index)
+        attempt = assignment.attempt._replace(written=(*before, (event.index, event.value)))
+        state.assignments[assignment.key] = assignment._replace(attempt=attempt)
+
+
 def compacted(state: RunState, _entry: ev.Entry, event: ev.ConversationCompacted) -> None:
     assignment = current(state, event.attempt)
     if assignment is not None:

@@ -11,10 +11,11 @@ from leadhand.domain.evidence import made_calls, needs_failed, skipped
 from leadhand.domain.ids import assignment_of, event_id
 from leadhand.domain.lifecycle import SETTLED, AssignmentStatus
 from leadhand.domain.state import AssignmentState, OrderState, RetryWanted, RunState
-from leadhand.domain.work_order import Assignment
+from leadhand.domain.work_order import Assignment, Subtask
 from leadhand.domain.work_result import Verdict, VerdictKind
 
 from .attempts import await_needs, blocked_by, descendants, needs_settled, planned
+from .begun import replace_begun
 
 WORKER = "work"
 """The role that carries out the subtasks of a work order."""
@@ -23,22 +24,35 @@ WORKER = "work"
 def order_issued(state: RunState, entry: ev.Entry, event: ev.WorkOrderIssued) -> None:
     order = event.order
     keys = order.subtask_keys()
-    state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=len(keys), by=event.by)
+    adopted = state.assignments.keys() & set(keys) if event.begun else ()
+    unsettled = len(keys) - sum(state.assignments[key].closed for key in adopted)
+    state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=unsettled, by=event.by)
     wanted = state.retries_wanted if event.by else {}
     if event.by:
         state.retries_wanted = {}
     for position, (key, subtask) in enumerate(zip(keys, order.subtasks, strict=True)):
-        assignment = Assignment(
-            assignment_id=key, role=WORKER, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True
-        )
-        planned(state, assignment, order.work_order_id, position)
+        if key in adopted:
+            state.assignments[key] = state.assignments[key]._replace(order=order.work_order_id, position=position)
+            continue
+        planned(state, subtask_assignment(key, subtask), order.work_order_id, position)
         if subtask.repairs_subtask is not None:
             repaired = state.assignments[subtask.repairs_subtask]
             state.assignments[repaired.key] = repaired._replace(superseded_by=key)
             by_hand = repaired.by_hand or (repaired.key in wanted and _by_hand(repaired, wanted[repaired.key].args))
             state.assignments[key] = state.assignments[key]._replace(by_hand=by_hand)
-    for key in keys:
-        await_needs(state, key)
+    fresh = [key for key in keys if key not in adopted]
+    if len(state.orders) == 1 and not adopted:
+        replace_begun(state, order)
+    for key in fresh:
+        if not state.assignments[key].reuses:
+            await_needs(state, key)
+
+
+def subtask_assignment(key: str, subtask: Subtask) -> Assignment:
+    """Return the assignment that carries out a subtask."""
+    return Assignment(
+        assignment_id=key, role=WORKER, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True
+    )
 
 
 def blocked(state: RunState, entry: ev.Entry, event: ev.SubtaskBlocked) -> None:
@@ -140,7 +154,7 @@ def _close(state: RunState, name: str, event: ev.SubtaskResolved) -> None:
     assignment = state.assignments.get(name)
     if assignment is None or assignment.closed:
         return
-    waiting = (state.ready, state.blocked, state.awaited)
+    waiting = (state.ready, state.blocked, state.awaited, state.reusable)
     for place in (*waiting, state.live, state.parked, state.unsettled, state.retrying, state.busy):
         place.pop(name, None)
     failure = skipped(event.by, event.reason)

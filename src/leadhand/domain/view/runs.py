@@ -58,6 +58,9 @@ def event_changed(draft: Draft, event: ev.AnyEvent) -> None:
             if draft.knows(event.subtask):
                 draft.lane(event.subtask)["settled_seq"] = draft.seq
                 draft.touched[event.subtask] = None
+        case "subtask_reused":
+            draft.lane(event.subtask)["settled_seq"] = draft.seq
+            draft.touched[event.subtask] = None
         case "subtask_resolved":
             _resolved(draft, event)
         case "retry_granted":
@@ -136,12 +139,18 @@ def _order_issued(draft: Draft, event: ev.WorkOrderIssued) -> None:
     keys = order.subtask_keys()
     part: dict[str, Any] = {"goal": cut(order.goal), "seq": draft.seq, "at": draft.at}
     part.update({"total": len(keys), "completed": 0, "failed": 0, "dropped": 0})
+    for key in keys if event.begun else ():
+        if draft.knows(key) and (status := draft.shown["assignments"][key]["status"]) in part:
+            part[status] += 1
     if order.repairs:
         part["repairs"] = order.repairs
     if event.by:
         part["by"] = event.by
     draft.part("orders")[order.work_order_id] = part
-    for key, subtask in zip(keys, order.subtasks, strict=True):
+    for position, (key, subtask) in enumerate(zip(keys, order.subtasks, strict=True)):
+        if draft.knows(key):
+            draft.lane(key).update({"order": order.work_order_id, "position": position})
+            continue
         add_lane(draft, key)
         if subtask.repairs_subtask is not None and draft.knows(subtask.repairs_subtask):
             draft.touched[subtask.repairs_subtask] = None

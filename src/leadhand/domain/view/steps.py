@@ -88,6 +88,8 @@ def steps(event: ev.AnyEvent) -> tuple[Step, ...]:
             return judged, AssignmentSettled(key, "completed" if event.ok else "failed")
         case "subtask_blocked":
             return (AssignmentSettled(event.subtask, "blocked"),)
+        case "subtask_reused":
+            return (AssignmentSettled(event.subtask, "completed"),)
         case "subtask_resolved":
             return (AssignmentSettled(event.subtask, "skipped" if event.data is None else "supplied", event.by),)
         case "run_finished":

@@ -10,6 +10,7 @@ from leadhand.domain import events as ev
 from leadhand.domain.errors import Failure
 from leadhand.domain.ids import assignment_of, split_attempt
 from leadhand.domain.run import RunStatus
+from leadhand.domain.value import object_of, text_of
 from leadhand.domain.work_order import OpenCall
 from leadhand.domain.work_result import VerdictKind
 
@@ -67,6 +68,7 @@ WORDS: dict[type, Words] = {
     ev.GapsNoted: Words("Not supported", tone=_PROBLEM, level=_PHASE),
     ev.ResultsJudged: Words("Results reviewed", tone=_PROBLEM, level=_PHASE, topics=_WORK),
     ev.SubtaskBlocked: Words("Blocked", tone=_PROBLEM, level=_PHASE, topics=_WORK),
+    ev.SubtaskReused: Words("Result reused", tone=_GOOD, level=_STEP, topics=_WORK),
     ev.SubtaskResolved: Words("Skipped", tone=_ATTENTION, level=_PHASE, topics=_WORK + _PEOPLE),
     ev.AssignmentIssued: Words("Assignment issued", topics=_WORK),
     ev.AttemptScheduled: Words("Attempt scheduled", topics=_WORK),
@@ -78,6 +80,7 @@ WORDS: dict[type, Words] = {
     ev.EffectQuestioned: Words("Waiting for confirmation", tone=_PROBLEM, level=_PHASE, topics=_WORK + _PEOPLE),
     ev.ModelCallBegan: Words("Model called", topics=_MODELS),
     ev.ModelCallReturned: Words("Model answered", topics=_MODELS),
+    ev.ElementWritten: Words("Part written", topics=_MODELS),
     ev.ConversationCompacted: Words("Conversation shortened", topics=_MODELS),
     ev.ToolCallBegan: Words("Tool called", topics=_TOOLS),
     ev.ToolCallReturned: Words("Tool answered", topics=_TOOLS),
@@ -160,6 +163,11 @@ def words(entry: ev.Entry) -> Words:
             text = _by(event.by, event.data.summary if event.data is not None else event.reason)
             if event.data is not None:
                 said = said._replace(title="Result supplied", tone=_GOOD)
+        case "subtask_reused":
+            text = f"of {event.begun}, which made the same call"
+        case "assignment_issued" if event.assignment.subtask is not None:
+            text = "before the plan is complete"
+            said = said._replace(title="Begun early")
         case "assignment_issued":
             text = event.assignment.role
         case "attempt_scheduled":
@@ -206,6 +214,9 @@ def words(entry: ev.Entry) -> Words:
                 text = f"{event.model}: {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
         case "conversation_compacted":
             text = f"tool results through turn {event.through}"
+        case "element_written":
+            written = object_of(event.value)
+            text = f"{event.index + 1}: {text_of(written.get('name')) or text_of(event.value)}".removesuffix(": ")
         case "tool_call_began":
             text = label(event.tool, event.args)
         case "tool_call_returned":
@@ -269,7 +280,9 @@ def _subject(event: ev.AnyEvent) -> str:
             return _caller(event.call_id)
         case "skip_requested" | "result_supplied":
             return event.subtask
-        case "work_order_issued" | "results_judged" | "assignment_issued" | "subtask_blocked" | "subtask_resolved":
+        case "work_order_issued" | "results_judged" | "assignment_issued" | "subtask_blocked":
+            return event.subject
+        case "subtask_resolved" | "subtask_reused":
             return event.subject
         case _:
             return assignment_of(event.subject)

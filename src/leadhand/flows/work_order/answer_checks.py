@@ -10,7 +10,8 @@ from pydantic_core import to_json
 
 from leadhand.domain.commands import ProposedCall
 from leadhand.domain.errors import FailureClass
-from leadhand.domain.ids import order_id, page_id
+from leadhand.domain.evolve.begun import next_order_id
+from leadhand.domain.ids import page_id
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.outcome import CHECK, source_numbers
 from leadhand.domain.run import Gap
@@ -50,7 +51,7 @@ def proposed_calls(assignment: Assignment, value: Json) -> Iterator[ProposedCall
     """Return the tool calls that a plan or a review proposes."""
     proposed: Sequence[ProposedSubtask] = ()
     if assignment.role == RoleName.PLAN:
-        proposed = Plan.model_validate(value).subtasks
+        proposed = Plan.model_validate({"goal": "-", **object_of(value)}).subtasks  # or one element of a plan
     elif assignment.role == RoleName.REVIEW:
         review = Review.model_validate(value)
         replacements = (verdict.replacement for verdict in review.verdicts if verdict.replacement is not None)
@@ -137,7 +138,7 @@ def _review_problems(state: RunState, assignment: Assignment, value: Json) -> li
 
 def _order_problems(state: RunState, proposed: Sequence[ProposedSubtask]) -> list[str]:
     """Return the problems of subtasks as the next order; they may need each other, and earlier subtasks."""
-    order = issue(proposed, order_id(len(state.orders) + 1), "goal")
+    order = issue(proposed, next_order_id(state), "goal")
     return order_problems(order, state.tools, {subtask.key for subtask in subtasks(state)})
 
 

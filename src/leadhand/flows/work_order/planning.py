@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from leadhand.domain import commands as do
-from leadhand.domain.errors import Failure, FailureClass
-from leadhand.domain.ids import order_id, page_id
+from leadhand.domain.decide.beginning import why_not_begun
+from leadhand.domain.evolve.begun import next_order_id
+from leadhand.domain.ids import order_id, page_id, subtask_key
 from leadhand.domain.outcome import next_action
 from leadhand.domain.state import AssignmentState, RunState
+from leadhand.domain.value import Json, list_of, object_of
 from leadhand.domain.work_order import Plan, ProposedSubtask, Unsupported, issue
 
+from .answer_checks import parse
+from .repair import moved_needs
+from .results import answerable_results, planning_failure, why_failed
 from .roles import RoleName
 
 MAX_PAGES = 200
@@ -19,24 +24,42 @@ def plan(state: RunState) -> list[do.Command] | Plan:
     """Return the next commands for planning, or the whole plan once it is complete.
 
     A page with ``more`` is followed by another, whose brief contains the subtasks planned before. If a later page
-    fails, only its own subtasks are lost, which are named as a gap.
+    fails, only its own subtasks are lost, which are named as a gap. While a page is being written, the subtasks that
+    can be repeated and need nothing begin.
     """
-    pages: list[Plan] = []
-    for number in range(1, MAX_PAGES + 1):
-        page_ = state.assignments.get(page_id(number))
-        if page_ is None:
-            planned = sum(len(page.subtasks) for page in pages)
-            return [do.Assign(id=page_id(number), role=RoleName.PLAN, input={"first": planned})]
-        if not page_.closed:
-            return []
-        if not page_.ok:
-            if not pages:
-                return [do.Finish(failure=_why(page_))]
-            return _whole(pages, _why(page_).message)
-        pages.append(Plan.model_validate(page_.value))
-        if not pages[-1].more:
-            return _whole(pages)
-    return _whole(pages, f"the plan did not end after {MAX_PAGES} pages")
+    pages: list[AssignmentState] = []
+    while (page := state.assignments.get(page_id(len(pages) + 1))) is not None:
+        pages.append(page)
+    if pages and not pages[-1].closed:
+        return _begin(state, pages[-1])
+    if not pages or (pages[-1].ok and object_of(pages[-1].value).get("more") and len(pages) < MAX_PAGES):
+        first = sum(len(_subtasks(page)) for page in pages)
+        return [do.Assign(id=page_id(len(pages) + 1), role=RoleName.PLAN, input={"first": first})]
+    plans = [Plan.model_validate(page.value) for page in pages if page.ok]
+    if not plans:
+        return [do.Finish(failure=why_failed(pages[0]))]
+    if not pages[-1].ok:
+        return _whole(plans, why_failed(pages[-1]).message)
+    return _whole(plans, f"the plan did not end after {MAX_PAGES} pages" if plans[-1].more else "")
+
+
+def _subtasks(page: AssignmentState) -> list[Json]:
+    return list_of(object_of(page.value).get("subtasks"))
+
+
+def _begin(state: RunState, page: AssignmentState) -> list[do.Command]:
+    """Begin the subtasks of a page that is being written, if they may begin before the plan is complete."""
+    first, batch = page.assignment.input.get("first", 0), state.definition.limits.batch_size
+    commands: list[do.Command] = []
+    for index, value in page.attempt.written if page.attempt is not None else ():
+        position = first + index
+        if subtask_key(order_id(1), position) in state.assignments or len(commands) == batch:
+            continue
+        proposed, _ = parse(ProposedSubtask, value)
+        subtask = issue((proposed,), order_id(1), "-").subtasks[0] if proposed is not None else None
+        if subtask is not None and not why_not_begun(state, subtask):
+            commands.append(do.Begin(position=position, subtask=subtask))
+    return commands
 
 
 def issued(state: RunState, whole: Plan) -> list[do.Command]:
@@ -44,7 +67,13 @@ def issued(state: RunState, whole: Plan) -> list[do.Command]:
     fresh = any(part not in state.unsupported for part in whole.cannot)
     commands: list[do.Command] = [do.NoteGaps(parts=whole.cannot)] if fresh else []
     if whole.subtasks:
-        commands.append(do.IssueOrder(order=issue(whole.subtasks, order_id(1), whole.goal)))
+        order = issue(whole.subtasks, order_id(1), whole.goal)
+        keys, new_id = order.subtask_keys(), next_order_id(state, order.subtasks)
+        if new_id != order.work_order_id:  # what has begun is not as planned, and keeps its keys
+            moved = {key: subtask_key(new_id, index) for index, key in enumerate(keys)}
+            subtasks = tuple(moved_needs(subtask, moved) for subtask in order.subtasks)
+            order = order.evolve(work_order_id=new_id, subtasks=subtasks)
+        commands.append(do.IssueOrder(order=order))
     return commands
 
 
@@ -57,16 +86,11 @@ def _whole(pages: list[Plan], cut_off: str = "") -> Plan:
     return Plan(goal=pages[0].goal, subtasks=tuple(subtasks), cannot=tuple(dict.fromkeys(cannot)))
 
 
-def _why(page_: AssignmentState) -> Failure:
-    return page_.failure or Failure.of("no reason was given", "unknown", FailureClass.INSUFFICIENT)
-
-
 def unplanned(state: RunState) -> str:
-    """Return the answer of a run whose request could not be planned; "" for any other run."""
-    first = state.assignments.get(page_id(1))
-    if first is None or not first.closed or first.ok:
+    """Return the answer of a run whose request could not be planned; "" for any other, and if something was done."""
+    failure = planning_failure(state)
+    if failure is None or any(answerable_results(state)):
         return ""
-    failure = _why(first)
     action = next_action(state, failure)
     said = f"The request could not be planned: {failure.message} ({failure.class_})."
     return f"{said} What you can do: {action}." if action else said

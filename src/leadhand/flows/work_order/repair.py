@@ -6,7 +6,8 @@ from typing import Any
 
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.evolve.attempts import blocked_by
-from leadhand.domain.ids import order_id, split_key, subtask_key
+from leadhand.domain.evolve.begun import next_order_id
+from leadhand.domain.ids import split_key, subtask_key
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.state import AssignmentState, OrderState, RunState
 from leadhand.domain.tool import Effect
@@ -29,7 +30,7 @@ def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
     review = order.review
     if review is None:
         return None
-    new_id = order_id(len(state.orders) + 1)
+    new_id = next_order_id(state)
     again: list[tuple[AssignmentState, Subtask]] = []
     for verdict in review.verdicts:
         before = state.assignments[verdict.subtask]
@@ -46,7 +47,7 @@ def repair_order(state: RunState, order: OrderState) -> WorkOrder | None:
 
 def retry_order(state: RunState, order: OrderState) -> WorkOrder | None:
     """The order that retries the subtasks that people requested, and those they had blocked; None if impossible."""
-    new_id = order_id(len(state.orders) + 1)
+    new_id = next_order_id(state)
     retries = state.retries_wanted
     again: list[tuple[AssignmentState, Subtask]] = []
     for key in sorted({*retries, *blocked_by(state, set(retries))}, key=split_key):
@@ -82,7 +83,7 @@ def _repaired(state: RunState, again: list[tuple[AssignmentState, Subtask]], new
     while True:
         again = _without_dead_ends(state, again)
         moved = {before.key: subtask_key(new_id, index) for index, (before, _) in enumerate(again)}
-        subtasks = [_moved(subtask, moved).evolve(repairs_subtask=before.key) for before, subtask in again]
+        subtasks = [moved_needs(subtask, moved).evolve(repairs_subtask=before.key) for before, subtask in again]
         if not subtasks:
             return []
         tied = set(circle(WorkOrder(work_order_id=new_id, goal="repair", subtasks=tuple(subtasks))))
@@ -124,7 +125,9 @@ def _without_dead_ends(
         again = kept
 
 
-def _moved(subtask: Subtask, moved: dict[str, str]) -> Subtask:
+def moved_needs(subtask: Subtask, moved: dict[str, str]) -> Subtask:
+    """Return a subtask with other keys for the subtasks that it needs."""
+
     def follow(value: object) -> object:
         reference = result_reference(value)
         if reference is None or reference[0] not in moved:

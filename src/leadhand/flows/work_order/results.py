@@ -8,6 +8,8 @@ from leadhand.domain import outcome
 from leadhand.domain.citations import as_data
 from leadhand.domain.commands import Outcome
 from leadhand.domain.errors import RAN_OUT, Failure, FailureClass
+from leadhand.domain.evolve.begun import begun
+from leadhand.domain.ids import page_id
 from leadhand.domain.outcome import ASK_AGAIN, gap, more_steps, next_action, own_sources, sources_of, used_up
 from leadhand.domain.run import CitedSource, Gap
 from leadhand.domain.state import AssignmentState, OrderState, RunState
@@ -20,7 +22,9 @@ UNSUPPORTED = "register a tool that can do it, or leave it out of the request"
 
 
 def subtasks(state: RunState) -> Iterator[AssignmentState]:
-    """Return the subtasks of all orders, in the order they were planned."""
+    """Return the subtasks of all orders, in the order they were planned; without an order, those that have begun."""
+    if not state.orders:
+        yield from begun(state)
     for order in state.orders.values():
         for key in order.order.subtask_keys():
             yield state.assignments[key]
@@ -99,11 +103,26 @@ def own_gaps(state: RunState) -> list[Gap]:
         reason = "the review found this part missing, but no further order was allowed"
         found += [_part(each.name, reason, more_steps(state)) for each in latest.review.missing]
     found += [_part(part.what, part.reason, UNSUPPORTED, FailureClass.UNAVAILABLE) for part in state.unsupported]
+    unplanned = planning_failure(state)
+    if unplanned is not None and any(answerable_results(state)):
+        reason = f"it could not be planned: {unplanned.message}"
+        found.append(_part("the rest of the request", reason, next_action(state, unplanned), unplanned.class_))
     incomplete = latest is not None and latest.review is not None and not latest.review.complete
     if not found and not failing and incomplete:
         reason = "the review says that the results are incomplete, but not what is missing"
         found.append(_part("the request as a whole", reason, more_steps(state)))
     return found
+
+
+def planning_failure(state: RunState) -> Failure | None:
+    """Return why the request could not be planned; None for any other run."""
+    first = state.assignments.get(page_id(1))
+    return None if first is None or not first.closed or first.ok else why_failed(first)
+
+
+def why_failed(page: AssignmentState) -> Failure:
+    """Return why a page of the plan failed."""
+    return page.failure or Failure.of("no reason was given", "unknown", FailureClass.INSUFFICIENT)
 
 
 def all_gaps(state: RunState) -> list[Gap]:

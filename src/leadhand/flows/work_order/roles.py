@@ -28,7 +28,7 @@ def instructions(name: str) -> str:
 def roles() -> tuple[Role, ...]:
     """The built-in roles."""
     return (
-        Role(name=RoleName.PLAN, instructions=instructions("plan"), output=Plan, loop="reply"),
+        Role(name=RoleName.PLAN, instructions=instructions("plan"), output=Plan, loop="reply", elements="subtasks"),
         Role(name=RoleName.WORK, instructions=instructions("work"), tools=(ALL_TOOLS,), counts=True),
         Role(name=RoleName.REVIEW, instructions=instructions("review"), output=Review, loop="reply"),
         Role(name=RoleName.COMPOSE, instructions=instructions("compose"), loop="reply"),

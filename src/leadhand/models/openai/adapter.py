@@ -108,12 +108,12 @@ class OpenAICompatible:
             self._windows[model] = await window_of(self._server, _short_name(model), self.name)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        """Make one call; see :class:`~leadhand.ports.Models`. Plain text is streamed to ``on_text`` in pieces that join
-        to the reply's text. Before a failure, some pieces may already have been passed on."""
+        """Make one call; see :class:`~leadhand.ports.Models`. Text, also of a structured answer, is streamed to
+        ``on_text`` in pieces that join to the reply's text. Before a failure, some may already have been passed on."""
         patience = Patience(self._server.at, request.deadline_s, self.name)
         try:
             async with patience.timer:
-                return await self._ask(request, on_text if request.output is None else None, patience)
+                return await self._ask(request, on_text, patience)
         except TimeoutError:
             # asyncio.timeout cannot distinguish this timeout from one of the caller.
             if not patience.timer.expired():
@@ -139,7 +139,7 @@ class OpenAICompatible:
         answered = await self._server.post(encode(body), patience, on_text if streamed else None)
         if answered.document is not None:
             reply = self._reply(answered.document, request, abilities, heard=answered.heard)
-            if on_text is not None and not answered.heard and reply.message.text:
+            if on_text is not None and not answered.heard and reply.message.text and request.output is None:
                 on_text(reply.message.text)  # the server does not stream
             return reply
         refusal = self._server.refusal(answered.status, answered.headers, answered.body, UNBILLED)

@@ -42,7 +42,8 @@ class PydanticAI:
         return known_profile(model) or ModelProfile(name=model)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        """One call; see :class:`~leadhand.ports.Models`. Plain text is streamed to ``on_text``."""
+        """One call; see :class:`~leadhand.ports.Models`. Text, also of a structured answer, is streamed to
+        ``on_text``."""
         deadline = asyncio.timeout(request.deadline_s)
         try:
             async with deadline:
@@ -78,7 +79,7 @@ class PydanticAI:
             messages = conversation(request.messages, adapter=self.name, model=request.model)
             if has_late_system_message(request.messages):
                 messages = model.prepare_messages(messages, wanted)
-            if on_text is not None and request.output is None:
+            if on_text is not None:
                 response = await _streamed(model, messages, settings(request, model), wanted, on_text)
             else:
                 response = await model.request(messages, settings(request, model), wanted)
@@ -124,8 +125,16 @@ async def _streamed(
     wanted: ModelRequestParameters,
     on_text: Callable[[str], None],
 ) -> ModelResponse:
-    """The response to a streamed request, whose text goes to ``on_text`` as it comes."""
-    from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
+    """The response to a streamed request, whose text goes to ``on_text`` as it comes. If a tool call is the only form
+    of a structured answer, its arguments are the text."""
+    from pydantic_ai.messages import (
+        PartDeltaEvent,
+        PartStartEvent,
+        TextPart,
+        TextPartDelta,
+        ToolCallPart,
+        ToolCallPartDelta,
+    )
 
     from .messages import ENDED_EARLY
 
@@ -136,6 +145,11 @@ async def _streamed(
                     PartStartEvent(part=TextPart(content=text))
                     | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
                 ) if text:
+                    on_text(clean(text))
+                case (
+                    PartStartEvent(part=ToolCallPart(args=str() as text))
+                    | PartDeltaEvent(delta=ToolCallPartDelta(args_delta=str() as text))
+                ) if wanted.output_tools and not wanted.function_tools:
                     on_text(clean(text))
                 case _:
                     pass

@@ -1,0 +1,115 @@
+"""Time to the first tool call and to the answer, with a server that writes 60 tokens a second; beside a run of the same
+code that waits for the plan: its planning role has no ``elements``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from aiohttp import web
+
+from leadhand import Leadhand, ToolReturn, tool
+from leadhand.domain.run import Role
+from leadhand.flows.work_order.flow import WorkOrderFlow
+from leadhand.models.openai.adapter import OpenAICompatible
+from leadhand.testing.faults import request_of
+from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
+
+TOKENS_PER_S = 60
+CHARACTERS = 4
+"""The characters of a token."""
+TOOL_S = 0.5
+ROUNDS = 3
+
+
+class Waiting(WorkOrderFlow):
+    """The same flow, whose workers wait until the plan is complete."""
+
+    name = "waiting"
+
+    def roles(self, options: Any) -> Sequence[Role]:
+        return [role.evolve(elements="") for role in super().roles(options)]
+
+
+class SlowServer:
+    """A chat-completions server that streams every answer at ``TOKENS_PER_S``."""
+
+    def __init__(self, count: int) -> None:
+        plan = plans(*(subtask(f"check_weather_{n}", "weather", location=f"City number {n}") for n in range(count)))
+        self._model = ScriptedModel(plan=lambda _request: plan, lenient=True)
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        reply = (await self._model.ask(request_of(body, "scripted"))).message.text
+        began = time.perf_counter()
+        pieces = [reply[at : at + CHARACTERS] for at in range(0, len(reply), CHARACTERS)]
+        usage = {"prompt_tokens": 1_000, "completion_tokens": len(pieces)}
+        if not body.get("stream"):
+            await asyncio.sleep(len(pieces) / TOKENS_PER_S)
+            choice = {"message": {"content": reply}, "finish_reason": "stop"}
+            return web.json_response({"choices": [choice], "usage": usage})
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        for number, piece in enumerate(pieces, start=1):
+            await asyncio.sleep(max(0.0, began + number / TOKENS_PER_S - time.perf_counter()))
+            await _send(response, {"choices": [{"delta": {"content": piece}}]})
+        await _send(response, {"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": usage})
+        await response.write(b"data: [DONE]\n\n")
+        return response
+
+
+async def _send(response: web.StreamResponse, chunk: dict[str, Any]) -> None:
+    await response.write(f"data: {web.json_response(chunk).text}\n\n".encode())
+
+
+async def once(count: int, *, waits: bool) -> tuple[float, float]:
+    """Seconds to the first tool call and to the answer."""
+    called: list[float] = []
+
+    @tool
+    async def weather(location: str) -> ToolReturn:
+        """The weather at a location."""
+        called.append(time.perf_counter())
+        await asyncio.sleep(TOOL_S)
+        return ToolReturn(raw={"location": location}, summary=f"{location}: sunny")
+
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", SlowServer(count).answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port = runner.addresses[0][1]
+    models = OpenAICompatible(f"http://127.0.0.1:{port}/v1", free=True, first_byte_timeout_s=300)
+    with tempfile.TemporaryDirectory() as home:
+        async with Leadhand(
+            models=models, tools=[weather], home=home, flows=[Waiting()], max_workers=50, max_output_tokens=8_000
+        ) as lead:
+            began = time.perf_counter()
+            answer = await lead.run("the weather in all cities", flow="waiting" if waits else "work-order")
+            took = time.perf_counter() - began
+    await runner.cleanup()
+    if answer.status != "succeeded" or len(called) != count:
+        sys.exit(f"the run is {answer.status} after {len(called)} calls: {answer.text[:300]}")
+    return min(called) - began, took
+
+
+def main() -> None:
+    asyncio.run(once(1, waits=True))  # imports what the first run needs
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
+    print("| subtasks | the run | first tool call, s | answer, s |\n|---|---|---|---|")
+    for count in (10, 40):
+        for waits in (True, False):
+            runs = [asyncio.run(once(count, waits=waits)) for _ in range(ROUNDS)]
+            first, whole = (statistics.median(run[at] for run in runs) for at in (0, 1))
+            print(f"| {count} | {'waits for the plan' if waits else 'begins early'} | {first:.2f} | {whole:.1f} |")
+
+
+if __name__ == "__main__":
+    main()

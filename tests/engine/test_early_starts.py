@@ -1,0 +1,369 @@
+"""Subtasks begin while their plan is being written, if they can be repeated; the order adopts or reuses them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+
+from leadhand.domain import events as ev
+from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest
+from leadhand.domain.errors import FailureClass, ToolError
+from leadhand.domain.limits import Amount, Limits, Usage
+from leadhand.domain.run import RunStatus
+from leadhand.domain.state import RunState
+from leadhand.tools.decorator import tool
+
+from .fakes import FakeModels, facts_of, kind_of
+from .tools import Bench, refusal
+from .worlds import World, ask
+
+Piece = str | BaseException | Callable[[], Awaitable[Any]]
+
+
+class WritingModels(FakeModels):
+    """Models whose plans are written piece by piece: a function among the pieces is awaited before the rest."""
+
+    def __init__(self, *plans: Sequence[Piece], **more: Any) -> None:
+        super().__init__(**more)
+        self.plans = list(plans)
+
+    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        if kind_of(request) != "plan":
+            return await super().ask(request, on_text)
+        self.asked.append(request)
+        written = ""
+        for piece in self.plans.pop(0):
+            if isinstance(piece, BaseException):
+                raise piece
+            if not isinstance(piece, str):
+                await piece()
+                continue
+            written += piece
+            if on_text is not None:
+                on_text(piece)
+        message = AssistantMessage(text=written)
+        return ModelReply(message=message, value=json.loads(written), usage=Usage(input_tokens=10, output_tokens=5))
+
+
+def head(*subtasks: dict[str, Any]) -> str:
+    """The begin of a plan."""
+    return '{"goal": "all of it", "subtasks": [' + ", ".join(map(json.dumps, subtasks))
+
+
+def tail(*subtasks: dict[str, Any], more: bool = False) -> str:
+    """The end of a plan that has begun."""
+    return "".join(f", {json.dumps(each)}" for each in subtasks) + f'], "more": {json.dumps(more)}' + "}"
+
+
+def whole(*subtasks: dict[str, Any]) -> str:
+    return head(*subtasks) + tail()
+
+
+def look(n: int, **more: Any) -> dict[str, Any]:
+    return {**ask(f"look at {n}", "look", n=n), **more}
+
+
+class Early:
+    """A world whose models write plans, and conditions to wait for in the middle of one."""
+
+    def __init__(self) -> None:
+        self.bench = Bench()
+        self.models = WritingModels()
+        self.worlds: list[World] = []
+
+    def world(self, *plans: Sequence[Piece], tools: Sequence[Any] = (), **more: Any) -> World:
+        self.models.plans = list(plans)
+        bench = self.bench
+        world = World(self.models, [bench.look, *tools], **more)
+        self.worlds.append(world)
+        return world
+
+    def until(self, reached: Callable[[RunState], Any]) -> Callable[[], Awaitable[RunState]]:
+        return lambda: self.worlds[-1].until(reached)
+
+    def looked(self, count: int) -> Callable[[], Awaitable[RunState]]:
+        """So many looks are settled."""
+        return self.until(
+            lambda state: sum(each.counts and each.closed for each in state.assignments.values()) >= count
+        )
+
+
+@pytest.fixture
+async def early() -> Any:
+    early = Early()
+    yield early
+    for world in early.worlds:
+        await world.aclose()
+
+
+async def issued(world: World) -> list[str]:
+    """The orders and the subtasks that began before one, in the order of the log."""
+    found: list[str] = []
+    for entry in await world.entries():
+        if isinstance(entry.event, ev.WorkOrderIssued):
+            found.append(entry.event.order.work_order_id)
+        elif isinstance(entry.event, ev.AssignmentIssued) and entry.event.assignment.subtask is not None:
+            found.append(entry.event.assignment.assignment_id)
+    return found
+
+
+async def test_subtasks_are_done_before_the_plan_is_complete_and_the_order_adopts_them(early: Early):
+    world = early.world([head(look(1), look(2)), early.looked(2), tail(look(3, needs=[0]), look(4))])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert state.finished is not None
+    assert state.finished.answer == "saw 1; saw 2; saw 3; saw 4"
+    assert early.bench.counts == {"look": 4}
+    assert (await issued(world))[:3] == ["wo-001.0", "wo-001.1", "wo-001"]
+    assert [key for key in state.assignments if key.startswith("wo-")] == [f"wo-001.{n}" for n in range(4)]
+    assert len(await world.events(ev.AttemptSettled)) == 6  # each once, and the two thoughts
+
+
+async def test_a_role_without_elements_waits_for_the_plan(early: Early):
+    world = early.world([head(look(1)), tail()])
+    world.roles = tuple(role.evolve(elements="") for role in world.roles)
+    await world.run()
+
+    assert await issued(world) == ["wo-001"]
+    assert await world.events(ev.ElementWritten) == []
+
+
+async def test_what_cannot_be_repeated_or_needs_approval_never_begins_early(early: Early):
+    bench = early.bench
+
+    @tool(approval="ask")
+    async def read_mail(n: int) -> str:
+        """Read mail number n."""
+        bench.made.append(("read_mail", n))
+        return f"mail {n}"
+
+    @tool(delegate=True)
+    async def pass_on(n: int) -> str:
+        """Have somebody else do n."""
+        return f"{n}"
+
+    first = [ask("pay", "send", n=1), ask("mail", "read_mail", n=2), ask("other", "pass_on", n=3)]
+    first += [ask("think"), ask("missing", "look"), look("three"), ask("fly", "fly", n=1), look(5, needs=[0])]  # pyright: ignore[reportArgumentType]
+    first += [ask("of another", "look", n={"$result": {"subtask": 0}})]
+    written = early.until(lambda state: any(each.counts for each in state.assignments.values()))
+    pieces = [head(*first, look(9)), written, ValueError("it stops")]
+    world = early.world(pieces, tools=[bench.send(), read_mail, pass_on])
+    await world.run()
+
+    assert await issued(world) == ["wo-001.9"]
+    assert bench.counts == {"look": 1}
+
+
+async def test_arguments_that_do_not_fit_are_not_recorded(early: Early):
+    pieces = [head(look(1), ask("wrong", "look", n="one"), {"name": ""}, "text"), early.looked(1)]  # pyright: ignore[reportArgumentType]
+    world = early.world([*pieces, tail()], [whole(look(1), look(2))])
+    state = await world.run()
+
+    assert [event.index for event in await world.events(ev.ElementWritten)] == [0, 0, 1]
+    assert state.status is RunStatus.SUCCEEDED
+    assert early.bench.counts == {"look": 2}
+
+
+async def test_an_invalid_second_half_costs_nothing_that_was_done(early: Early):
+    world = early.world(
+        [head(look(1), look(2)), early.looked(2), tail(ask("fly", "fly"))],
+        [whole(look(1), look(2), look(3))],
+    )
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert early.bench.made == [("look", 1), ("look", 2), ("look", 3)]
+    assert [*state.orders] == ["wo-001"]
+
+
+async def test_the_same_calls_at_other_places_are_reused_under_the_next_order(early: Early):
+    world = early.world(
+        [head(look(1), look(2), look(8)), early.looked(3), tail(ask("fly", "fly"))],
+        [whole(look(7), look(2, name="again", needs=[]), look(1), look(3, needs=["wo-001.2"]))],
+    )
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert [*state.orders] == ["wo-002"]
+    assert sorted(early.bench.made) == [("look", n) for n in (1, 2, 3, 7, 8)]
+    reused = await world.events(ev.SubtaskReused)
+    assert {(each.subtask, each.begun) for each in reused} == {("wo-002.1", "wo-001.1"), ("wo-002.2", "wo-001.0")}
+    assert state.assignments["wo-001.2"].superseded_by == "wo-002"
+    assert state.assignments["wo-002.3"].assignment.needs == ("wo-002.2",)
+    assert state.finished is not None
+    assert state.finished.answer == "saw 7; saw 2; saw 1; saw 3"
+    assert "saw 8" not in state.finished.answer
+
+
+async def test_unfinished_work_is_reused_when_it_is_done_or_done_by_its_subtask_if_it_fails(early: Early):
+    released: list[bool] = []
+
+    @tool
+    async def wait(n: int) -> str:
+        """Wait for n."""
+        early.bench.made.append(("wait", n))
+        await early.until(lambda state: released or state.orders)()
+        if n == 2 and not released:
+            released.append(True)
+            raise ToolError("it broke", type="broken", class_=FailureClass.UNAVAILABLE)
+        return f"waited for {n}"
+
+    both = [ask("one", "wait", n=1), ask("two", "wait", n=2), ask("left out", "wait", n=3)]
+    called = early.until(lambda state: len(early.bench.made) == 3)
+    world = early.world([head(*both), called, tail(ask("fly", "fly"))], [whole(*both[1::-1])], tools=[wait])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert sorted(early.bench.made) == [("wait", 1), ("wait", 2), ("wait", 2), ("wait", 3)]
+    assert [each.subtask for each in await world.events(ev.SubtaskReused)] == ["wo-002.1"]
+    assert state.assignments["wo-001.1"].superseded_by == "wo-002.0"
+    left_out = state.assignments["wo-001.2"]
+    assert left_out.failure is not None
+    assert left_out.failure.type == "left_out"
+
+
+async def test_a_begun_subtask_that_fails_is_adopted_with_its_failure(early: Early):
+    bench = early.bench
+    world = early.world(
+        [head(look(1), ask("no", "broken", n=2)), early.looked(2), tail(look(3))],
+        tools=[bench.broken(refusal(class_=FailureClass.UNAVAILABLE))],
+    )
+    state = await world.run()
+
+    assert state.status is RunStatus.PARTIAL
+    assert state.finished is not None
+    assert [gap.assignment for gap in state.finished.gaps] == ["wo-001.1"]
+    assert bench.counts["look"] == 2
+
+
+async def test_a_plan_that_is_never_valid_leaves_what_was_done_as_unverified_results(early: Early):
+    bad = [head(look(1)), early.looked(1), tail(ask("fly", "fly"))]
+    world = early.world(*[bad] * 10)
+    state = await world.run()
+
+    assert state.status is RunStatus.PARTIAL
+    assert state.finished is not None
+    assert "saw 1" in state.finished.answer
+    assert "unverified" in state.finished.answer
+    assert "names the tool 'fly', which does not exist" in state.finished.answer
+    assert state.finished.failure is not None
+    assert [gap.name for gap in state.finished.gaps] == ["look at 1", "the rest of the request"]
+    assert early.bench.counts == {"look": 1}
+
+
+async def test_pages_begin_under_the_places_that_they_will_have(early: Early):
+    world = early.world(
+        [head(look(1)), early.looked(1), tail(look(2), more=True)],
+        [head(look(3), look(4)), early.looked(3), tail()],
+    )
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert [*state.orders] == ["wo-001"]
+    assert "wo-001.3" in (await issued(world))[:-1]
+    assert early.bench.counts == {"look": 4}
+
+
+async def test_a_later_page_that_fails_leaves_its_work_out(early: Early):
+    world = early.world(
+        [head(look(1)), early.looked(1), tail(more=True)],
+        *[[head(look(2)), early.looked(2), tail(ask("fly", "fly"))]] * 10,
+    )
+    state = await world.run()
+
+    assert state.status is RunStatus.PARTIAL
+    assert [*state.orders] == ["wo-002"]
+    assert early.bench.counts == {"look": 2}
+    assert state.finished is not None
+    assert "saw 1" in state.finished.answer
+
+
+async def test_a_batch_size_binds_what_begins(early: Early):
+    world = early.world([head(*(look(n) for n in range(5))), early.looked(5), tail()], limits=Limits(batch_size=2))
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert early.bench.most_at_once <= 2
+    assert [*state.orders] == ["wo-001"]
+
+
+async def test_one_worker_at_a_time_writes_the_plan_first(early: Early):
+    world = early.world([head(look(1), look(2)), tail(look(3))], limits=Limits(max_workers=1))
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert early.bench.most_at_once == 1
+    assert early.bench.counts == {"look": 3}
+
+
+async def test_a_budget_that_only_allows_the_plan_is_not_overspent(early: Early):
+    limits = Limits(max_requests=3)
+    calls = [ask(f"measure {n}", "measure", n=n) for n in range(3)]
+    world = early.world(
+        [head(*calls), early.until(lambda state: any(each.counts for each in state.assignments.values())), tail()],
+        tools=[early.bench.measure],
+        limits=limits,
+        held_back=Amount(requests=2),
+    )
+    state = await world.run()
+
+    assert state.spent.requests <= 3
+    assert state.status in (RunStatus.PARTIAL, RunStatus.FAILED)
+    assert state.finished is not None
+    assert all("max-requests" in gap.next_action for gap in state.finished.gaps)
+
+
+async def test_after_a_crash_what_was_done_is_not_done_again(early: Early):
+    stops = early.until(lambda state: state.epoch > 1)
+    world = early.world(
+        [head(look(1), look(2)), early.looked(2), stops],
+        [whole(look(1), look(2), look(3))],
+    )
+    run_id = await world.start()
+    drive = world.driving(run_id)
+    await early.looked(2)()
+    drive.cancel()
+    state = await world.take_over(run_id)
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert early.bench.made == [("look", 1), ("look", 2), ("look", 3)]
+    assert [*state.orders] == ["wo-001"]
+
+
+@pytest.mark.parametrize("request_", [ev.CancelRequested(by="me"), ev.PauseRequested(by="me")])
+async def test_cancelling_and_pausing_end_what_has_begun(early: Early, request_: ev.AnyEvent):
+    @tool
+    async def wait(n: int) -> str:
+        """Wait for n."""
+        early.bench.made.append(("wait", n))
+        await early.until(lambda state: False)()
+        return ""
+
+    async def asks() -> None:
+        await early.until(lambda state: early.bench.made)()
+        await world.append("run_1", request_)
+        await early.until(lambda state: False)()
+
+    world = early.world([head(ask("one", "wait", n=1)), asks], tools=[wait])
+    state = await world.run()
+
+    if isinstance(request_, ev.CancelRequested):
+        assert state.status is RunStatus.CANCELLED
+        assert not state.live
+        assert state.assignments["wo-001.0"].closed
+    else:
+        assert state.status is RunStatus.PAUSED
+
+
+async def test_workers_are_told_their_subtask_although_there_is_no_order(early: Early):
+    calls = [ask("measure", "measure", n=1)]
+    told = early.until(lambda state: early.models.requests("work"))
+    world = early.world([head(*calls), told, tail()], tools=[early.bench.measure])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert facts_of(early.models.requests("work")[0])["subtask"]["name"] == "measure"
