@@ -85,7 +85,9 @@ export class Model {
     const changed = patch.assignments as Record<string, Partial<Assignment> | null> | undefined;
     if (!changed) return true;
     const keys = Object.keys(changed);
-    if (keys.some((key) => changed[key] === null)) this.replace(this.view);
+    const regroups = (key: string) =>
+      changed[key] === null || (changed[key]!.order !== undefined && this.byKey.has(key));
+    if (keys.some(regroups)) this.replace(this.view);
     else {
       this.#addLanes(keys.filter((key) => !this.byKey.has(key)));
       const visible = (key: string) => changed[key]!.status ?? changed[key]!.superseded_by;

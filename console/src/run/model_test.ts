@@ -62,6 +62,20 @@ Deno.test("lanes are in the order of the log, however their keys sort", () => {
   assert.deepEqual(model.childrenOf("wo-001.1").map((lane) => lane.key), ["3"]);
 });
 
+Deno.test("subtasks that began before their order get short labels when it adopts them", () => {
+  const model = new Model();
+  const { assignments, ...view } = sampleView(2);
+  const early = Object.entries(assignments).map(([key, each], at) => {
+    const args = { place: ["Paris", "Lyon"][at]!, day: "tomorrow" };
+    return [key, { ...each, name: "weather", label: "weather", args, order: undefined }];
+  });
+  model.replace({ ...view, orders: {}, assignments: Object.fromEntries(early) });
+  const adopted = { order: "wo-001" };
+  model.apply(change(3, { assignments: { "wo-001.0": adopted, "wo-001.1": adopted } }));
+  assert.deepEqual(model.lanes.map((lane) => lane.order), ["wo-001", "wo-001"]);
+  assert.deepEqual(model.lanes.map((lane) => lane.short.rest), ["Paris", "Lyon"]);
+});
+
 Deno.test("only a changed status draws the fleet again", () => {
   const model = new Model();
   model.replace(sampleView());
