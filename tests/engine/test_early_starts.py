@@ -16,7 +16,7 @@ from leadhand.domain.run import RunStatus
 from leadhand.domain.state import RunState
 from leadhand.tools.decorator import tool
 
-from .fakes import FakeModels, facts_of, kind_of
+from .fakes import FakeModels, down, facts_of, kind_of
 from .tools import Bench, refusal
 from .worlds import World, ask
 
@@ -166,6 +166,17 @@ async def test_arguments_that_do_not_fit_are_not_recorded(early: Early):
     assert [event.index for event in await world.events(ev.ElementWritten)] == [0, 0, 1]
     assert state.status is RunStatus.SUCCEEDED
     assert early.bench.counts == {"look": 2}
+
+
+async def test_a_plan_that_a_lost_server_cuts_off_is_read_from_its_start_again(early: Early):
+    lost = down("the connection was lost", "transient", "connection")
+    cut = head(look(1))[:-3]  # in the middle of an element
+    world = early.world([cut, lost], [head(look(1), look(2)), early.looked(2), tail(look(3))])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert (await issued(world))[:3] == ["wo-001.0", "wo-001.1", "wo-001"]
+    assert early.bench.made == [("look", 1), ("look", 2), ("look", 3)]
 
 
 async def test_an_invalid_second_half_costs_nothing_that_was_done(early: Early):

@@ -144,6 +144,9 @@ class Turns:
         elements, indexes = Elements(name), count()
 
         def take(piece: str) -> None:
+            nonlocal elements, indexes
+            if not piece:  # the answer starts again
+                elements, indexes = Elements(name), count()
             written = [(next(indexes), value) for value in elements.take(piece)]
             attempt = self._work.attempt.attempt
             events = [ElementWritten(attempt=attempt, index=n, value=value) for n, value in written if is_sound(value)]
