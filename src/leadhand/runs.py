@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable
 from typing import Any, Unpack
 
 from leadhand.app import approvals, operator
@@ -190,11 +190,19 @@ class Run(Answering):
 
     async def pause(self, reason: str = "") -> None:
         """Pause the run. Finished work is kept; running work starts again when you resume the run."""
-        await self._runtime.log(self.run_id).append(ev.PauseRequested(by=user(), reason=reason))
+        await self._stop(ev.PauseRequested(by=user(), reason=reason), ENDED | {RunStatus.PAUSED})
 
     async def cancel(self) -> None:
         """Cancel the run: nothing new starts, and open requests are closed."""
-        await self._runtime.log(self.run_id).append(ev.CancelRequested(by=user()))
+        await self._stop(ev.CancelRequested(by=user()), ENDED)
+
+    async def _stop(self, request: ev.PauseRequested | ev.CancelRequested, until: Collection[RunStatus]) -> None:
+        """Record a request for the process that drives the run; if none does, carry it out here."""
+        listing = await self._runtime.store.run(self.run_id)
+        if listing.owner is None and listing.status not in until:
+            await operator.stop(self._runtime, listing, request, until=until)
+        else:
+            await self._runtime.log(self.run_id).append(request)
 
     async def retry(
         self,

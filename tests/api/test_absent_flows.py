@@ -72,6 +72,15 @@ async def test_a_run_is_paused_without_its_flow_and_resumed_with_it(tmp_path: Pa
     assert answer.text.startswith("the good answer\n\nthe slow answer\n\nNot answered:\n- bad: ")
 
 
+async def test_a_paused_run_is_cancelled_from_python_at_once_even_without_its_flow(tmp_path: Path) -> None:
+    run_id = await orphaned(tmp_path)
+    assert await asyncio.to_thread(main, ["runs", "pause", run_id, "--home", str(tmp_path)]) == 0
+    async with Leadhand(models=ScriptedModel([]), home=tmp_path) as lead:
+        run = await lead.attach(run_id)
+        await run.cancel()
+        assert (await run.document())["status"] == "cancelled"
+
+
 async def test_a_run_whose_flow_no_longer_takes_its_options_can_be_cancelled(tmp_path: Path) -> None:
     run_id = await orphaned(tmp_path)
     changed = type("Changed", (Three,), {"Options": Flow.Options})
