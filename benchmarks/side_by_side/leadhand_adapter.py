@@ -30,6 +30,8 @@ from leadhand import Leadhand, tool
 from leadhand.domain.conversation import ModelProfile
 from leadhand.models.openai.adapter import OpenAICompatible
 
+MODELS = {"asking": "openai_compatible:stub-2"}
+"""Models of variants: the scripted model plans as its name says."""
 MODEL = "openai_compatible:stub-1"
 WINDOW = 400_000
 TOKENS_PER_SUBTASK = 64
@@ -56,7 +58,7 @@ async def lookup(key: str) -> str:
 def leadhand(options: argparse.Namespace) -> Leadhand:
     """A lead for the job, its home in the folder that survives a kill."""
     return Leadhand(
-        MODEL,
+        MODELS.get(options.variant, MODEL),
         models=OpenAICompatible(
             options.base_url,
             connections=max(options.n, 1),
@@ -84,8 +86,7 @@ async def job(options: argparse.Namespace) -> tuple[list[str], str]:
 
 
 def _request(options: argparse.Namespace) -> str:
-    who = ", each with the tool its worker chooses" if options.variant == "asking" else ""
-    return f"Find the values of {options.n} keys, k0..k{options.n - 1}{who}."
+    return f"Find the values of {options.n} keys, k0..k{options.n - 1}."
 
 
 def right(results: list[str]) -> set[str]:

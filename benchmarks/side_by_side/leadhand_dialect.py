@@ -14,7 +14,8 @@ from typing import Any, cast
 Scripted = tuple[str, str, dict[str, Any], str]
 
 KEYS = re.compile(r"of (\d+) keys, ")
-CHOOSES = "the tool its worker chooses"
+CHOOSES = "stub-2"
+"""The model of the variant in which each worker chooses its tool."""
 RESULT = re.compile(r"RESULT-(\d+): value-k\1\b")
 
 
@@ -22,17 +23,19 @@ def script(request: dict[str, Any]) -> Scripted | None:
     """The key of the call, its role, the message that answers it, and why the answer ends."""
     messages: list[dict[str, Any]] = request.get("messages") or []
     facts = _facts(messages)
-    asked = KEYS.search(facts["request"]) if facts else None
-    if facts is None or asked is None:
+    if facts is None:
+        return None
+    if facts.keys() == {"goal"} or "subtask" in facts:
+        return _work(facts, messages, bool(request.get("tools")))
+    asked = KEYS.search(facts.get("request", ""))
+    if asked is None:
         return None
     wanted = int(asked[1])
     if "page" in facts:
-        return _plan(facts, wanted)
+        return _plan(facts, wanted, "lookup" if request.get("model") != CHOOSES else None)
     if "subtasks" in facts:
         return _review(facts, wanted)
-    if facts.get("task") == "compose":
-        return _compose(facts, wanted)
-    return _work(facts, messages, bool(request.get("tools")))
+    return _compose(facts, wanted)
 
 
 def _facts(messages: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -41,20 +44,21 @@ def _facts(messages: list[dict[str, Any]]) -> dict[str, Any] | None:
         facts = json.loads(told)
     except (TypeError, ValueError):
         return None
-    return cast("dict[str, Any]", facts) if isinstance(facts, dict) and "request" in facts else None
+    return cast("dict[str, Any]", facts) if isinstance(facts, dict) else None
 
 
-def _plan(facts: dict[str, Any], wanted: int) -> Scripted:
+def _plan(facts: dict[str, Any], wanted: int, tool: str | None) -> Scripted:
     first = facts["page"].get("first_index", 0)
     last = min(wanted, first + facts["page"]["most"])
-    tool = None if CHOOSES in facts["request"] else "lookup"
     subtasks = [{"name": f"task-{i}", "tool": tool, "args": {"key": f"k{i}"}} for i in range(first, last)]
     plan = {"goal": f"the values of {wanted} keys", "subtasks": subtasks, "cannot": [], "more": last < wanted}
     return f"p{wanted}.{first}", "plan", _said(json.dumps(plan)), "stop"
 
 
 def _work(facts: dict[str, Any], messages: list[dict[str, Any]], tools: bool) -> Scripted:
-    key = facts["subtask"]["args"]["key"]
+    made = [call for message in messages for call in message.get("tool_calls") or []]
+    args = json.loads(made[0]["function"]["arguments"]) if made else facts["subtask"]["args"]
+    key = args["key"]
     number = key.removeprefix("k")
     value = re.compile(rf"value-{key}\b")
     if any(value.search(message.get("content") or "") for message in messages if message.get("role") == "tool"):
@@ -67,24 +71,25 @@ def _work(facts: dict[str, Any], messages: list[dict[str, Any]], tools: bool) ->
 
 
 def _review(facts: dict[str, Any], wanted: int) -> Scripted:
-    order, subtasks = facts["order"]["work_order_id"], facts["subtasks"]
+    subtasks, verified = facts["subtasks"], facts.get("verified", {})
     verdicts = [
         {"subtask": shown["subtask"], "verdict": "accept"}
         if shown["status"] == "completed"
         else {"subtask": shown["subtask"], "verdict": "retry", "reason": "it was not completed"}
         for shown in subtasks
     ]
-    complete = all(verdict["verdict"] == "accept" for verdict in verdicts)
-    review: dict[str, Any] = {"verdicts": verdicts, "complete": complete, "missing": [], "cannot": []}
-    if facts["compose"] and complete:
-        review["answer"] = _final([shown["result"] for shown in subtasks], wanted)
-    first = subtasks[0]["subtask"] if subtasks else "whole"
-    return f"r{wanted}.{order}.{first}.{len(subtasks)}", "compose", _said(json.dumps(review)), "stop"
+    review: dict[str, Any] = {"verdicts": verdicts}
+    if not facts.get("judge_only"):
+        review["complete"] = all(verdict["verdict"] == "accept" for verdict in verdicts)
+    if facts.get("compose") and review["complete"]:
+        review["answer"] = _final([*verified.values(), *(shown["result"] for shown in subtasks)], wanted)
+    first = next(iter([*verified, *(shown["subtask"] for shown in subtasks)]), "whole")
+    return f"r{wanted}.{first}.{len(verified) + len(subtasks)}", "compose", _said(json.dumps(review)), "stop"
 
 
 def _compose(facts: dict[str, Any], wanted: int) -> Scripted:
     results = facts.get("sections") or facts["results"]
-    first = facts["results"][0]["subtask"] if facts["results"] else ""
+    first = facts["results"][0]["name"] if facts.get("results") else ""
     part = f".{facts['part']}.{first}" if facts.get("part") else ""
     if facts.get("part") == "section":
         told = "\n".join(f"- {result['summary']}" for result in results)

@@ -30,7 +30,8 @@ from leadhand.domain.work_result import ResultData
 class Work:
     """An attempt with everything that its worker needs, built from the log by the controller.
 
-    ``brief`` is the JSON object that the worker receives; ``tools`` are the names of the tools that it may call.
+    ``brief`` is the JSON object that the worker receives, ``schema`` the JSON schema of its answer where that is
+    narrower than the role's; ``tools`` are the names of the tools that it may call.
     ``calls`` are the calls of its lineage so far; finished calls are not repeated. ``needs`` are the results that it
     uses, by assignment. ``compacted`` says through which turn, and to how many characters, tool results are shortened
     for the model. ``allowed`` are tools that a person approved for all its calls. ``scopes`` are the ceilings that each
@@ -44,6 +45,7 @@ class Work:
     assignment: Assignment
     attempt: AttemptState
     brief: Mapping[str, Any]
+    schema: Mapping[str, Any] | None = None
     tools: frozenset[str] = frozenset()
     calls: tuple[ModelTurn | ToolResult, ...] = ()
     compacted: tuple[int, int] = (-1, 0)
@@ -57,6 +59,11 @@ class Work:
     @property
     def instructions(self) -> str:
         return self.assignment.instructions or self.role.instructions
+
+    @property
+    def output(self) -> Mapping[str, Any] | None:
+        """The JSON schema of the answer as the model is shown it."""
+        return self.role.output if self.schema is None else self.schema
 
     @property
     def model(self) -> str:

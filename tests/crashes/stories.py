@@ -25,6 +25,7 @@ from leadhand.domain.state import RunState
 from leadhand.domain.tool import Effect, ToolReturn
 from leadhand.ports import ToolContext
 from leadhand.testing.memory_store import MemoryStore
+from leadhand.testing.steps import results_of
 from leadhand.tools.decorator import Tool, tool
 
 RUN = "run_1"
@@ -92,8 +93,8 @@ def judged(request: ModelRequest, facts: dict[str, Any]) -> dict[str, Any]:
         verdicts.append(verdict)
     complete = all(verdict["verdict"] == "accept" for verdict in verdicts)
     review: dict[str, Any] = {"verdicts": verdicts, "complete": complete}
-    if facts["compose"] and complete:
-        review["answer"] = "; ".join(shown["result"]["summary"] for shown in facts["subtasks"])
+    if facts.get("compose") and complete:
+        review["answer"] = "; ".join(result["summary"] for result in results_of(facts).values() if result is not None)
     return review
 
 

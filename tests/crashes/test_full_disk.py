@@ -24,7 +24,7 @@ from leadhand.domain.evolve import replay
 from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.stores import sqlite, work_order_file
 from leadhand.stores.opening import open_store
-from leadhand.testing.scripted_model import ScriptedModel, plans, says, subtask
+from leadhand.testing.scripted_model import ScriptedModel, brief_of, plans, results_of, reviews, says, subtask
 
 COUNT = 40
 TOLD = f"All {COUNT} pieces are there."
@@ -57,6 +57,7 @@ class Disk:
     def lead(self) -> Leadhand:
         models = ScriptedModel(
             plan=lambda _: plans(*(subtask(f"piece_{n}", "piece", n=n) for n in range(COUNT))),
+            review=lambda request: reviews(accept=results_of(brief_of(request))),
             compose=lambda _: says(TOLD),
             lenient=True,
         )

@@ -19,6 +19,7 @@ from leadhand.domain.conversation import (
 from leadhand.domain.errors import Failure
 from leadhand.domain.limits import Usage
 from leadhand.ports import ModelError
+from leadhand.testing.steps import results_of, role_of
 
 NOON = datetime(2025, 12, 16, 10, tzinfo=UTC)
 
@@ -67,23 +68,22 @@ def down(message: str = "the model is down", class_: str = "unavailable", type_:
 
 def judged(request: ModelRequest, facts: dict[str, Any]) -> dict[str, Any]:
     """The review of a lead that accepts what is completed and drops the rest; with an answer where one is asked for."""
-    verdicts = [
-        {"subtask": shown["subtask"], "verdict": "accept" if shown["status"] == "completed" else "drop"}
-        for shown in facts["subtasks"]
-    ]
+    results = results_of(facts)
+    verdicts = [{"subtask": key, "verdict": "drop" if result is None else "accept"} for key, result in results.items()]
     review: dict[str, Any] = {
         "verdicts": verdicts,
         "complete": all(verdict["verdict"] == "accept" for verdict in verdicts),
     }
-    if facts["compose"]:
-        review["answer"] = "; ".join(shown["result"]["summary"] for shown in facts["subtasks"])
+    if facts.get("compose"):
+        review["answer"] = "; ".join(result["summary"] for result in results.values() if result is not None)
     return review
 
 
 def composed(request: ModelRequest, facts: dict[str, Any]) -> str:
     """An answer that says all it was told."""
-    results = [result["summary"] for result in facts["results"]]
-    return "; ".join([*results, *(f"no {gap['what']}: {gap['reason']}" for gap in facts["gaps"])]) or "nothing"
+    results = [result["summary"] for result in facts.get("results", [])]
+    gaps = [f"no {gap['what']}: {gap['reason']}" for gap in facts.get("gaps", [])]
+    return "; ".join([*results, *gaps]) or "nothing"
 
 
 def told(request: ModelRequest, facts: dict[str, Any]) -> str:
@@ -94,9 +94,7 @@ def told(request: ModelRequest, facts: dict[str, Any]) -> str:
 
 def kind_of(request: ModelRequest) -> str:
     """Which role is being asked: plan, review, compose or work."""
-    if request.output is not None:
-        return request.output.name
-    return facts_of(request)["task"]
+    return role_of(request)
 
 
 def facts_of(request: ModelRequest) -> dict[str, Any]:

@@ -63,16 +63,26 @@ async def test_the_reviewer_is_told_which_calls_were_made_and_that_none_was(open
     models = FakeModels(
         plan(ask("a", "look", n=1), ask("b"), ask("c")),
         work=lambda request, facts: (
-            calls(("look", {"n": 3})) if facts["subtask"]["name"] == "c" and len(request.messages) == 2 else "I did it"
+            calls(("look", {"n": 3}))
+            if facts.get("subtask") == {"name": "c"} and len(request.messages) == 2
+            else "I did it"
         ),
     )
     world = open_world(models, [Bench().look])
     await world.run()
-    ordered, none, other = models.facts("review")[0]["subtasks"]
+    facts = models.facts("review")[0]
+    (none,) = facts["subtasks"]
 
-    assert "calls" not in ordered, "the ordered call needs no words"
+    assert facts["verified"]["wo-001.0"] == {"name": "a", "summary": "saw 1", "sources": [1]}, (
+        "it was called as ordered"
+    )
+    assert facts["verified"]["wo-001.2"] == {
+        "name": "c",
+        "args": {"look": {"n": 3}},
+        "summary": "I did it",
+        "sources": [2],
+    }
     assert (none["calls"], none["doubt"]) == ([], "no tool call supports it")
-    assert other["calls"] == [{"tool": "look", "args": {"n": 3}, "ok": True}]
 
 
 async def test_a_result_that_rests_on_proven_results_is_verified_and_one_on_an_unproven_is_not(open_world: Any):

@@ -128,7 +128,9 @@ async def test_a_review_with_a_verdict_missing_is_asked_for_again(open_world: An
         review = judged(request, facts)
         return {**review, "verdicts": review["verdicts"][:1]}
 
-    models = FakeModels(plan(ask("a", "look", n=1), ask("b", "look", n=2)), review=[too_few, judged])
+    models = FakeModels(
+        plan(ask("a", "look", n=1), {**ask("b", "look", n=2), "expected_output": "it"}), review=[too_few, judged]
+    )
     world = open_world(models, [Bench().look])
     state = await world.run()
 
@@ -137,7 +139,9 @@ async def test_a_review_with_a_verdict_missing_is_asked_for_again(open_world: An
 
 
 async def test_a_review_that_stays_bad_leaves_the_results_unverified(open_world: Any):
-    models = FakeModels(plan(ask("a", "look", n=1)), review={"verdicts": [], "complete": True})
+    models = FakeModels(
+        plan({**ask("a", "look", n=1), "expected_output": "it"}), review={"verdicts": [], "complete": True}
+    )
     world = open_world(models, [Bench().look])
     state = await world.run()
 

@@ -16,6 +16,7 @@ from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.flows.work_order.context_budget import TOKENS_PER_SUBTASK
 from leadhand.flows.work_order.results import subtasks
+from leadhand.testing.steps import results_of
 
 WINDOW = 16_000
 
@@ -36,6 +37,11 @@ class Narrow(FakeModels):
         if size + request.max_tokens > self.window:
             raise down(f"this model has a context length of {self.window} tokens", "too_large", "context_length")
         return await super().ask(request, on_text)
+
+
+def judged_apart(request: ModelRequest, facts: dict[str, Any]) -> dict[str, Any]:
+    """A review that leaves the answer to be composed."""
+    return {**judged(request, facts), "answer": None}
 
 
 def planned_in_pages(request: ModelRequest, facts: dict[str, Any]) -> dict[str, Any]:
@@ -108,7 +114,7 @@ async def test_a_last_page_may_say_that_nothing_is_left(open_world: Any):
 
 async def test_a_review_that_is_too_large_for_its_model_is_halved_until_it_fits(open_world: Any):
     def picky(request: ModelRequest, facts: dict[str, Any]) -> Any:
-        if len(facts["subtasks"]) > 3:
+        if len(results_of(facts)) > 3:
             return down("too long", "too_large", "context_length")
         return judged(request, facts)
 
@@ -117,7 +123,7 @@ async def test_a_review_that_is_too_large_for_its_model_is_halved_until_it_fits(
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED
-    assert [len(facts["subtasks"]) for facts in models.facts("review")].count(3) == 4
+    assert [len(results_of(facts)) for facts in models.facts("review")].count(3) == 4
 
 
 async def test_an_answer_that_does_not_fit_is_written_in_sections(open_world: Any):
@@ -127,7 +133,7 @@ async def test_an_answer_that_does_not_fit_is_written_in_sections(open_world: An
         return in_parts(request, facts)
 
     subtasks = plan(*(ask(f"s{n}", "look", n=n) for n in range(30)))
-    models = FakeModels(subtasks, compose=picky)
+    models = FakeModels(subtasks, review=judged_apart, compose=picky)
     world = open_world(models, [Bench().look])
     state = await world.run()
 
@@ -143,7 +149,7 @@ async def test_an_opening_that_states_what_no_section_holds_reaches_nobody(open_
             return down("too long", "too_large", "context_length")
         return lie if facts["part"] == "opening" else in_parts(request, facts)
 
-    models = FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(30))), compose=lying)
+    models = FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(30))), review=judged_apart, compose=lying)
     world = open_world(models, [Bench().look])
     state = await world.run()
 
@@ -159,7 +165,7 @@ async def test_a_section_that_cannot_be_written_is_told_by_code(open_world: Any)
             return down("no", "invalid", "odd")
         return down("too long", "too_large") if "part" not in facts else in_parts(request, facts)
 
-    models = FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(30))), compose=picky)
+    models = FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(30))), review=judged_apart, compose=picky)
     world = open_world(models, [Bench().look])
     state = await world.run()
 

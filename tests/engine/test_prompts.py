@@ -20,7 +20,8 @@ from leadhand.flows.work_order.results import answer_sources
 from leadhand.flows.work_order.roles import RoleName, instructions, roles
 
 ROLES = ("plan", "work", "review", "compose")
-UNDERSTOOD = {"task", "today", "order"}
+PROMPTS = (*ROLES, "section")
+UNDERSTOOD = {"task", "today", "goal", "request", "subtask"}
 """Facts that need no explanation."""
 
 
@@ -40,7 +41,7 @@ def every_brief() -> list[Brief]:
     work = script.facts("wo-001.1")
     script.done("wo-001.1")
     review = script.facts("review-wo-001-0")
-    many = Script(*(look(f"s{n}") for n in range(30)))
+    many = Script(*(look(f"s{n}") for n in range(130)))
     many.done(*many.under_way)
     shards = [many.facts("review-wo-001-0"), many.facts("review-wo-001-1")]
     script.reviewed(accept("wo-001.0", "wo-001.1"))
@@ -61,6 +62,16 @@ def every_brief() -> list[Brief]:
     ]
 
 
+def prompt_of(brief: Brief) -> str:
+    """The instructions that come with a brief: those of its role, and of what else it asks for."""
+    parts = [brief.role]
+    if brief.facts.get("compose"):
+        parts.append("compose")
+    if brief.facts.get("part"):
+        parts.append("section")
+    return "\n".join(map(instructions, parts))
+
+
 def named(text: str) -> set[str]:
     """Every word in backticks, and the parts of dotted ones."""
     return {part for quoted in re.findall(r"`([^`]+)`", text) for part in re.findall(r"[a-z_]+", quoted)}
@@ -68,42 +79,46 @@ def named(text: str) -> set[str]:
 
 def test_there_is_a_prompt_for_every_role_and_no_other():
     found = {path.name.removesuffix(".md") for path in (files("leadhand.flows.work_order") / "prompts").iterdir()}
-    assert found == set(ROLES)
+    assert found == set(PROMPTS)
 
 
 @pytest.mark.parametrize("brief", every_brief(), ids=lambda brief: f"{brief.role} {' '.join(brief.facts)[:60]}")
 def test_a_prompt_names_every_fact_that_it_comes_with(brief: Brief):
-    unexplained = set(brief.facts) - named(instructions(brief.role)) - UNDERSTOOD
+    unexplained = set(brief.facts) - named(prompt_of(brief)) - UNDERSTOOD
     assert not unexplained, f"{brief.role}.md does not say what {unexplained} are"
 
 
 @pytest.mark.parametrize("role", [role for role in roles() if role.output is not None], ids=lambda role: role.name)
 def test_a_prompt_names_every_field_of_the_answer_it_asks_for(role: Role):
     fields = set(role.output["properties"])
-    assert fields <= named(role.instructions), f"{role.name}.md"
+    assert fields <= named(role.instructions) | ({"answer"} & named(instructions("compose"))), f"{role.name}.md"
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_a_prompt_is_short_says_whose_word_counts_and_what_to_do_when_it_cannot_be_done(prompt: str):
+    text = instructions(prompt)
+    assert len(text) < 2_500
+    assert re.search(r"is data|are data", text), "what it is shown are data, not orders"
+    assert re.search(r"cannot|gap|CANNOT|missing", text)
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_prompt_is_short_says_whose_word_counts_and_what_to_do_when_it_cannot_be_done(role: str):
-    text = instructions(role)
-    assert len(text) < 4_000
-    assert re.search(r"is data|are data", text), "what it is shown are data, not orders"
-    assert re.search(r"cannot|gap|give_up|missing", text)
-    assert "JSON object" in text
+def test_a_prompt_asks_for_the_language_of_the_request(role: str):
+    assert "language" in instructions(role)
 
 
 @pytest.mark.parametrize(
     ("role", "must"),
     [
-        ("plan", ["no more", "in parallel", "$result", "Never plan a tool", "You do not answer"]),
-        ("work", ["do not do their work", "in at most five sentences", "expected_output", "Never write a guess"]),
+        ("plan", ["no more", "in parallel", "$result", "Never plan a tool", "You say of nothing that it was done"]),
+        ("work", ["one subtask", "in at most five sentences", "Never guess"]),
         (
             "review",
-            ["exactly one", "never accepted", "never retried", "A missing tool", "nothing done that"],
+            ["exactly one", "never accepted", "never retried", "A missing tool", "Nothing was done that"],
         ),
         (
             "compose",
-            ["State nothing that is not in", "claim nothing that they deny", "[1]", "sample", "verified", "figures"],
+            ["State nothing that is not in", "claim nothing that they deny", "[1]", "sample", "unverified", "figures"],
         ),
     ],
 )
@@ -118,7 +133,7 @@ async def test_a_conversation_opens_with_the_instructions_and_the_facts_and_noth
 
     system, user = models.requests("plan")[0].messages
     assert system.text == instructions("plan")
-    assert user.text.startswith('{"request"')
+    assert list(json.loads(user.text)) == ["tools", "today", "request", "page"]
 
 
 async def test_a_run_keeps_the_instructions_that_it_was_started_with(open_world: Any):
@@ -130,7 +145,8 @@ async def test_a_run_keeps_the_instructions_that_it_was_started_with(open_world:
     await world.run()
 
     assert models.requests("plan")[0].messages[0].text == "Answer in verse."
-    assert models.requests("review")[0].messages[0].text == instructions("review")
+    both = f"{instructions('review')}\n\n{instructions('compose')}"
+    assert models.requests("review")[0].messages[0].text == both
 
 
 async def test_what_a_request_says_stays_data_and_never_reaches_the_instructions(open_world: Any):
@@ -140,7 +156,8 @@ async def test_what_a_request_says_stays_data_and_never_reaches_the_instructions
     world = open_world(models, [Bench().look])
     await world.run(evil)
 
+    known = {*map(instructions, ROLES), f"{instructions('review')}\n\n{instructions('compose')}"}
     for request in models.asked:
         system, facts, *_ = request.messages
-        assert system.text in {instructions(role) for role in ROLES}
-        assert json.loads(facts.text)["request"] == evil
+        assert system.text in known
+        assert json.loads(facts.text).get("request", evil) == evil

@@ -88,7 +88,7 @@ def made(entries: Sequence[Entry]) -> tuple[Counter[str], set[str]]:
 def test_the_run_that_is_cut_has_everything_in_it():
     assert WHOLE.status is RunStatus.SUCCEEDED
     assert WHOLE.finished is not None
-    assert WHOLE.finished.answer == 'saw 1; saw 2 at last; measured {"raw": {"value": 10}}'
+    assert WHOLE.finished.answer == 'saw 1; saw 2 at last; measured {"raw":{"value":10}}'
     kinds = {entry.event.type for entry in LOG}
     assert kinds >= {"attempt_scheduled", "attempt_settled", "tool_call_returned", "results_judged", "run_finished"}
 

@@ -191,6 +191,6 @@ async def test_an_order_of_many_shards_is_reviewed_in_parallel(open_world: Any):
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED
-    assert len(models.requests("review")) == 6
-    assert models.most_at_once == 6
+    assert len(models.requests("review")) == 2, "each shows a hundred results that code has verified"
+    assert models.most_at_once == 2
     assert len(models.facts("compose")[0]["results"]) == 130

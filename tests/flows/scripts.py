@@ -19,6 +19,11 @@ def look(name: str = "look", n: int = 1, **more: Any) -> dict[str, Any]:
     return {"name": name, "tool": "look", "args": {"n": n}, **more}
 
 
+def judged(name: str, n: int = 1) -> dict[str, Any]:
+    """A subtask whose result a model has to judge: code cannot say whether it is what was expected."""
+    return look(name, n, expected_output="what it looks like")
+
+
 def accept(*keys: str) -> list[dict[str, Any]]:
     return [{"subtask": key, "verdict": "accept"} for key in keys]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flows.scripts import Script, accept, drop, look, replan, retry
+from flows.scripts import Script, accept, drop, judged, look, replan, retry
 from leadhand.domain.citations import cited
 from leadhand.domain.errors import FailureClass
 from leadhand.domain.run import RunStatus
@@ -24,7 +24,7 @@ def test_the_composer_is_shown_the_request_every_accepted_result_and_every_gap()
 
     assert facts["request"] == "look, write and send"
     assert [result["summary"] for result in facts["results"]] == ["wo-001.0 is done", "wo-001.1 is done"]
-    assert all(result["verified"] for result in facts["results"])
+    assert not any(result.get("unverified") for result in facts["results"])
     assert [gap["what"] for gap in facts["gaps"]] == ["c", "d", "fly"]
     assert all(gap["reason"] and gap["next_action"] and gap["class"] for gap in facts["gaps"])
     assert facts["sources"] == [{"n": 1, "title": "A page", "url": "https://example.org/a"}]
@@ -37,7 +37,7 @@ def test_what_was_dropped_or_done_again_is_not_shown_to_the_composer_as_a_result
     script.done("wo-002.0")
     script.reviewed(accept("wo-002.0"))
 
-    assert [result["subtask"] for result in script.facts("compose")["results"]] == ["wo-002.0"]
+    assert [result["summary"] for result in script.facts("compose")["results"]] == ["wo-002.0 is done"]
 
 
 def test_the_composers_call_may_use_what_was_held_back_and_is_streamed_as_a_draft():
@@ -90,7 +90,7 @@ def test_without_a_review_results_are_shown_as_unverified_and_the_run_is_partial
     script.done("wo-001.0", "wo-001.1")
     script.think_fails("review-wo-001-0")
     facts = script.facts("compose")
-    assert [result["verified"] for result in facts["results"]] == [False, False]
+    assert [result.get("unverified") for result in facts["results"]] == [True, True]
     assert [gap["what"] for gap in facts["gaps"]] == ["a", "b"]
 
     script.think("compose")
@@ -99,7 +99,7 @@ def test_without_a_review_results_are_shown_as_unverified_and_the_run_is_partial
 
 
 def test_one_shard_that_cannot_be_reviewed_leaves_only_its_own_subtasks_unverified():
-    script = Script(*(look(f"s{number}", number) for number in range(30)))
+    script = Script(*(judged(f"s{number}", number) for number in range(30)))
     keys = script.under_way
     script.done(*keys)
     script.think("review-wo-001-0", {"verdicts": accept(*keys[:25]), "complete": True})

@@ -149,8 +149,8 @@ def test_the_worker_is_told_its_subtask_and_nothing_of_the_others():
     script = Script(look("a", 1), look("b", 2))
     brief = script.facts("wo-001.0")
 
-    assert brief["subtask"] == {"name": "a", "tool": "look", "args": {"n": 1}, "expected_output": None}
-    assert brief["needs"] == {}
+    assert brief["subtask"] == {"name": "a", "tool": "look", "args": {"n": 1}}
+    assert "needs" not in brief
     assert tools_of(script.state, script.state.assignments["wo-001.0"].assignment) == {"look", "write", "send"}
     assert '"b"' not in str(brief)
 

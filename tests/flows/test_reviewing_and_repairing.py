@@ -9,7 +9,7 @@ from domain import moves
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from flows.scripts import Script, accept, drop, look, replan, retry
+from flows.scripts import Script, accept, drop, judged, look, replan, retry
 from leadhand.domain import commands as do
 from leadhand.domain.decide import decide
 from leadhand.domain.errors import FailureClass
@@ -29,7 +29,7 @@ def repairs(script: Script) -> tuple[Subtask, ...]:
 
 
 def test_one_review_judges_up_to_twenty_five_subtasks():
-    script = Script(*(look(f"s{number}") for number in range(25)))
+    script = Script(*(judged(f"s{number}") for number in range(25)))
     script.done(*script.under_way)
 
     assert script.under_way == ["review-wo-001-0"]
@@ -37,13 +37,13 @@ def test_one_review_judges_up_to_twenty_five_subtasks():
 
 
 def test_a_larger_order_is_reviewed_in_shards_in_parallel_and_judged_as_one():
-    script = Script(*(look(f"s{number}") for number in range(60)))
+    script = Script(*(judged(f"s{number}") for number in range(60)))
     keys = script.under_way
     script.done(*keys)
     shards = [f"review-wo-001-{number}" for number in range(3)]
     assert script.under_way == shards
     assert [len(script.facts(shard)["subtasks"]) for shard in shards] == [25, 25, 10]
-    assert not any(script.facts(shard)["compose"] for shard in shards)
+    assert not any(script.facts(shard).get("compose") for shard in shards)
 
     script.think(shards[1], {"verdicts": accept(*keys[25:50]), "complete": True})
     script.think(shards[0], {"verdicts": accept(*keys[:25]), "complete": True})
@@ -56,7 +56,7 @@ def test_a_larger_order_is_reviewed_in_shards_in_parallel_and_judged_as_one():
 
 def test_an_order_is_not_complete_while_a_shard_could_not_be_reviewed():
     """Though the lead calls the whole complete: nobody has seen the rest."""
-    script = Script(*(look(f"s{number}", number) for number in range(30)))
+    script = Script(*(judged(f"s{number}", number) for number in range(30)))
     keys = script.under_way
     script.done(*keys)
     script.think("review-wo-001-0", {"verdicts": accept(*keys[:25]), "complete": True})
@@ -67,7 +67,7 @@ def test_an_order_is_not_complete_while_a_shard_could_not_be_reviewed():
 
 
 def test_the_same_missing_part_found_by_two_shards_is_added_once():
-    script = Script(*(look(f"s{number}", number) for number in range(30)))
+    script = Script(*(judged(f"s{number}", number) for number in range(30)))
     keys = script.under_way
     script.done(*keys)
     missing = [look("more", 99)]
@@ -287,11 +287,11 @@ def test_the_reviewer_sees_the_request_every_result_every_error_and_what_was_acc
     script.done("wo-001.0")
     script.failed("wo-001.1", "transient")
     facts = facts_of_review(script)
-    one, other = facts["subtasks"]
+    (other,) = facts["subtasks"]
     assert facts["request"] == "look, write and send"
     assert facts["plan_cannot"] == [{"what": "fly", "reason": "no tool"}]
-    assert (one["status"], one["result"]["summary"], one["error"]) == ("completed", "wo-001.0 is done", None)
-    assert (other["status"], other["result"], other["error"]["class"]) == ("failed", None, "transient")
+    assert facts["verified"] == {"wo-001.0": 'a {"n":1}: wo-001.0 is done'}
+    assert (other["status"], other.get("result"), other["error"]["class"]) == ("failed", None, "transient")
 
     script.reviewed(accept("wo-001.0") + retry("wo-001.1"))
     script.done("wo-002.0")

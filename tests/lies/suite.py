@@ -18,7 +18,7 @@ from leadhand.app.clock import SystemClock
 from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
 from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, reviews, says
-from leadhand.testing.steps import Scripted
+from leadhand.testing.steps import Scripted, results_of
 
 from .scenes import SCENES, TOOLS
 
@@ -84,7 +84,7 @@ class Stage:
     def play(self, case: Case) -> None:
         self.model = ScriptedModel(
             plan=[SCENES[case.scene][1]],
-            work=_Workers(case.work),
+            work=_Workers(case),
             review=lambda request: _review(case, brief_of(request)),
             compose=says(case.says) if case.says else (),
             lenient=True,
@@ -103,12 +103,14 @@ class Stage:
 class _Workers:
     """What the workers of a case do, each its steps in turn; the last one is repeated."""
 
-    def __init__(self, work: Any) -> None:
-        self._work = work
+    def __init__(self, case: Case) -> None:
+        self._work = case.work
+        self._names = [each["name"] for each in json.loads(SCENES[case.scene][1].text)["subtasks"]]
         self._made: dict[str, int] = {}
 
     def __call__(self, request: ModelRequest) -> Scripted:
-        name = brief_of(request)["subtask"]["name"]
+        index = request.key.rpartition("/")[0].rpartition(".")[2]  # a call of run/wo-001.0/t1
+        name = self._names[int(index)]
         steps = self._work.get(name) if isinstance(self._work, dict) else self._work
         steps = steps if isinstance(steps, list) else [steps]
         made = self._made[name] = self._made.get(name, 0) + 1
@@ -118,12 +120,13 @@ class _Workers:
 
 def _review(case: Case, brief: dict[str, Any]) -> Scripted:
     accept, drop = [], {}
-    for shown in brief["subtasks"]:
-        if shown["subtask"] in case.drop or (shown["status"] != "completed" and not case.accept):
-            drop[shown["subtask"]] = "it is not needed"
+    for key, result in results_of(brief).items():
+        if key in case.drop or (result is None and not case.accept):
+            drop[key] = "it is not needed"
         else:
-            accept.append(shown["subtask"])
-    answer = case.says or "\n".join(shown["result"]["summary"] for shown in brief["subtasks"] if shown.get("result"))
+            accept.append(key)
+    results = [result["summary"] for result in results_of(brief).values() if result is not None]
+    answer = case.says or "\n".join(results)
     return reviews(accept=accept, drop=drop, answer=answer if brief.get("compose") else None)
 
 

@@ -222,7 +222,7 @@ class TestWork:
 
     async def test_without_a_way_to_give_up_it_says_so_in_words(self) -> None:
         request = working(args={})
-        assert (await step(request.evolve(tools=(spec(WEATHER),)))).text.startswith("This could not be done:")
+        assert (await step(request.evolve(tools=(spec(WEATHER),)))).text.startswith("CANNOT: ")
 
     async def test_calls_of_one_conversation_have_ids_of_their_own(self) -> None:
         first = await step(working())

@@ -40,7 +40,7 @@ class LetterLead:
             facts = json.loads(request.messages[1].text)  # type: ignore[union-attr]
             verdicts = [{"subtask": each["subtask"], "verdict": "accept"} for each in facts["subtasks"]]
             value = {"verdicts": verdicts, "complete": True}
-            if facts["compose"]:
+            if facts.get("compose"):
                 value["answer"] = answer
         return ModelReply(message=AssistantMessage(), value=value, usage=usage)
 

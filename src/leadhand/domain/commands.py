@@ -261,6 +261,10 @@ class Policy(Protocol):
         """Return the input of an assignment's worker, as one JSON object."""
         ...
 
+    def schema(self, state: RunState, assignment: AssignmentState) -> dict[str, Any] | None:
+        """Return the JSON schema that the answer of an assignment is asked for with; None: that of its role."""
+        ...
+
     def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:
         """The reasons why a result does not count, one sentence each. Raises FlowError if the flow's method fails."""
         ...

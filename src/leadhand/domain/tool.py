@@ -14,6 +14,8 @@ from .value import Json, Value
 
 GIVE_UP: Final = "give_up"
 """The tool by which a worker says that its assignment cannot be done."""
+GIVES_UP: Final = "CANNOT"
+"""The word, before a colon and the reason, by which a worker says so in its answer: it needs no tool for it."""
 
 
 class Effect(StrEnum):

@@ -92,12 +92,17 @@ class Unsupported(Value):
 
 
 class Plan(Value):
-    """A lead's answer when asked to plan. It becomes an order once it is valid."""
+    """A lead's answer when asked to plan. It becomes an order once it is valid.
 
-    goal: str = Field(min_length=1, description="the request in one line")
+    Instead of subtasks, it can be the ``answer`` to a request that needs no tool, or a ``question`` to the person.
+    """
+
+    goal: str = Field(default="", description="the request in one line")
     subtasks: tuple[ProposedSubtask, ...] = ()
     cannot: tuple[Unsupported, ...] = Field(default=(), description="parts of the request that no tool covers")
     more: bool = Field(default=False, description="the request needs more subtasks, which follow on the next page")
+    answer: str = Field(default="", description="the answer itself, if the request needs no tool")
+    question: str = Field(default="", description="what has to be known before the request can be planned")
 
 
 def issue(plan: Sequence[ProposedSubtask], order: str, goal: str, repairs: str | None = None) -> WorkOrder:
@@ -116,12 +121,17 @@ def issue(plan: Sequence[ProposedSubtask], order: str, goal: str, repairs: str |
                 {
                     **dict(proposed),
                     "args": {name: _keyed(value, key) for name, value in proposed.args.items()},
-                    "needs": tuple(dict.fromkeys(key(needed) for needed in proposed.needs)),
+                    "needs": tuple(dict.fromkeys(map(key, (*proposed.needs, *references(proposed.args))))),
                 }
             )
             for proposed in plan
         ),
     )
+
+
+def references(args: Mapping[str, JsonValue]) -> list[str]:
+    """Return the subtasks to whose results arguments refer."""
+    return [found[0] for value in args.values() if (found := result_reference(value)) is not None]
 
 
 def _keyed(value: JsonValue, key: Callable[[str], str]) -> JsonValue:

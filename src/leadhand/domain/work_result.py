@@ -86,11 +86,12 @@ class Review(Value):
     """A lead's answer when asked to review.
 
     ``missing`` are parts of the request that no subtask covers yet but a tool could, ``cannot`` those that no tool can.
-    ``answer`` is the composed answer, used only if every subtask is accepted and nothing is missing.
+    ``answer`` is the composed answer, used only if every subtask is accepted and nothing is missing. A review of a part
+    of an order does not say whether it is ``complete``.
     """
 
     verdicts: tuple[Verdict, ...]
-    complete: bool
+    complete: bool = False
     missing: tuple[ProposedSubtask, ...] = ()
     cannot: tuple[Unsupported, ...] = ()
     answer: str | None = None

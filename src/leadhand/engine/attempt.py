@@ -17,7 +17,6 @@ from leadhand.domain.days import read_date
 from leadhand.domain.errors import NOT_ACCEPTED, Failure, FailureClass, LeadhandError
 from leadhand.domain.events import AttemptParked, AttemptReturned, AttemptStarted, NoteEmitted
 from leadhand.domain.explaining import Evidence
-from leadhand.domain.ids import tool_call_id
 from leadhand.domain.ordered_calls import Support, support, unnamed_arguments, written_call
 from leadhand.domain.text import error_in, is_blank
 from leadhand.domain.tool import Source, ToolResult
@@ -180,8 +179,7 @@ class Attempt:
         args = resolved(self._subtask.args, self._work.needs)
         if self._subtask.needs and argument_problems(tool, args):
             return None  # the model fills in the arguments from the results
-        call_id = tool_call_id(self._work.assignment.assignment_id, 0, 0)
-        return Turn(number=0, message=ordered_call(call_id, tool.name, args))
+        return Turn(number=0, message=ordered_call(tool.name, args))
 
     def _hopeless(self, turn: Turn) -> Failure | None:
         """Return a failure of this turn that the model cannot fix, if any."""

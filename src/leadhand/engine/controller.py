@@ -285,6 +285,7 @@ def work_of(state: RunState, policy: Policy, key: str) -> Work:
         assignment=given,
         attempt=assignment.attempt,
         brief=policy.brief(state, assignment),
+        schema=policy.schema(state, assignment),
         tools=own_tools(state, given),
         calls=assignment.calls,
         compacted=assignment.compacted,

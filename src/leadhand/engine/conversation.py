@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from leadhand.domain.conversation import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
 from leadhand.domain.errors import FailureClass
@@ -27,6 +27,11 @@ REPEATED = "repeated_call"
 MOST_REPEATED = 2
 """How often a worker asks for such a call until its attempt ends."""
 
+PLAIN_FACTS = frozenset({"goal", "request", "today", "subtask"})
+"""The facts of a subtask that repairs nothing and needs no results."""
+
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 
 def content_of(result: ToolResult, keep: int | None = None) -> str:
     """Return the result of a call as the model sees it: JSON, cut after ``keep`` characters."""
@@ -40,7 +45,7 @@ def content_of(result: ToolResult, keep: int | None = None) -> str:
 def _content(result: ToolResult) -> str:
     failure = result.failure
     if failure is not None:
-        return json.dumps({"isError": True, "message": failure.message, "class": failure.class_.value})
+        return _compact({"isError": True, "message": failure.message, "class": failure.class_.value})
     fields = {"summary": result.summary, "raw": result.raw}
     if result.sources:
         fields["sources"] = [source.model_dump() for source in result.sources]
@@ -48,7 +53,7 @@ def _content(result: ToolResult) -> str:
         fields["artifacts"] = result.artifacts
     if result.sample:
         fields["sample"] = True
-    return json.dumps({key: value for key, value in fields.items() if value is not None}, ensure_ascii=False)
+    return _compact({key: value for key, value in fields.items() if value is not None})
 
 
 @dataclass(slots=True)
@@ -108,9 +113,7 @@ class Conversation:
         for evidence in finished:
             number, position = (int(part) for part in evidence.call_id.rpartition("/t")[2].split("/c"))
             if number not in turns:
-                turns[number] = Turn(
-                    number=number, message=ordered_call(evidence.call_id, evidence.tool, evidence.args)
-                )
+                turns[number] = Turn(number=number, message=ordered_call(evidence.tool, evidence.args))
             turns[number].done[position] = evidence._replace(raw=await log.unpack(evidence.raw))
         return cls(work, [turns[number] for number in sorted(turns)])
 
@@ -118,7 +121,7 @@ class Conversation:
         """Return all messages so far. ``objection`` is why a reply that ended a turn was not accepted."""
         said: list[Message] = [
             SystemMessage(text=self._work.instructions),
-            UserMessage(text=json.dumps(self._work.brief, ensure_ascii=False)),
+            UserMessage(text=_compact(self._facts())),
         ]
         if self._work.attempt.feedback:
             said.append(UserMessage(text=f"An earlier attempt was not accepted: {self._work.attempt.feedback}"))
@@ -138,6 +141,19 @@ class Conversation:
             if not turn.message.tool_calls or self._work.role.loop == "reply":
                 said.append(UserMessage(text=objection(turn)))
         return tuple(said)
+
+    def _facts(self) -> Mapping[str, Any]:
+        """Return the facts of the brief that the model is shown.
+
+        Beside the call that the subtask names, the goal is enough: the facts are then the same for all workers of a
+        run, so that providers reuse the beginning of the prompt. Other workers receive all other facts.
+        """
+        brief, subtask = self._work.brief, self._work.assignment.subtask
+        if subtask is None:
+            return brief
+        done = self.turns[0].done.get(0) if self.turns and not self.turns[0].number else None
+        called = done is not None and done.ok and not subtask.expected_output and brief.keys() <= PLAIN_FACTS
+        return {name: value for name, value in brief.items() if (name == "goal") is called}
 
     def finished(self, through: Turn | None = None) -> list[ToolResult]:
         """Return the finished tool calls, in order; with ``through``, those of this turn and the ones before it.
@@ -180,10 +196,11 @@ def _is_refused(result: ToolResult) -> bool:
     return result.failure is not None and result.failure.type == REPEATED
 
 
-def ordered_call(call_id: str, tool: str, args: dict[str, Json]) -> AssistantMessage:
-    """Return the call that a subtask names, as if a model had made it: turn 0.
+ORDERED_ID = "ordered00"
+"""The id of the ordered call in a conversation: nine letters and digits, as Mistral requires. It is the same for all
+workers, so that providers reuse the beginning of the prompt."""
 
-    Its id in the conversation has nine letters and digits, as Mistral requires; OpenAI allows up to forty characters.
-    """
-    short = hashlib.sha256(call_id.encode()).hexdigest()[:9]
-    return AssistantMessage(tool_calls=(ToolCall(id=short, name=tool, arguments=args),))
+
+def ordered_call(tool: str, args: dict[str, Json]) -> AssistantMessage:
+    """Return the call that a subtask names, as if a model had made it: turn 0."""
+    return AssistantMessage(tool_calls=(ToolCall(id=ORDERED_ID, name=tool, arguments=args),))

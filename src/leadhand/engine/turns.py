@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from itertools import count
 from typing import Literal
@@ -16,8 +17,8 @@ from leadhand.domain.evolve.calls import EXPIRED
 from leadhand.domain.ids import model_call_id, tool_call_id
 from leadhand.domain.ordered_calls import written_call
 from leadhand.domain.state import CallAnswer
-from leadhand.domain.tool import GIVE_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
-from leadhand.domain.value import Json
+from leadhand.domain.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, Effect, ToolResult, ToolSpec
+from leadhand.domain.value import Json, lean_schema
 from leadhand.domain.work_order import OpenCall
 from leadhand.engine.conversation import MOST_REPEATED, REPEATED, SAME_RESULTS, Conversation, Turn
 from leadhand.engine.elements import Elements
@@ -36,6 +37,15 @@ GIVE_UP_SPEC = ToolSpec(
         "additionalProperties": False,
     },
 )
+
+
+_CANNOT = re.compile(rf"[\s*_`]*{GIVES_UP}[*_`]*:[*_`\s]*(?P<reason>.*)", re.DOTALL)
+
+
+def given_up(text: str) -> str:
+    """Return why a worker gives up in words: ``CANNOT: reason``; "" for any other text."""
+    found = _CANNOT.match(text)
+    return (found["reason"].strip() or "no reason was given") if found is not None else ""
 
 
 class Parked(Exception):
@@ -108,13 +118,15 @@ class Turns:
     async def _ask(self, number: int, messages: tuple[Message, ...], is_sound: Callable[[Json], bool]) -> ModelReply:
         work = self._work
         limits = work.definition.limits
-        specs = tuple(self._specs.values())
-        schema = work.role.output
+        specs = tuple(
+            tool.model_copy(update={"parameters": lean_schema(tool.parameters)}) for tool in self._specs.values()
+        )
+        schema = work.output
         call_id = model_call_id(work.assignment.assignment_id, number)
         request = ModelRequest(
             model=work.model,
             messages=messages,
-            tools=(*specs, GIVE_UP_SPEC) if specs else (),
+            tools=(*specs, GIVE_UP_SPEC) if specs and f"{GIVES_UP}:" not in work.instructions else specs,
             output=None if schema is None else OutputSpec.model_validate({"name": work.role.name, "schema": schema}),
             max_tokens=limits.max_output_tokens,
             deadline_s=limits.attempt_timeout_s,
@@ -162,6 +174,8 @@ class Turns:
         making the others), :class:`GaveUp` if the reply gives up, :class:`Stuck` if it was refused too often.
         """
         turn = conversation.turns[-1]
+        if not turn.message.tool_calls and self._work.role.loop == "turns" and (reason := given_up(turn.message.text)):
+            raise GaveUp(reason)
         todo = [(position, call) for position, call in enumerate(turn.message.tool_calls) if position not in turn.done]
         for _, call in todo:
             if call.name == GIVE_UP:

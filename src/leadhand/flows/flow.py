@@ -81,6 +81,10 @@ class Flow:
             brief["needs"] = {key: result_facts(run.state.assignments[key]) for key in given.needs}
         return brief or {"request": run.request}
 
+    def schema(self, run: RunView[Any], assignment: AssignmentState) -> dict[str, Any] | None:
+        """Return the JSON schema that an answer is asked for with: narrower than its role's. None: that of its role."""
+        return None
+
     def proposed_calls(self, run: RunView[Any], assignment: AssignmentState, value: Json) -> Sequence[ProposedCall]:
         """Return the tool calls that a result proposes; their arguments are validated against the tools' schemas.
 
@@ -145,6 +149,10 @@ class FlowPolicy:
     def brief(self, state: RunState, assignment: AssignmentState) -> dict[str, Any]:
         with self._calling("facts" if type(self.flow).brief is Flow.brief else "brief"):
             return plain_json(self.flow.brief(self.view(state), assignment), 2 * DEEPEST)  # it encloses results
+
+    def schema(self, state: RunState, assignment: AssignmentState) -> dict[str, Any] | None:
+        with self._calling("schema"):
+            return self.flow.schema(self.view(state), assignment)
 
     def problems(self, state: RunState, assignment: AssignmentState, value: Json, text: str) -> list[str]:
         with self._calling("problems"):

@@ -20,6 +20,7 @@ from .steps import calls_all as calls_all
 from .steps import fails as fails
 from .steps import gives as gives
 from .steps import plans as plans
+from .steps import results_of as results_of
 from .steps import reviews as reviews
 from .steps import role_of as role_of
 from .steps import says as says
@@ -193,15 +194,15 @@ def _described(request: ModelRequest, role: str) -> str:
 
 
 def _lenient_review(brief: dict[str, Any]) -> Step:
-    subtasks = objects_of(brief.get("subtasks"))
-    completed = {text_of(subtask.get("subtask")): subtask.get("status") == "completed" for subtask in subtasks}
-    results = [*objects_of(brief.get("accepted")), *(object_of(subtask.get("result")) for subtask in subtasks)]
+    results = results_of(brief)
     return reviews(
-        accept=[key for key, done in completed.items() if done],
-        drop={key: "it did not complete" for key, done in completed.items() if not done},
-        answer=_joined(results) if brief.get("compose") else None,
+        accept=[key for key, result in results.items() if result is not None],
+        drop={key: "it did not complete" for key, result in results.items() if result is None},
+        answer=_joined([*objects_of(brief.get("accepted")), *results.values()]) if brief.get("compose") else None,
     )
 
 
-def _joined(results: Iterable[dict[str, Any]]) -> str:
-    return "\n".join(filter(None, (text_of(result.get("summary")) for result in results))) or "nothing to say"
+def _joined(results: Iterable[dict[str, Any] | None]) -> str:
+    return (
+        "\n".join(filter(None, (text_of(object_of(result).get("summary")) for result in results))) or "nothing to say"
+    )

@@ -11,7 +11,7 @@ from typing import Any
 from leadhand.domain.conversation import AssistantMessage, ModelReply, ModelRequest, ToolCall
 from leadhand.domain.errors import Failure, FailureClass
 from leadhand.domain.limits import Usage
-from leadhand.domain.value import object_of, text_of
+from leadhand.domain.value import object_of, objects_of, text_of
 from leadhand.models.answers import decode_object
 from leadhand.ports import ModelError
 
@@ -190,8 +190,23 @@ def brief_of(request: ModelRequest) -> dict[str, Any]:
     return {}
 
 
+def results_of(brief: Mapping[str, Any]) -> dict[str, dict[str, Any] | None]:
+    """The results of the subtasks that a review judges, by key, in order; None for a subtask that is not completed."""
+    verified = object_of(brief.get("verified"))
+    found: dict[str, dict[str, Any] | None] = {
+        key: object_of(shown) or {"summary": text_of(shown).partition(": ")[2]} for key, shown in verified.items()
+    }
+    for shown in objects_of(brief.get("subtasks")):
+        completed = shown.get("status") == "completed"
+        found[text_of(shown.get("subtask"))] = object_of(shown.get("result")) if completed else None
+    return {key: found[key] for key in sorted(found, key=lambda key: (len(key), key))}
+
+
 def role_of(request: ModelRequest) -> str:
     """Return the purpose of a request: ``plan``, ``review``, ``work``, ``compose``, or another name in its output."""
     if request.output is not None:
         return request.output.name
-    return text_of(object_of(brief_of(request)).get("task")) or "other"
+    brief = brief_of(request)
+    if request.role == "work" or "subtask" in brief or brief.keys() == {"goal"}:
+        return "work"
+    return text_of(brief.get("task")) or "other"

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from leadhand.domain.conversation import ToolMessage
-from leadhand.domain.tool import GIVE_UP, ToolSpec
+from leadhand.domain.tool import GIVE_UP, GIVES_UP, ToolSpec
 
 
 class Call(NamedTuple):
@@ -47,7 +47,7 @@ class OfflineRequest(NamedTuple):
         """Return the reply that says that it cannot be done: a call of ``give_up`` where that is offered, else text."""
         if any(tool.name == GIVE_UP for tool in self.tools):
             return Call(GIVE_UP, {"reason": reason})
-        return f"This could not be done: {reason}."
+        return f"{GIVES_UP}: {reason}" if self.tools else f"This could not be done: {reason}."
 
 
 Reply: TypeAlias = str | dict[str, Any] | Call

@@ -16,12 +16,21 @@ from leadhand.domain.lifecycle import AssignmentStatus
 from leadhand.domain.outcome import CHECK, source_numbers
 from leadhand.domain.run import Gap
 from leadhand.domain.state import RunState
+from leadhand.domain.text import is_blank
 from leadhand.domain.value import Json, Value, object_of, text_of
-from leadhand.domain.work_order import Assignment, Plan, ProposedSubtask, issue, order_problems
+from leadhand.domain.work_order import Assignment, Plan, ProposedSubtask, issue, order_problems, references
 from leadhand.domain.work_result import Review, VerdictKind
 from leadhand.flows.text_checks import opening_problems, text_problems, unknown_names
 
-from .results import all_gaps, answer_sources, answerable_results, composed_text, section_numbers, subtasks
+from .results import (
+    all_gaps,
+    answer_sources,
+    answerable_results,
+    composed_text,
+    is_verified,
+    section_numbers,
+    subtasks,
+)
 from .roles import RoleName
 
 _V = TypeVar("_V", bound=Value)
@@ -59,7 +68,8 @@ def proposed_calls(assignment: Assignment, value: Json) -> Iterator[ProposedCall
     for index, subtask in enumerate(proposed):
         if subtask.tool is not None:
             # Arguments that a need supplies may still be missing; they are validated again at the call.
-            yield ProposedCall(f"subtask {index} ({subtask.name})", subtask.tool, subtask.args, not subtask.needs)
+            complete = not subtask.needs and not references(subtask.args)
+            yield ProposedCall(f"subtask {index} ({subtask.name})", subtask.tool, subtask.args, complete)
 
 
 def parse(shape: type[_V], value: Json) -> tuple[_V | None, list[str]]:
@@ -88,16 +98,29 @@ def _plan_problems(state: RunState, assignment: Assignment, value: Json) -> list
     if page is None:
         return found
     before = planned(state) if assignment.input.get("first") else []
+    if page.answer or page.question:
+        return _direct_problems(page, further=bool(before))
     if not page.subtasks:
         if page.more:
             return ["this page has no subtasks, although it announces more"]
         return [] if page.cannot or before else ["the plan has no subtasks and lists nothing that cannot be done"]
+    if not page.goal:
+        return ["the plan has subtasks, but no goal"]
     known = {_call(subtask): index for index, subtask in enumerate(before) if subtask.tool is not None}
     again = next((subtask for subtask in page.subtasks if _call(subtask) in known), None)
     if again is not None:
         where = known[_call(again)]
         return [f"{again.name} repeats subtask {where} of an earlier page"]
     return _order_problems(state, (*before, *page.subtasks))
+
+
+def _direct_problems(page: Plan, *, further: bool) -> list[str]:
+    """Return the problems of a plan that answers the request itself, or asks the person a question."""
+    if further:
+        return ["the first page has subtasks, so this page can neither answer nor ask"]
+    if page.subtasks or page.cannot or page.more or (page.answer and page.question):
+        return ["give either a plan, or an answer, or a question"]
+    return ["the answer is empty"] if is_blank(page.answer or page.question) else []
 
 
 def _call(subtask: ProposedSubtask) -> str:
@@ -111,7 +134,8 @@ def _review_problems(state: RunState, assignment: Assignment, value: Json) -> li
         return found
     covers: tuple[str, ...] = tuple(assignment.input.get("covers", ()))
     judged = [verdict.subtask for verdict in review.verdicts]
-    found = [f"no verdict for {key}" for key in covers if key not in judged]
+    open_ = [key for key in covers if not is_verified(state.assignments[key])]
+    found = [f"no verdict for {key}" for key in open_ if key not in judged]
     found += [f"{key} is not among the subtasks to review" for key in judged if key not in covers]
     found += [f"two verdicts for {key}" for key in sorted({key for key in judged if judged.count(key) > 1})]
     for verdict in review.verdicts:

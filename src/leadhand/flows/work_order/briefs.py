@@ -2,43 +2,56 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from leadhand.domain.citations import as_data
+from leadhand.domain.days import WEEKDAYS
 from leadhand.domain.outcome import next_action, source_numbers
 from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, MadeCall, RunState
+from leadhand.domain.tool import ToolSpec
+from leadhand.domain.value import Json, is_object, lean_schema
 from leadhand.domain.work_order import Assignment, Subtask
 from leadhand.flows.flow import result_facts
 
 from .answer_checks import planned, refused_answer
-from .context_budget import context_budget, fitting, page_size, tokens
-from .results import all_gaps, answer_sources, answerable_results, section_numbers
+from .context_budget import context_budget, fitting, page_size, tokens, written
+from .results import all_gaps, answer_sources, answerable_results, is_exact, is_verified, ran_out, section_numbers
 from .roles import RoleName
 
 CONTEXT = 4_000
 """Characters of the request in briefs that include it for context only."""
+LINE = 300
+"""Characters of a verified result that a review shows."""
 
 
-def _tools(state: RunState) -> list[dict[str, Any]]:
+def _tools(tools: Iterable[ToolSpec]) -> list[dict[str, Any]]:
     return [
-        {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-        for tool in state.definition.tools
+        {"name": tool.name, "description": tool.description, "parameters": lean_schema(tool.parameters)}
+        for tool in tools
     ]
 
 
-def common(state: RunState, most: int | None = None) -> dict[str, Any]:
-    """Return the content of every brief: the request (only its beginning, if that is enough) and its date."""
+def today(state: RunState) -> dict[str, Any]:
+    """Return the date on which the run was created, with the weekday and the time zone."""
+    return {"today": f"{state.created_at:%Y-%m-%d}, {WEEKDAYS[state.created_at.weekday()]}, UTC"}
+
+
+def asked(state: RunState, most: int | None = None) -> dict[str, Any]:
+    """Return the request (only its beginning, if that is enough)."""
     request = state.definition.request
     if most is not None and len(request) > most:
         request = f"{request[:most]} … (cut: {len(request):,} characters in all)"
-    return {"request": request, "today": state.created_at.date().isoformat()}
+    return {"request": request}
 
 
 def plan(state: RunState, assignment: Assignment) -> dict[str, Any]:
-    """Return the brief of a plan: the request and the tools. The brief of a further page says where to continue."""
-    facts: dict[str, Any] = {**common(state), "tools": _tools(state), "page": {"most": page_size(state)}}
+    """Return the brief of a plan: the tools and the request. The brief of a further page says where to continue."""
+    page: dict[str, Any] = {"most": page_size(state)}
+    facts: dict[str, Any] = {"tools": _tools(state.definition.tools), **today(state), **asked(state), "page": page}
     first = assignment.input.get("first", 0)
     if first:
         latest = [
@@ -46,20 +59,25 @@ def plan(state: RunState, assignment: Assignment) -> dict[str, Any]:
             for back, subtask in enumerate(reversed(planned(state)), start=1)
         ]
         space = max(context_budget(state, RoleName.PLAN) - tokens(facts), 200)
-        facts["page"] |= {"first_index": first, "planned_before": list(reversed(fitting(latest, space)))}
+        page |= {"first_index": first, "planned_before": list(reversed(fitting(latest, space)))}
     return facts
 
 
 def _task(state: RunState, name: str, tool: str | None, args: Any, expected: str | None) -> dict[str, Any]:
-    subtask = {"name": name, "tool": tool, "args": args, "expected_output": expected}
-    return {"task": "work", **common(state, CONTEXT), "subtask": subtask, "needs": {}}
+    subtask = {"tool": tool, "args": args, "name": name, "expected_output": expected}
+    given = {key: value for key, value in subtask.items() if value}
+    goal = {"goal": state.order.order.goal} if state.order is not None else {}
+    return {**goal, **asked(state, CONTEXT), "subtask": given}
 
 
 def work(state: RunState, assignment: Assignment) -> dict[str, Any]:
     """Return the brief of one subtask: the subtask and the results that it needs."""
     given = state.assignments[assignment.assignment_id].subtask
     facts = _task(state, given.name, given.tool, given.args, given.expected_output)
-    facts["needs"] = {key: result_facts(state.assignments[key]) for key in given.needs}
+    if given.needs or not given.args:  # else the lead has worked out the days that the arguments name
+        facts |= today(state)
+    if given.needs:
+        facts["needs"] = {key: result_facts(state.assignments[key]) for key in given.needs}
     repaired = state.assignments.get(given.repairs_subtask or "")
     if repaired is not None:
         reason = repaired.verdict.reason if repaired.verdict is not None else ""
@@ -71,45 +89,67 @@ def work(state: RunState, assignment: Assignment) -> dict[str, Any]:
 def child(state: RunState, assignment: Assignment) -> dict[str, Any]:
     """Return the brief of a child assignment: its input is the task, and the calling tool defines what to return."""
     tool = state.tools.get(assignment.title)
-    return _task(state, assignment.name, None, assignment.input, tool.description if tool is not None else None)
+    facts = _task(state, assignment.name, None, assignment.input, tool.description if tool is not None else None)
+    return {**{name: value for name, value in facts.items() if name != "goal"}, **today(state)}
+
+
+def is_last_order(state: RunState) -> bool:
+    """Whether no order can follow the latest one."""
+    order = state.order
+    return state.steps >= state.definition.limits.max_steps or (order is not None and ran_out(state, order))
+
+
+def review_tools(state: RunState, assignment: Assignment) -> list[ToolSpec]:
+    """Return the tools that a review may order again: its own, or all, where something can be missing or replaced."""
+    if is_last_order(state):
+        return []
+    reviewed = [state.assignments[key] for key in assignment.input.get("covers", ())]
+    if assignment.input.get("whole", True) or not all(map(is_verified, reviewed)):
+        return list(state.definition.tools)
+    names = {subtask.subtask.tool for subtask in reviewed}
+    return [tool for tool in state.definition.tools if tool.name in names]
 
 
 def review(state: RunState, assignment: Assignment) -> dict[str, Any]:
-    """Return the brief of a review: the subtasks of one shard with their results or errors."""
+    """Return the brief of a review: the subtasks of one shard with their results or errors.
+
+    A result that code has verified is one line; only the others are shown in full.
+    """
     order = state.orders[assignment.input["work_order_id"]]
     covers: list[str] = list(assignment.input.get("covers", ()))
+    reviewed = [state.assignments[key] for key in covers]
     composing = bool(assignment.input.get("compose"))
     whole = bool(assignment.input.get("whole", True))
+    numbers = source_numbers(answer_sources(state, covers)) if composing else None
     facts: dict[str, Any] = {
-        **common(state, None if whole else CONTEXT),
-        "tools": _tools(state),
-        "plan_cannot": [part.model_dump() for part in state.unsupported],
-        "order": {"work_order_id": order.order.work_order_id, "goal": order.order.goal},
-        "subtasks": [judged(state, state.assignments[key]) for key in assignment.input["covers"]],
+        "tools": _tools(review_tools(state, assignment)),
+        **(today(state) if composing else {}),
+        **asked(state, None if whole else CONTEXT),
+        "compose": composing,
+        "judge_only": not whole,
+        "last_order": is_last_order(state),
+        "plan_cannot": [part.model_dump() for part in state.unsupported] if whole else [],
         "accepted": [
             {"subtask": other.key, "name": other.subtask.name, "summary": as_data(other.data.summary)}
             for other in (answerable_results(state) if len(state.orders) > 1 and whole else ())
             if other.order != order.order.work_order_id and other.data is not None
         ],
-        "compose": composing,
-        "judge_only": not whole,
-        "last_order": state.steps >= state.definition.limits.max_steps,
+        "verified": {
+            each.key: verified(each) if numbers is None else result(each, numbers, presumed=True)
+            for each in reviewed
+            if is_verified(each)
+        },
+        "subtasks": [judged(state, each, numbers) for each in reviewed if not is_verified(each)],
     }
     covered = set(covers)
     keys = order.order.subtask_keys() if whole else []
     others = [state.assignments[key].subtask for key in keys if key not in covered]
     if others:
         _also_ordered(facts, others, context_budget(state, RoleName.REVIEW) - tokens(facts))
-    if composing:
-        numbers = source_numbers(answer_sources(state, covers))
+    if numbers is not None:
         facts["sources"] = _sources(numbers)
-        for shown, key in zip(facts["subtasks"], covers, strict=True):
-            data = state.assignments[key].data
-            if shown["result"] is not None and data is not None:
-                shown["result"]["summary"] = as_data(data.summary)
-                shown["result"]["sources"] = [numbers[source.title, source.url] for source in data.sources]
         facts["gaps"] = [_gap_facts(gap) for gap in all_gaps(state) if gap.subtask_index is None]
-    return facts
+    return {name: fact for name, fact in facts.items() if fact or name == "subtasks"}
 
 
 def _also_ordered(facts: dict[str, Any], others: list[Subtask], space: int) -> None:
@@ -123,39 +163,27 @@ def _also_ordered(facts: dict[str, Any], others: list[Subtask], space: int) -> N
 def compose(state: RunState) -> dict[str, Any]:
     """Return the brief of a composition: the request, every result that the answer may use, and every gap."""
     numbers = source_numbers(answer_sources(state))
-    refused = refused_answer(state)
-    return {
-        "task": "compose",
-        **common(state),
-        **({"not_accepted": refused} if refused else {}),
+    shown = {
         "results": [result(subtask, numbers) for subtask in answerable_results(state)],
         "gaps": [_gap_facts(gap) for gap in all_gaps(state)],
         "sources": _sources(numbers),
+        "not_accepted": refused_answer(state),
     }
+    return {**_composing(state), **{name: fact for name, fact in shown.items() if fact or name == "results"}}
 
 
 def section(state: RunState, assignment: Assignment) -> dict[str, Any]:
     """Return the brief of one section of a long answer: the results that it covers."""
     numbers = section_numbers(state, assignment)
-    return {
-        "task": "compose",
-        **common(state, CONTEXT),
-        "part": "section",
-        "results": [result(state.assignments[key], numbers) for key in assignment.input["covers"]],
-        "gaps": [],
-        "sources": _sources(numbers),
-    }
+    results = [result(state.assignments[key], numbers) for key in assignment.input["covers"]]
+    return {**_composing(state, CONTEXT), "part": "section", "results": results, "sources": _sources(numbers)}
 
 
 def compose_over(state: RunState, texts: list[str], *, digest: bool) -> dict[str, Any]:
     """The brief of the opening of all sections, with every gap, or of a digest of some texts that are too long."""
     facts: dict[str, Any] = {
-        "task": "compose",
-        **common(state, CONTEXT if digest else None),
+        **_composing(state, CONTEXT if digest else None),
         "part": "digest" if digest else "opening",
-        "results": [],
-        "gaps": [],
-        "sources": [],
     }
     space = context_budget(state, RoleName.COMPOSE) - tokens(facts)
     if not digest:
@@ -167,44 +195,83 @@ def compose_over(state: RunState, texts: list[str], *, digest: bool) -> dict[str
     return facts
 
 
-def result(subtask: AssignmentState, numbers: dict[tuple[str, str], int]) -> dict[str, Any]:
-    """Return a result as the composer sees it."""
-    assert subtask.data is not None
-    return {
-        **_call(subtask),
-        "summary": as_data(subtask.data.summary),
-        "sample": subtask.data.sample,
-        "verified": subtask.accepted and not subtask.doubt,
-        "sources": [numbers[source.title, source.url] for source in subtask.data.sources],
+def _composing(state: RunState, most: int | None = None) -> dict[str, Any]:
+    return {"task": "compose", **today(state), **asked(state, most)}
+
+
+def result(subtask: AssignmentState, numbers: dict[tuple[str, str], int], *, presumed: bool = False) -> dict[str, Any]:
+    """Return a result as the composer sees it; ``presumed``: a running review may accept it."""
+    data = subtask.data
+    assert data is not None
+    shown = {
+        "name": subtask.subtask.name,
+        "args": _untold(subtask),
+        "summary": as_data(data.summary),
+        "sample": data.sample,
+        "unverified": not (subtask.accepted or presumed) or bool(subtask.doubt),
+        "sources": [numbers[source.title, source.url] for source in data.sources],
     }
+    return {name: value for name, value in shown.items() if value}
 
 
-def judged(state: RunState, subtask: AssignmentState) -> dict[str, Any]:
-    """Return a subtask as a reviewer sees it."""
-    failure, error = subtask.failure, None
+def verified(subtask: AssignmentState) -> str:
+    """Return a result that code has verified as one line: its name and the beginning of its text."""
+    assert subtask.data is not None
+    args, text = _untold(subtask), as_data(subtask.data.summary)
+    text = text if len(text) <= LINE else f"{text[:LINE]}…"
+    return (
+        f"{subtask.subtask.name}{f' {written(args)}' if args else ''}: {text}{' (sample data)' * subtask.data.sample}"
+    )
+
+
+def _untold(subtask: AssignmentState) -> dict[str, Any]:
+    """Return the ordered arguments, or the calls that a worker chose, unless the result names all their values."""
+    told, given = subtask.data.summary.casefold() if subtask.data is not None else "", subtask.subtask
+    args = {call.tool: call.args or given.args for call in subtask.made} if given.tool is None else given.args
+    values = [value for each in args.values() for value in (each.values() if is_object(each) else [each])]
+    words = (re.escape(str(value).casefold()) for value in values)
+    return {} if all(re.search(rf"(?<!\w){each}(?!\w)", told) for each in words) else args
+
+
+def shown(state: RunState, subtask: AssignmentState) -> Json:
+    """Return a subtask as a review that does not compose shows it: as one line, or in full."""
+    return [subtask.key, verified(subtask)] if is_verified(subtask) else judged(state, subtask)
+
+
+def judged(
+    state: RunState, subtask: AssignmentState, numbers: dict[tuple[str, str], int] | None = None
+) -> dict[str, Any]:
+    """Return a subtask in full as a reviewer sees it; with the ``numbers`` of its sources for an answer."""
+    failure, error, data, given = subtask.failure, None, subtask.data, subtask.subtask
     if failure is not None:
         action = next_action(state, failure)
         error = {"message": failure.message, "type": failure.type, "class": failure.class_.value, "next_action": action}
-    shown = {
-        **_call(subtask),
+    result_ = result_facts(subtask)
+    if result_ is not None and data is not None and numbers is not None:
+        result_["summary"] = as_data(data.summary)
+        if numbers:
+            result_["sources"] = [numbers[source.title, source.url] for source in data.sources]
+    shown: dict[str, Any] = {
+        "subtask": subtask.key,
+        "name": given.name,
+        "tool": given.tool,
+        "args": given.args,
+        "expected_output": given.expected_output,
         "status": subtask.status.value,
-        "result": result_facts(subtask),
+        "result": result_,
         "error": error,
     }
-    if len(subtask.made) != 1 or subtask.made[0].args is not None or subtask.made[0].tool != subtask.subtask.tool:
-        shown["calls"] = [_made(call, subtask.subtask.args) for call in subtask.made]
-    return {**shown, "doubt": subtask.doubt} if subtask.doubt else shown
+    if not is_exact(subtask):
+        shown["calls"] = [_made(call, given.args) for call in subtask.made]
+    if subtask.doubt:
+        shown["doubt"] = subtask.doubt
+    return {name: value for name, value in shown.items() if value is not None}
 
 
 def _made(call: MadeCall, ordered: dict[str, Any]) -> dict[str, Any]:
     """A call that was made, as a review is shown it."""
     shown = {"tool": call.tool, "args": ordered if call.args is None else call.args, "ok": call.ok}
     return shown if call.ok else {**shown, "error": call.error}
-
-
-def _call(subtask: AssignmentState) -> dict[str, Any]:
-    given = subtask.subtask
-    return {"subtask": subtask.key, "name": given.name, "tool": given.tool, "args": given.args}
 
 
 def _sources(numbers: dict[tuple[str, str], int]) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from . import briefs
 from .answer_checks import answer_problems, refused_answer
 from .context_budget import context_budget, grouped, is_too_large, tokens
 from .results import answer_sources, answerable_results, composed_text, own_text
-from .roles import RoleName
+from .roles import RoleName, instructions, with_role
 
 SECTION = 25
 """Results per section."""
@@ -87,13 +87,14 @@ def _sections(state: RunState) -> list[do.Command]:
         for subtask in answerable_results(state)
         if subtask.data is not None
     ]
-    groups = grouped(sizes, max(context_budget(state, RoleName.COMPOSE) - tokens(briefs.common(state)), 1), SECTION)
+    groups = grouped(sizes, max(context_budget(state, RoleName.COMPOSE) - tokens(briefs.asked(state)), 1), SECTION)
     if not groups:
         return [do.Finish()]
     return [
         do.Assign(
             id=_section(state, 0, number),
             role=RoleName.COMPOSE,
+            instructions=with_role(state, RoleName.COMPOSE, instructions("section")),
             input={
                 "covers": keys,
                 "part": number + 1,
@@ -114,14 +115,18 @@ def _tree(state: RunState) -> list[do.Command]:
     whole = f"{_name(state)}-whole"
     opening = state.assignments.get(whole)
     if opening is None:
+        both = with_role(state, RoleName.COMPOSE, instructions("section"))
         texts = [(node.key, tokens(composed_text(state, node))) for node in level]
-        groups = grouped(texts, context_budget(state, RoleName.COMPOSE) - tokens(briefs.common(state)))
+        groups = grouped(texts, context_budget(state, RoleName.COMPOSE) - tokens(briefs.asked(state)))
         if len(groups) == 1 or len(groups) == len(level):  # they fit, or cannot be divided further and are cut
             over = [node.key for node in level]
-            return [do.Assign(id=whole, role=RoleName.COMPOSE, input={"over": over}, answers=True)]
+            return [do.Assign(id=whole, role=RoleName.COMPOSE, instructions=both, input={"over": over}, answers=True)]
         return [
             do.Assign(
-                id=_section(state, number + 1, position), role=RoleName.COMPOSE, input={"over": ids, "part": True}
+                id=_section(state, number + 1, position),
+                role=RoleName.COMPOSE,
+                instructions=both,
+                input={"over": ids, "part": True},
             )
             for position, ids in enumerate(groups)
         ]

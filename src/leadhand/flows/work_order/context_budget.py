@@ -20,12 +20,12 @@ TOKENS_PER_SUBTASK = 40
 """Tokens that a lead writes to plan or judge one subtask."""
 
 _T = TypeVar("_T")
-_written = json.JSONEncoder(ensure_ascii=False).encode
+written = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def tokens(facts: Json) -> int:
     """Estimate the tokens of a value as JSON at three bytes each, which is slightly too many for most text."""
-    return len(_written(facts).encode(errors="replace")) // 3 + 1
+    return len(written(facts).encode(errors="replace")) // 3 + 1
 
 
 def context_budget(state: RunState, role: str) -> int:

@@ -21,7 +21,7 @@ from leadhand.domain.work_result import Review
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.run_view import AssignmentView, RunView
 
-from . import answer_checks, briefs, composing, planning, results, reviewing
+from . import answer_checks, briefs, composing, planning, results, reviewing, schemas
 from .repair import repair_order, retry_order
 from .roles import RoleName, roles
 
@@ -76,9 +76,24 @@ class WorkOrderFlow(Flow):
             case _:
                 return briefs.work(state, given)
 
+    def schema(self, run: RunView[Flow.Options], assignment: AssignmentState) -> dict[str, Any] | None:
+        given, role = assignment.assignment, run.state.role(assignment.assignment.role)
+        built_in = next((each for each in roles() if each.name == given.role), None)
+        if role is None or built_in is None or role.output != built_in.output:
+            return None  # the run was started by another release, whose answers have another shape
+        match given.role:
+            case RoleName.PLAN:
+                return schemas.plan_schema(run.state, given)
+            case RoleName.REVIEW:
+                return schemas.review_schema(run.state, given)
+            case _:
+                return None
+
     def outcome(self, run: RunView[Flow.Options]) -> Outcome:
         state = run.state
         order = state.order
+        if order is None and (page := planning.direct(state)) is not None:
+            return planning.direct_outcome(page)
         text = (_released(state, order) if order is not None else planning.unplanned(state)) or composing.composed(
             state
         )
@@ -93,6 +108,8 @@ def _plan(state: RunState) -> list[do.Command]:
     wanted = planning.plan(state)
     if isinstance(wanted, list):
         return wanted
+    if planning.direct(state) is not None:
+        return [do.Finish()]
     commands = planning.issued(state, wanted)
     return commands if wanted.subtasks else [*commands, *composing.compose(state)]
 

@@ -28,7 +28,7 @@ _DIGEST = re.compile(r"(\d+) results")
 
 def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | None:
     """Plan ``facts["request"]`` with ``facts["tools"]``. Subtasks that an objection names are not planned again."""
-    if request.schema is not None and "subtasks" not in object_of(request.schema.get("properties")):
+    if not _asks_for(request, "subtasks"):
         return None
     asked = text_of(facts.get("request"))
     planned = Calls(asked, objects_of(facts.get("tools")), read_date(facts.get("today")))
@@ -50,6 +50,14 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
     cannot = [] if first else planned.cannot()
     shown = subtasks[first : first + most]
     return {"goal": goal, "subtasks": shown, "cannot": cannot, "more": len(subtasks) > first + most}
+
+
+def _asks_for(request: OfflineRequest, field: str) -> bool:
+    """Whether an answer can have this field; another flow may have a role of the same name."""
+    if request.schema is None:
+        return True
+    shapes = [request.schema, *objects_of(request.schema.get("anyOf"))]
+    return any(field in object_of(shape.get("properties")) for shape in shapes)
 
 
 def _named(calls: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -101,7 +109,7 @@ def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
 
 def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | None:
     """Accept subtasks with a result, retry temporary failures, drop the rest; also answer if the facts ask for it."""
-    if request.schema is not None and "verdicts" not in object_of(request.schema.get("properties")):
+    if not _asks_for(request, "verdicts"):
         return None
     subtasks = objects_of(facts.get("subtasks"))
     verdicts = [_verdict(subtask, last=facts.get("last_order") is True) for subtask in subtasks]
@@ -164,16 +172,16 @@ def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
 def _accepted_points(facts: Mapping[str, Any], subtasks: list[dict[str, Any]]) -> list[tuple[str, bool]]:
     """Return the results for a review's answer: those accepted earlier, then those of ``subtasks``."""
     known = _source_numbers(facts)
-    cited: dict[str, list[int]] = {}
-    results = [(text_of(result.get("subtask")), result) for result in objects_of(facts.get("accepted"))]
+    results = {text_of(result.get("subtask")): result for result in objects_of(facts.get("accepted"))}
+    results |= {key: object_of(result) for key, result in object_of(facts.get("verified")).items()}
     for subtask in subtasks:
-        key, result = text_of(subtask.get("subtask")), object_of(subtask.get("result"))
-        cited[key] = _numbers(result.get("sources"))
+        result = object_of(subtask.get("result"))
         sample = True in (result.get("sample"), subtask.get("sample"))
-        results.append((key, {**result, "name": subtask.get("name"), "sample": sample}))
+        results[text_of(subtask.get("subtask"))] = {**result, "name": subtask.get("name"), "sample": sample}
+    cited = {key: _numbers(result.get("sources")) for key, result in results.items()}
     for source in objects_of(facts.get("sources")):
         cited.setdefault(text_of(source.get("subtask")), []).extend(_numbers([source.get("n")]))
-    return [_point(result, cited.get(key, []), known) for key, result in results]
+    return [_point(results[key], cited[key], known) for key in sorted(results, key=lambda key: (len(key), key))]
 
 
 def _write(points: list[tuple[str, bool]], gaps: list[dict[str, Any]]) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from leadhand.domain import commands as do
+from leadhand.domain.commands import Outcome
 from leadhand.domain.decide.beginning import why_not_begun
+from leadhand.domain.errors import FailureClass
 from leadhand.domain.evolve.begun import next_order_id
 from leadhand.domain.ids import order_id, page_id, subtask_key
-from leadhand.domain.outcome import next_action
+from leadhand.domain.outcome import CHECK, next_action
+from leadhand.domain.run import Gap
 from leadhand.domain.state import AssignmentState, RunState
 from leadhand.domain.value import Json, list_of, object_of
 from leadhand.domain.work_order import Plan, ProposedSubtask, Unsupported, issue
@@ -16,6 +19,8 @@ from .repair import moved_needs
 from .results import answerable_results, planning_failure, why_failed
 from .roles import RoleName
 
+ASK_AGAIN = "ask again, with the answer to this question in the request"
+"""What a person can do about a request that needs clarification."""
 MAX_PAGES = 200
 """Maximum pages of one plan."""
 
@@ -62,6 +67,22 @@ def _begin(state: RunState, page: AssignmentState) -> list[do.Command]:
     return commands
 
 
+def direct(state: RunState) -> Plan | None:
+    """Return a plan that answers the request itself, or asks a question; None if there is another or none yet."""
+    first = state.assignments.get(page_id(1))
+    page = Plan.model_validate(first.value) if first is not None and first.ok else None
+    return page if page is not None and (page.answer or page.question) else None
+
+
+def direct_outcome(page: Plan) -> Outcome:
+    """Return the outcome of a run whose request needed no tool: its answer rests on no source, and says so."""
+    name, reason, action = "the answer", "it rests on no source: the model wrote it without a tool", CHECK
+    if page.question:
+        name, reason, action = "the request", "it cannot be carried out before this question is answered", ASK_AGAIN
+    gap = Gap(name=name, class_=FailureClass.INSUFFICIENT, reason=reason, next_action=action)
+    return Outcome(answer=page.answer or page.question, uses=[page_id(1)], gaps=[gap])
+
+
 def issued(state: RunState, whole: Plan) -> list[do.Command]:
     """Return the first order, and the parts that no tool can do."""
     fresh = any(part not in state.unsupported for part in whole.cannot)
@@ -83,7 +104,7 @@ def _whole(pages: list[Plan], cut_off: str = "") -> Plan:
     if cut_off:
         rest = f"the rest of the request, after its first {len(subtasks)} subtasks"
         cannot.append(Unsupported(what=rest, reason=f"the plan ended early: {cut_off}"[:1_000]))
-    return Plan(goal=pages[0].goal, subtasks=tuple(subtasks), cannot=tuple(dict.fromkeys(cannot)))
+    return pages[0].evolve(subtasks=tuple(subtasks), cannot=tuple(dict.fromkeys(cannot)), more=False)
 
 
 def unplanned(state: RunState) -> str:

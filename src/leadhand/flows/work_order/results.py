@@ -42,6 +42,23 @@ def answerable_results(state: RunState, presumed: Collection[str] = ()) -> Itera
             yield subtask
 
 
+def is_verified(subtask: AssignmentState) -> bool:
+    """Whether code has verified a result: its calls are those that were ordered, and explain all that it states.
+
+    What was done for good, and what was expected in words, is for a review to judge.
+    """
+    given = subtask.subtask
+    if not subtask.ok or subtask.doubt or subtask.acted or given.expected_output:
+        return False
+    return is_exact(subtask) if given.tool is not None else bool(subtask.made) and all(call.ok for call in subtask.made)
+
+
+def is_exact(subtask: AssignmentState) -> bool:
+    """Whether exactly the ordered call was made."""
+    made = subtask.made
+    return len(made) == 1 and made[0].args is None and made[0].tool == subtask.subtask.tool
+
+
 def unverified(subtask: AssignmentState) -> bool:
     """Whether a result passed the code checks but was not reviewed."""
     return subtask.ok and subtask.verdict is None

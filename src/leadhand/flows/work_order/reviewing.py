@@ -6,16 +6,17 @@ from collections.abc import Iterator
 
 from leadhand.domain import commands as do
 from leadhand.domain.state import AssignmentState, OrderState, RunState
-from leadhand.domain.work_result import Review
+from leadhand.domain.work_result import Review, Verdict, VerdictKind
 
 from . import briefs
 from .answer_checks import answer_problems
 from .context_budget import context_budget, grouped, is_too_large, tokens
-from .results import ran_out
-from .roles import RoleName
+from .results import is_verified, ran_out
+from .roles import RoleName, with_role
 
-SHARD = 25
-"""Maximum subtasks per review, so that a model can judge each. Shards of an order are reviewed in parallel."""
+SHARD, LINES = 25, 100
+"""Maximum subtasks per review, so that a model can judge each: shown in full, and of those verified by code, which are
+one line each. Shards of an order are reviewed in parallel."""
 
 
 def review(state: RunState, order: OrderState) -> list[do.Command]:
@@ -45,28 +46,49 @@ def _shards(state: RunState, order: OrderState) -> list[do.Assign]:
         keys = [key for key in keys if state.assignments[key].ok]
     if not keys:
         return []
-    sizes = [(key, tokens(briefs.judged(state, state.assignments[key]))) for key in keys]
-    whole = tokens(briefs.common(state))
-    around = whole + sum(tokens(state.assignments[key].subtask.name) for key, _ in sizes)
-    groups = grouped(sizes, max(space - whole, space // 2), SHARD)
-    first = sum(size for key, size in sizes if key in set(groups[0]))
+    whole = tokens(briefs.asked(state))
+    most = max(space - whole, space // 2)
+    shown = [(key, tokens(briefs.shown(state, state.assignments[key]))) for key in keys]
+    # Each takes at least its share of a review, so that a model has few to judge.
+    light = {key for key in keys if is_verified(state.assignments[key])}
+    sizes = [(key, max(size, most // (LINES if key in light else SHARD))) for key, size in shown]
+    groups = grouped(sizes, most, LINES)
+    around = whole + sum(tokens(state.assignments[key].subtask.name) for key in keys)
+    first = sum(size for key, size in shown if key in set(groups[0]))
     apart = len(groups) > 1 and around + first > space
-    composing = len(groups) == 1 and all(state.assignments[key].ok for key in order.order.subtask_keys())
+    composing = len(groups) == 1 and _is_short(state, order)
     shards = [
-        _shard(order, str(number), tuple(keys), compose=composing, whole=number == 0 and not apart)
+        _shard(state, order, str(number), tuple(keys), compose=composing, whole=number == 0 and not apart)
         for number, keys in enumerate(groups)
     ]
-    return [*shards, _shard(order, "whole", (), whole=True)] if apart else shards
+    return [*shards, _shard(state, order, "whole", (), whole=True)] if apart else shards
+
+
+def _is_short(state: RunState, order: OrderState) -> bool:
+    """Whether all succeeded, and their results fit into one answer beside the verdicts."""
+    done = [state.assignments[key] for key in order.order.subtask_keys()]
+    length = sum(tokens(each.data.summary) for each in done if each.data is not None)
+    return all(each.ok for each in done) and (
+        len(done) <= SHARD or 2 * length <= state.definition.limits.max_output_tokens
+    )
 
 
 def _shard(
-    order: OrderState, name: str, covers: tuple[str, ...], *, compose: bool = False, whole: bool = False
+    state: RunState,
+    order: OrderState,
+    name: str,
+    covers: tuple[str, ...],
+    *,
+    compose: bool = False,
+    whole: bool = False,
 ) -> do.Assign:
     work_order = order.order.work_order_id
+    composer = state.role(RoleName.COMPOSE) if compose else None
     return do.Assign(
         id=f"review-{work_order}-{name}",
         role=RoleName.REVIEW,
         judges=work_order,
+        instructions=None if composer is None else with_role(state, RoleName.REVIEW, composer.instructions),
         input={"covers": list(covers), "work_order_id": work_order, "compose": compose, "whole": whole},
     )
 
@@ -120,8 +142,11 @@ def _merged(state: RunState, reviews_: list[AssignmentState]) -> Review:
     """
     reviews = [(review_, Review.model_validate(review_.value)) for review_ in reviews_ if review_.ok]
     whole = next((review for review_, review in reviews if review_.assignment.input.get("whole")), None)
+    verdicts = {verdict.subtask: verdict for _, review in reviews for verdict in review.verdicts}
+    covered = [key for review_, _ in reviews for key in _covers(review_)]
     return Review(
-        verdicts=tuple(verdict for _, review in reviews for verdict in review.verdicts),
+        # The result of a missing verdict was verified by code, and the review had nothing against it.
+        verdicts=tuple(verdicts.get(key) or Verdict(subtask=key, verdict=VerdictKind.ACCEPT) for key in covered),
         complete=len(reviews) == len(reviews_) and whole is not None and whole.complete,
         missing=whole.missing if whole is not None else (),
         cannot=whole.cannot if whole is not None else (),

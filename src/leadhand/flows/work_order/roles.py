@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 
 from leadhand.domain.run import ALL_TOOLS, Role
+from leadhand.domain.state import RunState
 from leadhand.domain.work_order import Plan
 from leadhand.domain.work_result import Review
 
@@ -22,6 +23,12 @@ class RoleName(StrEnum):
 def instructions(name: str) -> str:
     """Return the built-in instructions from ``prompts/<name>.md``."""
     return (files(__package__ or "leadhand.flows.work_order") / "prompts" / f"{name}.md").read_text("utf-8").strip()
+
+
+def with_role(state: RunState, name: RoleName, more: str) -> str:
+    """Return the instructions of a role as the run records them, and ``more`` after them."""
+    role = state.role(name)
+    return f"{role.instructions}\n\n{more}" if role is not None else more
 
 
 @cache

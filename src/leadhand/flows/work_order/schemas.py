@@ -1,0 +1,123 @@
+"""The schemas that a lead is asked to fill in, written for models: with constrained decoding, an answer fits the run.
+
+They are narrower than those of :class:`Plan` and :class:`Review`, against which answers are validated: one branch for
+each tool with its arguments, the keys of the subtasks to judge, and bounded lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from leadhand.domain.state import RunState
+from leadhand.domain.tool import ToolSpec
+from leadhand.domain.value import is_list, is_object, lean_schema, object_of, text_of
+from leadhand.domain.work_order import Assignment
+
+from .briefs import is_last_order, review_tools
+from .context_budget import page_size
+
+Schema = dict[str, Any]
+
+_NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 80}
+_SENTENCE: Schema = {"type": "string", "minLength": 1, "maxLength": 400}
+
+
+def plan_schema(state: RunState, assignment: Assignment) -> Schema:
+    """Return the schema of a plan: subtasks, or what cannot be done; on the first page, also a direct answer."""
+    first, most = assignment.input.get("first", 0), page_size(state)
+    index: Schema = {"type": "integer", "minimum": 0, "maximum": first + most - 1}
+    defs, subtask = _subtask(state.definition.tools, index)
+    cannot = {"cannot": _unsupported()}
+    subtasks = {"type": "array", "minItems": 0 if first else 1, "maxItems": most, "items": subtask}
+    plan = {"goal": _SENTENCE, "subtasks": subtasks, **cannot, "more": {"type": "boolean"}}
+    whole = _object(plan, "goal", "subtasks")
+    if first:
+        return {**whole, "$defs": defs}
+    text: Schema = {"type": "string", "minLength": 1}
+    others = [_object(cannot, "cannot"), *(_object({name: text}, name) for name in ("answer", "question"))]
+    return {"type": "object", "anyOf": [whole, *others], "$defs": defs}
+
+
+def review_schema(state: RunState, assignment: Assignment) -> Schema:
+    """Return the schema of a review: verdicts on its subtasks; of the whole order, also what is missing."""
+    covers: list[str] = list(assignment.input.get("covers", ()))
+    whole, again = bool(assignment.input.get("whole", True)), not is_last_order(state)
+    key: Schema = {"$ref": "#/$defs/key"}
+    defs, subtask = _subtask(review_tools(state, assignment), key) if again else ({}, {})
+    open_, done = [[key for key in covers if state.assignments[key].ok is ok] for ok in (False, True)]
+    kinds = ["drop", "retry"] if again else ["drop"]
+    branches = [
+        _verdict(key if keys == covers else {"enum": keys}, verdicts)
+        for keys, verdicts in ((done, ["accept", *kinds]), (open_, kinds))
+        if keys
+    ]
+    if again and covers:
+        replan = {"subtask": key, "verdict": {"const": "replan"}, "reason": _SENTENCE}
+        branches.append(_object({**replan, "replacement": subtask}, *replan, "replacement"))
+    verdicts = {"type": "array", "maxItems": len(covers), "items": {"anyOf": branches} if branches else {}}
+    review: Schema = {"verdicts": verdicts}
+    if whole:
+        review["complete"] = {"type": "boolean"}
+        if again:
+            review["missing"] = {"type": "array", "items": subtask}
+        review["cannot"] = _unsupported()
+    if assignment.input.get("compose"):
+        review["answer"] = {"type": "string"}
+    known: Schema = {"enum": covers} if covers else {"type": "string"}
+    return {**_object(review, "verdicts", *(["complete"] if whole else [])), "$defs": {**defs, "key": known}}
+
+
+def _verdict(key: Schema, verdicts: list[str]) -> Schema:
+    given = {"subtask": key, "verdict": {"enum": verdicts}, "reason": {"type": "string", "maxLength": 400}}
+    return _object(given, "subtask", "verdict")
+
+
+def _object(properties: Schema, *required: str) -> Schema:
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def _unsupported() -> Schema:
+    return {"type": "array", "items": _object({"what": _SENTENCE, "reason": _SENTENCE}, "what", "reason")}
+
+
+def _subtask(tools: Sequence[ToolSpec], need: Schema) -> tuple[Schema, Schema]:
+    """Return the definitions that a schema of subtasks uses, and the schema of one: a branch for each tool.
+
+    ``need`` is the schema of the index or the key of a subtask whose result another uses.
+    """
+    place = _object({"subtask": {"type": "string"}, "path": {"type": "string"}}, "subtask")
+    result = _object({"$result": place}, "$result")
+    defs: Schema = {"name": _NAME, "needs": {"type": "array", "items": need}, "expected": _SENTENCE, "result": result}
+    name, needs, expected = ({"$ref": f"#/$defs/{each}"} for each in ("name", "needs", "expected"))
+    branches: list[Schema] = []
+    for tool in tools:
+        args = _arguments(tool, defs)
+        given = {"name": name, "tool": {"const": tool.name}, "args": args, "needs": needs, "expected_output": expected}
+        branches.append(_object(given, "name", "tool", "args"))
+    own = {"name": name, "tool": {"const": None}, "expected_output": expected, "needs": needs}
+    branches.append(_object(own, "name", "tool", "expected_output"))
+    defs["subtask"] = {"anyOf": branches}
+    return defs, {"$ref": "#/$defs/subtask"}
+
+
+def _arguments(tool: ToolSpec, defs: Schema) -> Schema:
+    """Return the schema of a tool's arguments, any of which can refer to a result; its definitions go to ``defs``."""
+    parameters = _renamed(lean_schema(tool.parameters), f"{tool.name}.")
+    defs |= {f"{tool.name}.{name}": part for name, part in object_of(parameters.pop("$defs", None)).items()}
+    given = object_of(parameters.get("properties"))
+    properties = {name: {"anyOf": [part, {"$ref": "#/$defs/result"}]} for name, part in given.items()}
+    return {**parameters, "properties": properties}
+
+
+def _renamed(schema: Any, prefix: str) -> Any:
+    """Return a schema whose references lead to definitions with a ``prefix``."""
+    if is_list(schema):
+        return [_renamed(part, prefix) for part in schema]
+    if not is_object(schema):
+        return schema
+    found: Schema = {}
+    for key, value in schema.items():
+        local = key == "$ref" and text_of(value).startswith("#/$defs/")
+        found[key] = f"#/$defs/{prefix}{value.removeprefix('#/$defs/')}" if local else _renamed(value, prefix)
+    return found
