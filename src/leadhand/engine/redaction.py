@@ -56,7 +56,7 @@ _MARKS = (
     *("accesstoken", "access_token", "access-token", "refreshtoken", "refresh_token", "refresh-token"),
     *("privatekey", "private_key", "private-key"),
 )
-"""One of these, in lower case, is in every text that a pattern or a name matches, apart from the first pattern. No event
+"""One of these, in lower case, is in every text that a pattern or a name matches, but for the first pattern. No event
 field has such a name."""
 _SK = re.compile(r"sk-[a-z0-9_\-]{16}")
 """The first pattern in lower case. Its prefix alone is too common a mark: it is in ``task-1`` and ``risk-free``."""

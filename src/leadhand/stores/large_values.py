@@ -34,12 +34,12 @@ def pack(body: str) -> tuple[str, dict[str, bytes]]:
 
 def _packed(value: Any, values: dict[str, bytes]) -> tuple[Any, int]:
     """Return a value with references for the large ones in it, and its most bytes as JSON; 0 if it has references."""
+    whole = value
     match value:
         case str():
             most = 6 * len(value) + 2  # an escaped control character has six
         case dict():
-            members = cast("dict[str, Any]", value)
-            parts = {name: _packed(each, values) for name, each in members.items()}
+            parts = {name: _packed(each, values) for name, each in cast("dict[str, Any]", value).items()}
             most = 2 + sum(6 * len(name) + 4 + size for name, (_, size) in parts.items())
             if not all(size for _, size in parts.values()):
                 return {name: each for name, (each, _) in parts.items()}, 0
@@ -53,11 +53,11 @@ def _packed(value: Any, values: dict[str, bytes]) -> tuple[Any, int]:
         case _:
             return value, 5
     if most <= BLOB_ABOVE:
-        return value, most
-    content = _json(value).encode()
+        return whole, most
+    content = _json(whole).encode()
     # A list or object that names a digest stays in the body, where it is looked for.
     if len(content) <= BLOB_ABOVE or (not isinstance(value, str) and DIGEST.encode() in content):
-        return value, len(content)
+        return whole, len(content)
     digest = digest_of(content)
     values[digest] = content
     return {"$stored": digest}, 0
