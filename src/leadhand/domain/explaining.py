@@ -121,10 +121,6 @@ class Evidence:
         self._pieces = [_piece(text) for value in self._values for text in _texts(value)]
 
     @cached_property
-    def _words(self) -> frozenset[str]:
-        return frozenset[str]().union(*(piece.words for piece in self._pieces))
-
-    @cached_property
     def _flat(self) -> str:
         """The letters and digits of every piece; no code goes across two."""
         return "\n".join(piece.flat for piece in self._pieces)
@@ -241,7 +237,7 @@ class Evidence:
     def mentions(self, name: str) -> bool:
         """Whether half of the words of a name, or more, are here."""
         words = re.findall(r"[^\W\d_]{3,}", name.casefold())
-        return sum(word in self._words for word in words) * 2 >= len(words)
+        return sum(map(self._writes, words)) * 2 >= len(words)
 
     def _explains(self, figure: Figure, text: str) -> bool:
         digits = re.match(r"[\d.,'’]*\d", figure.text)
@@ -315,8 +311,8 @@ class Evidence:
         """The length of the longest list, or any that reaches ``value``: a count up to it needs no other evidence."""
         return len(self._values) if value <= len(self._values) else self._longest
 
-    def _writes(self, digits: str) -> bool:
-        return digits in self._words
+    def _writes(self, word: str) -> bool:
+        return any(word in piece.words for piece in self._pieces)
 
     def _names(self, code: str) -> bool:
         flat = re.sub(r"[^\w]", "", code.casefold())

@@ -49,14 +49,15 @@ def _written(value: object, deepest: int) -> tuple[str, str]:
         return "", written
     level = [value]
     for _ in range(deepest):
-        level = [item for each in level for item in _items(each)]
-    return (TOO_DEEP if any(isinstance(each, dict | list | tuple) for each in level) else ""), written
+        level = [item for each in level if isinstance(each, _NESTING) for item in _items(cast("object", each))]
+    return (TOO_DEEP if any(isinstance(each, _NESTING) for each in level) else ""), written
+
+
+_NESTING = (dict, list, tuple)
 
 
 def _items(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return cast("dict[str, object]", value).values()
-    return cast("Iterable[object]", value) if isinstance(value, list | tuple) else ()
+    return cast("dict[str, object]", value).values() if isinstance(value, dict) else cast("Iterable[object]", value)
 
 
 class Unfit(ValueError):

@@ -280,9 +280,10 @@ class Attempt:
 
     def _argument_problems(self, value: Json) -> list[str]:
         """Return the problems of the arguments of proposed calls, one sentence each."""
-        tools = {tool.name: tool for tool in self._work.definition.tools}
+        proposed = self._work.proposed_calls(value)
+        tools = {tool.name: tool for tool in self._work.definition.tools} if proposed else {}
         found: list[str] = []
-        for call in self._work.proposed_calls(value):
+        for call in proposed:
             tool = tools.get(call.tool)
             if tool is not None:
                 problems = argument_problems(tool, call.args, complete=call.complete)
