@@ -46,18 +46,20 @@ class Visitor:
 
     async def leave(self) -> Page:
         """Close all tabs but the first, which shows nothing anymore; forget what the server stored in the profile."""
-        first, *others = self.context.pages
-        for page in others:
-            await page.close()
-        await first.unroute_all()
-        await first.goto("about:blank")
-        await first.mouse.move(0, 0)
-        await self.context.clear_cookies()
-        stored = await self.context.new_cdp_session(first)
-        await stored.send("Storage.clearDataForOrigin", {"origin": self.url, "storageTypes": "all"})
-        await stored.detach()
+        if self._opened:
+            self._opened = False
+            for page in self.context.pages:
+                if page is not self._page:
+                    await page.close()
+            await self._page.unroute_all()
+            await self._page.goto("about:blank")
+            await self._page.mouse.move(0, 0)
+            await self.context.clear_cookies()
+            stored = await self.context.new_cdp_session(self._page)
+            await stored.send("Storage.clearDataForOrigin", {"origin": self.url, "storageTypes": "all"})
+            await stored.detach()
         self.watch.end()
-        return first
+        return self._page
 
 
 class Profiles:
