@@ -114,7 +114,7 @@ def run_out(state: RunState, key: str) -> list[ev.AnyEvent]:
 
 
 def end_attempt(state: RunState, key: str, failure: Failure) -> list[ev.AnyEvent]:
-    """End the attempt at an assignment that is under way, and the assignment with it."""
+    """End the attempt at an assignment that is running or waits, and the assignment with it."""
     assignment, attempt = state.assignments[key], under_way(state, key)
     why = unseen_effect(assignment) or failure
     lost = [ev.AttemptLost(attempt=attempt.attempt, failure=why)] if key in state.live else []

@@ -40,7 +40,7 @@ def why_not_begun(state: RunState, subtask: Subtask) -> str:
         return f"{subtask.name} needs another subtask"
     if not tool.required <= subtask.args.keys():
         return f"{subtask.name} lacks arguments"
-    return f"{batch} subtasks are under way" if batch is not None and len(state.busy) >= batch else ""
+    return f"{batch} subtasks are running" if batch is not None and len(state.busy) >= batch else ""
 
 
 def begin(state: RunState, command: do.Begin, now: datetime) -> list[ev.AnyEvent]:
