@@ -10,6 +10,9 @@ sys.dont_write_bytecode = False
 
 # ruff: noqa: E402
 import gc
+
+gc.disable()  # until all tests are collected: nothing of what is imported goes away
+
 import os
 import shutil
 import signal
@@ -53,6 +56,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 @pytest.fixture
