@@ -68,6 +68,10 @@ class Door:
         """The run's document, once it is over and nobody drives it any more."""
         return await self._rests(run_id, lambda run: run["status"] in OVER)
 
+    async def parked(self, run_id: str) -> dict[str, Any]:
+        """The run's document, once it is paused and nobody drives it any more."""
+        return await self._rests(run_id, lambda run: run["status"] == "paused")
+
     async def asked(self, run_id: str) -> list[dict[str, Any]]:
         """The open questions of a run, once it waits for their answers and nobody drives it any more."""
         await self._rests(run_id, lambda run: run["status"] == "waiting")

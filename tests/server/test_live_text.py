@@ -144,6 +144,7 @@ async def test_a_run_that_is_parked_in_the_middle_of_its_answer_writes_it_again(
         author.write("Half an ")
         await shows(stream, text, "Half an ")
         await served.door.post(f"/api/runs/{run_id}/pause")
+        await served.door.parked(run_id)
         assert not served.door.service.drafts.of(run_id)
         await served.door.post(f"/api/runs/{run_id}/resume")
         author.write("Paris, the whole answer. ")
