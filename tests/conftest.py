@@ -10,14 +10,11 @@ sys.dont_write_bytecode = False
 
 # ruff: noqa: E402
 import gc
-
-gc.disable()  # until all tests are collected: nothing of what is imported goes away
-
 import os
 import shutil
 import signal
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +47,22 @@ pytest.register_assert_rewrite(
 )
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without the garbage collector: nothing of what is imported goes away."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over the modules and the collected tests: they took a sixth of a run's CPU."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
-    gc.enable()
 
 
 @pytest.fixture
