@@ -10,7 +10,9 @@ import pytest
 from engine.fakes import FakeModels, FixedClock, down
 from engine.tools import Bench
 from engine.worlds import ask, plan
+from leadhand.domain.conversation import ModelProfile
 from leadhand.domain.events import ModelCallBegan, ModelCallReturned, NoteEmitted
+from leadhand.domain.limits import Limits
 from leadhand.domain.run import RunStatus
 from leadhand.engine import model_calls as pacing
 from leadhand.engine.model_calls import RateController
@@ -111,6 +113,23 @@ async def test_a_wait_for_a_rate_limit_is_recorded_once_for_all_who_wait(open_wo
     assert [note.message for note in await world.events(NoteEmitted)] == [
         "waiting 30 s for the rate limit of model fake"
     ]
+
+
+async def test_no_more_calls_are_made_at_once_than_the_server_has_slots_and_the_queue_costs_no_attempt_its_time(
+    open_world: Any,
+):
+    async def hold(_request: Any) -> None:
+        await asyncio.sleep(0.03)
+
+    profile = ModelProfile(name="fake", free=True, slots=2, server="http://127.0.0.1:1/v1")
+    subtasks = [{**ask(f"s{n}", "measure", n=n), "expected_output": "a number"} for n in range(40)]
+    models = FakeModels(plan(*subtasks), work="measured", profile=profile, hold=hold)
+    world = open_world(models, [Bench().measure], limits=Limits(attempt_timeout_s=0.5))
+    state = await world.run()
+
+    assert models.most_at_once == 2
+    assert {each.attempts for each in state.assignments.values()} == {1}
+    assert all(each.ok for each in state.assignments.values())
 
 
 async def test_a_turn_that_is_no_longer_wanted_is_passed_on(pace: RateController):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import tracemalloc
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from aiohttp import web
 from asking import asking, planning
 from http_client import client
 
@@ -22,11 +26,29 @@ from leadhand.testing.steps import gives, says
 TALK = asking({"task": "compose"}, model="openai_compatible:m")
 
 
-async def failure_of(served: Any, *, streamed: bool = False, deadline_s: float = 20.0, **options: Any) -> Failure:
+@asynccontextmanager
+async def serving(answer: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
+    """A server whose answers the test writes byte for byte."""
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", answer)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    finally:
+        await runner.cleanup()
+
+
+async def failure_of(
+    served: Any, *, streamed: bool = False, deadline_s: float = 20.0, patience_s: float = 300.0, **options: Any
+) -> Failure:
     async with ScriptedServer([served]) as server:
         models = OpenAICompatible(server.base_url, **options)
         with pytest.raises(ModelError) as caught:
-            await models.ask(TALK.evolve(deadline_s=deadline_s), (lambda _: None) if streamed else None)
+            await models.ask(
+                TALK.evolve(deadline_s=deadline_s, patience_s=patience_s), (lambda _: None) if streamed else None
+            )
         await models.aclose()
     return caught.value.failure
 
@@ -37,10 +59,10 @@ async def failure_of(served: Any, *, streamed: bool = False, deadline_s: float =
         (served_fault("hang"), False, {"first_byte_timeout_s": 0.1}, "did not begin to answer within 0.1 s"),
         (served_fault("hang"), True, {"first_byte_timeout_s": 0.1}, "did not begin to answer within 0.1 s"),
         (
-            hang_body(),
+            hang_body(),  # headers are no answer: a gateway sends them before the model has read the prompt
             False,
-            {"idle_timeout_s": 0.1},
-            "sent nothing for 0.1 s in the middle of its answer",
+            {"first_byte_timeout_s": 0.2, "idle_timeout_s": 0.1},
+            "did not begin to answer within 0.2 s",
         ),
         (
             hang_body("a b c d"),
@@ -56,6 +78,34 @@ async def test_each_limit_says_which_it_was(served: Any, streamed: bool, options
     failure = await failure_of(served, streamed=streamed, **options)
     assert said in failure.message
     assert (failure.class_, failure.type) == ("transient", "timeout")
+
+
+def streamed_reply(*pieces: dict[str, Any]) -> list[bytes]:
+    chunks = [{"choices": [{"delta": piece}]} for piece in pieces]
+    return [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks]
+
+
+@pytest.mark.parametrize("first", [b": keep-alive\n\n", streamed_reply({"role": "assistant", "content": ""})[0]])
+async def test_a_model_may_think_longer_than_the_idle_limit_after_the_server_has_begun(first: bytes) -> None:
+    async def think(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(first)
+        await asyncio.sleep(0.4)  # four idle limits
+        for piece in (*streamed_reply({"content": '{"n": 1}'}), b"data: [DONE]\n\n"):
+            await response.write(piece)
+        return response
+
+    async with serving(think) as url:
+        models = OpenAICompatible(url, first_byte_timeout_s=20.0, idle_timeout_s=0.1, stream_structured=True)
+        assert (await models.ask(planning("x", model="openai:m"))).value == {"n": 1}
+        await models.aclose()
+
+
+async def test_the_patience_of_a_request_holds_for_the_beginning_of_its_answer() -> None:
+    failure = await failure_of(served_fault("hang"), patience_s=0.1)
+    assert "did not begin to answer within 0.1 s" in failure.message
+    assert failure.next_action == "allow more time with --model-patience"
 
 
 async def test_an_idle_limit_longer_than_that_of_the_first_byte_holds() -> None:

@@ -24,6 +24,24 @@ from leadhand.models.openai.stream import Assembly
 from leadhand.ports import ModelError
 
 
+PLAN = '{"goal": "all", "subtasks": [{"name": "a", "args": {}}, {"name": "b", "ar'
+
+
+class TestCutAnswers:
+    def test_a_plan_that_was_cut_is_called_that_and_is_no_plan(self) -> None:
+        cut = answer({"content": PLAN}, finish_reason="length")
+        with pytest.raises(ModelError) as caught:
+            read(cut, planning("x"))
+        assert caught.value.failure.type == "cut_answer"
+        assert "--max-output-tokens" in caught.value.failure.next_action
+
+    def test_a_tool_call_that_was_cut_is_called_that(self) -> None:
+        call = {"id": "x", "function": {"name": "weather_tool", "arguments": '{"location": "Par'}}
+        with pytest.raises(ModelError) as caught:
+            read(answer({"tool_calls": [call]}, finish_reason="length"))
+        assert caught.value.failure.type == "cut_answer"
+
+
 class TestSloppyAnswers:
     @pytest.mark.parametrize(
         "content",

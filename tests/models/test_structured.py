@@ -32,6 +32,19 @@ def test_finds_nothing_where_there_is_nothing(text: str) -> None:
     assert decode_object(text) is None
 
 
+WHOLE = json.dumps({"goal": "all", "subtasks": [{"name": f"check_{n}", "args": {"n": n}} for n in range(60)]})
+
+
+@pytest.mark.parametrize("end", [20, 60, 200, len(WHOLE) // 2, len(WHOLE) - 1])
+@pytest.mark.parametrize("before", ["", "```json\n", "Here is the plan: "])
+def test_an_object_inside_one_that_was_cut_is_not_taken_for_it(end: int, before: str) -> None:
+    assert decode_object(before + WHOLE[:end]) is None
+
+
+def test_an_object_inside_a_malformed_one_is_not_taken_for_it() -> None:
+    assert decode_object(WHOLE.replace('"subtasks": [', '"subtasks" = [')) is None
+
+
 @given(
     st.dictionaries(st.text(), st.text() | st.integers() | st.none()),
     st.text(alphabet=st.characters(exclude_characters="{[")),

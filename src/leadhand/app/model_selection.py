@@ -83,7 +83,7 @@ class NamedModels:
             self._router.check(model)
 
     async def learn(self, choice: ModelChoice) -> None:
-        """Query the context windows that are not known from elsewhere; takes at most a second."""
+        """Query what servers say of their models and is not known from elsewhere; takes some seconds at most."""
         names = [name for name in choice.names if name != "offline" and self._adapter(name) is None]
         await asyncio.gather(*(self._router.learn(name) for name in names if self._router is not None))
 

@@ -258,6 +258,8 @@ class Runtime:
         )
         self._held[state.run_id] = state
         try:
+            if state.status is RunStatus.RUNNING and isinstance(self.models, NamedModels):
+                await self.models.learn(state.definition.models)  # another process may have started the run
             state = await controller.drive()
             file.note(state)
             await keeper.rest(state)

@@ -102,7 +102,8 @@ class ModelProfile(Value):
     """What is known of a model before calling it.
 
     ``window`` is the context window in tokens, prices are in nano-dollars per token; None is unknown. ``free`` models
-    (offline, a server on this machine) cost nothing, which is not the same as an unknown price.
+    (offline, a server on this machine) cost nothing, which is not the same as an unknown price. ``server`` is the URL
+    of the server that was queried, ``slots`` how many calls it answers at once.
     """
 
     name: str
@@ -110,6 +111,8 @@ class ModelProfile(Value):
     input_nanousd: int | None = None
     output_nanousd: int | None = None
     free: bool = False
+    slots: int | None = None
+    server: str = ""
 
     def cost(self, input_tokens: int, output_tokens: int) -> int | None:
         """Return the cost of tokens, in nano-dollars; None if a price is unknown."""

@@ -66,6 +66,7 @@ class ModelCalls:
         self._circuits: dict[tuple[str, str], Failure] = {}
         self._away: dict[tuple[str, str], datetime] = {}
         """Since when each run has been waiting for the server of a model."""
+        self._servers: dict[tuple[str, int], asyncio.Semaphore] = {}
 
     async def ask(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """Make the call, and return once the reply is committed. Raises :class:`ModelError` with a classed failure.
@@ -146,7 +147,7 @@ class ModelCalls:
         self, log: RunLog, call: ModelCall, pace: RateController, on_text: Callable[[str], None] | None
     ) -> ModelReply:
         """Make the call when the rate of its model allows it, and report the outcome."""
-        async with pace.turn() as round_:
+        async with pace.turn() as round_, self._server_slot(call.request.model):
             try:
                 reply = await self._in_some_form(log, call, on_text)
             except ModelError as error:
@@ -157,6 +158,28 @@ class ModelCalls:
                 raise
             pace.answered()
             return reply
+
+    @contextlib.asynccontextmanager
+    async def _server_slot(self, model: str) -> AsyncGenerator[None]:
+        """Hold one of the slots that the server of a model has; wait for it without the attempt's slot and time."""
+        try:
+            profile = self._models.profile(model)
+        except ConfigurationError:  # reported when the call is reserved
+            yield
+            return
+        if profile.slots is None:
+            yield
+            return
+        slots = self._servers.setdefault((profile.server, profile.slots), asyncio.Semaphore(profile.slots))
+        if slots.locked():
+            async with without_slot():
+                await slots.acquire()
+        else:
+            await slots.acquire()
+        try:
+            yield
+        finally:
+            slots.release()
 
     def forget(self, run_id: str) -> None:
         """Close the circuits of a run that is no longer driven here, so that a resumed run tries its models again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from pydantic_core import from_json
@@ -12,6 +13,8 @@ from leadhand.domain.limits import Usage
 from leadhand.domain.value import DEEPEST, is_list, is_object, list_of
 
 _MOST_STARTS = 20
+_OBJECT = re.compile(r'\{\s*"')
+"""How an object begins, unlike braces in prose."""
 
 
 def clean(text: str) -> str:
@@ -81,7 +84,8 @@ def structured_answer(
 def decode_object(text: str) -> dict[str, Any] | None:
     """Return the JSON object in ``text``: bare, in a code fence, or inside prose; else None.
 
-    A list of one object counts as that object, since small models often wrap it.
+    A list of one object counts as that object, since small models often wrap it. The objects inside one that is cut off
+    or malformed are never taken for it.
     """
     text = text.strip()
     if not text:
@@ -101,7 +105,8 @@ def decode_object(text: str) -> dict[str, Any] | None:
             _, end = decoder.raw_decode(text, position)
             return _object(decode_json(text[position:end], finite=True))
         except (ValueError, RecursionError):
-            continue
+            if _OBJECT.match(text, position):
+                return None
     return None
 
 

@@ -18,8 +18,7 @@ class Provider:
 
     The key is in the first of ``key_variables`` that is set in the environment; ``key_needed`` says whether a key is
     required. Any of ``url_variables`` sets another address (a proxy, another machine). ``default_model`` is used if the
-    key is set and no model is named: small, cheap, able to call tools; "" to prevent that. ``first_byte_timeout_s`` is
-    how long an answer may take to start; local models have to be loaded first.
+    key is set and no model is named: small, cheap, able to call tools; "" to prevent that.
     """
 
     name: str
@@ -29,7 +28,6 @@ class Provider:
     url_variables: tuple[str, ...]
     key_needed: bool = True
     default_model: str = ""
-    first_byte_timeout_s: float = 60.0
 
     def key_variable(self, env: Mapping[str, str]) -> str:
         """The variable that holds the key; "" if none is set."""
@@ -81,7 +79,6 @@ PROVIDERS = {
         url_variables=(f"{name.upper()}_BASE_URL",),
         key_needed=hosted,
         default_model=model,
-        first_byte_timeout_s=60.0 if hosted else 600.0,
     )
     for hosted, table in ((True, _HOSTED), (False, _LOCAL))
     for name, title, url, key, model in table

@@ -75,12 +75,10 @@ class ModelRouter:
         return await server.models() if isinstance(server, OpenAICompatible) else []
 
     async def learn(self, model: str) -> None:
-        """Query the context window of ``model``, for at most a second, unless it is known; its profile then has it.
+        """Query what the server of ``model`` says of it, for some seconds at most; its profile then includes that.
 
         Raises ConfigurationError as :meth:`adapter`; a server that fails is ignored.
         """
-        if self._window is not None:
-            return
         adapter = self.adapter(model)
         if isinstance(adapter, OpenAICompatible):
             await adapter.learn(model)
@@ -134,7 +132,6 @@ class ModelRouter:
                 f"{provider.name}: has no address",
                 "set LEADHAND_BASE_URL, for example LEADHAND_BASE_URL=http://127.0.0.1:8000/v1",
             )
-        slow = provider is ANY_SERVER and is_loopback(url)
         return OpenAICompatible(
             url,
             key,
@@ -143,7 +140,7 @@ class ModelRouter:
             if provider.key_variables
             else f"OPENAI_API_KEY, with openai_compatible:NAME and LEADHAND_BASE_URL instead of {provider.name}:",
             connections=self._connections,
-            first_byte_timeout_s=600.0 if slow else provider.first_byte_timeout_s,
+            stream_structured=provider.key_needed or not is_loopback(url),
             profiles=known_profile if provider.key_needed else None,
             costs=known_cost if provider.key_needed else None,
             free=provider.name in LOCAL and is_loopback(url),

@@ -21,6 +21,7 @@ from leadhand.domain.listing import RunListing
 from leadhand.domain.outcome import next_action
 from leadhand.domain.run import CitedSource, Gap, RunDefinition
 from leadhand.domain.state import RunState
+from leadhand.flows.work_order.context_budget import ASSUMED_WINDOW
 from leadhand.stores.opening import database_at
 
 MAX_REASON = 1_000
@@ -39,11 +40,12 @@ def say_opening(runtime: Runtime, run_id: str, definition: RunDefinition, *, why
     rows = [
         ("run", run_id),
         ("model", models_line(definition) + (f" ({reason})" if reason else "")),
+        *(("window", line) for line in window_lines(runtime, definition)),
         ("limits", limits_line(definition)),
         ("database", database_name(runtime)),
     ]
     if why is None and choice.unpriced and definition.limits.budget_nanousd is not None:
-        rows.insert(3, ("", f"the price of {', '.join(choice.unpriced)} is not known: the budget cannot limit it"))
+        rows.insert(-1, ("", f"the price of {', '.join(choice.unpriced)} is not known: the budget cannot limit it"))
     say_table(rows)
 
 
@@ -51,6 +53,18 @@ def models_line(definition: RunDefinition) -> str:
     """Return the models of a run in one line."""
     models = definition.models
     return ", ".join([models.default, *(f"{role}: {name}" for role, name in models.roles.items())])
+
+
+def window_lines(runtime: Runtime, definition: RunDefinition) -> Iterator[str]:
+    """What a run takes as the context windows of models that are in no price list, and on what grounds."""
+    models = definition.models
+    for name in models.names:
+        window = models.windows.get(name)
+        if not runtime.models.profile(name).server:
+            continue
+        source = "LEADHAND_WINDOW" if runtime.settings.environment.get("LEADHAND_WINDOW") else "server"
+        text = f"unknown: {ASSUMED_WINDOW:,} assumed" if window is None else f"{window:,} ({source})"
+        yield f"{name}: {text}" if len(models.names) > 1 else text
 
 
 def limits_line(definition: RunDefinition) -> str:

@@ -10,6 +10,8 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
+from math import inf
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,9 +25,9 @@ from leadhand.ports import FormRefused, ModelError
 from .answers import reply_of, usage_of
 from .capabilities import Abilities, OutputMode, ignored, learn
 from .connections import Patience, Server
-from .context_windows import window_of
 from .errors import parameter_named, status_inside
 from .http import ChatServer
+from .server_facts import Facts, facts_of
 from .wire import chat_body, encode
 
 _LISTED_FOR_S = 60.0
@@ -37,12 +39,13 @@ _WRONG_ADDRESS = frozenset({"unknown_model", "not_an_api"})
 class OpenAICompatible:
     """A server that speaks the chat-completions protocol.
 
-    The model is the part after the colon of ``ModelRequest.model``. Times are in seconds: ``connect_timeout_s`` for
-    the connection; ``first_byte_timeout_s`` until the answer begins (without streaming, until it is complete);
-    ``idle_timeout_s`` between two pieces. The request's own deadline covers everything. At most ``connections`` are
-    open at once; calls beyond them wait. By a model's full name, ``profiles`` returns its window and prices, and
-    ``costs`` what a usage cost in nano-dollars; a ``free`` server costs nothing. ``key_setting`` is where the key came
-    from, for messages.
+    The model is the part after the colon of ``ModelRequest.model``. Times are in seconds: ``connect_timeout_s`` for the
+    connection; ``first_byte_timeout_s`` until the answer begins (without streaming, until it is complete), if that is
+    less than the request's ``patience_s``; ``idle_timeout_s`` between two pieces. The request's own deadline covers
+    everything. Structured answers are streamed with ``stream_structured``, so that a model may think long. At most
+    ``connections`` are open at once; calls beyond them wait. By a model's full name, ``profiles`` returns its window
+    and prices, and ``costs`` what a usage cost in nano-dollars; a ``free`` server costs nothing. ``key_setting`` is
+    where the key came from, for messages.
 
     Raises :class:`~leadhand.domain.errors.ConfigurationError` for a malformed URL or key.
     """
@@ -54,12 +57,13 @@ class OpenAICompatible:
         *,
         name: str = "openai_compatible",
         connect_timeout_s: float = 10.0,
-        first_byte_timeout_s: float = 60.0,
+        first_byte_timeout_s: float | None = None,
         idle_timeout_s: float = 30.0,
         connections: int = 100,
         profiles: Callable[[str], ModelProfile | None] | None = None,
         costs: Callable[[str, Usage], int | None] | None = None,
         free: bool = False,
+        stream_structured: bool = False,
         key_setting: str = "the API key",
     ) -> None:
         self.name = name
@@ -70,25 +74,29 @@ class OpenAICompatible:
             key_setting=key_setting,
             connections=connections,
             connect_timeout_s=connect_timeout_s,
-            first_byte_timeout_s=first_byte_timeout_s,
             idle_timeout_s=idle_timeout_s,
         )
         self._server = ChatServer(server)
+        self._begin_s = inf if first_byte_timeout_s is None else first_byte_timeout_s
+        self._stream_structured = stream_structured
         self._profiles = profiles
         self._costs = costs
         self._free = free
         self._abilities: defaultdict[str, Abilities] = defaultdict(Abilities)
         self._proven: set[tuple[str, OutputMode]] = set()
         self._listed: tuple[float, list[str] | None] | None = None
-        self._windows: dict[str, int | None] = {}
+        self._facts: dict[str, Facts | None] = {}
 
     def profile(self, model: str) -> ModelProfile:
         """The known profile of ``model``; without one its price is unknown, unless the server is ``free``."""
         known = self._profiles(model) if self._profiles is not None else None
         price = 0 if self._free else None
+        facts = self._facts.get(model) or Facts()
         return known or ModelProfile(
             name=model,
-            window=self._windows.get(model),
+            window=facts.window,
+            slots=facts.slots,
+            server=self.base_url,
             input_nanousd=price,
             output_nanousd=price,
             free=self._free,
@@ -99,18 +107,27 @@ class OpenAICompatible:
         return await self._server.model_names(within_s=LIST_WITHIN_S)
 
     async def learn(self, model: str) -> None:
-        """Query the context window of ``model`` once, for at most a second, unless it is known.
+        """Query the window of ``model``, the slots of its server and whether its template shows tools, unless known.
 
-        :meth:`profile` then includes it. Never raises; if the server does not report it, it stays unknown.
+        :meth:`profile` then includes them. Never raises; takes some seconds at most. A server that does not answer is
+        queried again the next time.
         """
-        if model not in self._windows and self.profile(model).window is None:
-            self._windows[model] = None  # concurrent callers do not query again
-            self._windows[model] = await window_of(self._server, _short_name(model), self.name)
+        if model in self._facts or self.profile(model).window is not None:
+            return
+        self._facts[model] = None  # concurrent callers do not query again
+        name = _short_name(model)
+        facts = await facts_of(self._server, name, self.name)
+        if facts is None:
+            del self._facts[model]
+            return
+        self._facts[model] = facts
+        if not facts.tools:
+            self._abilities[name] = replace(self._abilities[name], tools=False)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """Make one call; see :class:`~leadhand.ports.Models`. Text, also of a structured answer, is streamed to
         ``on_text`` in pieces that join to the reply's text. Before a failure, some may already have been passed on."""
-        patience = Patience(self._server.at, request.deadline_s, self.name)
+        patience = Patience(self._server.at, request.deadline_s, min(self._begin_s, request.patience_s), self.name)
         try:
             async with patience.timer:
                 return await self._ask(request, on_text, patience)
@@ -120,6 +137,8 @@ class OpenAICompatible:
                 raise
             raise patience.failure() from None
         except ModelError as error:
+            if error.failure.is_away:  # it may come back with another model or window
+                self._facts.pop(request.model, None)
             if error.failure.type in _WRONG_ADDRESS:
                 raise await self._explained(error, _short_name(request.model)) from None
             raise
@@ -134,9 +153,12 @@ class OpenAICompatible:
         model = _short_name(request.model)
         abilities = self._abilities[model]
         # Calls requested in prose look like text until the text is complete.
-        streamed = on_text is not None and abilities.stream and (abilities.tools or not request.tools)
+        heard = on_text is not None and (abilities.tools or not request.tools)
+        streamed = abilities.stream and (heard or (request.output is not None and self._stream_structured))
         body = chat_body(request, model, abilities, adapter=self.name, stream=streamed)
-        answered = await self._server.post(encode(body), patience, on_text if streamed else None)
+        answered = await self._server.post(
+            encode(body), patience, ((on_text if heard else None) or _ignore) if streamed else None
+        )
         if answered.document is not None:
             reply = self._reply(answered.document, request, abilities, heard=answered.heard)
             if on_text is not None and not answered.heard and reply.message.text and request.output is None:
@@ -206,6 +228,10 @@ class OpenAICompatible:
             return await self._server.model_names(base_url) or None
         except ModelError:
             return None
+
+
+def _ignore(_text: str) -> None:
+    """Take the text of a structured answer, which is used as a whole."""
 
 
 def _short_name(model: str) -> str:

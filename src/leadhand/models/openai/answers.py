@@ -61,7 +61,8 @@ def reply_of(
     elif not abilities.tools and request.tools and not calls:
         text, calls = _call_in_words(text, request)
     # An incomplete answer must never count as complete.
-    incomplete = finish in ("length", "content_filter") and not calls and value is None
+    unusable = value is None and not any(call.arguments is not None for call in calls)
+    incomplete = finish in ("length", "content_filter") and unusable
     if incomplete or not (text or calls):
         raise unfinished(finish, request, usage)
     return ModelReply(

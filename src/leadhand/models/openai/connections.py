@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from leadhand.domain.errors import FailureClass
-from leadhand.models.failures import UNBILLED, UNSENT, failed
+from leadhand.models.failures import LARGEST_BODY, UNBILLED, UNSENT, failed, too_long
 from leadhand.models.server_settings import is_loopback
 from leadhand.ports import ModelError
 
@@ -22,7 +22,7 @@ class Server(NamedTuple):
     """The address of a server and the settings of its connections.
 
     ``key`` is sent as a bearer token and redacted in messages of failures; ``key_setting`` is where it is set, for
-    messages. The time limits are in seconds: for a connection, until an answer begins, between two pieces of it.
+    messages. The time limits are in seconds: for a connection, between two pieces of an answer.
     """
 
     base_url: str
@@ -30,7 +30,6 @@ class Server(NamedTuple):
     key_setting: str
     connections: int
     connect_timeout_s: float
-    first_byte_timeout_s: float
     idle_timeout_s: float
 
     def open(self) -> aiohttp.ClientSession:
@@ -81,35 +80,42 @@ def proxy_for(url: str) -> str | None:
 class Patience:
     """The time limits of one call: until the answer begins, between two pieces, and for the whole.
 
+    Headers, blanks and messages that only keep the connection alive do not begin an answer.
+
     Used around the call: ``async with patience.timer: …``, which raises TimeoutError when one of them has passed; then
     :meth:`failure` says which. Timers are expensive, so one serves them all. ``size`` is how many bytes have come.
     """
 
-    def __init__(self, server: Server, deadline_s: float, name: str) -> None:
+    def __init__(self, server: Server, deadline_s: float, begin_s: float, name: str) -> None:
         self._loop = asyncio.get_running_loop()
         self._server = server
         self._deadline_s = deadline_s
+        self._begin_s = begin_s
         self._name = name
         self._deadline = self._loop.time() + deadline_s
         self.size = 0
         self._begun = False
         self._fresh = True
         # Moving a timer costs as much as creating it; a call whose answer comes in one piece moves none.
-        self.timer = asyncio.timeout_at(min(self._deadline, self._loop.time() + server.first_byte_timeout_s))
+        self.timer = asyncio.timeout_at(min(self._deadline, self._loop.time() + begin_s))
 
     def sent(self) -> None:
-        """Start the limit for a request that was sent: the answer has to begin within ``first_byte_timeout_s``."""
+        """Start the limit for a request that was sent: the answer has to begin within ``begin_s``."""
         self.size, self._begun = 0, False
         if not self._fresh:
-            self._until(self._server.first_byte_timeout_s)
+            self._until(self._begin_s)
         self._fresh = False
 
-    def received(self, chunk: bytes) -> None:
-        """Restart the limit after the headers or a piece: the next has to follow within about ``idle_timeout_s``."""
-        begins, self._begun = not self._begun, True
+    def received(self, chunk: bytes, *, begun: bool) -> None:
+        """Restart the limit after a piece: once the answer has ``begun``, the next has to follow within about
+        ``idle_timeout_s``. Raises :class:`ModelError` for a body that is too long."""
         self.size += len(chunk)
+        if self.size > LARGEST_BODY:
+            raise too_long()
         idle_s = self._server.idle_timeout_s
+        begins, self._begun = begun and not self._begun, begun or self._begun
         # A stream has many pieces, and moving a timer for each would cost more than reading them.
+        # Before the answer begins, a piece only ever gives it more time.
         if begins or (self.timer.when() or 0.0) < min(self._deadline, self._loop.time() + idle_s):
             self._until(idle_s * 1.125)
 
@@ -119,14 +125,15 @@ class Patience:
     def failure(self) -> ModelError:
         """Return the failure for the limit that has passed. The usage of the call is unknown."""
         whole = self._loop.time() >= self._deadline
-        action = "allow more time with --timeout, or ask for less at once" if whole else ""
+        action = "allow more time with --attempt-timeout, or ask for less at once" if whole else ""
         match whole, self._begun:
             case True, False:
                 said = f"gave no answer within {self._deadline_s:g} s: it had not started to answer"
             case True, True:
                 said = f"gave no whole answer within {self._deadline_s:g} s: {self.size} bytes had arrived"
             case False, False:
-                said = f"did not begin to answer within {self._server.first_byte_timeout_s:g} s"
+                said = f"did not begin to answer within {self._begin_s:g} s"
+                action = "allow more time with --model-patience"
             case _:
                 idle_s = self._server.idle_timeout_s
                 said = f"sent nothing for {idle_s:g} s in the middle of its answer, after {self.size} bytes"

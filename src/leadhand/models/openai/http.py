@@ -128,8 +128,8 @@ class ChatServer:
                 raise too_long()
             return whole
         chunks: list[bytes] = []
-        patience.received(b"")
-        while chunk := await _next_chunk(content, patience):
+        while chunk := await content.readany():
+            patience.received(chunk, begun=not chunk.isspace())
             chunks.append(chunk)
             if partly and patience.size > _LARGEST_REFUSAL:
                 break
@@ -141,10 +141,10 @@ class ChatServer:
         import aiohttp
 
         stream = ChatStream(on_text, self.at.key)
-        patience.received(b"")
         try:
-            while not stream.done and (chunk := await _next_chunk(response.content, patience)):
+            while not stream.done and (chunk := await response.content.readany()):
                 stream.feed(chunk)
+                patience.received(chunk, begun=stream.begun)
         except aiohttp.ClientError:
             if not stream.ended:
                 raise failed("cut_stream", "the stream ended in the middle of the answer") from None
@@ -184,12 +184,3 @@ class ChatServer:
             with contextlib.suppress(RuntimeError, ValueError):  # its event loop may be gone
                 await before.close()
         return session
-
-
-async def _next_chunk(content: aiohttp.StreamReader, patience: Patience) -> bytes:
-    """The next piece of a body; empty at its end. Raises :class:`ModelError` for a body that is too long."""
-    chunk = await content.readany()
-    patience.received(chunk)
-    if patience.size > LARGEST_BODY:
-        raise too_long()
-    return chunk

@@ -98,6 +98,11 @@ class Assembly:
         self._model: object = None
         self._visible = AnswerOnly()
 
+    @property
+    def begun(self) -> bool:
+        """Whether a chunk held a part of an answer, be it reasoning."""
+        return bool(self.ended or self._fields or self._details or self._calls or any(self._text))
+
     def take(self, chunk: Mapping[str, Any]) -> str:
         """Adds one chunk; the visible text in it."""
         choice = first_choice(chunk)
@@ -202,6 +207,11 @@ class ChatStream:
         self._key = key
         self._decoder = SseDecoder()
         self._assembly = Assembly()
+
+    @property
+    def begun(self) -> bool:
+        """Whether the model has written something, be it reasoning."""
+        return self.done or self._assembly.begun
 
     @property
     def ended(self) -> bool:

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from leadhand.domain.conversation import ModelRequest, UserMessage
 from leadhand.domain.errors import ConfigurationError
-from leadhand.models.openai import context_windows
+from leadhand.domain.tool import ToolSpec
+from leadhand.models.openai import server_facts
 from leadhand.models.router import ModelRouter
 
 
@@ -22,11 +24,15 @@ class Pages:
         self.pages = {"/v1/models": {"data": [{"id": "other"}, {"id": "m", **listed}]}}
         self.pages.update({f"/{path.replace('__', '/')}": page for path, page in pages.items()})
         self.asked: list[str] = []
+        self.bodies: list[Any] = []
+        self.status = 404
 
     async def serve(self, request: web.Request) -> web.Response:
         self.asked.append(request.path)
+        if request.method == "POST":
+            self.bodies.append(await request.json())
         page = self.pages.get(request.path)
-        return web.json_response(page) if page is not None else web.Response(status=404)
+        return web.json_response(page) if page is not None else web.Response(status=self.status)
 
 
 @asynccontextmanager
@@ -90,8 +96,57 @@ async def test_it_is_asked_once() -> None:
     assert pages.asked == ["/v1/models"]
 
 
+LLAMACPP = {"default_generation_settings": {"n_ctx": 4_096}, "total_slots": 2}
+NO_TOOLS = {"supports_tools": False, "supports_system_role": True}
+
+
+async def test_slots_and_window_of_a_server_with_one_model_are_known_under_every_name() -> None:
+    pages = Pages({}, props=LLAMACPP)
+    pages.pages["/v1/models"] = {"data": [{"id": "/path/to/model.gguf", "owned_by": "llamacpp"}]}
+    async with routing(pages) as router:
+        await router.learn("openai_compatible:smol")
+        profile = router.profile("openai_compatible:smol")
+    assert (profile.window, profile.slots) == (4_096, 2)
+
+
+@pytest.mark.parametrize(
+    "pages",
+    [
+        Pages({"owned_by": "llamacpp"}, props={**LLAMACPP, "chat_template_caps": NO_TOOLS}),
+        Pages({"owned_by": "library"}, api__show={"capabilities": ["completion"]}, api__ps={"models": []}),
+    ],
+    ids=["llamacpp", "ollama"],
+)
+async def test_a_template_without_tools_gets_them_in_words(pages: Pages) -> None:
+    look = ToolSpec(name="look", description="Look.", parameters={"type": "object"})
+    request = ModelRequest(model="openai_compatible:m", messages=(UserMessage(text="hello"),), tools=(look,))
+    said = '{"tool": "look", "arguments": {}}'
+    pages.pages["/v1/chat/completions"] = {
+        "choices": [{"message": {"content": said}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 9, "completion_tokens": 9},
+    }
+    async with routing(pages) as router:
+        await router.learn(request.model)
+        reply = await router.ask(request)
+    assert [call.name for call in reply.message.tool_calls] == ["look"]
+    assert "tools" not in pages.bodies[-1]
+    assert "To call one of these tools" in pages.bodies[-1]["messages"][-1]["content"]
+
+
+async def test_a_server_that_was_not_there_is_asked_again() -> None:
+    pages = Pages({"max_model_len": 32_768})
+    listed = pages.pages.pop("/v1/models")
+    pages.status = 503
+    async with routing(pages) as router:
+        await router.learn("openai_compatible:m")
+        assert router.profile("openai_compatible:m").window is None
+        pages.pages["/v1/models"] = listed
+        await router.learn("openai_compatible:m")
+        assert router.profile("openai_compatible:m").window == 32_768
+
+
 async def test_a_server_that_hangs_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(context_windows, "WITHIN_S", 0.05)
+    monkeypatch.setattr(server_facts, "LOCAL_WITHIN_S", 0.05)
 
     class Silent(Pages):
         async def serve(self, request: web.Request) -> web.Response:
@@ -112,13 +167,12 @@ async def test_nobody_there_is_no_failure() -> None:
     await router.aclose()
 
 
-async def test_the_environment_says_it_and_nobody_is_asked() -> None:
+async def test_the_environment_says_it_whatever_the_server_says() -> None:
     pages = Pages({"max_model_len": 32_768})
     async with routing(pages, LEADHAND_WINDOW="200_000") as router:
         await router.learn("openai_compatible:m")
         assert router.profile("openai_compatible:m").window == 200_000
         assert router.profile("offline").window != 200_000
-    assert pages.asked == []
 
 
 @pytest.mark.parametrize("said", ["a lot", "-5", "1000", "1e5", "٣٢٧٦٨"])
