@@ -23,7 +23,6 @@ from leadhand.models.openai.capabilities import Abilities, OutputMode
 from leadhand.models.openai.stream import Assembly
 from leadhand.ports import ModelError
 
-
 PLAN = '{"goal": "all", "subtasks": [{"name": "a", "args": {}}, {"name": "b", "ar'
 
 
