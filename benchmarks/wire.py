@@ -85,8 +85,8 @@ async def main() -> None:
                 mine = [body for body in bodies if role_of(body) == role]
                 parts = sum(map(parts_of, mine), Counter[str]())
                 if mine:
-                    told = ", ".join(f"{name} {size:,}" for name, size in parts.most_common())
-                    print(f"  {role}: {len(mine)} requests, {parts.total():,} bytes ({told})")
+                    sizes = ", ".join(f"{name} {size:,}" for name, size in parts.most_common())
+                    print(f"  {role}: {len(mine)} requests, {parts.total():,} bytes ({sizes})")
             workers = [encode(body) for body in bodies if role_of(body) == "work"]
             print(f"  prefix shared by workers: {prefix_share(workers):.0%}")
 

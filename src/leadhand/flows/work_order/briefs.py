@@ -205,7 +205,7 @@ def result(subtask: AssignmentState, numbers: dict[tuple[str, str], int], *, pre
     assert data is not None
     shown = {
         "name": subtask.subtask.name,
-        "args": _untold(subtask),
+        "args": _unnamed_args(subtask),
         "summary": as_data(data.summary),
         "sample": data.sample,
         "unverified": not (subtask.accepted or presumed) or bool(subtask.doubt),
@@ -217,20 +217,20 @@ def result(subtask: AssignmentState, numbers: dict[tuple[str, str], int], *, pre
 def verified(subtask: AssignmentState) -> str:
     """Return a result that code has verified as one line: its name and the beginning of its text."""
     assert subtask.data is not None
-    args, text = _untold(subtask), as_data(subtask.data.summary)
+    args, text = _unnamed_args(subtask), as_data(subtask.data.summary)
     text = text if len(text) <= LINE else f"{text[:LINE]}…"
     return (
         f"{subtask.subtask.name}{f' {written(args)}' if args else ''}: {text}{' (sample data)' * subtask.data.sample}"
     )
 
 
-def _untold(subtask: AssignmentState) -> dict[str, Any]:
+def _unnamed_args(subtask: AssignmentState) -> dict[str, Any]:
     """Return the ordered arguments, or the calls that a worker chose, unless the result names all their values."""
-    told, given = subtask.data.summary.casefold() if subtask.data is not None else "", subtask.subtask
+    text, given = subtask.data.summary.casefold() if subtask.data is not None else "", subtask.subtask
     args = {call.tool: call.args or given.args for call in subtask.made} if given.tool is None else given.args
     values = [value for each in args.values() for value in (each.values() if is_object(each) else [each])]
     words = (re.escape(str(value).casefold()) for value in values)
-    return {} if all(re.search(rf"(?<!\w){each}(?!\w)", told) for each in words) else args
+    return {} if all(re.search(rf"(?<!\w){each}(?!\w)", text) for each in words) else args
 
 
 def shown(state: RunState, subtask: AssignmentState) -> Json:
