@@ -19,7 +19,7 @@ from leadhand.domain.events import ModelCallBegan, ModelCallReturned, NoteEmitte
 from leadhand.domain.limits import Allowance, Amount, SharedBudget, Usage
 from leadhand.domain.value import json_problem
 from leadhand.engine.log import RunLog
-from leadhand.engine.server_gate import ServerGate
+from leadhand.engine.server_gate import ServerGate, ServerSlots
 from leadhand.engine.slots import without_slot
 from leadhand.ports import AllowanceRefused, Clock, ContextStore, FormRefused, ModelError, Models
 
@@ -66,7 +66,7 @@ class ModelCalls:
         self._circuits: dict[tuple[str, str], Failure] = {}
         self._away: dict[tuple[str, str], datetime] = {}
         """Since when each run has been waiting for the server of a model."""
-        self._servers: dict[tuple[str, int], asyncio.Semaphore] = {}
+        self._slots = ServerSlots(models)
 
     async def ask(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """Make the call, and return once the reply is committed. Raises :class:`ModelError` with a classed failure.
@@ -147,7 +147,7 @@ class ModelCalls:
         self, log: RunLog, call: ModelCall, pace: RateController, on_text: Callable[[str], None] | None
     ) -> ModelReply:
         """Make the call when the rate of its model allows it, and report the outcome."""
-        async with pace.turn() as round_, self._server_slot(call.request.model):
+        async with pace.turn() as round_, self._slots.held(call.request.model):
             try:
                 reply = await self._in_some_form(log, call, on_text)
             except ModelError as error:
@@ -158,28 +158,6 @@ class ModelCalls:
                 raise
             pace.answered()
             return reply
-
-    @contextlib.asynccontextmanager
-    async def _server_slot(self, model: str) -> AsyncGenerator[None]:
-        """Hold one of the slots that the server of a model has; wait for it without the attempt's slot and time."""
-        try:
-            profile = self._models.profile(model)
-        except ConfigurationError:  # reported when the call is reserved
-            yield
-            return
-        if profile.slots is None:
-            yield
-            return
-        slots = self._servers.setdefault((profile.server, profile.slots), asyncio.Semaphore(profile.slots))
-        if slots.locked():
-            async with without_slot():
-                await slots.acquire()
-        else:
-            await slots.acquire()
-        try:
-            yield
-        finally:
-            slots.release()
 
     def forget(self, run_id: str) -> None:
         """Close the circuits of a run that is no longer driven here, so that a resumed run tries its models again."""

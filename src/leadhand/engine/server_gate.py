@@ -1,13 +1,15 @@
-"""Hold back the calls of a model whose server is away; one call at a time finds out whether it is back."""
+"""Hold back the calls to a model server that is away, or whose slots are all in use."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 
-from leadhand.domain.errors import Failure
+from leadhand.domain.errors import ConfigurationError, Failure
 from leadhand.engine.slots import without_slot
-from leadhand.ports import Clock
+from leadhand.ports import Clock, Models
 
 FIRST_DELAY_S = 1.0
 LONGEST_DELAY_S = 30.0
@@ -77,3 +79,36 @@ class ServerGate:
         self._probing = False
         self._changed.set()
         self._changed = asyncio.Event()
+
+
+class ServerSlots:
+    """Limits the calls that this process makes to a server at once to the slots that the server has."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self._servers: dict[tuple[str, int], asyncio.Semaphore] = {}
+
+    @asynccontextmanager
+    async def held(self, model: str) -> AsyncGenerator[None]:
+        """Hold a slot of the server of ``model``, if it has told how many there are.
+
+        A call waits for it without the slot of its attempt and outside the attempt's timeout.
+        """
+        try:
+            profile = self._models.profile(model)
+        except ConfigurationError:  # reported when the call is reserved
+            yield
+            return
+        if profile.slots is None:
+            yield
+            return
+        slots = self._servers.setdefault((profile.server, profile.slots), asyncio.Semaphore(profile.slots))
+        if slots.locked():
+            async with without_slot():
+                await slots.acquire()
+        else:
+            await slots.acquire()
+        try:
+            yield
+        finally:
+            slots.release()
