@@ -100,7 +100,7 @@ class Assembly:
 
     @property
     def begun(self) -> bool:
-        """Whether a chunk held a part of an answer, be it reasoning."""
+        """Whether a chunk held a part of an answer; reasoning counts."""
         return bool(self.ended or self._fields or self._details or self._calls or any(self._text))
 
     def take(self, chunk: Mapping[str, Any]) -> str:
@@ -210,7 +210,7 @@ class ChatStream:
 
     @property
     def begun(self) -> bool:
-        """Whether the model has written something, be it reasoning."""
+        """Whether the model has written something; reasoning counts."""
         return self.done or self._assembly.begun
 
     @property

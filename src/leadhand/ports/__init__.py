@@ -1,0 +1,40 @@
+"""Ports: the interfaces between the engine and the outside world, each small enough for a one-page fake."""
+
+from leadhand.domain.errors import AllowanceRefused, StaleAttempt
+
+from .stores import AgentStore, ArtifactStore, ContextStore, HasArtifacts, KeyStore, UpkeepStore
+from .work import (
+    BoundTool,
+    Clock,
+    Dispatcher,
+    FormRefused,
+    ModelError,
+    Models,
+    Toolbox,
+    ToolContext,
+    Web,
+    WebReply,
+    Work,
+)
+
+__all__ = [
+    "AgentStore",
+    "AllowanceRefused",
+    "ArtifactStore",
+    "BoundTool",
+    "Clock",
+    "ContextStore",
+    "Dispatcher",
+    "FormRefused",
+    "HasArtifacts",
+    "KeyStore",
+    "ModelError",
+    "Models",
+    "StaleAttempt",
+    "ToolContext",
+    "Toolbox",
+    "UpkeepStore",
+    "Web",
+    "WebReply",
+    "Work",
+]

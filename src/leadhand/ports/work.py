@@ -1,0 +1,200 @@
+"""What carries out work: clock, dispatcher, web, tools and models."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from leadhand.domain.commands import ProposedCall
+from leadhand.domain.conversation import ModelProfile, ModelReply, ModelRequest
+from leadhand.domain.errors import Failure
+from leadhand.domain.limits import Allowance, Usage
+from leadhand.domain.run import Role, RunDefinition
+from leadhand.domain.state import AttemptState, ModelTurn
+from leadhand.domain.tool import ToolResult, ToolSpec
+from leadhand.domain.value import Json
+from leadhand.domain.work_order import Assignment
+from leadhand.domain.work_result import ResultData
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """An attempt with everything that its worker needs, built from the log by the controller.
+
+    ``brief`` is the JSON object that the worker receives, ``schema`` the JSON schema of its answer where that is
+    narrower than the role's; ``tools`` are the names of the tools that it may call.
+    ``calls`` are the calls of its lineage so far; finished calls are not repeated. ``needs`` are the results that it
+    uses, by assignment. ``compacted`` says through which turn, and to how many characters, tool results are shortened
+    for the model. ``allowed`` are tools that a person approved for all its calls. ``scopes`` are the ceilings that each
+    model call has to fit besides the run's. ``problems`` returns the problems of an answer (its structured value, its
+    text), ``proposed_calls`` the tool calls that its value proposes.
+    """
+
+    run_id: str
+    definition: RunDefinition
+    role: Role
+    assignment: Assignment
+    attempt: AttemptState
+    brief: Mapping[str, Any]
+    schema: Mapping[str, Any] | None = None
+    tools: frozenset[str] = frozenset()
+    calls: tuple[ModelTurn | ToolResult, ...] = ()
+    compacted: tuple[int, int] = (-1, 0)
+    allowed: frozenset[str] = frozenset()
+    scopes: tuple[Allowance, ...] = ()
+    needs: Mapping[str, ResultData] = field(default_factory=dict[str, ResultData])
+    problems: Callable[[Json, str], list[str]] = lambda _value, _text: []
+    proposed_calls: Callable[[Json], Sequence[ProposedCall]] = lambda _value: ()
+    deadline: datetime | None = None
+
+    @property
+    def instructions(self) -> str:
+        return self.assignment.instructions or self.role.instructions
+
+    @property
+    def output(self) -> Mapping[str, Any] | None:
+        """The JSON schema of the answer as the model is shown it."""
+        return self.role.output if self.schema is None else self.schema
+
+    @property
+    def model(self) -> str:
+        """The full name of the model that is called."""
+        return self.assignment.model or self.role.model or self.definition.models.of(self.role.name)
+
+    @property
+    def max_turns(self) -> int:
+        return self.role.max_turns or self.definition.limits.max_turns
+
+
+class Clock(Protocol):
+    """Tells the time and waits; tests fix it."""
+
+    def now(self) -> datetime:
+        """The time, in UTC, with a zone."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class Dispatcher(Protocol):
+    """Carries out attempts, in this or another process. Their results go to the log and are never returned."""
+
+    def start(self, work: Work) -> None:
+        """Start carrying out an attempt and return at once. Respects ``work.attempt.not_before``."""
+        ...
+
+    def cancel(self, run_id: str) -> None:
+        """Stop every attempt of a run, without waiting; requests in flight are closed."""
+        ...
+
+    def withdraw(self, run_id: str, attempt: str) -> None:
+        """Stop one attempt, without waiting, if it runs here: its result is no longer needed."""
+        ...
+
+    def broken(self, run_id: str) -> asyncio.Future[None]:
+        """Receives an exception if attempts of a run cannot be carried out, because the log cannot be written."""
+        ...
+
+    async def aclose(self) -> None:
+        """Stop everything, and wait until it has stopped."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebReply:
+    """The response of a service: HTTP ``status``, and the decoded JSON ``body``; if that is None, its ``text``."""
+
+    status: int
+    body: Json = None
+    text: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class Web(Protocol):
+    """Calls public JSON services, within their usage policies.
+
+    ``service`` names the rate limit gate and the cache of the call (``open-meteo``, ``valhalla``, ``osrm``,
+    ``nominatim``). Raises :class:`~leadhand.domain.errors.ToolError` (``transient``) if there is no response.
+    """
+
+    async def get(self, service: str, url: str, params: Mapping[str, str | int | float]) -> WebReply: ...
+
+    async def post(self, service: str, url: str, body: Json) -> WebReply: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """What a tool receives besides its arguments: declare a parameter ``context: ToolContext`` to receive it.
+
+    ``call_id`` is the key of the effect (``run/assignment/turn/position``). It is the same on every retry, so you can
+    send it to a service as an idempotency key. ``offline`` is true if nothing may leave the machine.
+    """
+
+    run_id: str
+    call_id: str
+    offline: bool
+    web: Web
+    now: Callable[[], datetime]
+    emit: Callable[[str], None] = lambda _message: None
+    """Report what the tool is doing, as a line in the log of the run."""
+
+
+class BoundTool(Protocol):
+    """A tool with its code."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_async(self) -> bool:
+        """False: the call blocks, so it runs on a thread."""
+        ...
+
+    def call(self, args: dict[str, Json], context: ToolContext) -> Any:
+        """Call the code with arguments that match the schema; the result is awaited if the tool is async.
+
+        Raises what the tool raises, and ToolError (``invalid``) if the arguments cannot be converted.
+        """
+        ...
+
+
+class Toolbox(Protocol):
+    """The tools of this process."""
+
+    def specs(self) -> tuple[ToolSpec, ...]: ...
+
+    def find(self, name: str) -> BoundTool | None:
+        """Return the tool with this name, or None if this process lacks it."""
+        ...
+
+
+class ModelError(Exception):
+    """A model call failed; ``failure`` has a class, ``usage`` is what the call used anyway (None: unknown)."""
+
+    def __init__(self, failure: Failure, usage: Usage | None = None) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+        self.usage = usage
+
+
+class FormRefused(ModelError):
+    """The server does not support the form of the request; the same request is sent in another form the next time."""
+
+
+class Models(Protocol):
+    """Calls models. There is one adapter per protocol; a router over adapters is an adapter too."""
+
+    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        """Make at most one request. ``on_text`` receives the answer's text as it is written, if the adapter streams.
+
+        Cancelling closes the request. Raises :class:`ModelError`, with a classed failure, for everything else: a
+        :class:`FormRefused` to be asked once more, within a reservation of its own.
+        """
+        ...
+
+    def profile(self, model: str) -> ModelProfile: ...
+
+    async def aclose(self) -> None: ...
