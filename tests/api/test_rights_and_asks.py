@@ -173,7 +173,7 @@ async def test_one_worker_can_use_up_its_own_ceiling_and_nobody_else_s(ceiling: 
     role = Role(name="worker", instructions="Work.", tools=("look",), counts=True, max_turns=50, **ceiling)
 
     def said(request: ModelRequest) -> Any:
-        endless = '"n": 0' in getattr(request.messages[1], "text", "")
+        endless = '"n":0' in getattr(request.messages[1], "text", "")
         return ("look", {"n": len(results(request))}) if endless else "done"
 
     answer, models, (state, _) = await run(team(role, 3), said, tmp_path, max_output_tokens=500)
