@@ -154,7 +154,7 @@ def test_why_a_run_failed_is_told_once_beside_the_answer(leadhand: Any, monkeypa
     monkeypatch.setenv("LEADHAND_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
 
-    result = leadhand("run", "--model", "openai_compatible:some-model", "Weather in Paris?")
+    result = leadhand("run", "--model", "openai_compatible:some-model", "--model-patience", "0.1", "Weather in Paris?")
 
     assert result.code == 1
     assert len(re.findall("no connection to ", result.err)) == 1
