@@ -302,7 +302,7 @@ class Attempt:
 
     @cached_property
     def _schema_of_elements(self) -> dict[str, Any]:
-        return {**object_of(self._work.output), "required": [self._work.role.elements]}
+        return {**object_of(self._work.role.output), "required": [self._work.role.elements]}
 
     def _objection(self, conversation: Conversation, turn: Turn) -> str:
         """Return why a turn was not accepted; of a turn from the log, find it out again from the calls before it."""
